@@ -1,0 +1,45 @@
+# One function per kind of target, so that flags and include paths are the same everywhere.
+
+# Same bits on every compiler: no contraction of a*b+c into one rounding, no fast-math.
+set(WEFT_COMPILE_OPTIONS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 reports string concatenation as overlapping memory (GCC bug 105651).
+  list(APPEND WEFT_COMPILE_OPTIONS -Wno-restrict)
+endif()
+if(WEFT_WERROR)
+  list(APPEND WEFT_COMPILE_OPTIONS -Werror)
+endif()
+
+# weft_library(core SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ...)
+# PRIVATE_LINK is for libraries that no header of the folder includes.
+function(weft_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(weft_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(weft_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_compile_options(weft_${name} PRIVATE ${WEFT_COMPILE_OPTIONS})
+  target_link_libraries(weft_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+endfunction()
+
+# weft_test(core SOURCES a_test.cpp ... LINK weft_core ...): one GoogleTest program per folder.
+function(weft_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_compile_options(${name}_test PRIVATE ${WEFT_COMPILE_OPTIONS})
+  target_compile_definitions(${name}_test PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  include(GoogleTest)
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# weft_bench(phold SOURCES phold.cpp LINK weft_core): one Google Benchmark program per subject.
+function(weft_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name}_bench ${ARG_SOURCES})
+  target_compile_options(${name}_bench PRIVATE ${WEFT_COMPILE_OPTIONS})
+  target_link_libraries(${name}_bench PRIVATE ${ARG_LINK} benchmark::benchmark)
+  set_target_properties(${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+endfunction()

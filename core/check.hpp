@@ -1,0 +1,28 @@
+// WEFT_CHECK: a condition that only a bug in Weft can break.
+//
+// It is on in release builds. When it fails, a `CheckFailure` is thrown that carries the expression, the place in the
+// source and a sentence on what was expected; the `weft` command prints it and exits with status 3. Whatever the user
+// can cause is an InputError (core/diagnostics.hpp), never a WEFT_CHECK.
+// Code that knows the simulated time and the entity adds both to the sentence (see EventProcess).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace weft {
+
+/// A broken invariant of Weft itself.
+class CheckFailure : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] void fail_check(const char* expression, const std::string& expectation, const char* file, int line);
+
+}  // namespace weft
+
+#define WEFT_CHECK(condition, expectation)                               \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::weft::fail_check(#condition, (expectation), __FILE__, __LINE__); \
+  } while (false)

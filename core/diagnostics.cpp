@@ -1,0 +1,157 @@
+#include "core/diagnostics.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+namespace weft {
+
+namespace {
+
+/// Length of the valid UTF-8 sequence at the front of `text`, 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  std::size_t length = 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
+  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
+  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const unsigned char c = static_cast<unsigned char>(text.front());
+    const std::size_t length = utf8_length(text);
+    if (length == 0 || (length == 1 && (c < 0x20 || c == 0x7F) && c != '\t')) {
+      constexpr char kHex[] = "0123456789abcdef";
+      out += "\\x";
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+      text.remove_prefix(1);
+    } else {
+      out += c == '\t' ? std::string(" ") : std::string(text.substr(0, length));
+      text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+  }
+  return out;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string joined_text(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += diagnostic.to_text();
+  return text;
+}
+
+}  // namespace
+
+std::string Diagnostic::to_text() const {
+  std::string text = printable(place.file);
+  if (place.line > 0) {
+    text += ":" + std::to_string(place.line);
+    if (place.column > 0) text += ":" + std::to_string(place.column);
+  }
+  text += severity == Severity::error ? ": error: " : ": warning: ";
+  text += printable(message) + " [" + code + "]\n";
+  if (place.line > 0 && !place.line_text.empty()) {
+    // A very long line (a generated file) is shown as a window around the column.
+    constexpr std::size_t kWidth = 120;
+    std::string_view source = place.line_text;
+    std::size_t first = 0;
+    const std::size_t column = place.column > 0 ? static_cast<std::size_t>(place.column) - 1 : 0;
+    if (source.size() > kWidth) {
+      first = column > kWidth / 2 ? column - kWidth / 2 : 0;
+      first = std::min(first, source.size());
+      source = source.substr(first, kWidth);
+    }
+    const std::string number = std::to_string(place.line);
+    const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
+    text += margin + number + " | " + printable(source) + "\n";
+    if (place.column > 0 && column >= first) {
+      const std::string before = printable(source.substr(0, std::min(column - first, source.size())));
+      text += std::string(margin.size() + number.size(), ' ') + " | " + std::string(before.size(), ' ') + "^";
+      const std::size_t room = source.size() > column - first ? source.size() - (column - first) : 1;
+      const std::size_t length = std::min<std::size_t>(static_cast<std::size_t>(std::max(place.length, 1)), room);
+      text += std::string(length > 0 ? length - 1 : 0, '~') + "\n";
+    }
+  }
+  if (!help.empty()) text += "  help: " + printable(help) + "\n";
+  return text;
+}
+
+InputError::InputError(std::vector<Diagnostic> diagnostics)
+    : std::runtime_error(joined_text(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+
+void Diagnostics::error(std::string code, std::string message, SourcePlace place, std::string help) {
+  add({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
+}
+
+void Diagnostics::warning(std::string code, std::string message, SourcePlace place, std::string help) {
+  add({Severity::warning, std::move(code), std::move(message), std::move(place), std::move(help)});
+}
+
+void Diagnostics::add(Diagnostic diagnostic) {
+  const bool is_error = diagnostic.severity == Severity::error;
+  if (is_error) ++error_count_;
+  if (!is_error || error_count_ <= kept_errors_max) kept_.push_back(std::move(diagnostic));
+}
+
+void Diagnostics::throw_if_errors() const {
+  if (!has_errors()) return;
+  std::vector<Diagnostic> errors = kept_;
+  if (error_count_ > kept_errors_max) {
+    SourcePlace whole_file;
+    whole_file.file = errors.back().place.file;
+    errors.push_back({Severity::error, "too-many-errors",
+                      std::to_string(error_count_ - kept_errors_max) + " more errors are not shown", whole_file,
+                      "mend the errors above and check again"});
+  }
+  throw InputError(std::move(errors));
+}
+
+std::string closest(std::string_view text, std::span<const std::string> candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, text.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(text, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view text, std::span<const std::string> candidates, std::string_view noun) {
+  const std::string best = closest(text, candidates);
+  if (!best.empty()) return "did you mean \"" + best + "\"?";
+  if (candidates.empty()) return "no " + std::string(noun) + " is known here";
+  constexpr std::size_t kListed = 16;
+  std::string list = "known: ";
+  for (std::size_t i = 0; i < std::min(candidates.size(), kListed); ++i) list += (i == 0 ? "" : ", ") + candidates[i];
+  if (candidates.size() > kListed) list += ", and " + std::to_string(candidates.size() - kListed) + " more";
+  return list;
+}
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// Fingerprint: 64 bits that two runs share only if they did the same things.
+//
+// Each entity mixes the events it handles, in its own order, into its own chain; the fingerprint of a run combines the
+// chains in entity order. It therefore depends neither on threads nor on how entities are dealt to logical processes.
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// Bijective 64-bit mixing (the finaliser of SplitMix64, Steele et al. 2014).
+constexpr std::uint64_t mix64(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9ULL;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+class Fingerprint {
+ public:
+  constexpr void add(std::uint64_t word) { state_ = mix64(state_ ^ word) + 0x9e3779b97f4a7c15ULL; }
+  void add(std::string_view text);
+  constexpr std::uint64_t value() const { return state_; }
+  /// Sixteen hexadecimal digits.
+  std::string to_text() const;
+
+ private:
+  std::uint64_t state_ = 0x243f6a8885a308d3ULL;
+};
+
+}  // namespace weft

@@ -1,0 +1,147 @@
+#include "core/source_text.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace weft {
+
+namespace {
+
+/// Offset of the first byte that is not part of valid UTF-8, or npos.
+std::size_t first_invalid_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+    const unsigned char lead = byte(i);
+    std::size_t length = 1;
+    if (lead == 0) return i;
+    if (lead >= 0x80) {
+      if (lead >= 0xC2 && lead <= 0xDF) {
+        length = 2;
+      } else if (lead >= 0xE0 && lead <= 0xEF) {
+        length = 3;
+      } else if (lead >= 0xF0 && lead <= 0xF4) {
+        length = 4;
+      } else {
+        return i;
+      }
+      if (i + length > text.size()) return i;
+      for (std::size_t k = 1; k < length; ++k) {
+        if ((byte(i + k) & 0xC0) != 0x80) return i;
+      }
+    }
+    i += length;
+  }
+  return std::string_view::npos;
+}
+
+SourcePlace place_of_path(const std::string& path) {
+  SourcePlace place;
+  place.file = path;
+  return place;
+}
+
+}  // namespace
+
+SourceText SourceText::read(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  const fs::file_status status = fs::status(path, ec);
+  if (!fs::exists(status)) {
+    std::string help = "check the path";
+    const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+    std::vector<std::string> siblings;
+    for (fs::directory_iterator it(parent, ec), end; !ec && it != end; it.increment(ec)) {
+      siblings.push_back(it->path().filename().string());
+    }
+    std::sort(siblings.begin(), siblings.end());
+    const std::string best = closest(fs::path(path).filename().string(), siblings);
+    if (!best.empty()) {
+      help = "did you mean \"" + (fs::path(path).has_parent_path() ? (fs::path(path).parent_path() / best).string() : best) + "\"?";
+    }
+    throw InputError({Severity::error, "no-file", "there is no such file", place_of_path(path), help});
+  }
+  if (fs::is_directory(status)) {
+    throw InputError(
+        {Severity::error, "is-directory", "this is a directory, a file is needed", place_of_path(path), "name a file inside it"});
+  }
+  // gzread hands plain files through unchanged.
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) {
+    throw InputError({Severity::error, "unreadable", std::string("the file cannot be opened: ") + std::strerror(errno),
+                      place_of_path(path), "check its permissions"});
+  }
+  gzbuffer(file.get(), 1 << 18);
+  std::string text;
+  std::vector<char> chunk(1 << 20);
+  for (;;) {
+    const int n = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
+    if (n > 0) text.append(chunk.data(), static_cast<std::size_t>(n));
+    if (n == 0) break;
+    if (n < 0) {
+      throw InputError({Severity::error, "bad-gzip", "the compressed file is damaged", place_of_path(path),
+                        "unpack it with gunzip to see where, or fetch it again"});
+    }
+  }
+  int error = Z_OK;
+  gzerror(file.get(), &error);
+  if (error == Z_BUF_ERROR) {
+    throw InputError(
+        {Severity::error, "bad-gzip", "the compressed file ends too early", place_of_path(path), "it was cut off; fetch it again"});
+  }
+  return SourceText(path, std::move(text));
+}
+
+SourceText::SourceText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+  line_starts_.push_back(0);
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (text_[i] == '\n' && i + 1 < text_.size()) line_starts_.push_back(i + 1);
+  }
+}
+
+std::string_view SourceText::line(std::size_t number) const {
+  if (number == 0 || number > line_starts_.size()) return {};
+  const std::size_t begin = line_starts_[number - 1];
+  std::string_view rest = std::string_view(text_).substr(begin);
+  rest = rest.substr(0, rest.find('\n'));
+  if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
+  return rest;
+}
+
+SourcePlace SourceText::whole_file() const { return place_of_path(name_); }
+
+SourcePlace SourceText::at(int line_number, int column, int length) const {
+  SourcePlace place;
+  place.file = name_;
+  place.line = line_number;
+  place.column = column;
+  place.length = length;
+  place.line_text = std::string(line(static_cast<std::size_t>(line_number)));
+  return place;
+}
+
+SourcePlace SourceText::at_offset(std::size_t offset, int length) const {
+  const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+  const auto index = static_cast<std::size_t>(after - line_starts_.begin());
+  return at(static_cast<int>(index), static_cast<int>(offset - line_starts_[index - 1]) + 1, length);
+}
+
+void SourceText::require_utf8_text(std::string_view what) const {
+  if (std::all_of(text_.begin(), text_.end(), [](unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); })) {
+    throw InputError(
+        {Severity::error, "empty-file", "the file is empty", whole_file(), "a " + std::string(what) + " is expected here"});
+  }
+  const std::size_t bad = first_invalid_utf8(text_);
+  if (bad != std::string_view::npos) {
+    throw InputError({Severity::error, "not-utf8", "the file is not UTF-8 text", at_offset(bad),
+                      "a " + std::string(what) + " is a text file; is this a binary file or another encoding?"});
+  }
+}
+
+}  // namespace weft

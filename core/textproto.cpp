@@ -1,0 +1,163 @@
+#include "core/textproto.hpp"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/tokenizer.h>
+
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+std::size_t word_length(std::string_view line, std::size_t column) {
+  std::size_t length = 0;
+  if (column < line.size() && (line[column] == '"' || line[column] == '\'')) {
+    const char quote = line[column];
+    for (length = 1; column + length < line.size(); ++length) {
+      if (line[column + length] == quote) return length + 1;
+    }
+    return length;
+  }
+  while (column + length < line.size()) {
+    const char c = line[column + length];
+    const bool word =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '-';
+    if (!word) break;
+    ++length;
+  }
+  return length == 0 ? 1 : length;
+}
+
+std::string between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t begin = text.find(before);
+  if (begin == std::string_view::npos) return {};
+  const std::size_t first = begin + before.size();
+  const std::size_t end = text.find(after, first);
+  if (end == std::string_view::npos) return {};
+  return std::string(text.substr(first, end - first));
+}
+
+const Descriptor* find_message(const Descriptor* root, const std::string& full_name) {
+  return root->file()->pool()->FindMessageTypeByName(full_name);
+}
+
+/// Turns the library's messages into ours: a code, a suggestion for misspelt fields, a caret.
+class Collector : public google::protobuf::io::ErrorCollector {
+ public:
+  Collector(const SourceText& source, const Descriptor* root, Diagnostics& diagnostics)
+      : source_(source), root_(root), diagnostics_(diagnostics) {}
+
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
+    if (line < 0) {
+      diagnostics_.error("syntax", message, source_.whole_file());
+      return;
+    }
+    const std::string_view text = source_.line(static_cast<std::size_t>(line) + 1);
+    auto start = static_cast<std::size_t>(tab_free_column(text, column));
+    std::string code = "syntax";
+    std::string said = message;
+    std::string help;
+    if (const std::string field = between(message, "has no field named \"", "\""); !field.empty()) {
+      code = "unknown-field";
+      const std::string type = between(message, "Message type \"", "\"");
+      std::vector<std::string> names;
+      if (const Descriptor* descriptor = find_message(root_, type)) {
+        for (int i = 0; i < descriptor->field_count(); ++i) names.push_back(descriptor->field(i)->name());
+      }
+      said = "there is no field \"" + field + "\" in " + type.substr(type.rfind('.') + 1);
+      help = suggestion(field, names, "field");
+      // The library reports the token after the name; point at the name itself.
+      const std::size_t at = text.rfind(field, start);
+      if (at != std::string_view::npos) start = at;
+    } else if (message.find("specified multiple times") != std::string::npos) {
+      code = "duplicate-field";
+      help = "keep one of the values";
+    } else if (message.find("enumeration value") != std::string::npos) {
+      code = "unknown-value";
+      const std::string enum_field = between(message, "for field \"", "\"");
+      std::vector<std::string> names;
+      collect_enum_values(root_, enum_field, names, 0);
+      help = suggestion(between(message, "value of \"", "\""), names, "value");
+    } else if (message.find("Expected") != std::string::npos || message.find("out of range") != std::string::npos ||
+               message.find("Invalid") != std::string::npos) {
+      help = message.find("out of range") != std::string::npos ? "the number does not fit this field" : "";
+    }
+    if (start > text.size()) start = text.size();
+    diagnostics_.error(code, said, source_.at(line + 1, static_cast<int>(start) + 1, static_cast<int>(word_length(text, start))),
+                       help);
+  }
+
+ private:
+  /// The library counts a tab as a jump to the next multiple of eight; diagnostics count bytes.
+  static int tab_free_column(std::string_view line, int column) {
+    int seen = 0;
+    int bytes = 0;
+    while (bytes < static_cast<int>(line.size()) && seen < column) {
+      seen += line[static_cast<std::size_t>(bytes)] == '\t' ? 8 - seen % 8 : 1;
+      ++bytes;
+    }
+    return bytes + (column > seen ? column - seen : 0);
+  }
+
+  static void collect_enum_values(const Descriptor* message, const std::string& field, std::vector<std::string>& names, int depth) {
+    if (depth > 8 || !names.empty()) return;
+    for (int i = 0; i < message->field_count(); ++i) {
+      const FieldDescriptor* candidate = message->field(i);
+      if (candidate->name() == field && candidate->enum_type() != nullptr) {
+        for (int v = 1; v < candidate->enum_type()->value_count(); ++v) names.push_back(candidate->enum_type()->value(v)->name());
+        return;
+      }
+      if (candidate->message_type() != nullptr && candidate->message_type() != message) {
+        collect_enum_values(candidate->message_type(), field, names, depth + 1);
+      }
+    }
+  }
+
+  const SourceText& source_;
+  const Descriptor* root_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+SourcePlace FieldPlaces::of(const google::protobuf::Message& message, const std::string& name, int index) const {
+  if (tree_ == nullptr) return source_->whole_file();
+  const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  if (field == nullptr) return source_->whole_file();
+  const auto location = tree_->GetLocation(field, field->is_repeated() ? index : -1);
+  if (location.line < 0) return source_->whole_file();
+  const std::string_view text = source_->line(static_cast<std::size_t>(location.line) + 1);
+  // The library gives the place of the field's name; the value is what a reader wants to see underlined.
+  auto column = static_cast<std::size_t>(location.column);
+  const std::size_t after_name = column + name.size();
+  if (text.substr(std::min(column, text.size()), name.size()) == name && after_name < text.size()) {
+    std::size_t value = after_name;
+    while (value < text.size() && (text[value] == ':' || text[value] == ' ')) ++value;
+    if (value < text.size() && text[value] != '#') column = value;
+  }
+  return source_->at(location.line + 1, static_cast<int>(column) + 1, static_cast<int>(word_length(text, column)));
+}
+
+FieldPlaces FieldPlaces::inside(const google::protobuf::Message& message, const std::string& name, int index) const {
+  const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  if (tree_ == nullptr || field == nullptr) return {*source_, nullptr};
+  return {*source_, tree_->GetTreeForNested(field, field->is_repeated() ? index : -1)};
+}
+
+TextprotoDocument::TextprotoDocument(const SourceText& source, google::protobuf::Message& message, Diagnostics& diagnostics)
+    : source_(&source) {
+  source.require_utf8_text("protobuf text file");
+  Collector collector(source, message.GetDescriptor(), diagnostics);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  parser.WriteLocationsTo(&tree_);
+  parser.SetRecursionLimit(64);
+  if (!parser.ParseFromString(std::string(source.text()), &message) && !diagnostics.has_errors()) {
+    diagnostics.error("syntax", "the file is not protobuf text", source.whole_file());
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,134 @@
+// Topology: the immutable graph that a run happens on - GPUs, NVSwitches, NICs, packet switches and the links between.
+//
+// Where it sits: builders (fat_tree, clos, ...) and readers (topology_reader, import_hpcc, import_simai) make one through a
+// TopologyBuilder; the network model, the hosts and the scheduler only read it.
+//
+// Model
+//   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the source says nothing of GPUs
+//     (`NodeKind::host`). Every endpoint belongs to a host (server). Ranks are placed on endpoints.
+//   - A cable is two directed links, each with its own rate and propagation delay; `reverse()` finds the other.
+//   - Traffic between endpoints of one host uses only links inside that host when it has any path there; traffic between hosts
+//     never crosses an NVSwitch and never passes through an endpoint. `Routes` answers accordingly.
+//   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown or not a switch.
+//
+// Invariants
+//   1. Ids are dense; endpoints(), gpus order and links never change. Endpoint order is host order.
+//   2. reverse(reverse(l)) == l; source(reverse(l)) == destination(l); rate > 0; delay >= 0.
+//   3. All endpoints are mutually reachable (checked by TopologyBuilder::build).
+// Thread safety: immutable after build(); any thread may read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "core/ids.hpp"
+#include "core/units.hpp"
+
+namespace weft {
+
+enum class NodeKind : std::uint8_t { gpu, host, nvswitch, nic, packet_switch };
+std::string_view to_text(NodeKind kind);
+
+class Topology;
+
+/// Next hops on shortest paths. Memory is bounded: computed from structure, or searched per destination and cached in a bounded
+/// cache, never a table of all pairs.
+class Routes {
+ public:
+  virtual ~Routes() = default;
+  /// Replaces `out` by every link of `at` that lies on a shortest path (fewest links) to endpoint `destination`, in ascending
+  /// LinkId order. Empty if there is none. Requires: destination is an endpoint, at != destination. Any thread may call it.
+  virtual void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const = 0;
+};
+
+/// A class of switch buffers, used by packet mode.
+struct BufferClass {
+  std::string name;
+  Bytes size;  ///< shared packet memory of one switch
+};
+
+struct Node {
+  NodeKind kind = NodeKind::packet_switch;
+  std::uint8_t level = 0;
+  HostId host = HostId::none();    ///< for everything inside a server
+  std::uint16_t buffer_class = 0;  ///< index into buffer_classes()
+};
+
+struct Link {
+  NodeId source;
+  NodeId destination;
+  Bandwidth rate;
+  Duration propagation_delay;
+};
+
+class Topology {
+ public:
+  const std::string& name() const { return name_; }
+
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t link_count() const { return links_.size(); }
+  std::size_t host_count() const { return host_endpoints_begin_.empty() ? 0 : host_endpoints_begin_.size() - 1; }
+
+  const Node& node(NodeId id) const { return nodes_[id.index()]; }
+  const Link& link(LinkId id) const { return links_[id.index()]; }
+  LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }  ///< the two directions of a cable are neighbours
+  /// "host3/gpu0", "pod1/leaf2", or what the file called it.
+  std::string node_name(NodeId id) const;
+  std::string link_name(LinkId id) const;  ///< "a->b"
+
+  /// Links that leave a node, ascending.
+  std::span<const LinkId> out_links(NodeId id) const;
+  /// All endpoints, host by host.
+  std::span<const NodeId> endpoints() const { return endpoints_; }
+  /// Endpoints of one host, in local GPU order.
+  std::span<const NodeId> endpoints_of(HostId host) const;
+  std::span<const BufferClass> buffer_classes() const { return buffer_classes_; }
+
+  const Routes& routes() const { return *routes_; }
+
+ private:
+  friend class TopologyBuilder;
+  std::string name_;
+  std::vector<Node> nodes_;
+  std::vector<Link> links_;
+  std::vector<std::uint32_t> out_begin_;  ///< CSR over out_links_
+  std::vector<LinkId> out_links_;
+  std::vector<NodeId> endpoints_;
+  std::vector<std::uint32_t> host_endpoints_begin_;
+  std::vector<BufferClass> buffer_classes_;
+  std::vector<std::string> names_;      ///< only where the source gave names; otherwise names are made on demand
+  std::vector<std::uint32_t> ordinal_;  ///< index of a node among its kind and level (and inside its host), for made names
+  std::unique_ptr<const Routes> routes_;
+};
+
+/// Collects nodes and cables, checks them, and freezes them into a Topology.
+class TopologyBuilder {
+ public:
+  explicit TopologyBuilder(std::string name);
+
+  HostId add_host();
+  NodeId add_endpoint(HostId host, NodeKind kind, std::string name = {});  ///< kind gpu or host
+  NodeId add_inside(HostId host, NodeKind kind, std::string name = {});    ///< kind nvswitch or nic
+  NodeId add_switch(std::uint8_t level, std::string name = {}, std::uint16_t buffer_class = 0);
+  std::uint16_t add_buffer_class(BufferClass buffer_class);
+  /// Both directions. Returns the link from a to b; its reverse is b to a.
+  LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay);
+
+  std::size_t node_count() const { return topology_->nodes_.size(); }
+  std::size_t link_count() const { return topology_->links_.size(); }
+  const Node& node(NodeId id) const { return topology_->nodes_[id.index()]; }
+
+  /// Freezes the graph. `routes` null means: searched with Boost.Graph, cached (topologies/searched_routes).
+  /// Throws InputError at `place`: [no-endpoints], [disconnected] naming two endpoints without a path.
+  std::shared_ptr<const Topology> build(std::unique_ptr<const Routes> routes, const SourcePlace& place) &&;
+
+ private:
+  std::unique_ptr<Topology> topology_;
+};
+
+}  // namespace weft
