@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-using Wide = __int128;
+__extension__ using Wide = __int128;  // 128 bits: products of two 64-bit quantities
 
 constexpr std::int64_t kBitsPerByte = 8;
 
