@@ -56,7 +56,7 @@ struct Event {
   T payload_as() const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(payload));
     T value;
-    std::memcpy(&value, payload.data(), sizeof(T));
+    std::memcpy(static_cast<void*>(&value), payload.data(), sizeof(T));
     return value;
   }
 };

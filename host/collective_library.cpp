@@ -1,0 +1,117 @@
+#include "host/collective_library.hpp"
+
+#include <array>
+#include <set>
+
+#include "core/check.hpp"
+#include "core/fingerprint.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view kOrigin = "NCCL's bandwidth-optimal default for large messages";
+
+// One row per CollectiveType, in the order of that enumeration.
+constexpr std::array<ParamSpec, 5> kSelection = {{
+    {"all_reduce", ParamKind::text, "ring", "", "", "", "Algorithm of all_reduce", kOrigin},
+    {"all_gather", ParamKind::text, "ring", "", "", "", "Algorithm of all_gather", kOrigin},
+    {"reduce_scatter", ParamKind::text, "ring", "", "", "", "Algorithm of reduce_scatter", kOrigin},
+    {"all_to_all", ParamKind::text, "direct", "", "", "", "Algorithm of all_to_all", "NCCL sends to all peers at once"},
+    {"broadcast", ParamKind::text, "ring", "", "", "", "Algorithm of broadcast", kOrigin},
+}};
+
+}  // namespace
+
+ParamTable CollectiveLibrary::selection_params() { return kSelection; }
+
+CollectiveLibrary::CollectiveLibrary(const ParamSet& selection, std::span<const ParamSet> algorithm_params) {
+  for (const ParamSpec& spec : kSelection) {
+    const std::string& name = selection.text(spec.name);
+    SourcePlace place;
+    place.file = "collective." + std::string(spec.name);
+    const auto& module = find_module(collective_algorithms(), name, place);
+    ParamSet params(name, module.info.params);
+    for (const ParamSet& given : algorithm_params) {
+      if (given.module() == name) params = given;
+    }
+    selected_.push_back({name, module.make(params)});
+  }
+}
+
+std::size_t CollectiveLibrary::RequestHash::operator()(const CollectiveRequest& request) const noexcept {
+  std::uint64_t hash = mix64(static_cast<std::uint64_t>(request.bytes.count()));
+  hash = mix64(hash ^ request.ranks);
+  hash = mix64(hash ^ (static_cast<std::uint64_t>(request.root) << 8 | static_cast<std::uint64_t>(request.type)));
+  return hash;
+}
+
+void CollectiveLibrary::compile(const CollectiveRequest& request) {
+  if (request.ranks < 2 || compiled_.contains(request)) return;
+  const Selected& chosen = selected_[static_cast<std::size_t>(request.type)];
+  if (!chosen.algorithm->supports(request.type)) {
+    SourcePlace place;
+    place.file = "collective." + std::string(to_text(request.type));
+    throw InputError({Severity::error, "unsupported-collective",
+                      "algorithm \"" + chosen.name + "\" cannot carry out " + std::string(to_text(request.type)), place,
+                      "choose another one; `weft modules collective` lists them"});
+  }
+  CompiledCollective& compiled = compiled_[request];
+  compiled.request = request;
+  compiled.algorithm = chosen.name;
+  const std::uint32_t roles = chosen.algorithm->role_count(request);
+  for (std::uint32_t role = 0; role < roles; ++role) compiled.programs.push_back(chosen.algorithm->compile(request, role));
+  if (roles > 1) {
+    for (std::uint32_t position = 0; position < request.ranks; ++position) {
+      compiled.role_of.push_back(chosen.algorithm->role_of(request, position));
+    }
+  }
+}
+
+void CollectiveLibrary::add(const Workload& workload) {
+  for (std::size_t role = 0; role < workload.roles.size(); ++role) {
+    const RoleDag& dag = workload.roles[role];
+    // Which positions of which group sizes play this role, per communicator; a relative root depends on the position.
+    std::vector<std::set<std::pair<std::uint32_t, std::uint32_t>>> seats(workload.communicators.size());
+    for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
+      if (workload.role_of[rank] != role) continue;
+      for (std::size_t c = 0; c < workload.communicators.size(); ++c) {
+        const Communicator& communicator = workload.communicators[c];
+        const GroupId group = communicator.group_of(RankId(rank));
+        if (group.is_none()) continue;
+        seats[c].emplace(static_cast<std::uint32_t>(communicator.ranks(group).size()), communicator.position_of(RankId(rank)));
+      }
+    }
+    for (std::uint32_t i = 0; i < dag.size(); ++i) {
+      if (dag.kind(OpId(i)) != OpKind::collective) continue;
+      const Op op = dag.op(OpId(i));
+      std::uint32_t last_size = 0;
+      for (const auto& [size, position] : seats[op.communicator]) {
+        const bool depends_on_position = op.collective == CollectiveType::broadcast && op.addressing == PeerAddressing::relative;
+        if (size == last_size && !depends_on_position) continue;
+        last_size = size;
+        compile(collective_request(op, size, position));
+      }
+    }
+  }
+}
+
+const CompiledCollective* CollectiveLibrary::find(const CollectiveRequest& request) const {
+  if (request.ranks < 2) return nullptr;
+  const auto found = compiled_.find(request);
+  WEFT_CHECK(found != compiled_.end(), "every collective of a run was compiled before it");
+  return &found->second;
+}
+
+CollectiveRequest collective_request(const Op& op, std::uint32_t group_size, std::uint32_t position) {
+  WEFT_CHECK(op.kind == OpKind::collective, "only a collective makes a collective request");
+  CollectiveRequest request{op.collective, group_size, 0, op.bytes};
+  if (op.collective == CollectiveType::broadcast) {
+    const std::int64_t base = op.addressing == PeerAddressing::relative ? position : 0;
+    const std::int64_t root = (base + op.peer) % static_cast<std::int64_t>(group_size);
+    request.root = static_cast<std::uint32_t>(root < 0 ? root + group_size : root);
+  }
+  return request;
+}
+
+}  // namespace weft

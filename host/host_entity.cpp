@@ -1,0 +1,104 @@
+#include "host/host_entity.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 1> kHostParams = {
+    {{"reduction_time_per_mib", ParamKind::duration, "0ns", "0ns", "1s", "",
+      "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
+      "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"}}};
+
+}  // namespace
+
+ParamTable host_params() { return kHostParams; }
+
+HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wiring_(wiring) {
+  const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);
+  endpoints_.assign(endpoints.begin(), endpoints.end());
+  runners_.resize(endpoints_.size());
+}
+
+void HostEntity::handle(const Event& event, EventContext& context) {
+  switch (event.kind) {
+    case start_job:
+      start(event.payload_as<StartJob>().job, context);
+      return;
+    case transfer_sent: {
+      const auto transfer = event.payload_as<Transfer>();
+      RankRunner& runner = runner_at(transfer.source, transfer.job);
+      runner.on_sent(transfer, context);
+      report(runner, context);
+      return;
+    }
+    case transfer_delivered: {
+      const auto transfer = event.payload_as<Transfer>();
+      RankRunner& runner = runner_at(transfer.destination, transfer.job);
+      runner.on_delivered(transfer, context);
+      report(runner, context);
+      return;
+    }
+    case compute_done:
+    case reduce_done: {
+      const auto payload = event.payload_as<RankTimerPayload>();
+      RankRunner& runner = *runners_[payload.slot];
+      runner.on_timer(event.kind, payload, context);
+      report(runner, context);
+      return;
+    }
+    default:
+      fail_check("event.kind is known", "a host knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);
+  }
+}
+
+RankRunner& HostEntity::runner_at(NodeId endpoint, JobId job) {
+  const auto found = std::find(endpoints_.begin(), endpoints_.end(), endpoint);
+  WEFT_CHECK(found != endpoints_.end(), "a notice reaches the host of its endpoint");
+  const std::unique_ptr<RankRunner>& runner = runners_[static_cast<std::size_t>(found - endpoints_.begin())];
+  WEFT_CHECK(runner != nullptr && runner->job() == job, "a notice finds the rank of its job running");
+  return *runner;
+}
+
+void HostEntity::start(JobId job, EventContext& context) {
+  const RunningJob& running = wiring_.jobs.at(job);
+  std::vector<RankRunner*> started;
+  for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
+    const NodeId endpoint = running.endpoint_of_rank[rank];
+    if (wiring_.topology.node(endpoint).host != host_) continue;
+    const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
+    WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
+    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
+    started.push_back(runners_[slot].get());
+  }
+  // All ranks exist before the first one runs: a job whose ops take no time ends inside start().
+  for (RankRunner* runner : started) {
+    runner->start(context);
+    report(*runner, context);
+  }
+}
+
+void HostEntity::report(RankRunner& runner, EventContext& context) {
+  for (const RankRunner::FinishedIteration& finished : runner.take_finished()) {
+    context.send(wiring_.scheduler, wiring_.control_delay, iteration_done,
+                 IterationDone{runner.job(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
+  }
+  if (!runner.done()) return;
+  for (std::unique_ptr<RankRunner>& slot : runners_) {
+    if (slot.get() == &runner) slot.reset();
+  }
+}
+
+std::vector<WaitingRank> HostEntity::waiting_ranks() const {
+  std::vector<WaitingRank> waiting;
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) waiting.push_back({runner->job(), runner->rank(), runner->iteration(), runner->waiting_ops()});
+  }
+  return waiting;
+}
+
+}  // namespace weft

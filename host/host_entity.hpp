@@ -1,0 +1,63 @@
+// Host entity: a server in the simulation. Starts the ranks placed on it and routes their timers and network notices.
+//
+// Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one of its endpoints; transfers go out through
+// the NetworkPort and come back as transfer_sent / transfer_delivered; finished iterations go to the scheduler as `iteration_done`.
+// An endpoint runs one rank at a time (the scheduler never places two).
+//
+// Parameters: host_params(). Records of what ran are kept per host and read after the run; an unfinished run tells which ranks wait.
+// Threads: belongs to its logical process; records may be read by anyone once the engine has stopped.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/entity.hpp"
+#include "core/params.hpp"
+#include "host/rank_runner.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+/// Parameter table "host".
+ParamTable host_params();
+
+/// What a host needs to know of the rest of the run. Referenced objects outlive it.
+struct HostWiring {
+  const Topology& topology;
+  const JobTable& jobs;
+  RankRunnerContext ranks;
+  EntityId scheduler;
+  Duration control_delay;  ///< of messages to the scheduler
+};
+
+/// A rank that has not finished, and the ops it is stuck in.
+struct WaitingRank {
+  JobId job;
+  RankId rank;
+  std::uint64_t iteration = 0;
+  std::vector<OpId> ops;
+};
+
+class HostEntity final : public Entity {
+ public:
+  HostEntity(HostId host, const HostWiring& wiring);
+
+  void handle(const Event& event, EventContext& context) override;
+
+  const std::vector<OpRecord>& records() const { return records_; }
+  std::vector<WaitingRank> waiting_ranks() const;
+
+ private:
+  RankRunner& runner_at(NodeId endpoint, JobId job);
+  void start(JobId job, EventContext& context);
+  void report(RankRunner& runner, EventContext& context);
+
+  HostId host_;
+  HostWiring wiring_;
+  std::vector<NodeId> endpoints_;
+  std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
+  std::vector<OpRecord> records_;
+};
+
+}  // namespace weft

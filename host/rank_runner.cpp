@@ -1,0 +1,295 @@
+#include "host/rank_runner.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/fingerprint.hpp"
+
+namespace weft {
+
+std::size_t RankRunner::KeyHash::operator()(const SendKey& key) const noexcept {
+  return mix64(key.tag ^ mix64(key.destination.index()));
+}
+std::size_t RankRunner::KeyHash::operator()(const MessageKey& key) const noexcept {
+  return mix64(key.stream ^ mix64(key.source.index()));
+}
+
+RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
+                       std::vector<OpRecord>& records)
+    : job_(job),
+      dag_(job.workload->dag_of(rank)),
+      shared_(shared),
+      records_(records),
+      rank_(rank),
+      slot_(slot),
+      endpoint_(job.endpoint_of_rank[rank.index()]) {}
+
+void RankRunner::start(EventContext& context) {
+  accounted_until_ = context.now();
+  begin_iteration(context);
+  run_ready(context);
+}
+
+void RankRunner::begin_iteration(EventContext& context) {
+  // A DAG without ops ends at once; the loop keeps millions of such rounds off the stack.
+  while (!done()) {
+    account(context.now());
+    exposed_ = Duration::zero();
+    ops_left_ = dag_.size();
+    pending_.resize(dag_.size());
+    op_start_.assign(dag_.size(), Time::max());
+    for (std::uint32_t i = 0; i < dag_.size(); ++i) {
+      pending_[i] = dag_.predecessor_count(OpId(i));
+      if (pending_[i] == 0) ready_.push_back(OpId(i));
+    }
+    if (ops_left_ > 0) return;
+    finished_.push_back({static_cast<std::uint32_t>(iteration_), Duration::zero()});
+    ++iteration_;
+  }
+}
+
+void RankRunner::run_ready(EventContext& context) {
+  // Ops that take no time finish inside start_op and make others ready; this loop, not recursion, runs them all.
+  if (running_ready_) return;
+  running_ready_ = true;
+  for (std::size_t next = 0; next < ready_.size(); ++next) start_op(ready_[next], context);
+  ready_.clear();
+  running_ready_ = false;
+}
+
+void RankRunner::start_op(OpId op, EventContext& context) {
+  const Op description = dag_.op(op);
+  op_start_[op.index()] = context.now();
+  account(context.now());
+  switch (description.kind) {
+    case OpKind::compute:
+      ++computing_;
+      if (description.duration == Duration::zero()) {
+        finish_op(op, context);
+      } else {
+        context.schedule(description.duration, EventClass::timer, compute_done, RankTimerPayload{slot_, op.index(), 0});
+      }
+      return;
+    case OpKind::collective:
+      ++communicating_;
+      start_collective(op, description, context);
+      return;
+    case OpKind::send: {
+      ++communicating_;
+      const std::uint64_t tag = tag_of(op, description).pack();
+      const NodeId destination = peer_endpoint(description);
+      in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
+      shared_.network.start({job_.id, endpoint_, destination, description.communicator, tag, description.bytes}, context);
+      return;
+    }
+    case OpKind::receive: {
+      ++communicating_;
+      const MessageKey key{tag_of(op, description).pack(), peer_endpoint(description)};
+      if (const auto early = early_messages_.find(key); early != early_messages_.end()) {
+        early_messages_.erase(early);
+        finish_op(op, context);
+      } else {
+        waiting_receives_[key] = op;
+      }
+      return;
+    }
+  }
+}
+
+MessageTag RankRunner::tag_of(OpId op, const Op& description) const {
+  MessageTag tag;
+  tag.point_to_point = description.kind != OpKind::collective;
+  tag.iteration = static_cast<std::uint32_t>(iteration_);
+  tag.communicator = description.communicator;
+  tag.ordinal = dag_.match_ordinal(op);
+  tag.detail = tag.point_to_point ? shared_.tags.index_of(description.tag) : 0;
+  return tag;
+}
+
+NodeId RankRunner::peer_endpoint(const Op& description) const {
+  const Communicator& communicator = job_.workload->communicators[description.communicator];
+  const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
+  const auto size = static_cast<std::int64_t>(group.size());
+  const std::int64_t base = description.addressing == PeerAddressing::relative ? communicator.position_of(rank_) : 0;
+  const std::int64_t position = ((base + description.peer) % size + size) % size;
+  return job_.endpoint_of_rank[group[static_cast<std::size_t>(position)].index()];
+}
+
+void RankRunner::start_collective(OpId op, const Op& description, EventContext& context) {
+  const Communicator& communicator = job_.workload->communicators[description.communicator];
+  const std::uint32_t position = communicator.position_of(rank_);
+  const auto size = static_cast<std::uint32_t>(communicator.ranks(communicator.group_of(rank_)).size());
+  const CompiledCollective* compiled = shared_.collectives.find(collective_request(description, size, position));
+  if (compiled == nullptr) {
+    finish_op(op, context);
+    return;
+  }
+  const std::uint64_t stream = tag_of(op, description).pack_without_step();
+  ActiveCollective& active = active_[stream];
+  active.op = op;
+  active.compiled = compiled;
+  active.program = &compiled->program_of(position);
+  active.position = position;
+  active.steps_left = active.program->size();
+  const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
+  active.pending.assign(counts.begin(), counts.end());
+  std::vector<std::uint32_t> startable;
+  for (std::uint32_t step = 0; step < active.program->size(); ++step) {
+    const StepKind kind = active.program->step(step).kind;
+    if (kind == StepKind::receive || kind == StepKind::receive_reduce) ++active.pending[step];
+    if (active.pending[step] == 0) startable.push_back(step);
+  }
+  for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, context);
+  if (const auto early = early_steps_.find(stream); early != early_steps_.end()) {
+    const std::vector<std::uint32_t> steps = std::move(early->second);
+    early_steps_.erase(early);
+    for (const std::uint32_t step : steps) release_step(stream, step, context);
+  }
+}
+
+void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  const CollectiveStep& description = active.program->step(step);
+  switch (description.kind) {
+    case StepKind::join:
+    case StepKind::receive:
+      finish_step(stream, step, context);
+      return;
+    case StepKind::receive_reduce: {
+      const Bytes size = active.program->message_bytes(step, active.position);
+      const double mib = static_cast<double>(size.count()) / static_cast<double>(Bytes::mib(1).count());
+      const Duration reduction = Duration::from_seconds(shared_.reduction_time_per_mib.in_s() * mib);
+      if (reduction == Duration::zero()) {
+        finish_step(stream, step, context);
+      } else {
+        context.schedule(reduction, EventClass::timer, reduce_done, RankTimerPayload{slot_, step, stream});
+      }
+      return;
+    }
+    case StepKind::send: {
+      const Op op = dag_.op(active.op);
+      const Communicator& communicator = job_.workload->communicators[op.communicator];
+      const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
+      const RankId peer = group[active.program->peer(step, active.position)];
+      const NodeId destination = job_.endpoint_of_rank[peer.index()];
+      MessageTag tag = MessageTag::unpack(stream);
+      tag.detail = description.remote_step;
+      const std::uint64_t packed = tag.pack();
+      in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
+      shared_.network.start(
+          {job_.id, endpoint_, destination, op.communicator, packed, active.program->message_bytes(step, active.position)},
+          context);
+      return;
+    }
+  }
+}
+
+void RankRunner::release_step(std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  ActiveCollective& active = active_.at(stream);
+  WEFT_CHECK(active.pending[step] > 0, "a collective step is released once per predecessor");
+  if (--active.pending[step] == 0) start_step(active, stream, step, context);
+}
+
+void RankRunner::finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  ActiveCollective& active = active_.at(stream);
+  const std::span<const std::uint32_t> successors = active.program->successors(step);
+  const bool last = --active.steps_left == 0;
+  if (last) {
+    const OpId op = active.op;
+    active_.erase(stream);
+    finish_op(op, context);
+    return;
+  }
+  for (const std::uint32_t next : successors) release_step(stream, next, context);
+}
+
+void RankRunner::finish_op(OpId op, EventContext& context) {
+  account(context.now());
+  const OpKind kind = dag_.kind(op);
+  if (kind == OpKind::compute) {
+    --computing_;
+  } else {
+    --communicating_;
+  }
+  if (shared_.recording == Recording::everything || kind != OpKind::compute) {
+    records_.push_back({job_.id, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
+  }
+  for (const OpId next : dag_.successors(op)) {
+    if (--pending_[next.index()] == 0) ready_.push_back(next);
+  }
+  WEFT_CHECK(ops_left_ > 0, "an op finishes once per iteration");
+  if (--ops_left_ == 0) {
+    finished_.push_back({static_cast<std::uint32_t>(iteration_), exposed_});
+    ++iteration_;
+    begin_iteration(context);
+  }
+}
+
+void RankRunner::on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context) {
+  if (kind == compute_done) {
+    finish_op(OpId(payload.index), context);
+  } else {
+    finish_step(payload.stream, payload.index, context);
+  }
+  run_ready(context);
+}
+
+void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
+  const auto found = in_flight_.find({transfer.tag, transfer.destination});
+  WEFT_CHECK(found != in_flight_.end(), "a sent notice belongs to a send in flight");
+  const SendInFlight send = found->second;
+  in_flight_.erase(found);
+  if (send.op.is_none()) {
+    finish_step(send.stream, send.step, context);
+  } else {
+    finish_op(send.op, context);
+  }
+  run_ready(context);
+}
+
+void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
+  const MessageTag tag = MessageTag::unpack(transfer.tag);
+  const std::uint32_t window = 1U << MessageTag::iteration_bits;
+  const std::uint32_t ahead = (tag.iteration - static_cast<std::uint32_t>(iteration_)) % window;
+  WEFT_CHECK(ahead < window / 2, "a message belongs to the rank's current or a later iteration");
+  if (tag.point_to_point) {
+    const MessageKey key{transfer.tag, transfer.source};
+    if (const auto waiting = waiting_receives_.find(key); waiting != waiting_receives_.end()) {
+      const OpId op = waiting->second;
+      waiting_receives_.erase(waiting);
+      finish_op(op, context);
+    } else {
+      const bool is_new = early_messages_.insert(key).second;
+      WEFT_CHECK(is_new, "messages of one stream have distinct ordinals");
+    }
+  } else {
+    const std::uint64_t stream = tag.pack_without_step();
+    if (active_.contains(stream)) {
+      release_step(stream, tag.detail, context);
+    } else {
+      early_steps_[stream].push_back(tag.detail);
+    }
+  }
+  run_ready(context);
+}
+
+std::vector<RankRunner::FinishedIteration> RankRunner::take_finished() { return std::exchange(finished_, {}); }
+
+std::vector<OpId> RankRunner::waiting_ops() const {
+  std::vector<OpId> ops;
+  for (const auto& [stream, active] : active_) ops.push_back(active.op);
+  for (const auto& [key, op] : waiting_receives_) ops.push_back(op);
+  for (const auto& [key, send] : in_flight_) {
+    if (!send.op.is_none()) ops.push_back(send.op);
+  }
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+void RankRunner::account(Time now) {
+  if (communicating_ > 0 && computing_ == 0) exposed_ += now - accounted_until_;
+  accounted_until_ = now;
+}
+
+}  // namespace weft

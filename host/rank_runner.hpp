@@ -1,0 +1,161 @@
+// Rank runner: executes the DAG of one rank, iteration after iteration.
+//
+// Where it sits: a host entity owns one per rank placed on it and forwards timers and network notices; the runner hands transfers to the
+// network and reports finished iterations.
+//
+// Model
+//   - An op is ready when all its predecessors are done (streams are edges already, workloads/dag.hpp). Ready ops start at once:
+//     computation and communication overlap unless an edge forbids it.
+//   - compute takes its duration. A collective runs its program (host/collectives). A send is done when its last byte has left; a receive
+//     when the matching message has arrived. Messages are eager: they may arrive before the receiver asks for them.
+//   - A group of one rank has nothing to exchange: its collectives take no time.
+//   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
+//   - Exposed communication: time with at least one communication op under way and no GPU compute op running.
+//
+// Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i ended.
+// Threads: belongs to the logical process of its host.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/entity.hpp"
+#include "host/collective_library.hpp"
+#include "host/job.hpp"
+#include "host/message_tag.hpp"
+#include "network/network_model.hpp"
+
+namespace weft {
+
+/// Timer events of a host about its ranks.
+enum RankTimer : std::uint16_t {
+  compute_done = 300,  ///< payload RankTimerPayload
+  reduce_done = 301,   ///< payload RankTimerPayload
+};
+
+struct RankTimerPayload {
+  std::uint32_t slot = 0;    ///< which of the host's endpoints
+  std::uint32_t index = 0;   ///< op of a compute; step of a reduction
+  std::uint64_t stream = 0;  ///< reduction: the collective, as MessageTag::pack_without_step
+};
+
+/// One op's stretch of time at one rank.
+struct OpRecord {
+  JobId job;
+  RankId rank;
+  std::uint32_t iteration = 0;
+  OpId op;
+  Time start;
+  Time end;
+};
+
+/// What a host records while it runs; read after the run.
+enum class Recording : std::uint8_t { communication, everything };
+
+/// Settings shared by all ranks of a run. Referenced objects outlive the run.
+struct RankRunnerContext {
+  const CollectiveLibrary& collectives;
+  const TagIndex& tags;
+  const NetworkPort& network;
+  Duration reduction_time_per_mib;
+  Recording recording = Recording::communication;
+};
+
+class RankRunner {
+ public:
+  RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
+             std::vector<OpRecord>& records);
+
+  /// What a handler call led to: rounds that ended, in order.
+  struct FinishedIteration {
+    std::uint32_t iteration = 0;
+    Duration exposed_communication;
+  };
+
+  void start(EventContext& context);
+  void on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
+  void on_sent(const Transfer& transfer, EventContext& context);
+  void on_delivered(const Transfer& transfer, EventContext& context);
+
+  /// Rounds that ended since the last call.
+  std::vector<FinishedIteration> take_finished();
+  bool done() const { return iteration_ == job_.iterations; }
+
+  std::uint64_t iteration() const { return iteration_; }
+  JobId job() const { return job_.id; }
+  RankId rank() const { return rank_; }
+  /// Ops that have started and wait for a message, for the report of a run that cannot go on.
+  std::vector<OpId> waiting_ops() const;
+
+ private:
+  struct ActiveCollective {
+    OpId op;
+    const CompiledCollective* compiled = nullptr;
+    const CollectiveProgram* program = nullptr;
+    std::uint32_t position = 0;
+    std::uint32_t steps_left = 0;
+    std::vector<std::uint32_t> pending;  ///< per step: predecessors, plus one for the message of a receive
+  };
+  struct SendKey {
+    std::uint64_t tag = 0;
+    NodeId destination;
+    friend bool operator==(const SendKey&, const SendKey&) = default;
+  };
+  struct MessageKey {
+    std::uint64_t stream = 0;
+    NodeId source;
+    friend bool operator==(const MessageKey&, const MessageKey&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const SendKey& key) const noexcept;
+    std::size_t operator()(const MessageKey& key) const noexcept;
+  };
+  struct SendInFlight {
+    std::uint64_t stream = 0;  ///< of a collective
+    std::uint32_t step = 0;    ///< of a collective
+    OpId op;                   ///< of a point-to-point send
+  };
+
+  void begin_iteration(EventContext& context);
+  void start_op(OpId op, EventContext& context);
+  void start_collective(OpId op, const Op& description, EventContext& context);
+  void start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void finish_op(OpId op, EventContext& context);
+  void run_ready(EventContext& context);
+  MessageTag tag_of(OpId op, const Op& description) const;
+  NodeId peer_endpoint(const Op& description) const;
+  void account(Time now);
+
+  const RunningJob& job_;
+  const RoleDag& dag_;
+  const RankRunnerContext& shared_;
+  std::vector<OpRecord>& records_;
+  RankId rank_;
+  std::uint32_t slot_ = 0;
+  NodeId endpoint_;
+
+  std::uint64_t iteration_ = 0;
+  std::vector<std::uint32_t> pending_;
+  std::vector<Time> op_start_;
+  std::uint32_t ops_left_ = 0;
+  std::vector<OpId> ready_;
+  bool running_ready_ = false;
+  std::vector<FinishedIteration> finished_;
+
+  std::unordered_map<std::uint64_t, ActiveCollective> active_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> early_steps_;
+  std::unordered_map<SendKey, SendInFlight, KeyHash> in_flight_;
+  std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;
+  std::unordered_set<MessageKey, KeyHash> early_messages_;
+
+  std::uint32_t computing_ = 0;
+  std::uint32_t communicating_ = 0;
+  Time accounted_until_;
+  Duration exposed_;
+};
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+// Output files: a result appears under its name only when it is complete.
+//
+// A file grows as `NAME.partial` and is renamed to NAME by commit(). A killed run leaves the .partial files, whose finished rows are
+// readable; a run that never got so far leaves nothing. Rows are flushed once a second so that little is lost.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+class OutputFile {
+ public:
+  /// Creates `path`.partial. Throws InputError [cannot-write].
+  explicit OutputFile(std::filesystem::path path);
+  OutputFile(OutputFile&&) noexcept = default;
+  OutputFile& operator=(OutputFile&&) noexcept = default;
+  ~OutputFile() = default;
+
+  void write(std::string_view text);
+  /// Flushes, closes and renames. Throws InputError [cannot-write] when the disk is full.
+  void commit();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::chrono::steady_clock::time_point last_flush_;
+};
+
+/// A CSV table (RFC 4180): a header line, then rows. Numbers are printed so that they read back to the same value.
+class CsvFile {
+ public:
+  CsvFile(std::filesystem::path path, std::string_view header);
+
+  CsvFile& text(std::string_view value);
+  CsvFile& number(std::int64_t value);
+  CsvFile& number(std::uint64_t value);
+  CsvFile& number(double value);
+  void end_row();
+  void commit() { file_.commit(); }
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  void separate();
+  OutputFile file_;
+  std::string row_;
+  bool first_ = true;
+  std::uint64_t rows_ = 0;
+};
+
+/// Shortest decimal text that reads back to `value`.
+std::string shortest(double value);
+
+}  // namespace weft
