@@ -1,0 +1,499 @@
+#include "core/engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+
+#include "core/agenda.hpp"
+#include "core/channel.hpp"
+#include "core/entity_directory.hpp"
+#include "core/event_process.hpp"
+#include "core/load_balance.hpp"
+#include "core/outbox.hpp"
+#include "core/window_barrier.hpp"
+
+namespace weft {
+
+namespace {
+
+using WallClock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kSliceEvents = 16384;   // about a millisecond of work
+constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is timed per logical process
+constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least once in so many windows
+constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
+constexpr auto kProgressInterval = std::chrono::milliseconds(200);
+
+Time later(Time begin, Duration span) { return Time::max() - begin > span ? begin + span : Time::max(); }
+
+/// A logical process and what its worker knows about it.
+struct alignas(64) LpSlot : Agenda::Item {
+  std::unique_ptr<LogicalProcess> process;
+  std::vector<Event> inbox;
+  std::uint64_t weight = 1;  ///< number of entities, for the first deal
+  std::uint64_t events_since_redeal = 0;
+  std::uint64_t timed_ns_since_redeal = 0;
+  bool failed = false;
+};
+
+/// What a worker tells the others at the barrier. Two of them alternate, so that nobody overwrites what another still reads.
+struct alignas(64) Bulletin {
+  Time earliest = Time::max();
+  Time failed_at = Time::max();
+  std::uint64_t events = 0;
+  bool stop = false;
+  bool redeal = false;
+};
+
+struct Failure {
+  EventKey key;
+  std::exception_ptr error;
+};
+
+Partition make_partition(std::size_t entity_count, const std::vector<PartitionEdge>& edges, const EngineOptions& options) {
+  if (const auto* by_zeta = std::get_if<PartitionByZeta>(&options.partition)) {
+    return partition_by_delay(entity_count, edges, by_zeta->zeta);
+  }
+  if (const auto* by_table = std::get_if<PartitionByTable>(&options.partition)) {
+    return partition_by_delay(entity_count, edges, by_table->table.zeta_for(by_table->mean_gpus_per_job));
+  }
+  if (const auto* given = std::get_if<PartitionExplicit>(&options.partition)) {
+    WEFT_CHECK(given->lp_of_entity.size() == entity_count, "an explicit partition has one entry per entity");
+    return partition_explicitly(given->lp_of_entity, edges);
+  }
+  if (options.threads == 1) return partition_explicitly(std::vector<LpId>(entity_count, LpId(0)), edges);
+  const std::uint32_t lps_min = options.threads * std::get<PartitionAutomatic>(options.partition).lps_per_thread_min;
+  return partition_automatically(entity_count, edges, lps_min);
+}
+
+}  // namespace
+
+struct Engine::State {
+  struct alignas(64) Worker {
+    std::uint32_t index = 0;
+    Agenda agenda;
+    std::optional<Outbox> outbox;
+    WorkerCounters counters;
+    std::optional<Failure> failure;
+    Time last_event;
+    Bulletin bulletins[2];
+  };
+
+  /// What the coordinating worker keeps an eye on between windows.
+  struct Watch {
+    WallClock::time_point next_progress;
+    WallClock::time_point next_balance;
+    std::uint64_t windows_since_look = 0;
+    std::uint64_t events_at_look = 0;
+  };
+
+  void make_workers(std::uint32_t worker_count);
+  void fill_agendas();
+  std::vector<std::uint64_t> loads() const;
+  bool wants_redeal(Watch& watch, WallClock::time_point now) const;
+  void redeal();
+
+  void work(Worker& me, const RunControl& control, WindowBarrier& barrier);
+  void run_processes(Worker& me, const Window& window, bool timed);
+  void receive(Worker& me);
+  void coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity);
+  void note_failure(Worker& me, const EventKey& key);
+
+  EngineOptions options;
+  EntityDirectory directory;
+  Duration lookahead;
+  std::vector<LpSlot> slots;
+  std::vector<std::uint32_t> worker_of_lp;
+  std::vector<std::unique_ptr<LocalChannel>> channels;  ///< from worker w to worker r at w * workers + r
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::uint64_t windows = 0;
+  std::uint64_t redeals = 0;
+  bool interrupted = false;
+  bool broken = false;
+};
+
+// --- Workers --------------------------------------------------------------------------------------------------------------------
+
+void Engine::State::make_workers(std::uint32_t worker_count) {
+  std::vector<std::uint64_t> weights;
+  for (const LpSlot& slot : slots) weights.push_back(slot.weight);
+  worker_of_lp = deal_in_blocks(weights, worker_count);
+  for (std::uint32_t i = 0; i < worker_count * worker_count; ++i) channels.push_back(std::make_unique<LocalChannel>());
+  for (std::uint32_t w = 0; w < worker_count; ++w) {
+    auto worker = std::make_unique<Worker>();
+    worker->index = w;
+    std::vector<Channel*> channel_to;
+    for (std::uint32_t r = 0; r < worker_count; ++r) channel_to.push_back(channels[w * worker_count + r].get());
+    worker->outbox.emplace(directory, worker_of_lp, std::move(channel_to));
+    workers.push_back(std::move(worker));
+  }
+  fill_agendas();
+}
+
+void Engine::State::fill_agendas() {
+  for (const auto& worker : workers) worker->agenda.clear();
+  for (std::size_t lp = 0; lp < slots.size(); ++lp) {
+    LpSlot& slot = slots[lp];
+    slot.next = slot.failed ? Time::max() : slot.process->next_event_time();
+    for (const Event& event : slot.inbox) slot.next = std::min(slot.next, event.key.time);
+    workers[worker_of_lp[lp]]->agenda.add(&slot);
+  }
+}
+
+std::vector<std::uint64_t> Engine::State::loads() const {
+  std::vector<std::uint64_t> by_time;
+  std::vector<std::uint64_t> by_events;
+  std::uint64_t timed_ns = 0;
+  for (const LpSlot& slot : slots) {
+    by_time.push_back(slot.timed_ns_since_redeal);
+    by_events.push_back(slot.events_since_redeal);
+    timed_ns += slot.timed_ns_since_redeal;
+  }
+  return timed_ns > 0 ? by_time : by_events;
+}
+
+bool Engine::State::wants_redeal(Watch& watch, WallClock::time_point now) const {
+  if (workers.size() < 2) return false;
+  const bool forced = options.redeal_every_windows > 0 && windows % options.redeal_every_windows == 0;
+  if (!forced && now < watch.next_balance) return false;
+  watch.next_balance =
+      now + std::chrono::duration_cast<WallClock::duration>(std::chrono::duration<double>(options.redeal_interval_wall_s));
+  return true;
+}
+
+// Called while every other worker waits and all messages are in the inboxes.
+void Engine::State::redeal() {
+  const auto worker_count = static_cast<std::uint32_t>(workers.size());
+  const bool forced = options.redeal_every_windows > 0;
+  const std::vector<std::uint64_t> load = loads();
+  for (LpSlot& slot : slots) {
+    slot.events_since_redeal = 0;
+    slot.timed_ns_since_redeal = 0;
+  }
+  const double before = imbalance(load, worker_of_lp, worker_count);
+  if (!forced && before <= options.redeal_imbalance) return;
+  std::vector<std::uint32_t> dealt = deal_by_load(load, worker_count);
+  if (forced) {
+    // Every process moves now and then, however well it is placed.
+    for (std::uint32_t& worker : dealt) worker = static_cast<std::uint32_t>((worker + redeals) % worker_count);
+  } else if (imbalance(load, dealt, worker_count) >= before) {
+    return;
+  }
+  worker_of_lp = std::move(dealt);
+  fill_agendas();
+  ++redeals;
+  if (options.log.wants(LogLevel::debug)) {
+    options.log.debug("re-dealt " + std::to_string(slots.size()) + " logical processes: the busiest worker was " +
+                      std::to_string(static_cast<int>(before * 100)) + " % above the mean");
+  }
+}
+
+// --- One window ------------------------------------------------------------------------------------------------------------------
+
+void Engine::State::note_failure(Worker& me, const EventKey& key) {
+  if (!me.failure || key < me.failure->key) me.failure = Failure{key, std::current_exception()};
+}
+
+void Engine::State::receive(Worker& me) {
+  for (std::size_t writer = 0; writer < workers.size(); ++writer) {
+    for (const Event& event : channels[writer * workers.size() + me.index]->read()) {
+      LpSlot& slot = slots[directory.place(event.target).lp.index()];
+      slot.inbox.push_back(event);
+      if (event.key.time < slot.next && !slot.failed) me.agenda.move(&slot, event.key.time);
+    }
+  }
+}
+
+void Engine::State::run_processes(Worker& me, const Window& window, bool timed) {
+  std::uint64_t events_left = window.events_max;
+  WallClock::time_point started = timed ? WallClock::now() : WallClock::time_point();
+  while (events_left > 0 && me.agenda.earliest() < window.end) {
+    LpSlot& slot = static_cast<LpSlot&>(*me.agenda.top());
+    try {
+      const std::uint64_t handled = slot.process->run_window({window.begin, window.end, events_left}, slot.inbox, *me.outbox);
+      me.counters.events += handled;
+      slot.events_since_redeal += handled;
+      events_left -= std::min(handled, events_left);
+      slot.inbox.clear();
+      me.agenda.move(&slot, slot.process->next_event_time());
+    } catch (...) {
+      note_failure(me, slot.process->last_event_key());
+      slot.failed = true;
+      me.agenda.move(&slot, Time::max());
+    }
+    ++me.counters.lp_runs;
+    me.last_event = std::max(me.last_event, slot.process->last_event_key().time);
+    if (timed) {
+      const WallClock::time_point now = WallClock::now();
+      slot.timed_ns_since_redeal += static_cast<std::uint64_t>(std::chrono::nanoseconds(now - started).count());
+      started = now;
+    }
+  }
+}
+
+// The last thing before the coordinating worker publishes: what nobody else looks at.
+void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity) {
+  Bulletin& bulletin = me.bulletins[parity];
+  if (control.interrupt != nullptr && control.interrupt->load(std::memory_order_relaxed)) {
+    bulletin.stop = true;
+    return;
+  }
+  const bool forced = options.redeal_every_windows > 0;
+  if (!forced && ++watch.windows_since_look < kWindowsPerLook && me.counters.events - watch.events_at_look < kEventsPerLook) return;
+  watch.windows_since_look = 0;
+  watch.events_at_look = me.counters.events;
+  const WallClock::time_point now = WallClock::now();
+  bulletin.redeal = wants_redeal(watch, now);
+  if (control.progress && now >= watch.next_progress) {
+    watch.next_progress = now + kProgressInterval;
+    RunProgress progress{reached, me.counters.events};
+    for (const auto& worker : workers) {
+      if (worker->index != me.index) progress.events += worker->bulletins[parity ^ 1U].events;
+    }
+    control.progress(progress);
+  }
+}
+
+// Every worker runs this loop. All take the same decisions from the same bulletins, so that one barrier per window is enough:
+//   publish bulletin | barrier | read bulletins, receive messages, run the window | publish ...
+void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& barrier) {
+  const bool coordinating = me.index == 0;
+  const bool alone = workers.size() == 1;
+  // Processes that cannot reach each other may stop anywhere; then a window is a number of events.
+  const bool sliced = lookahead == Duration::max();
+  Watch watch;
+  if (coordinating) {
+    watch.next_progress = WallClock::now() + kProgressInterval;
+    watch.next_balance = WallClock::now() + std::chrono::duration_cast<WallClock::duration>(
+                                                std::chrono::duration<double>(options.redeal_interval_wall_s));
+  }
+  Time reached;
+  Time window_end;
+  std::uint64_t window_number = 0;
+  me.outbox->open_window(window_end);
+  while (true) {
+    const std::size_t parity = window_number & 1U;
+    Bulletin& mine = me.bulletins[parity];
+    mine = Bulletin{};
+    mine.earliest = std::min(me.agenda.earliest(), me.outbox->earliest());
+    mine.events = me.counters.events;
+    if (coordinating) {
+      try {
+        coordinate(me, control, watch, reached, parity);
+      } catch (...) {
+        note_failure(me, EventKey{reached, 0, EntityId(0), EventClass::message});
+      }
+    }
+    if (me.failure) mine.failed_at = me.failure->key.time;
+    me.outbox->close_window();
+    if (!alone) barrier.wait();
+
+    receive(me);
+    Time begin = Time::max();
+    Time failed_at = Time::max();
+    bool stop = false;
+    bool redeal_now = false;
+    for (const auto& worker : workers) {
+      const Bulletin& bulletin = worker->bulletins[parity];
+      begin = std::min(begin, bulletin.earliest);
+      failed_at = std::min(failed_at, bulletin.failed_at);
+      stop = stop || bulletin.stop;
+      redeal_now = redeal_now || bulletin.redeal;
+    }
+    // After a failure the others go on up to its instant, so that the first of all failures is found whatever the partition.
+    const Time until = failed_at == Time::max() ? control.until : std::min(control.until, failed_at + Duration::ticks(1));
+    if (stop || begin >= until) {
+      if (coordinating) interrupted = stop;
+      break;
+    }
+    if (redeal_now) {
+      if (!alone) barrier.wait();
+      if (coordinating) redeal();
+      if (!alone) barrier.wait();
+    }
+    reached = begin;
+    window_end = std::min(later(begin, lookahead), until);
+    if (coordinating) ++windows;
+    ++window_number;
+    me.outbox->open_window(window_end);
+    const Window window{begin, window_end, sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
+    run_processes(me, window, !alone && window_number % kTimedWindows == 0);
+  }
+}
+
+// --- Engine ----------------------------------------------------------------------------------------------------------------------
+
+Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+std::size_t Engine::entity_count() const { return state_->directory.size(); }
+Entity& Engine::entity(EntityId id) const { return state_->directory.entity(id); }
+const std::string& Engine::entity_name(EntityId id) const { return state_->directory.name(id); }
+LpId Engine::lp_of(EntityId id) const { return state_->directory.place(id).lp; }
+
+RunReport Engine::run(const RunControl& control) {
+  State& state = *state_;
+  WEFT_CHECK(!state.broken, "an engine whose entity failed does not run again");
+  WindowBarrier barrier(static_cast<std::uint32_t>(state.workers.size()));
+  {
+    // Nobody starts before all threads exist: if one cannot be made, the others must not wait for it at the barrier.
+    enum Gate : int { closed, open, cancelled };
+    std::atomic<int> gate = closed;
+    std::vector<std::jthread> threads;
+    try {
+      for (std::size_t w = 1; w < state.workers.size(); ++w) {
+        threads.emplace_back([&state, &control, &barrier, &gate, w] {
+          gate.wait(closed, std::memory_order_acquire);
+          if (gate.load(std::memory_order_acquire) == open) state.work(*state.workers[w], control, barrier);
+        });
+      }
+    } catch (...) {
+      gate.store(cancelled, std::memory_order_release);
+      gate.notify_all();
+      throw;
+    }
+    gate.store(open, std::memory_order_release);
+    gate.notify_all();
+    state.work(*state.workers[0], control, barrier);
+  }
+
+  const Failure* first = nullptr;
+  for (const auto& worker : state.workers) {
+    if (worker->failure && (first == nullptr || worker->failure->key < first->key)) first = &*worker->failure;
+  }
+  if (first != nullptr) {
+    state.broken = true;
+    std::rethrow_exception(first->error);
+  }
+
+  RunReport report;
+  report.windows = state.windows;
+  report.redeals = state.redeals;
+  report.lp_count = static_cast<std::uint32_t>(state.slots.size());
+  report.lookahead = state.lookahead;
+  report.interrupted = state.interrupted;
+  for (const auto& worker : state.workers) {
+    worker->counters.messages = worker->outbox->message_count();
+    report.workers.push_back(worker->counters);
+    report.events += worker->counters.events;
+    report.messages += worker->counters.messages;
+    report.end_time = std::max(report.end_time, worker->last_event);
+  }
+  std::vector<std::uint64_t> chains(state.directory.size());
+  for (const LpSlot& slot : state.slots) slot.process->write_fingerprints(chains);
+  report.fingerprint.add(static_cast<std::uint64_t>(chains.size()));
+  for (const std::uint64_t chain : chains) report.fingerprint.add(chain);
+  return report;
+}
+
+// --- Builder ---------------------------------------------------------------------------------------------------------------------
+
+EngineBuilder::EngineBuilder() = default;
+EngineBuilder::~EngineBuilder() = default;
+EngineBuilder::EngineBuilder(EngineBuilder&&) noexcept = default;
+EngineBuilder& EngineBuilder::operator=(EngineBuilder&&) noexcept = default;
+
+EntityId EngineBuilder::add_entity(std::unique_ptr<Entity> entity, std::string name) {
+  WEFT_CHECK(entity != nullptr, "an entity is registered");
+  const EntityId id(static_cast<std::uint32_t>(registered_.size()));
+  registered_.push_back({std::move(entity), std::move(name)});
+  return id;
+}
+
+void EngineBuilder::connect(EntityId from, EntityId to, Duration min_delay) {
+  WEFT_CHECK(min_delay >= Duration::zero(), "a minimum delay is not negative");
+  edges_.push_back({from.index(), to.index(), min_delay});
+}
+
+void EngineBuilder::connect_both(EntityId a, EntityId b, Duration min_delay) {
+  connect(a, b, min_delay);
+  connect(b, a, min_delay);
+}
+
+void EngineBuilder::connect_all(Duration min_delay) {
+  WEFT_CHECK(min_delay >= Duration::zero(), "a minimum delay is not negative");
+  min_delay_of_all_ = min_delay;
+}
+
+Event EngineBuilder::make_initial(EntityId target, Time at, EventClass event_class, std::uint16_t kind) {
+  WEFT_CHECK(at >= Time::zero(), "an initial event happens at time 0 or later");
+  Event event;
+  event.key.time = at;
+  event.key.event_class = event_class;
+  event.target = target;
+  event.kind = kind;
+  return event;
+}
+
+std::size_t EngineBuilder::entity_count() const { return registered_.size(); }
+
+Engine EngineBuilder::build(EngineOptions options) && {
+  WEFT_CHECK(options.threads >= 1, "an engine runs on at least one thread");
+  const std::size_t count = registered_.size();
+  for (const PartitionEdge& edge : edges_) {
+    WEFT_CHECK(edge.from < count && edge.to < count, "a connection joins entities that are registered");
+  }
+  for (const Event& event : initial_) WEFT_CHECK(event.target.index() < count, "an initial event is for a registered entity");
+
+  auto state = std::make_unique<Engine::State>();
+  EntityDirectory& directory = state->directory;
+  for (Registered& registered : registered_) {
+    directory.entities_.push_back(std::move(registered.entity));
+    directory.names_.push_back(std::move(registered.name));
+  }
+
+  std::sort(edges_.begin(), edges_.end(), [](const PartitionEdge& a, const PartitionEdge& b) {
+    return std::tie(a.from, a.to, a.min_delay) < std::tie(b.from, b.to, b.min_delay);
+  });
+  edges_.erase(std::unique(edges_.begin(), edges_.end(),
+                           [](const PartitionEdge& a, const PartitionEdge& b) { return a.from == b.from && a.to == b.to; }),
+               edges_.end());
+  directory.connections_begin_.assign(count + 1, 0);
+  for (const PartitionEdge& edge : edges_) ++directory.connections_begin_[edge.from + 1];
+  for (std::size_t i = 0; i < count; ++i) directory.connections_begin_[i + 1] += directory.connections_begin_[i];
+  directory.connections_.reserve(edges_.size());
+  for (const PartitionEdge& edge : edges_) directory.connections_.push_back({EntityId(edge.to), edge.min_delay});
+  directory.min_delay_of_all_ = min_delay_of_all_;
+  if (min_delay_of_all_) {
+    // A chain joins the same sets of entities as all pairs would, and some link of it crosses every cut.
+    for (std::uint32_t i = 0; i + 1 < count; ++i) edges_.push_back({i, i + 1, *min_delay_of_all_});
+  }
+
+  const Partition partition = make_partition(count, edges_, options);
+  state->lookahead = partition.lookahead;
+  std::vector<std::vector<EntityId>> members(partition.lp_count);
+  directory.places_.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const LpId lp = partition.lp_of_node[i];
+    directory.places_.push_back({lp, static_cast<std::uint32_t>(members[lp.index()].size())});
+    members[lp.index()].push_back(EntityId(i));
+  }
+  state->slots = std::vector<LpSlot>(partition.lp_count);
+  std::vector<std::unique_ptr<EventProcess>> processes;
+  for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
+    processes.push_back(std::make_unique<EventProcess>(LpId(lp), directory, members[lp]));
+  }
+  for (const Event& event : initial_) processes[directory.place(event.target).lp.index()]->post_initial(event);
+  for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
+    state->slots[lp].weight = members[lp].size();
+    state->slots[lp].process = std::move(processes[lp]);
+  }
+  state->options = std::move(options);
+  state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
+  if (state->options.log.wants(LogLevel::info)) {
+    state->options.log.info(
+        std::to_string(count) + " entities in " + std::to_string(partition.lp_count) + " logical processes on " +
+        std::to_string(state->workers.size()) + " threads, " +
+        (partition.lookahead == Duration::max() ? std::string("which never meet") : "lookahead " + to_text(partition.lookahead)));
+  }
+  return Engine(std::move(state));
+}
+
+}  // namespace weft

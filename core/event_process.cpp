@@ -1,0 +1,90 @@
+#include "core/event_process.hpp"
+
+#include <exception>
+#include <string>
+
+#include "core/check.hpp"
+#include "core/event_digest.hpp"
+
+namespace weft {
+
+EventProcess::EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members)
+    : lp_(lp), directory_(&directory) {
+  members_.reserve(members.size());
+  for (const EntityId id : members) {
+    Member member;
+    member.entity = &directory.entity(id);
+    member.id = id;
+    members_.push_back(member);
+  }
+}
+
+void EventProcess::post_initial(Event event) {
+  const EntityPlace place = directory_->place(event.target);
+  WEFT_CHECK(place.lp == lp_, "an initial event is for a member of this process");
+  event.key.source = event.target;
+  event.key.sequence = members_[place.local].next_sequence++;
+  queue_.push(event);
+}
+
+std::uint64_t EventProcess::run_window(const Window& window, Inbox inbox, Outbox& outbox) {
+  for (const Event& event : inbox) queue_.push(event);
+  outbox_ = &outbox;
+  std::uint64_t handled = 0;
+  try {
+    while (handled < window.events_max && queue_.top_time() < window.end) {
+      current_ = queue_.pop();
+      current_member_ = &members_[directory_->place(current_.target).local];
+      current_member_->chain.add(event_digest(current_));
+      ++handled;
+      current_member_->entity->handle(current_, *this);
+    }
+  } catch (...) {
+    rethrow_with_place();
+  }
+  return handled;
+}
+
+void EventProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) const {
+  for (const Member& member : members_) chain_of_entity[member.id.index()] = member.chain.value();
+}
+
+Event EventProcess::make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) {
+  if (target == current_member_->id) {
+    WEFT_CHECK(delay >= Duration::zero(), "an event is scheduled " + to_text(delay) + " from now, not in the past");
+  } else {
+    WEFT_CHECK(target.index() < directory_->size(), "a message goes to an entity that exists");
+    const Duration* min_delay = directory_->find_min_delay(current_member_->id, target);
+    WEFT_CHECK(min_delay != nullptr,
+               "a message goes to an entity that was connected; \"" + directory_->name(target) + "\" was not");
+    WEFT_CHECK(delay >= *min_delay, "a message to \"" + directory_->name(target) + "\" travels at least the declared " +
+                                        to_text(*min_delay) + ", but was sent with " + to_text(delay));
+  }
+  Event event;
+  event.key.time = current_.key.time + delay;
+  event.key.sequence = current_member_->next_sequence++;
+  event.key.source = current_member_->id;
+  event.key.event_class = event_class;
+  event.target = target;
+  event.kind = kind;
+  return event;
+}
+
+void EventProcess::post(const Event& event) {
+  if (directory_->place(event.target).lp == lp_) {
+    queue_.push(event);
+  } else {
+    outbox_->send(event);
+  }
+}
+
+void EventProcess::rethrow_with_place() {
+  try {
+    throw;
+  } catch (const CheckFailure& failure) {
+    throw CheckFailure("at t=" + to_text(current_.key.time.since_start()) + ", entity \"" + directory_->name(current_.target) +
+                       "\": " + failure.what());
+  }
+}
+
+}  // namespace weft

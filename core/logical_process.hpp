@@ -1,0 +1,52 @@
+// Logical process: a part of the simulated world whose state nobody else touches.
+//
+// Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders its own work inside is its business.
+// EventProcess is the general one, with an event queue; a packet switch may sort the inbox of a window and sweep it.
+//
+// Invariants an LP keeps
+//   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key order.
+//   2. Everything it does is a function of its state and of the set of messages received, not of their order in the inbox.
+//   3. What it sends to other LPs arrives at or after window.end.
+// Threads: one worker at a time; which one may change between windows.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "core/event.hpp"
+#include "core/outbox.hpp"
+
+namespace weft {
+
+/// The half-open span of simulated time to handle now.
+struct Window {
+  Time begin;
+  Time end;
+  /// An LP that is alone in its run may return early once it has handled this many events.
+  std::uint64_t events_max = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Messages that arrived since the last call, in no particular order, some perhaps for later windows. May be sorted in place; the
+/// engine empties it after run_window() returns.
+using Inbox = std::span<Event>;
+
+class LogicalProcess {
+ public:
+  virtual ~LogicalProcess() = default;
+
+  /// Takes over every message of `inbox` and handles what falls into the window. Returns the number of events handled.
+  /// The engine does not call it for windows in which there is nothing to do.
+  virtual std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) = 0;
+
+  /// Time of the earliest event held (inbox aside); Time::max() if there is none.
+  virtual Time next_event_time() const = 0;
+
+  /// Key of the event handled last. When run_window() throws, it tells which of several failures came first.
+  virtual EventKey last_event_key() const = 0;
+
+  /// Writes each own entity's fingerprint chain to chain_of_entity[id.index()].
+  virtual void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const = 0;
+};
+
+}  // namespace weft
