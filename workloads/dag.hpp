@@ -52,6 +52,8 @@ struct Op {
   std::uint32_t tag = 0;           ///< send/receive
   Duration duration;               ///< compute
   Bytes bytes;                     ///< communication
+
+  friend bool operator==(const Op&, const Op&) = default;
 };
 
 /// DAG of one role.
@@ -68,7 +70,11 @@ class RoleDag {
   /// Position of a collective among the collectives of its communicator in this role, from 0; of a send (receive) among the sends
   /// (receives) of this role with the same communicator, peer and tag. What matches ranks with each other.
   std::uint32_t match_ordinal(OpId op) const { return match_ordinal_[op.index()]; }
+  bool has_names() const { return !name_begin_.empty(); }
   std::size_t memory_bytes() const;
+
+  /// Same ops, names and edges: such ranks can share one role.
+  friend bool operator==(const RoleDag&, const RoleDag&) = default;
 
  private:
   friend class RoleBuilder;
@@ -88,11 +94,14 @@ class RoleDag {
   std::string name_pool_;
 };
 
-/// Builds a role op by op. Ops may be added in any order; finish() sorts them topologically (smallest added index first among the
-/// ready ones), adds the edges that streams imply, and drops duplicate edges.
+/// Builds a role op by op. Ops may be added in any order as long as those of one stream are added in the order in which the stream
+/// runs them; finish() sorts all topologically (smallest added index first among the ready ones), adds the edges that streams imply,
+/// and drops duplicate edges.
 class RoleBuilder {
  public:
-  /// Index of the op in order of addition.
+  /// Saves memory and time when the numbers are known, exactly or nearly.
+  void reserve(std::size_t op_count, std::size_t edge_count);
+  /// Index of the op in order of addition. Names beyond 4 GiB in total are dropped. Requires: duration and bytes >= 0.
   std::uint32_t add(const Op& op, std::string_view name = {});
   /// `op` waits for `dependency` (both indices of addition; the dependency may be added later).
   void depend(std::uint32_t op, std::uint32_t dependency);
@@ -100,8 +109,10 @@ class RoleBuilder {
 
   struct Result {
     RoleDag dag;
-    std::vector<std::uint32_t> cycle;  ///< if not empty: indices of addition of ops on a cycle, and `dag` is unusable
-    bool cycle_uses_stream_order = false;
+    /// If not empty: indices of addition of ops on a cycle, each waiting for the one before it and the first for the last; `dag` is
+    /// unusable then.
+    std::vector<std::uint32_t> cycle;
+    bool cycle_uses_stream_order = false;  ///< dependencies alone have no cycle, but contradict the order inside a stream
   };
   Result finish() &&;
 

@@ -1,0 +1,368 @@
+#include "workloads/dag.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+/// "No op": ends lists of op indices.
+constexpr std::uint32_t kNoOp = UINT32_MAX;
+
+/// Edges by source, in order of addition: successors of u are targets[begin[u]] .. targets[begin[u + 1]].
+struct AddedEdges {
+  std::vector<std::uint64_t> begin;
+  std::vector<OpId> targets;
+  std::vector<std::uint32_t> next_in_stream;  ///< empty if no op has a stream; where set, it is the last successor of its op
+
+  std::uint32_t op_count() const { return static_cast<std::uint32_t>(begin.size() - 1); }
+  std::span<const OpId> of(std::uint32_t op, bool with_streams) const {
+    const std::size_t length = begin[op + 1] - begin[op];
+    const bool has_next = !next_in_stream.empty() && next_in_stream[op] != kNoOp;
+    return {targets.data() + begin[op], length - (has_next && !with_streams ? 1 : 0)};
+  }
+};
+
+std::vector<std::uint32_t> next_ops_in_streams(const std::vector<Op>& ops) {
+  std::vector<std::uint32_t> next;
+  if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.stream != 0; })) return next;
+  next.assign(ops.size(), kNoOp);
+  std::vector<std::uint32_t> last(std::size_t{UINT16_MAX} + 1, kNoOp);
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    const std::uint16_t stream = ops[i].stream;
+    if (stream == 0) continue;
+    if (last[stream] != kNoOp) next[last[stream]] = i;
+    last[stream] = i;
+  }
+  return next;
+}
+
+AddedEdges sort_by_source(const std::vector<Op>& ops, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
+  AddedEdges sorted;
+  sorted.next_in_stream = next_ops_in_streams(ops);
+  sorted.begin.assign(ops.size() + 1, 0);
+  for (const auto& [dependency, op] : edges) ++sorted.begin[dependency + 1];
+  for (std::size_t i = 0; i < sorted.next_in_stream.size(); ++i) {
+    if (sorted.next_in_stream[i] != kNoOp) ++sorted.begin[i + 1];
+  }
+  for (std::size_t i = 0; i < ops.size(); ++i) sorted.begin[i + 1] += sorted.begin[i];
+  sorted.targets.resize(sorted.begin.back());
+  // `begin` doubles as the place to write next and is shifted back afterwards.
+  for (const auto& [dependency, op] : edges) sorted.targets[sorted.begin[dependency]++] = OpId(op);
+  for (std::size_t i = 0; i < sorted.next_in_stream.size(); ++i) {
+    if (sorted.next_in_stream[i] != kNoOp) sorted.targets[sorted.begin[i]++] = OpId(sorted.next_in_stream[i]);
+  }
+  for (std::size_t i = ops.size(); i > 0; --i) sorted.begin[i] = sorted.begin[i - 1];
+  sorted.begin[0] = 0;
+  return sorted;
+}
+
+bool runs_forward(const AddedEdges& edges) {
+  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
+    for (const OpId successor : edges.of(op, true)) {
+      if (successor.index() <= op) return false;
+    }
+  }
+  return true;
+}
+
+/// Kahn's algorithm, smallest index first. Ops on cycles and behind them are missing from the result and keep `waiting` > 0.
+std::vector<std::uint32_t> topological_order(const AddedEdges& edges, bool with_streams, std::vector<std::uint32_t>& waiting) {
+  waiting.assign(edges.op_count(), 0);
+  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
+    for (const OpId successor : edges.of(op, with_streams)) ++waiting[successor.index()];
+  }
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
+    if (waiting[op] == 0) ready.push(op);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(edges.op_count());
+  while (!ready.empty()) {
+    const std::uint32_t op = ready.top();
+    ready.pop();
+    order.push_back(op);
+    for (const OpId successor : edges.of(op, with_streams)) {
+      if (--waiting[successor.index()] == 0) ready.push(successor.index());
+    }
+  }
+  return order;
+}
+
+/// One cycle among the ops that `waiting` marks. Every such op has a predecessor that is marked too, so walking backwards must return.
+std::vector<std::uint32_t> find_cycle(const AddedEdges& edges, bool with_streams, const std::vector<std::uint32_t>& waiting) {
+  std::vector<std::uint32_t> predecessor(edges.op_count(), kNoOp);
+  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
+    if (waiting[op] == 0) continue;
+    for (const OpId successor : edges.of(op, with_streams)) {
+      if (predecessor[successor.index()] == kNoOp) predecessor[successor.index()] = op;
+    }
+  }
+  std::uint32_t at = 0;
+  while (waiting[at] == 0) ++at;
+  std::vector<bool> seen(edges.op_count(), false);
+  while (!seen[at]) {
+    seen[at] = true;
+    at = predecessor[at];
+  }
+  std::vector<std::uint32_t> cycle;
+  const std::uint32_t first = at;
+  do {
+    cycle.push_back(at);
+    at = predecessor[at];
+  } while (at != first);
+  std::reverse(cycle.begin(), cycle.end());
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+  return cycle;
+}
+
+/// Sorts each list of successors and drops what stands twice, in place.
+void drop_duplicates(std::vector<std::uint64_t>& begin, std::vector<OpId>& targets) {
+  std::uint64_t kept = 0;
+  for (std::size_t op = 0; op + 1 < begin.size(); ++op) {
+    const auto first = targets.begin() + static_cast<std::ptrdiff_t>(begin[op]);
+    const auto last = targets.begin() + static_cast<std::ptrdiff_t>(begin[op + 1]);
+    std::sort(first, last);
+    begin[op] = kept;
+    for (auto it = first; it != last; ++it) {
+      if (it == first || *it != *(it - 1)) targets[kept++] = *it;
+    }
+  }
+  begin.back() = kept;
+  targets.resize(kept);
+  if (targets.capacity() - kept > kept / 8) targets.shrink_to_fit();
+}
+
+/// Position of each op among its equals (RoleDag::match_ordinal).
+template <class OpAt>
+std::vector<std::uint32_t> match_ordinals(std::uint32_t count, const OpAt& op_at) {
+  std::vector<std::uint32_t> ordinals(count, 0);
+  std::vector<std::uint32_t> collectives(std::size_t{UINT16_MAX} + 1, 0);
+  std::vector<std::uint32_t> point_to_point;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Op& op = op_at(i);
+    if (op.kind == OpKind::collective) ordinals[i] = collectives[op.communicator]++;
+    if (op.kind == OpKind::send || op.kind == OpKind::receive) point_to_point.push_back(i);
+  }
+  const auto key = [&](std::uint32_t i) {
+    const Op& op = op_at(i);
+    return std::tuple(op.kind, op.communicator, op.addressing, op.peer, op.tag);
+  };
+  std::sort(point_to_point.begin(), point_to_point.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto key_a = key(a);
+    const auto key_b = key(b);
+    return key_a != key_b ? key_a < key_b : a < b;
+  });
+  for (std::size_t k = 1; k < point_to_point.size(); ++k) {
+    const std::uint32_t before = point_to_point[k - 1];
+    const std::uint32_t here = point_to_point[k];
+    if (key(before) == key(here)) ordinals[here] = ordinals[before] + 1;
+  }
+  return ordinals;
+}
+
+}  // namespace
+
+std::string_view to_text(OpKind kind) {
+  switch (kind) {
+    case OpKind::compute:
+      return "compute";
+    case OpKind::collective:
+      return "collective";
+    case OpKind::send:
+      return "send";
+    case OpKind::receive:
+      return "receive";
+  }
+  return "?";
+}
+
+std::string_view to_text(CollectiveType type) {
+  switch (type) {
+    case CollectiveType::all_reduce:
+      return "all_reduce";
+    case CollectiveType::all_gather:
+      return "all_gather";
+    case CollectiveType::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveType::all_to_all:
+      return "all_to_all";
+    case CollectiveType::broadcast:
+      return "broadcast";
+  }
+  return "?";
+}
+
+Op RoleDag::op(OpId id) const {
+  const std::uint32_t i = id.index();
+  Op op;
+  op.kind = kind_[i];
+  op.collective = collective_[i];
+  op.addressing = addressing_[i];
+  op.communicator = communicator_[i];
+  op.stream = stream_[i];
+  if (!peer_.empty()) op.peer = peer_[i];
+  if (!tag_.empty()) op.tag = tag_[i];
+  if (op.kind == OpKind::compute) {
+    op.duration = Duration::ticks(amount_[i]);
+  } else {
+    op.bytes = Bytes::of(amount_[i]);
+  }
+  return op;
+}
+
+std::span<const OpId> RoleDag::successors(OpId op) const {
+  const std::uint64_t begin = successors_begin_[op.index()];
+  return {successors_.data() + begin, static_cast<std::size_t>(successors_begin_[op.index() + 1] - begin)};
+}
+
+std::string_view RoleDag::name(OpId op) const {
+  if (name_begin_.empty()) return {};
+  const std::uint32_t begin = name_begin_[op.index()];
+  return std::string_view(name_pool_).substr(begin, name_begin_[op.index() + 1] - begin);
+}
+
+std::size_t RoleDag::memory_bytes() const {
+  const auto of = [](const auto& array) { return array.capacity() * sizeof(array[0]); };
+  return of(kind_) + of(collective_) + of(addressing_) + of(communicator_) + of(stream_) + of(amount_) + of(match_ordinal_) +
+         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(name_begin_) +
+         name_pool_.capacity();
+}
+
+void RoleBuilder::reserve(std::size_t op_count, std::size_t edge_count) {
+  ops_.reserve(op_count);
+  edges_.reserve(edge_count);
+}
+
+std::uint32_t RoleBuilder::add(const Op& op, std::string_view name) {
+  WEFT_CHECK(ops_.size() < UINT32_MAX - 1, "a role has fewer than 2^32 - 1 ops");
+  WEFT_CHECK(op.duration >= Duration::zero() && op.bytes >= Bytes::zero(), "durations and sizes of ops are not negative");
+  if (!name.empty() && name_pool_.size() + name.size() < UINT32_MAX) {
+    // Ops before the first named one have empty names.
+    if (name_begin_.empty()) name_begin_.assign(ops_.size(), 0);
+    name_begin_.push_back(static_cast<std::uint32_t>(name_pool_.size()));
+    name_pool_ += name;
+  } else if (!name_begin_.empty()) {
+    name_begin_.push_back(static_cast<std::uint32_t>(name_pool_.size()));
+  }
+  ops_.push_back(op);
+  return static_cast<std::uint32_t>(ops_.size() - 1);
+}
+
+void RoleBuilder::depend(std::uint32_t op, std::uint32_t dependency) { edges_.emplace_back(dependency, op); }
+
+RoleBuilder::Result RoleBuilder::finish() && {
+  const auto count = static_cast<std::uint32_t>(ops_.size());
+  for (const auto& [dependency, op] : edges_) WEFT_CHECK(dependency < count && op < count, "edges join ops that were added");
+  AddedEdges added = sort_by_source(ops_, edges_);
+  edges_ = {};
+
+  Result result;
+  RoleDag& dag = result.dag;
+  // order[i]: index of addition of op i. Empty: the order of addition is topological already and stays.
+  std::vector<std::uint32_t> order;
+  if (runs_forward(added)) {
+    added.next_in_stream = {};
+    dag.successors_begin_ = std::move(added.begin);
+    dag.successors_ = std::move(added.targets);
+  } else {
+    std::vector<std::uint32_t> waiting;
+    order = topological_order(added, true, waiting);
+    if (order.size() < count) {
+      const bool streams_matter = topological_order(added, false, waiting).size() == count;
+      if (streams_matter) topological_order(added, true, waiting);
+      result.cycle = find_cycle(added, streams_matter, waiting);
+      result.cycle_uses_stream_order = streams_matter;
+      return result;
+    }
+    std::vector<std::uint32_t>& position = waiting;
+    for (std::uint32_t i = 0; i < count; ++i) position[order[i]] = i;
+    dag.successors_begin_.reserve(std::size_t{count} + 1);
+    dag.successors_.reserve(added.targets.size());
+    dag.successors_begin_.push_back(0);
+    for (const std::uint32_t op : order) {
+      for (const OpId successor : added.of(op, true)) dag.successors_.emplace_back(position[successor.index()]);
+      dag.successors_begin_.push_back(dag.successors_.size());
+    }
+    added = {};
+  }
+  drop_duplicates(dag.successors_begin_, dag.successors_);
+  dag.predecessor_count_.assign(count, 0);
+  for (const OpId successor : dag.successors_) ++dag.predecessor_count_[successor.index()];
+
+  const auto added_index = [&order](std::uint32_t i) { return order.empty() ? i : order[i]; };
+  const auto op_at = [&](std::uint32_t i) -> const Op& { return ops_[added_index(i)]; };
+  const auto fill = [&](auto& array, const auto& member) {
+    array.reserve(count);
+    for (std::uint32_t i = 0; i < count; ++i) array.push_back(member(op_at(i)));
+  };
+  fill(dag.kind_, [](const Op& op) { return op.kind; });
+  fill(dag.collective_, [](const Op& op) { return op.collective; });
+  fill(dag.addressing_, [](const Op& op) { return op.addressing; });
+  fill(dag.communicator_, [](const Op& op) { return op.communicator; });
+  fill(dag.stream_, [](const Op& op) { return op.stream; });
+  fill(dag.amount_, [](const Op& op) { return op.kind == OpKind::compute ? op.duration.in_ticks() : op.bytes.count(); });
+  if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.peer != 0; })) {
+    fill(dag.peer_, [](const Op& op) { return op.peer; });
+  }
+  if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.tag != 0; })) {
+    fill(dag.tag_, [](const Op& op) { return op.tag; });
+  }
+  dag.match_ordinal_ = match_ordinals(count, op_at);
+  ops_ = {};
+
+  if (!name_begin_.empty()) {
+    name_begin_.push_back(static_cast<std::uint32_t>(name_pool_.size()));
+    if (order.empty()) {
+      dag.name_begin_ = std::move(name_begin_);
+      dag.name_pool_ = std::move(name_pool_);
+    } else {
+      dag.name_begin_.reserve(std::size_t{count} + 1);
+      dag.name_pool_.reserve(name_pool_.size());
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t from = order[i];
+        dag.name_begin_.push_back(static_cast<std::uint32_t>(dag.name_pool_.size()));
+        dag.name_pool_.append(name_pool_, name_begin_[from], name_begin_[from + 1] - name_begin_[from]);
+      }
+      dag.name_begin_.push_back(static_cast<std::uint32_t>(dag.name_pool_.size()));
+    }
+  }
+  return result;
+}
+
+Communicator Communicator::world(std::uint32_t rank_count) {
+  std::vector<std::vector<RankId>> groups(1);
+  groups[0].reserve(rank_count);
+  for (std::uint32_t rank = 0; rank < rank_count; ++rank) groups[0].emplace_back(rank);
+  return {"world", rank_count, groups};
+}
+
+Communicator::Communicator(std::string name, std::uint32_t rank_count, const std::vector<std::vector<RankId>>& groups)
+    : name_(std::move(name)), group_of_(rank_count, GroupId::none()), position_of_(rank_count, 0) {
+  begin_.reserve(groups.size() + 1);
+  begin_.push_back(0);
+  for (std::uint32_t group = 0; group < groups.size(); ++group) {
+    for (std::uint32_t position = 0; position < groups[group].size(); ++position) {
+      const RankId rank = groups[group][position];
+      WEFT_CHECK(rank.index() < rank_count && group_of_[rank.index()].is_none(),
+                 "groups are disjoint sets of the workload's ranks");
+      members_.push_back(rank);
+      group_of_[rank.index()] = GroupId(group);
+      position_of_[rank.index()] = position;
+    }
+    begin_.push_back(static_cast<std::uint32_t>(members_.size()));
+  }
+}
+
+std::span<const RankId> Communicator::ranks(GroupId group) const {
+  const std::uint32_t begin = begin_[group.index()];
+  return {members_.data() + begin, begin_[group.index() + 1] - begin};
+}
+
+}  // namespace weft
