@@ -1,0 +1,61 @@
+// Iteration tally: puts the reports of a job's ranks together into iterations of the job.
+//
+// Where it sits: JobLifecycle keeps one per running job that has a workload.
+//
+// Model: ranks report their iterations in order but may run ahead of each other. An iteration of the job starts with its first rank,
+// ends with its last, and is complete when every rank has reported it; iterations complete in order. Memory is a few words per rank plus
+// the iterations between the slowest rank and the fastest.
+// Invariants: 1. each rank reports iterations 0, 1, 2 ... (WEFT_CHECK).
+// Thread safety: belongs to the scheduler's logical process.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "host/job.hpp"
+#include "scheduler/job_record.hpp"
+
+namespace weft {
+
+class IterationTally {
+ public:
+  /// `begin` is when all ranks start their first iteration.
+  IterationTally(JobId job, std::uint32_t ranks, std::uint64_t iterations, Time begin);
+
+  /// Takes a rank's report; returns the iteration that it completed, if any.
+  std::optional<IterationRecord> add(const IterationDone& report);
+
+  bool done() const { return completed_ == iterations_; }
+  std::uint64_t completed() const { return completed_; }
+  /// Iterations a rank has reported.
+  std::uint32_t reported(RankId rank) const { return ranks_[rank.index()].reported; }
+  std::uint32_t rank_count() const { return static_cast<std::uint32_t>(ranks_.size()); }
+  /// Start of the first iteration to end of the last completed one.
+  Duration span() const { return last_end_ - begin_; }
+
+ private:
+  struct Rank {
+    std::uint32_t reported = 0;
+    Time last_end;
+  };
+  struct Open {
+    std::uint32_t reports = 0;
+    Time start = Time::max();
+    Time end;
+    double exposed_ticks = 0;  ///< over all ranks; may exceed 64 bits
+  };
+
+  JobId job_;
+  std::uint64_t iterations_;
+  Time begin_;
+  Time last_end_;
+  std::uint64_t completed_ = 0;
+  std::vector<Rank> ranks_;
+  std::deque<Open> open_;  ///< iterations from `completed_` on
+};
+
+}  // namespace weft

@@ -1,0 +1,294 @@
+#include "scheduler/job_lifecycle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/diagnostics.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
+              "time that a message between scheduler and host takes: start of a job, end of an iteration",
+              "round figure between kernel-bypass calls (2.3 us, eRPC, NSDI 2019) and daemons over kernel TCP (tens of us)"},
+};
+
+/// What the scheduler tells itself.
+enum SchedulerEvent : std::uint16_t {
+  job_arrives = 210,      ///< payload SchedulerTimer
+  job_ends = 211,         ///< payload SchedulerTimer; job mode
+  scheduling_pass = 212,  ///< class settle, no payload
+};
+
+struct SchedulerTimer {
+  JobId job;
+};
+
+}  // namespace
+
+ParamTable scheduler_params() { return params_table; }
+
+/// What the policy sees and does during one pass.
+class JobLifecycle::Pass final : public SchedulingPass {
+ public:
+  Pass(JobLifecycle& lifecycle, EventContext& context) : lifecycle_(lifecycle), context_(context) {}
+
+  Time now() const override { return context_.now(); }
+  const ClusterState& cluster() const override { return lifecycle_.cluster_; }
+  const JobList& queue() const override { return lifecycle_.queue_; }
+  const JobList& running() const override { return lifecycle_.running_; }
+  JobView job(JobId job) const override {
+    const JobSpec& spec = lifecycle_.jobs_[job.index()];
+    JobView view;
+    view.submit = spec.submit;
+    view.gpus = spec.gpus;
+    view.priority = spec.priority;
+    view.iterations = spec.iterations;
+    if (spec.workload == nullptr) view.declared_run = spec.duration.mean();
+    view.start = lifecycle_.records_[job.index()].start;
+    return view;
+  }
+  bool try_start(JobId job) override { return lifecycle_.try_start(job, context_); }
+
+ private:
+  JobLifecycle& lifecycle_;
+  EventContext& context_;
+};
+
+JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings)
+    : jobs_(std::move(jobs)),
+      cluster_(std::move(cluster)),
+      settings_(std::move(settings)),
+      records_(jobs_.size()),
+      running_state_(jobs_.size()),
+      queue_(jobs_.size()),
+      running_(jobs_.size()) {
+  WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
+  WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
+  WEFT_CHECK(std::is_sorted(jobs_.begin(), jobs_.end(), [](const JobSpec& a, const JobSpec& b) { return a.submit < b.submit; }),
+             "the scheduler gets its jobs sorted by submission");
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const JobSpec& spec = jobs_[i];
+    WEFT_CHECK(spec.submit >= Time::zero() && spec.gpus > 0 && spec.gpus <= cluster_.gpu_count(),
+               "the scheduler gets jobs that were checked");
+    JobRecord& record = records_[i];
+    record.id = JobId(static_cast<std::uint32_t>(i));
+    record.gpus = spec.gpus;
+    record.submit = spec.submit;
+    if (spec.workload == nullptr) {
+      record.iterations = spec.iterations;
+      continue;
+    }
+    const SchedulerWiring& wiring = settings_.wiring;
+    WEFT_CHECK(wiring.jobs != nullptr && wiring.jobs->size() >= jobs_.size(), "jobs that run workloads have slots in a job table");
+    WEFT_CHECK(wiring.entity_of_host.size() == cluster_.host_count() && wiring.endpoint_of_gpu.size() == cluster_.gpu_count(),
+               "jobs that run workloads have hosts to run on");
+    WEFT_CHECK(spec.workload->rank_count == spec.gpus && spec.iterations > 0 && spec.iterations <= UINT32_MAX,
+               "the scheduler gets jobs that were checked");
+  }
+  if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
+}
+
+EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle) {
+  const std::vector<EntityId> hosts = lifecycle->settings_.wiring.entity_of_host;
+  const Duration control_delay = lifecycle->settings_.control_delay;
+  const std::optional<Time> first = lifecycle->jobs_.empty() ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
+  const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
+  for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
+  if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0)});
+  return id;
+}
+
+void JobLifecycle::handle(const Event& event, EventContext& context) {
+  advance_clock(context.now());
+  switch (event.kind) {
+    case job_arrives:
+      arrive(event.payload_as<SchedulerTimer>().job, context);
+      return;
+    case job_ends:
+      finish(event.payload_as<SchedulerTimer>().job, context);
+      return;
+    case iteration_done:
+      take_report(event.payload_as<IterationDone>(), context);
+      return;
+    case scheduling_pass:
+      run_pass(context);
+      return;
+    default:
+      WEFT_CHECK(false, "the scheduler knows the kind of its events");
+  }
+}
+
+void JobLifecycle::arrive(JobId job, EventContext& context) {
+  queue_.push_back(job);
+  ++counters_.arrived;
+  request_pass(context);
+  const JobId next(job.index() + 1);
+  if (next.index() < jobs_.size()) {
+    context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, SchedulerTimer{next});
+  }
+}
+
+void JobLifecycle::take_report(const IterationDone& report, EventContext& context) {
+  WEFT_CHECK(report.job.index() < jobs_.size() && running_state_[report.job.index()] != nullptr &&
+                 running_state_[report.job.index()]->iterations != nullptr,
+             "hosts report on jobs that run");
+  WEFT_CHECK(report.end <= context.now(), "a report arrives after what it reports");
+  IterationTally& tally = *running_state_[report.job.index()]->iterations;
+  const std::optional<IterationRecord> completed = tally.add(report);
+  if (!completed) return;
+
+  JobRecord& record = records_[report.job.index()];
+  record.iterations = tally.completed();
+  record.exposed_communication += completed->exposed_communication;
+  if (settings_.observer != nullptr) settings_.observer->iteration_finished(jobs_[report.job.index()], *completed);
+  if (!tally.done()) return;
+  const auto count = static_cast<std::int64_t>(tally.completed());
+  record.mean_iteration = Duration::ticks((tally.span().in_ticks() + count / 2) / count);
+  finish(report.job, context);
+}
+
+void JobLifecycle::finish(JobId job, EventContext& context) {
+  std::unique_ptr<Running>& running = running_state_[job.index()];
+  WEFT_CHECK(running != nullptr, "a job that ends was running");
+  JobRecord& record = records_[job.index()];
+  record.end = context.now();
+  if (running->iterations == nullptr && record.iterations > 0) {
+    record.mean_iteration = Duration::from_seconds(record.run().in_s() / static_cast<double>(record.iterations));
+  }
+  cluster_.release(job, running->placement);
+  running.reset();
+  running_.remove(job);
+  ++counters_.finished;
+  counters_.last_end = context.now();
+  if (settings_.observer != nullptr) settings_.observer->job_finished(jobs_[job.index()], record);
+  request_pass(context);
+}
+
+void JobLifecycle::request_pass(EventContext& context) {
+  if (pass_requested_) return;
+  pass_requested_ = true;
+  context.schedule(Duration::zero(), EventClass::settle, scheduling_pass);
+}
+
+void JobLifecycle::run_pass(EventContext& context) {
+  pass_requested_ = false;
+  ++counters_.passes;
+  Pass pass(*this, context);
+  settings_.policy->schedule(pass);
+  counters_.queue_length_max = std::max<std::uint64_t>(counters_.queue_length_max, queue_.size());
+  counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.gpu_count() - cluster_.free_gpus());
+}
+
+bool JobLifecycle::try_start(JobId job, EventContext& context) {
+  WEFT_CHECK(queue_.contains(job), "a policy starts jobs that wait");
+  const JobSpec& spec = jobs_[job.index()];
+  std::optional<Placement> placement = settings_.placer->place(cluster_, spec.gpus);
+  if (!placement) return false;
+  WEFT_CHECK(placement->gpus.size() == spec.gpus, "a placement is all or nothing");
+  cluster_.take(job, *placement);
+  queue_.remove(job);
+  running_.push_back(job);
+  ++counters_.started;
+
+  JobRecord& record = records_[job.index()];
+  record.start = context.now();
+  record.placement = cluster_.to_text(*placement);
+  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(*placement), nullptr});
+  if (spec.workload == nullptr) {
+    start_by_duration(job, context);
+  } else {
+    start_on_hosts(job, context);
+  }
+  if (settings_.observer != nullptr) settings_.observer->job_started(spec, record);
+  return true;
+}
+
+void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
+  const JobSpec& spec = jobs_[job.index()];
+  const Duration duration = spec.duration.sample(settings_.seed, job);
+  if (duration > Time::max() - context.now()) {
+    throw InputError({Severity::error, "beyond-clock",
+                      "job \"" + spec.name + "\" starts at " + to_text(context.now().since_start()) + " and would end after " +
+                          to_text(Time::max().since_start()) + ", where the simulated clock ends",
+                      spec.place, "use a larger cluster, fewer jobs or shorter ones"});
+  }
+  context.schedule(duration, EventClass::timer, job_ends, SchedulerTimer{job});
+}
+
+void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
+  const JobSpec& spec = jobs_[job.index()];
+  const SchedulerWiring& wiring = settings_.wiring;
+  Running& running = *running_state_[job.index()];
+  running.iterations = std::make_unique<IterationTally>(job, spec.gpus, spec.iterations, context.now() + settings_.control_delay);
+
+  RunningJob published;
+  published.id = job;
+  published.workload = spec.workload;
+  published.iterations = spec.iterations;
+  published.endpoint_of_rank.reserve(spec.gpus);
+  std::vector<HostId> hosts;
+  for (const GpuSlot gpu : running.placement.gpus) {
+    published.endpoint_of_rank.push_back(wiring.endpoint_of_gpu[gpu.index()]);
+    hosts.push_back(cluster_.host_of(gpu));
+  }
+  wiring.jobs->publish(std::move(published));
+
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  for (const HostId host : hosts) {
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, start_job, StartJob{job});
+  }
+}
+
+void JobLifecycle::advance_clock(Time now) {
+  const double elapsed_s = (now - clock_).in_s();
+  counters_.busy_gpu_s += elapsed_s * static_cast<double>(cluster_.gpu_count() - cluster_.free_gpus());
+  queued_job_s_ += elapsed_s * static_cast<double>(queue_.size());
+  clock_ = now;
+}
+
+JobCounters JobLifecycle::counters() const {
+  JobCounters result = counters_;
+  const double elapsed_s = clock_.in_s();
+  if (elapsed_s > 0) {
+    result.gpus_busy_mean = counters_.busy_gpu_s / elapsed_s;
+    result.queue_length_mean = queued_job_s_ / elapsed_s;
+  }
+  return result;
+}
+
+std::string JobLifecycle::state_text(JobId job) const {
+  const JobSpec& spec = jobs_[job.index()];
+  std::string text = "job \"" + spec.name + "\" ";
+  const Running* running = running_state_[job.index()].get();
+  if (queue_.contains(job)) return text + "waits for " + std::to_string(spec.gpus) + " GPUs";
+  if (running == nullptr) return text + "has not arrived";
+  if (running->iterations == nullptr) return text + "is running";
+  const IterationTally& tally = *running->iterations;
+  RankId slowest(0);
+  for (std::uint32_t rank = 1; rank < tally.rank_count(); ++rank) {
+    if (tally.reported(RankId(rank)) < tally.reported(slowest)) slowest = RankId(rank);
+  }
+  return text + "waits for rank " + std::to_string(slowest.index()) + ", which has finished " +
+         std::to_string(tally.reported(slowest)) + " of " + std::to_string(spec.iterations) + " iterations";
+}
+
+void JobLifecycle::require_all_finished() const {
+  if (all_finished()) return;
+  constexpr std::size_t named_max = 5;
+  std::string names;
+  std::size_t unfinished = 0;
+  for (const JobRecord& record : records_) {
+    if (record.end) continue;
+    if (unfinished < named_max) names += (unfinished == 0 ? "" : "; ") + state_text(record.id);
+    ++unfinished;
+  }
+  WEFT_CHECK(unfinished == 0, "every job has ended when the run is over, but " + std::to_string(unfinished) + " of " +
+                                  std::to_string(jobs_.size()) + " have not: " + names);
+}
+
+}  // namespace weft

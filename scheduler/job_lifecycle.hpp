@@ -1,0 +1,129 @@
+// Job lifecycle: the scheduler as an entity - jobs arrive, wait, run and finish.
+//
+// Where it sits: built from the jobs of a run, a policy and a placer; meets the hosts only through messages (host/job.hpp). Tools
+// watch it through a JobObserver and read records and counters afterwards.
+//
+// Model
+//   - Arrivals are self events, one at a time: each schedules the next.
+//   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`). A job
+//     that ends at the instant it started (zero duration) leads to another pass.
+//   - Job mode: a started job ends after a draw from its duration model.
+//   - Otherwise the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
+//     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
+//   - GPUs come free, and count as idle, at the instant the job ends.
+//
+// Invariants
+//   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
+// Left out here: staging of data, failures, preemption and migration.
+// Threads: belongs to its logical process; everything may be read once the engine has stopped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/engine.hpp"
+#include "core/entity.hpp"
+#include "core/params.hpp"
+#include "host/job.hpp"
+#include "scheduler/cluster_state.hpp"
+#include "scheduler/iteration_tally.hpp"
+#include "scheduler/job_list.hpp"
+#include "scheduler/job_record.hpp"
+#include "scheduler/job_spec.hpp"
+#include "scheduler/placement/placer.hpp"
+#include "scheduler/policy.hpp"
+
+namespace weft {
+
+/// Parameter table "scheduler".
+ParamTable scheduler_params();
+
+/// What the scheduler reaches hosts by; not needed if every job is in job mode.
+struct SchedulerWiring {
+  std::vector<EntityId> entity_of_host;
+  std::vector<NodeId> endpoint_of_gpu;  ///< per slot: Topology::endpoints()
+  JobTable* jobs = nullptr;             ///< outlives the run
+};
+
+struct JobLifecycleSettings {
+  std::unique_ptr<SchedulingPolicy> policy;
+  std::unique_ptr<Placer> placer;
+  Duration control_delay;  ///< of messages to hosts
+  std::uint64_t seed = 0;  ///< of the durations
+  SchedulerWiring wiring;
+  JobObserver* observer = nullptr;  ///< outlives the run; may be null
+};
+
+/// Figures over the whole run so far. Means are over simulated time from 0 to the last event.
+struct JobCounters {
+  std::uint64_t arrived = 0;
+  std::uint64_t started = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t passes = 0;  ///< calls of the policy
+  double busy_gpu_s = 0;     ///< GPU-seconds held by jobs
+  double gpus_busy_mean = 0;
+  std::uint32_t gpus_busy_max = 0;
+  double queue_length_mean = 0;
+  std::uint64_t queue_length_max = 0;  ///< after a pass: jobs that really wait
+  Time first_submit;
+  Time last_end;
+
+  /// Last end since the first submission.
+  Duration makespan() const { return last_end - first_submit; }
+};
+
+class JobLifecycle final : public Entity {
+ public:
+  /// Requires: jobs sorted by submission and free of errors (check_jobs), cluster empty; with workloads, wiring for every host.
+  JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings);
+
+  /// Registers the scheduler, connects it both ways with its hosts (which are registered already) at `control_delay`, and posts the first
+  /// arrival.
+  static EntityId add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle);
+
+  void handle(const Event& event, EventContext& context) override;
+
+  const std::vector<JobSpec>& jobs() const { return jobs_; }
+  const std::vector<JobRecord>& records() const { return records_; }
+  const ClusterState& cluster() const { return cluster_; }
+  JobCounters counters() const;
+  bool all_finished() const { return counters_.finished == jobs_.size(); }
+  /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for. For the end of a run.
+  void require_all_finished() const;
+
+ private:
+  class Pass;
+  struct Running {
+    Placement placement;
+    std::unique_ptr<IterationTally> iterations;  ///< null in job mode
+  };
+
+  void arrive(JobId job, EventContext& context);
+  void take_report(const IterationDone& report, EventContext& context);
+  void finish(JobId job, EventContext& context);
+  void request_pass(EventContext& context);
+  void run_pass(EventContext& context);
+  bool try_start(JobId job, EventContext& context);
+  void start_by_duration(JobId job, EventContext& context);
+  void start_on_hosts(JobId job, EventContext& context);
+  void advance_clock(Time now);
+  std::string state_text(JobId job) const;
+
+  std::vector<JobSpec> jobs_;
+  ClusterState cluster_;
+  JobLifecycleSettings settings_;
+  std::vector<JobRecord> records_;
+  std::vector<std::unique_ptr<Running>> running_state_;  ///< per job; null unless it runs
+  JobList queue_;
+  JobList running_;
+  bool pass_requested_ = false;
+  JobCounters counters_;     ///< means aside
+  double queued_job_s_ = 0;  ///< integral of the queue's length
+  Time clock_;               ///< up to when the integrals go
+};
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// Job record: what became of a job, and who is told.
+//
+// Where it sits: JobLifecycle fills one per job and passes it to a JobObserver as things happen, so that rows of jobs.csv and
+// iterations.csv can be written while the run goes on.
+//
+// Model
+//   - start, end and all that follows from them (wait = start - submit, run = end - start, completion = end - submit) are on the
+//     scheduler's clock: a job that runs a workload holds its GPUs from the decision to start it until the report of its last rank has
+//     arrived, one control-plane delay after the rank was done and one before it began.
+//   - Iterations are on the ranks' clock: an iteration starts when its first rank starts it (the previous one done) and ends when
+//     its last rank ends it. Staggered ranks make iterations overlap.
+//   - Exposed communication of an iteration is the mean over the ranks.
+// Threads: observers are called from the scheduler's logical process, in the order of simulated time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "scheduler/job_spec.hpp"
+
+namespace weft {
+
+struct JobRecord {
+  JobId id;
+  std::uint32_t gpus = 0;
+  Time submit;
+  std::optional<Time> start;
+  std::optional<Time> end;
+  std::uint64_t iterations = 0;  ///< finished so far; in job mode as declared
+  /// First rank's start of the first iteration to last rank's end of the last, over their number; in job mode run / iterations. None
+  /// before the end or without iterations.
+  std::optional<Duration> mean_iteration;
+  Duration exposed_communication;  ///< summed over iterations; zero in job mode
+  std::uint32_t restarts = 0;
+  std::uint32_t preemptions = 0;
+  std::string placement;  ///< ClusterState::to_text(); empty before the start
+
+  /// Requires: the job has started.
+  Duration wait() const { return start.value() - submit; }
+  /// Requires: the job has ended.
+  Duration run() const { return end.value() - start.value(); }
+  Duration completion() const { return end.value() - submit; }
+};
+
+struct IterationRecord {
+  JobId job;
+  std::uint32_t iteration = 0;  ///< from 0
+  Time start;
+  Time end;
+  Duration exposed_communication;
+};
+
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  virtual void job_started(const JobSpec&, const JobRecord&) {}
+  virtual void job_finished(const JobSpec&, const JobRecord&) {}
+  virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
+};
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// Job specification: what the scheduler is told about a job before the run.
+//
+// Where it sits: made from a job trace or from a scenario; JobLifecycle takes all jobs of a run, sorted by submission.
+//
+// Model: a job either runs a workload, one rank per GPU, for a number of iterations, or, in job mode, holds its GPUs for a duration.
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "core/units.hpp"
+#include "scheduler/cluster_state.hpp"
+#include "scheduler/duration_model.hpp"
+#include "scheduler/placement/placer.hpp"
+#include "workloads/dag.hpp"
+#include "workloads/job_trace.hpp"
+
+namespace weft {
+
+struct JobSpec {
+  std::string name;
+  std::string group;  ///< virtual cluster or user; may be empty
+  Time submit;
+  std::uint32_t gpus = 1;
+  std::int32_t priority = 0;
+  std::uint64_t iterations = 0;              ///< with a workload at least 1; in job mode as declared, 0 if unknown
+  std::shared_ptr<const Workload> workload;  ///< null in job mode
+  DurationModel duration;                    ///< job mode
+  SourcePlace place;                         ///< where the job was described
+};
+
+/// The jobs of a trace, in job mode. `file` is the path that messages name.
+std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& file);
+
+/// Sorts jobs by submission; jobs of one instant keep their order. JobIds are indices into the sorted list.
+void sort_by_submission(std::vector<JobSpec>& jobs);
+
+/// Finds every job that could not run on the cluster even if it were empty, and every job that contradicts itself:
+///   [no-gpus], [job-too-large], [unplaceable-job], [rank-count-mismatch], [no-iterations], [too-many-iterations], [negative-submit],
+///   and, for all jobs together, [too-much-work] if their GPU time cannot fit the simulated clock.
+void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics);
+
+}  // namespace weft
