@@ -44,6 +44,12 @@ std::string printable(std::string_view text) {
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+/// Places on the screen that valid UTF-8 takes, one per character.
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -92,11 +98,11 @@ std::string Diagnostic::to_text() const {
     const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
     text += margin + number + " | " + printable(source) + "\n";
     if (place.column > 0 && column >= first) {
-      const std::string before = printable(source.substr(0, std::min(column - first, source.size())));
-      text += std::string(margin.size() + number.size(), ' ') + " | " + std::string(before.size(), ' ') + "^";
-      const std::size_t room = source.size() > column - first ? source.size() - (column - first) : 1;
-      const std::size_t length = std::min<std::size_t>(static_cast<std::size_t>(std::max(place.length, 1)), room);
-      text += std::string(length > 0 ? length - 1 : 0, '~') + "\n";
+      const std::size_t offset = std::min(column - first, source.size());
+      const std::size_t length = static_cast<std::size_t>(std::max(place.length, 1));
+      const std::size_t underlined = std::max<std::size_t>(columns(printable(source.substr(offset, length))), 1);
+      text += std::string(margin.size() + number.size(), ' ') + " | ";
+      text += std::string(columns(printable(source.substr(0, offset))), ' ') + "^" + std::string(underlined - 1, '~') + "\n";
     }
   }
   if (!help.empty()) text += "  help: " + printable(help) + "\n";

@@ -149,6 +149,7 @@ std::string count_text(Wide count, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     Wide whole = magnitude / unit.scale;
     Wide rest = magnitude % unit.scale;
+    if (whole == 0) continue;  // "400Gbps" rather than "0.4Tbps"
     std::string text;
     do {
       text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(whole % 10)));
