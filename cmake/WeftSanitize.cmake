@@ -1,0 +1,23 @@
+# WEFT_SANITIZE=address|thread: instrument everything we compile (presets asan and tsan).
+#
+# The build type is "Sanitize": enough optimisation to run the suites in minutes, line numbers for the reports, and the
+# standard library's own checks on. A finding ends the program, so the test that met it fails.
+set(WEFT_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined behaviour) or thread")
+set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS "" address thread)
+
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1" CACHE STRING "Flags of the build type Sanitize")
+set(CMAKE_EXE_LINKER_FLAGS_SANITIZE "" CACHE STRING "Linker flags of the build type Sanitize")
+mark_as_advanced(CMAKE_CXX_FLAGS_SANITIZE CMAKE_EXE_LINKER_FLAGS_SANITIZE)
+
+if(WEFT_SANITIZE STREQUAL "address")
+  set(weft_sanitize_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(WEFT_SANITIZE STREQUAL "thread")
+  set(weft_sanitize_flags -fsanitize=thread)
+elseif(NOT WEFT_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "WEFT_SANITIZE is \"${WEFT_SANITIZE}\"; it takes address or thread")
+endif()
+if(WEFT_SANITIZE)
+  add_compile_options(${weft_sanitize_flags} -fno-omit-frame-pointer)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(${weft_sanitize_flags})
+endif()
