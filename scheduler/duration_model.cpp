@@ -45,10 +45,6 @@ std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'
 Duration parse_quantity(std::string_view text, const SourcePlace& place) {
   const ParsedQuantity<Duration> parsed = parse_duration(text);
   if (!parsed.value) fail("bad-duration", parsed.error.message, place, parsed.error.help);
-  if (*parsed.value < Duration::zero()) {
-    fail("out-of-range", "a job's duration cannot be negative, but " + quoted(text) + " is", place,
-         "give a duration of at least 0s");
-  }
   return *parsed.value;
 }
 
@@ -59,8 +55,9 @@ double parse_sigma(std::string_view text, const SourcePlace& place) {
     fail("bad-duration", "the sigma of a lognormal distribution is a plain number, but " + quoted(text) + " is not", place,
          "it is the standard deviation of the logarithm and has no unit, for example lognormal(1h, 0.5)");
   }
-  if (value < 0)
+  if (value < 0) {
     fail("out-of-range", "the sigma of a lognormal distribution cannot be negative", place, "give a number of at least 0");
+  }
   return value;
 }
 

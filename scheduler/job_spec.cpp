@@ -66,7 +66,7 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
       }
     }
     if (job.workload == nullptr) {
-      gpu_time_s += static_cast<double>(job.gpus) * job.duration.mean().in_s();
+      if (job.gpus <= cluster.gpu_count()) gpu_time_s += static_cast<double>(job.gpus) * job.duration.mean().in_s();
       continue;
     }
     if (job.workload->rank_count != job.gpus) {

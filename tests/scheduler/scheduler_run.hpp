@@ -1,0 +1,122 @@
+// What the tests of the scheduler share: making jobs, running a cluster in job mode, and reading placements back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine.hpp"
+#include "scheduler/job_lifecycle.hpp"
+#include "scheduler/placement/first_fit.hpp"
+#include "scheduler/policies/fcfs.hpp"
+
+namespace weft::testing_scheduler {
+
+inline Time at_s(std::int64_t seconds) { return Time::zero() + Duration::s(seconds); }
+
+inline JobSpec job(std::string name, std::int64_t submit_s, std::uint32_t gpus, Duration duration) {
+  JobSpec spec;
+  spec.name = std::move(name);
+  spec.submit = at_s(submit_s);
+  spec.gpus = gpus;
+  spec.duration = DurationModel::fixed(duration);
+  return spec;
+}
+
+inline JobLifecycleSettings fcfs_first_fit(JobObserver* observer = nullptr, bool scatter = false) {
+  JobLifecycleSettings settings;
+  settings.policy = std::make_unique<Fcfs>();
+  settings.placer = std::make_unique<FirstFit>(scatter);
+  settings.control_delay = Duration::us(10);
+  settings.observer = observer;
+  return settings;
+}
+
+/// A finished run in job mode.
+struct FinishedRun {
+  std::vector<JobRecord> records;
+  JobCounters counters;
+  RunReport report;
+};
+
+inline FinishedRun run_jobs(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings,
+                            std::uint32_t threads = 1) {
+  EngineBuilder builder;
+  const EntityId id =
+      JobLifecycle::add_to(builder, std::make_unique<JobLifecycle>(std::move(jobs), std::move(cluster), std::move(settings)));
+  EngineOptions options;
+  options.threads = threads;
+  Engine engine = std::move(builder).build(options);
+  FinishedRun run;
+  run.report = engine.run({});
+  const JobLifecycle& lifecycle = engine.entity_as<JobLifecycle>(id);
+  lifecycle.require_all_finished();
+  run.records = lifecycle.records();
+  run.counters = lifecycle.counters();
+  return run;
+}
+
+/// Reads "host0-1:0-7,host5:0+2-3" back to (host, GPU) pairs, without help from ClusterState.
+inline std::vector<std::pair<std::uint32_t, std::uint32_t>> gpus_of_text(const std::string& text) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> result;
+  std::size_t at = 0;
+  const auto number = [&] {
+    std::size_t length = 0;
+    const auto value = static_cast<std::uint32_t>(std::stoul(text.substr(at), &length));
+    at += length;
+    return value;
+  };
+  const auto range = [&] {
+    const std::uint32_t first = number();
+    std::uint32_t last = first;
+    if (at < text.size() && text[at] == '-') {
+      ++at;
+      last = number();
+    }
+    return std::pair(first, last);
+  };
+  while (at < text.size()) {
+    at += std::string("host").size();
+    const auto [host_first, host_last] = range();
+    do {
+      ++at;  // ':' or '+'
+      const auto [gpu_first, gpu_last] = range();
+      for (std::uint32_t host = host_first; host <= host_last; ++host) {
+        for (std::uint32_t gpu = gpu_first; gpu <= gpu_last; ++gpu) result.emplace_back(host, gpu);
+      }
+    } while (at < text.size() && text[at] == '+');
+    if (at < text.size()) ++at;  // ','
+  }
+  return result;
+}
+
+/// First pair of jobs that held one GPU at the same time, as a sentence; "" if there is none. Judged by the records alone.
+inline std::string find_double_booking(const std::vector<JobRecord>& records) {
+  struct Stay {
+    Time start;
+    Time end;
+    JobId job;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Stay>> stays;
+  for (const JobRecord& record : records) {
+    const auto gpus = gpus_of_text(record.placement);
+    if (gpus.size() != record.gpus) return "job " + std::to_string(record.id.index()) + " got another number of GPUs";
+    for (const auto& gpu : gpus) stays[gpu].push_back({*record.start, *record.end, record.id});
+  }
+  for (auto& [gpu, of_gpu] : stays) {
+    std::sort(of_gpu.begin(), of_gpu.end(),
+              [](const Stay& a, const Stay& b) { return std::pair(a.start, a.end) < std::pair(b.start, b.end); });
+    for (std::size_t i = 1; i < of_gpu.size(); ++i) {
+      if (of_gpu[i].start < of_gpu[i - 1].end) {
+        return "host " + std::to_string(gpu.first) + " GPU " + std::to_string(gpu.second) + " is held by jobs " +
+               std::to_string(of_gpu[i - 1].job.index()) + " and " + std::to_string(of_gpu[i].job.index());
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace weft::testing_scheduler
