@@ -1,12 +1,12 @@
 #include "workloads/dag.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <tuple>
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/fingerprint.hpp"
+#include "workloads/topological_order.hpp"
 
 namespace weft {
 
@@ -18,11 +18,11 @@ constexpr std::uint32_t kNoOp = UINT32_MAX;
 /// Edges by source, in order of addition: successors of u are targets[begin[u]] .. targets[begin[u + 1]].
 struct AddedEdges {
   std::vector<std::uint64_t> begin;
-  std::vector<OpId> targets;
+  std::vector<std::uint32_t> targets;
   std::vector<std::uint32_t> next_in_stream;  ///< empty if no op has a stream; where set, it is the last successor of its op
 
   std::uint32_t op_count() const { return static_cast<std::uint32_t>(begin.size() - 1); }
-  std::span<const OpId> of(std::uint32_t op, bool with_streams) const {
+  std::span<const std::uint32_t> of(std::uint32_t op, bool with_streams) const {
     const std::size_t length = begin[op + 1] - begin[op];
     const bool has_next = !next_in_stream.empty() && next_in_stream[op] != kNoOp;
     return {targets.data() + begin[op], length - (has_next && !with_streams ? 1 : 0)};
@@ -54,9 +54,9 @@ AddedEdges sort_by_source(const std::vector<Op>& ops, const std::vector<std::pai
   for (std::size_t i = 0; i < ops.size(); ++i) sorted.begin[i + 1] += sorted.begin[i];
   sorted.targets.resize(sorted.begin.back());
   // `begin` doubles as the place to write next and is shifted back afterwards.
-  for (const auto& [dependency, op] : edges) sorted.targets[sorted.begin[dependency]++] = OpId(op);
+  for (const auto& [dependency, op] : edges) sorted.targets[sorted.begin[dependency]++] = op;
   for (std::size_t i = 0; i < sorted.next_in_stream.size(); ++i) {
-    if (sorted.next_in_stream[i] != kNoOp) sorted.targets[sorted.begin[i]++] = OpId(sorted.next_in_stream[i]);
+    if (sorted.next_in_stream[i] != kNoOp) sorted.targets[sorted.begin[i]++] = sorted.next_in_stream[i];
   }
   for (std::size_t i = ops.size(); i > 0; --i) sorted.begin[i] = sorted.begin[i - 1];
   sorted.begin[0] = 0;
@@ -65,78 +65,48 @@ AddedEdges sort_by_source(const std::vector<Op>& ops, const std::vector<std::pai
 
 bool runs_forward(const AddedEdges& edges) {
   for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
-    for (const OpId successor : edges.of(op, true)) {
-      if (successor.index() <= op) return false;
+    for (const std::uint32_t successor : edges.of(op, true)) {
+      if (successor <= op) return false;
     }
   }
   return true;
 }
 
-/// Kahn's algorithm, smallest index first. Ops on cycles and behind them are missing from the result and keep `waiting` > 0.
-std::vector<std::uint32_t> topological_order(const AddedEdges& edges, bool with_streams, std::vector<std::uint32_t>& waiting) {
-  waiting.assign(edges.op_count(), 0);
-  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
-    for (const OpId successor : edges.of(op, with_streams)) ++waiting[successor.index()];
+/// Gives op order[i] the number i.
+void renumber(AddedEdges& edges, const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> position(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  std::vector<std::uint64_t> begin;
+  begin.reserve(edges.begin.size());
+  begin.push_back(0);
+  std::vector<std::uint32_t> targets;
+  targets.reserve(edges.targets.size());
+  for (const std::uint32_t op : order) {
+    for (const std::uint32_t successor : edges.of(op, true)) targets.push_back(position[successor]);
+    begin.push_back(targets.size());
   }
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
-    if (waiting[op] == 0) ready.push(op);
-  }
-  std::vector<std::uint32_t> order;
-  order.reserve(edges.op_count());
-  while (!ready.empty()) {
-    const std::uint32_t op = ready.top();
-    ready.pop();
-    order.push_back(op);
-    for (const OpId successor : edges.of(op, with_streams)) {
-      if (--waiting[successor.index()] == 0) ready.push(successor.index());
-    }
-  }
-  return order;
-}
-
-/// One cycle among the ops that `waiting` marks. Every such op has a predecessor that is marked too, so walking backwards must return.
-std::vector<std::uint32_t> find_cycle(const AddedEdges& edges, bool with_streams, const std::vector<std::uint32_t>& waiting) {
-  std::vector<std::uint32_t> predecessor(edges.op_count(), kNoOp);
-  for (std::uint32_t op = 0; op < edges.op_count(); ++op) {
-    if (waiting[op] == 0) continue;
-    for (const OpId successor : edges.of(op, with_streams)) {
-      if (predecessor[successor.index()] == kNoOp) predecessor[successor.index()] = op;
-    }
-  }
-  std::uint32_t at = 0;
-  while (waiting[at] == 0) ++at;
-  std::vector<bool> seen(edges.op_count(), false);
-  while (!seen[at]) {
-    seen[at] = true;
-    at = predecessor[at];
-  }
-  std::vector<std::uint32_t> cycle;
-  const std::uint32_t first = at;
-  do {
-    cycle.push_back(at);
-    at = predecessor[at];
-  } while (at != first);
-  std::reverse(cycle.begin(), cycle.end());
-  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
-  return cycle;
+  edges.begin = std::move(begin);
+  edges.targets = std::move(targets);
 }
 
 /// Sorts each list of successors and drops what stands twice, in place.
-void drop_duplicates(std::vector<std::uint64_t>& begin, std::vector<OpId>& targets) {
+void drop_duplicates(std::vector<std::uint64_t>& begin, std::vector<std::uint32_t>& targets) {
   std::uint64_t kept = 0;
   for (std::size_t op = 0; op + 1 < begin.size(); ++op) {
     const auto first = targets.begin() + static_cast<std::ptrdiff_t>(begin[op]);
     const auto last = targets.begin() + static_cast<std::ptrdiff_t>(begin[op + 1]);
     std::sort(first, last);
     begin[op] = kept;
+    // Kept values move to the front, never past what is still to be read.
+    std::uint32_t before = kNoOp;
     for (auto it = first; it != last; ++it) {
-      if (it == first || *it != *(it - 1)) targets[kept++] = *it;
+      if (*it == before) continue;
+      before = *it;
+      targets[kept++] = before;
     }
   }
   begin.back() = kept;
   targets.resize(kept);
-  if (targets.capacity() - kept > kept / 8) targets.shrink_to_fit();
 }
 
 /// Position of each op among its equals (RoleDag::match_ordinal).
@@ -235,6 +205,23 @@ std::size_t RoleDag::memory_bytes() const {
          name_pool_.capacity();
 }
 
+std::uint64_t RoleDag::digest() const {
+  Fingerprint digest;
+  digest.add(size());
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    digest.add(static_cast<std::uint64_t>(kind_[i]) | static_cast<std::uint64_t>(collective_[i]) << 8 |
+               static_cast<std::uint64_t>(addressing_[i]) << 16 | std::uint64_t{communicator_[i]} << 24 |
+               std::uint64_t{stream_[i]} << 40);
+    digest.add(static_cast<std::uint64_t>(amount_[i]));
+    if (!peer_.empty()) digest.add(static_cast<std::uint32_t>(peer_[i]));
+    if (!tag_.empty()) digest.add(tag_[i]);
+    digest.add(successors_begin_[i + 1]);
+  }
+  for (const OpId successor : successors_) digest.add(successor.index());
+  digest.add(name_pool_);
+  return digest.value();
+}
+
 void RoleBuilder::reserve(std::size_t op_count, std::size_t edge_count) {
   ops_.reserve(op_count);
   edges_.reserve(edge_count);
@@ -267,32 +254,27 @@ RoleBuilder::Result RoleBuilder::finish() && {
   RoleDag& dag = result.dag;
   // order[i]: index of addition of op i. Empty: the order of addition is topological already and stays.
   std::vector<std::uint32_t> order;
-  if (runs_forward(added)) {
-    added.next_in_stream = {};
-    dag.successors_begin_ = std::move(added.begin);
-    dag.successors_ = std::move(added.targets);
-  } else {
-    std::vector<std::uint32_t> waiting;
-    order = topological_order(added, true, waiting);
-    if (order.size() < count) {
-      const bool streams_matter = topological_order(added, false, waiting).size() == count;
-      if (streams_matter) topological_order(added, true, waiting);
-      result.cycle = find_cycle(added, streams_matter, waiting);
-      result.cycle_uses_stream_order = streams_matter;
+  if (!runs_forward(added)) {
+    const auto all_edges = [&added](std::uint32_t op) { return added.of(op, true); };
+    TopologicalOrder sorted = topological_order(count, all_edges);
+    if (sorted.order.size() < count) {
+      const auto without_streams = [&added](std::uint32_t op) { return added.of(op, false); };
+      const TopologicalOrder dependencies_only = topological_order(count, without_streams);
+      result.cycle_uses_stream_order = dependencies_only.order.size() == count;
+      result.cycle = result.cycle_uses_stream_order ? find_cycle(sorted.waiting, all_edges)
+                                                    : find_cycle(dependencies_only.waiting, without_streams);
       return result;
     }
-    std::vector<std::uint32_t>& position = waiting;
-    for (std::uint32_t i = 0; i < count; ++i) position[order[i]] = i;
-    dag.successors_begin_.reserve(std::size_t{count} + 1);
-    dag.successors_.reserve(added.targets.size());
-    dag.successors_begin_.push_back(0);
-    for (const std::uint32_t op : order) {
-      for (const OpId successor : added.of(op, true)) dag.successors_.emplace_back(position[successor.index()]);
-      dag.successors_begin_.push_back(dag.successors_.size());
-    }
-    added = {};
+    order = std::move(sorted.order);
+    renumber(added, order);
   }
-  drop_duplicates(dag.successors_begin_, dag.successors_);
+  added.next_in_stream = {};
+  drop_duplicates(added.begin, added.targets);
+  dag.successors_begin_ = std::move(added.begin);
+  // OpId is a 32-bit number with a name; the copy keeps the type where users see it.
+  dag.successors_.reserve(added.targets.size());
+  for (const std::uint32_t target : added.targets) dag.successors_.emplace_back(target);
+  added = {};
   dag.predecessor_count_.assign(count, 0);
   for (const OpId successor : dag.successors_) ++dag.predecessor_count_[successor.index()];
 

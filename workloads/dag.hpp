@@ -72,6 +72,8 @@ class RoleDag {
   std::uint32_t match_ordinal(OpId op) const { return match_ordinal_[op.index()]; }
   bool has_names() const { return !name_begin_.empty(); }
   std::size_t memory_bytes() const;
+  /// Equal for equal DAGs, different for different ones but for chance.
+  std::uint64_t digest() const;
 
   /// Same ops, names and edges: such ranks can share one role.
   friend bool operator==(const RoleDag&, const RoleDag&) = default;
