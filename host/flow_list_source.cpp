@@ -1,0 +1,77 @@
+#include "host/flow_list_source.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network)
+    : flows_(flows), network_(network), order_(flows.flows.size()) {
+  std::iota(order_.begin(), order_.end(), 0U);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return flows.flows[a].start < flows.flows[b].start; });
+}
+
+Time FlowListSource::first_start() const {
+  WEFT_CHECK(!order_.empty(), "a flow list has flows");
+  return Time::zero() + flows_.flows[order_.front()].start;
+}
+
+void FlowListSource::handle(const Event& event, EventContext& context) {
+  switch (event.kind) {
+    case start_next:
+      for (; next_ < order_.size(); ++next_) {
+        const ListedFlow& flow = flows_.flows[order_[next_]];
+        const Time at = Time::zero() + flow.start;
+        if (at > context.now()) {
+          context.schedule(at - context.now(), EventClass::timer, start_next);
+          return;
+        }
+        network_.start({JobId::none(), NodeId(flow.source), NodeId(flow.destination), order_[next_], order_[next_], flow.size},
+                       context);
+      }
+      return;
+    case transfer_sent:
+      return;
+    case transfer_delivered:
+      ++delivered_;
+      return;
+    default:
+      fail_check("event.kind is known", "a flow list source knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);
+  }
+}
+
+void check_flow_list(const FlowList& flows, const Topology& topology, const std::string& file, Diagnostics& diagnostics) {
+  SourcePlace place;
+  place.file = file;
+  if (flows.flows.empty()) {
+    diagnostics.error("no-flows", "the flow list holds no flows", place,
+                      "its first line is the number of flows, then one flow per line");
+  }
+  const auto is_endpoint = [&](std::uint32_t node) {
+    if (node >= topology.node_count()) return false;
+    const NodeKind kind = topology.node(NodeId(node)).kind;
+    return kind == NodeKind::gpu || kind == NodeKind::host;
+  };
+  for (const ListedFlow& flow : flows.flows) {
+    place.line = flow.line;
+    for (const std::uint32_t node : {flow.source, flow.destination}) {
+      if (is_endpoint(node)) continue;
+      diagnostics.error("unknown-endpoint",
+                        node < topology.node_count() ? "node " + std::to_string(node) + " is a switch, flows begin and end at hosts"
+                                                     : "node " + std::to_string(node) + " is not in the topology",
+                        place,
+                        "the topology has " + std::to_string(topology.node_count()) + " nodes, " +
+                            std::to_string(topology.endpoints().size()) + " of them endpoints");
+    }
+    if (flow.source == flow.destination) {
+      diagnostics.error("self-flow", "the flow goes from node " + std::to_string(flow.source) + " to itself", place,
+                        "remove the line");
+    }
+  }
+}
+
+}  // namespace weft

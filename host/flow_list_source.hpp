@@ -1,0 +1,45 @@
+// Flow list source: replays a flow list - starts each transfer at its time and counts what arrived.
+//
+// Where it sits: stands in for all hosts in `weft run --flows`: every notice of the network comes to this one entity.
+// Flows of one instant start in file order. Each flow has its own connection number (its place in the file), so equal pairs hash apart.
+// Threads: belongs to its logical process; counters may be read once the engine has stopped.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/entity.hpp"
+#include "network/network_model.hpp"
+#include "topologies/topology.hpp"
+#include "workloads/flow_list.hpp"
+
+namespace weft {
+
+class FlowListSource final : public Entity {
+ public:
+  /// Event kind of its timers. Post one initial event of this kind at first_start().
+  static constexpr std::uint16_t start_next = 400;
+
+  /// `network` outlives the run. Requires: endpoints were checked (check_flow_list).
+  FlowListSource(const FlowList& flows, const NetworkPort& network);
+
+  void handle(const Event& event, EventContext& context) override;
+
+  /// Start of the earliest flow. Requires: at least one flow.
+  Time first_start() const;
+  std::uint64_t delivered() const { return delivered_; }
+  std::uint64_t total() const { return order_.size(); }
+
+ private:
+  const FlowList& flows_;
+  const NetworkPort& network_;
+  std::vector<std::uint32_t> order_;  ///< indices into the list by (start, place in the file)
+  std::size_t next_ = 0;
+  std::uint64_t delivered_ = 0;
+};
+
+/// Adds [unknown-endpoint] for flows from or to a node that is not an endpoint of the topology, [self-flow] for flows to their own source, and
+/// [no-flows] for an empty list.
+void check_flow_list(const FlowList& flows, const Topology& topology, const std::string& file, Diagnostics& diagnostics);
+
+}  // namespace weft

@@ -1,0 +1,90 @@
+// `weft check`: validates inputs without running anything.
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "core/source_text.hpp"
+#include "host/message_tag.hpp"
+#include "tools/weft/commands.hpp"
+#include "tools/weft/input_kind.hpp"
+#include "tools/weft/scenario.hpp"
+#include "topologies/topology_reader.hpp"
+#include "workloads/import_hpcc_flows.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Reads one input of whatever kind and says what it holds.
+std::string check_one(const std::string& text, std::uint32_t ranks) {
+  const InputFile input = recognise_input(text);
+  switch (input.kind) {
+    case InputKind::scenario: {
+      RunFlags flags;
+      flags.scenario_file = input.file;
+      const Scenario scenario = load_scenario(flags);
+      return "scenario, " + std::to_string(scenario.jobs.size()) + " jobs, " + std::string(to_text(scenario.mode)) + " mode";
+    }
+    case InputKind::topology: {
+      const auto topology = load_topology(input.file, input.format);
+      return "topology, " + std::to_string(topology->host_count()) + " hosts, " + std::to_string(topology->endpoints().size()) +
+             " endpoints, " + std::to_string(topology->link_count()) + " links";
+    }
+    case InputKind::workload: {
+      WorkloadOptions options;
+      options.ranks = ranks;
+      const Workload workload = load_workload(input.file, input.format, options);
+      Diagnostics diagnostics;
+      SourcePlace place;
+      place.file = input.file;
+      check_workload(workload, place, diagnostics);
+      check_tag_limits(workload, place, diagnostics);
+      diagnostics.throw_if_errors();
+      std::uint64_t ops = 0;
+      for (const RoleDag& role : workload.roles) ops += role.size();
+      return "workload, " + std::to_string(workload.rank_count) + " ranks, " + std::to_string(workload.roles.size()) + " roles, " +
+             std::to_string(ops) + " ops";
+    }
+    case InputKind::jobs:
+      return "job trace, " + std::to_string(load_job_trace(input.file, input.format).jobs.size()) + " jobs";
+    case InputKind::flows:
+      return "flow list, " + std::to_string(import_hpcc_flows(input.file).flows.size()) + " flows";
+  }
+  return {};
+}
+
+int check(const std::vector<std::string>& inputs, std::uint32_t ranks) {
+  int status = kExitDone;
+  for (const std::string& input : inputs) {
+    try {
+      std::cout << input << ": ok (" << check_one(input, ranks) << ")\n";
+    } catch (const InputError& error) {
+      std::cout.flush();
+      std::fputs(error.what(), stderr);
+      status = kExitInput;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Action& action) {
+  auto inputs = std::make_shared<std::vector<std::string>>();
+  auto ranks = std::make_shared<std::uint32_t>(0);
+  CLI::App* command = app.add_subcommand("check", "Validate inputs without running anything");
+  command->footer(
+      "FILE may be a scenario, a topology, a workload, a job trace or a flow list. Text protobuf files are told apart by their "
+      "fields;\n"
+      "foreign files need their format: topology.txt:hpcc, flow.txt:hpcc-flows, net:simai, traces/all_reduce:chakra, "
+      "jobs.csv:philly.\n"
+      "Exit status 2 if any input is wrong; all of them are checked.");
+  command->add_option("files", *inputs, "Inputs to check")->type_name("FILE[:format]")->required();
+  command->add_option("--ranks", *ranks, "For one-rank traces: the number of ranks that replay them")->type_name("N");
+  command->callback([inputs, ranks, &action] { action = [inputs, ranks] { return check(*inputs, *ranks); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,139 @@
+// `weft run`: simulates a scenario, or what the flags describe.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "tools/weft/commands.hpp"
+#include "tools/weft/progress.hpp"
+#include "tools/weft/scenario.hpp"
+#include "tools/weft/simulation.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Set by the first Ctrl-C; the second one ends the process at once.
+std::atomic<bool> interrupted{false};
+
+extern "C" void on_interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+struct RunOptions {
+  RunFlags flags;
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 1;
+  std::string zeta = "auto";
+  std::string out = "weft-out";
+  bool trace = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+int run(RunOptions options, bool seed_given) {
+  const auto started = std::chrono::steady_clock::now();
+  if (seed_given) options.flags.seed = options.seed;
+  Scenario scenario = load_scenario(options.flags);
+  if (!options.quiet) {
+    for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
+  }
+  const double load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+
+  ProgressLine progress(stderr_is_terminal() && !options.quiet);
+  SimulationOptions simulation;
+  simulation.threads = options.threads;
+  simulation.zeta = options.zeta;
+  simulation.out = options.out;
+  simulation.trace = options.trace;
+  simulation.interrupt = &interrupted;
+  simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
+    progress.update(sim_time, events, share);
+  };
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  RunSummary summary = run_simulation(scenario, simulation);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  progress.clear();
+  summary.load_wall_time_s = load_wall_time_s;
+
+  if (options.json) {
+    std::cout << summary.to_json();
+  } else {
+    std::cout << summary.to_text() << "results in " << options.out << "/\n";
+  }
+  if (summary.interrupted) {
+    std::fprintf(stderr,
+                 "interrupted: %llu of %llu jobs and %llu flows had finished; %s/ holds what was finished and is readable\n",
+                 static_cast<unsigned long long>(summary.jobs_finished), static_cast<unsigned long long>(summary.jobs_total),
+                 static_cast<unsigned long long>(summary.flows_finished), options.out.c_str());
+    return kExitInterrupted;
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Simulate a scenario, a workload, a flow list or a cluster trace");
+  command->footer(
+      "Examples:\n"
+      "  weft run scenario.textproto\n"
+      "  weft run --topology=net.textproto --workload=traces/all_reduce:chakra\n"
+      "  weft run --topology=rail.textproto --workload=pytorch_rank0:chakra --ranks=128 --threads=2\n"
+      "  weft run --topology=topology.txt:hpcc --flows=flow.txt:hpcc\n"
+      "  weft run --jobs=philly.csv.gz:philly --hosts=300 --gpus-per-host=8 --scheduler=fcfs\n"
+      "Results: summary.json, manifest.json, jobs.csv, iterations.csv, collectives.csv, flows.csv, links.csv in --out.");
+  RunFlags& flags = options->flags;
+  command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
+  command->add_option("--topology", flags.topology, "Topology: weft textproto, hpcc or simai")->type_name("FILE[:format]");
+  command->add_option("--workload", flags.workload, "Workload: weft or chakra; for chakra FILE is PREFIX of PREFIX.0.et ...")
+      ->type_name("FILE[:format]");
+  command->add_option("--flows", flags.flows, "Flow list: hpcc")->type_name("FILE[:format]");
+  command->add_option("--jobs", flags.jobs, "Job trace: philly, muri or weft")->type_name("FILE:format");
+  command->add_option("--mode", flags.mode, "Fidelity: job or flow; default: by the inputs")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"job", "flow"}));
+  command->add_option("--ranks", flags.ranks, "Replay a one-rank trace on N ranks; default: the ranks in the files")
+      ->type_name("N");
+  command->add_option("--iterations", flags.iterations, "Rounds of --workload")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--hosts", flags.hosts, "Job mode without a topology: number of hosts")->type_name("N");
+  command->add_option("--gpus-per-host", flags.gpus_per_host, "With --hosts")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--scheduler", flags.scheduler, "Scheduling policy; default fcfs")->type_name("NAME");
+  command->add_option("--placement", flags.placement, "Placement; default first_fit")->type_name("NAME");
+  CLI::Option* seed =
+      command->add_option("--seed", options->seed, "Seed of all random streams")->type_name("N")->capture_default_str();
+  command->add_option("--threads", options->threads, "Worker threads; results do not depend on them")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--zeta", options->zeta,
+                   "Entities closer than this share a logical process: auto, table (by mean job size) or a duration such as 500ns; "
+                   "results do not depend on it")
+      ->type_name("ZETA")
+      ->capture_default_str();
+  command->add_option("--out", options->out, "Folder for the results")->type_name("DIR")->capture_default_str();
+  command->add_option("--set", flags.settings, "Module parameter, repeatable; `weft modules` lists them")
+      ->type_name("module.param=value")
+      ->allow_extra_args(false);
+  command->add_flag("--trace", options->trace, "Also write trace.json (Chrome/Perfetto), one track per rank");
+  command->add_flag("--json", options->json, "Print summary.json on stdout");
+  command->add_flag("--quiet", options->quiet, "No progress, no notes");
+  command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });
+}
+
+}  // namespace weft

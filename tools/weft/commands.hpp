@@ -1,0 +1,32 @@
+// The subcommands of `weft`, one source file each. Each adds itself to the command line and leaves behind what to do when it is chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace weft {
+
+/// What the chosen subcommand does; returns the exit status. 0 done, 1 the question's answer is no, 2 wrong input or use, 3 a bug in Weft,
+/// 130 interrupted by the user.
+using Action = std::function<int()>;
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitNo = 1;
+inline constexpr int kExitInput = 2;
+inline constexpr int kExitBug = 3;
+inline constexpr int kExitInterrupted = 130;
+
+void add_run_command(CLI::App& app, Action& action);
+void add_check_command(CLI::App& app, Action& action);
+void add_topology_command(CLI::App& app, Action& action);
+void add_workload_command(CLI::App& app, Action& action);
+void add_modules_command(CLI::App& app, Action& action);
+
+/// "FILE[:format]" as given on the command line. The part after the last colon is a format only if it holds no slash or dot.
+struct FileAndFormat {
+  std::string file;
+  std::string format;  ///< empty: by the file's ending
+};
+FileAndFormat split_format(const std::string& text);
+
+}  // namespace weft

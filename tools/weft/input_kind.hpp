@@ -1,0 +1,21 @@
+// What kind of input a file is, by its format or, for our own text files, by its first field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows };
+
+struct InputFile {
+  InputKind kind = InputKind::scenario;
+  std::string file;
+  std::string format;
+};
+
+/// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and [unknown-input] where neither the format nor the
+/// content tells.
+InputFile recognise_input(const std::string& text);
+
+}  // namespace weft

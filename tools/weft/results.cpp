@@ -1,0 +1,263 @@
+#include "tools/weft/results.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "core/diagnostics.hpp"
+
+namespace weft {
+
+namespace {
+
+std::filesystem::path created(std::filesystem::path folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    SourcePlace place;
+    place.file = folder.string();
+    throw InputError({Severity::error, "cannot-write", "the folder cannot be created: " + error.message(), place,
+                      "choose another with --out=DIR"});
+  }
+  return folder;
+}
+
+/// nccl-tests' factor from algorithm bandwidth to bus bandwidth; the bytes it applies to are those of the whole operation.
+double bus_factor(CollectiveType type, double ranks) {
+  switch (type) {
+    case CollectiveType::all_reduce:
+      return 2 * (ranks - 1) / ranks;
+    case CollectiveType::all_gather:
+      return ranks - 1;  // (n-1)/n of the gathered n shards
+    case CollectiveType::reduce_scatter:
+    case CollectiveType::all_to_all:
+      return (ranks - 1) / ranks;
+    case CollectiveType::broadcast:
+      return 1;
+  }
+  return 1;
+}
+
+std::string op_label(const RoleDag& dag, OpId op) {
+  const std::string_view name = dag.name(op);
+  return name.empty() ? "op" + std::to_string(op.index()) : std::string(name);
+}
+
+void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) {
+  const auto seconds = [&file](std::optional<Time> time) { time ? file.number(time->in_s()) : file.text(""); };
+  const bool ended = record.end.has_value();
+  file.text(spec.name).number(std::uint64_t{record.gpus}).number(record.submit.in_s());
+  seconds(record.start);
+  seconds(record.end);
+  record.start ? file.number(record.wait().in_s()) : file.text("");
+  ended ? file.number(record.run().in_s()) : file.text("");
+  ended ? file.number(record.completion().in_s()) : file.text("");
+  file.number(record.iterations);
+  record.mean_iteration ? file.number(record.mean_iteration->in_s()) : file.text("");
+  file.number(record.exposed_communication.in_s());
+  file.number(std::uint64_t{record.restarts}).number(std::uint64_t{record.preemptions}).text(record.placement).end_row();
+}
+
+}  // namespace
+
+ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path folder)
+    : scenario_(scenario),
+      folder_(created(std::move(folder))),
+      jobs_(folder_ / "jobs.csv",
+            "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
+            "placement"),
+      iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
+      collectives_(
+          folder_ / "collectives.csv",
+          "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,bus_bandwidth_gbps"),
+      flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown"),
+      links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {}
+
+void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
+  wait_s_.add(record.wait().in_s());
+  jct_s_.add(record.completion().in_s());
+  write_job_row(jobs_, spec, record);
+}
+
+void ResultsWriter::add_unfinished(const JobSpec& spec, const JobRecord& record) { write_job_row(jobs_, spec, record); }
+
+void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecord& record) {
+  const double duration_s = (record.end - record.start).in_s();
+  iteration_s_.add(duration_s);
+  exposed_s_ += record.exposed_communication.in_s();
+  iterations_.text(spec.name)
+      .number(std::uint64_t{record.iteration})
+      .number(record.start.in_s())
+      .number(record.end.in_s())
+      .number(duration_s)
+      .number(record.exposed_communication.in_s())
+      .end_row();
+}
+
+void ResultsWriter::write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library) {
+  // One row per collective of a group: from the first member's start to the last member's end. Sends and receives: one row each.
+  struct Row {
+    Time start = Time::max();
+    Time end;
+    const OpRecord* sample = nullptr;
+  };
+  using Key = std::tuple<JobId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
+  std::map<Key, Row> rows;
+  for (const OpRecord& record : records) {
+    const Workload& workload = *scenario_.jobs[record.job.index()].workload;
+    const RoleDag& dag = workload.dag_of(record.rank);
+    if (dag.kind(record.op) == OpKind::compute) continue;
+    const Op op = dag.op(record.op);
+    const GroupId group = workload.communicators[op.communicator].group_of(record.rank);
+    const bool is_collective = op.kind == OpKind::collective;
+    // Collectives of a group match by their ordinal; a point-to-point op stands for itself.
+    const std::uint32_t number = is_collective ? dag.match_ordinal(record.op) : record.op.index();
+    Row& row =
+        rows[{record.job, record.iteration, op.communicator, group, number, is_collective ? UINT32_MAX : record.rank.index()}];
+    row.start = std::min(row.start, record.start);
+    row.end = std::max(row.end, record.end);
+    if (row.sample == nullptr || record.rank < row.sample->rank) row.sample = &record;
+  }
+  std::vector<std::pair<const Key*, const Row*>> ordered;
+  for (const auto& [key, row] : rows) ordered.emplace_back(&key, &row);
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second->start < b.second->start; });
+  for (const auto& [key, row] : ordered) {
+    const JobSpec& job = scenario_.jobs[row->sample->job.index()];
+    const Workload& workload = *job.workload;
+    const RoleDag& dag = workload.dag_of(row->sample->rank);
+    const Op op = dag.op(row->sample->op);
+    const Communicator& communicator = workload.communicators[op.communicator];
+    const GroupId group = communicator.group_of(row->sample->rank);
+    const auto ranks = static_cast<std::uint32_t>(communicator.ranks(group).size());
+    const Duration duration = row->end - row->start;
+    std::string kind(to_text(op.kind));
+    std::string algorithm;
+    double factor = 1;
+    if (op.kind == OpKind::collective) {
+      kind = to_text(op.collective);
+      const CompiledCollective* compiled = library.find(collective_request(op, ranks, communicator.position_of(row->sample->rank)));
+      if (compiled != nullptr) algorithm = compiled->algorithm;
+      factor = bus_factor(op.collective, ranks);
+    }
+    const double bus_gbps = duration > Duration::zero() ? op.bytes.in_bits() * factor / duration.in_ns() : 0;
+    collectives_.text(job.name)
+        .number(std::uint64_t{row->sample->iteration})
+        .text(op_label(dag, row->sample->op))
+        .text(kind)
+        .text(communicator.name())
+        .number(std::uint64_t{group.index()})
+        .number(std::uint64_t{op.kind == OpKind::collective ? ranks : 2})
+        .number(op.bytes.count())
+        .text(algorithm)
+        .number(row->start.in_ns())
+        .number(row->end.in_ns())
+        .number(duration.in_ns())
+        .number(bus_gbps)
+        .end_row();
+  }
+}
+
+void ResultsWriter::transfer_finished(const FinishedTransfer& finished) {
+  const Duration fct = finished.end - finished.start;
+  const double slowdown = finished.ideal > Duration::zero() ? fct.in_ns() / finished.ideal.in_ns() : 1;
+  fct_s_.add(fct.in_s());
+  slowdown_.add(slowdown);
+  payload_bytes_ += static_cast<double>(finished.transfer.size.count());
+  const bool has_job = !finished.transfer.job.is_none() && finished.transfer.job.index() < scenario_.jobs.size();
+  flows_.number(flows_.rows())
+      .text(has_job ? scenario_.jobs[finished.transfer.job.index()].name : "")
+      .text(scenario_.topology->node_name(finished.transfer.source))
+      .text(scenario_.topology->node_name(finished.transfer.destination))
+      .number(finished.transfer.size.count())
+      .number(finished.start.in_ns())
+      .number(finished.end.in_ns())
+      .number(fct.in_ns())
+      .number(finished.ideal.in_ns())
+      .number(slowdown)
+      .end_row();
+}
+
+void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUsage> usage, Duration span) {
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
+    const Link& link = topology.link(LinkId(i));
+    const double capacity_bits = fluid_bits(static_cast<double>(link.rate.in_bps()), span);
+    const double utilization = capacity_bits > 0 ? usage[i].bits / capacity_bits : 0;
+    if (utilization > link_utilization_max_) {
+      link_utilization_max_ = utilization;
+      busiest_link_ = topology.link_name(LinkId(i));
+    }
+    links_.text(topology.link_name(LinkId(i)))
+        .text(topology.node_name(link.source))
+        .text(topology.node_name(link.destination))
+        .number(link.rate.in_bps())
+        .number(usage[i].bytes())
+        .number(utilization)
+        .number(std::uint64_t{0})
+        .number(std::uint64_t{0})
+        .number(std::uint64_t{0})
+        .number(std::uint64_t{0})
+        .end_row();
+  }
+}
+
+void ResultsWriter::write_trace(std::span<const OpRecord> records) {
+  trace_.emplace(folder_ / "trace.json");
+  trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  bool first = true;
+  const auto add = [&](const nlohmann::ordered_json& event) {
+    trace_->write(first ? "\n" : ",\n");
+    trace_->write(event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    first = false;
+  };
+  for (std::size_t job = 0; job < scenario_.jobs.size(); ++job) {
+    add({{"ph", "M"}, {"name", "process_name"}, {"pid", job}, {"args", {{"name", scenario_.jobs[job].name}}}});
+  }
+  for (const OpRecord& record : records) {
+    const RoleDag& dag = scenario_.jobs[record.job.index()].workload->dag_of(record.rank);
+    const Op op = dag.op(record.op);
+    const std::string_view category = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);
+    nlohmann::ordered_json arguments = {{"iteration", record.iteration}};
+    if (op.kind != OpKind::compute) arguments["size_bytes"] = op.bytes.count();
+    // Computation and communication of a rank overlap: two tracks per rank keep them apart.
+    add({{"ph", "X"},
+         {"name", op_label(dag, record.op)},
+         {"cat", category},
+         {"pid", record.job.index()},
+         {"tid", 2 * record.rank.index() + (op.kind == OpKind::compute ? 0 : 1)},
+         {"ts", record.start.in_ns() / 1e3},
+         {"dur", (record.end - record.start).in_us()},
+         {"args", arguments}});
+  }
+  trace_->write("\n]}\n");
+}
+
+void ResultsWriter::fill(RunSummary& summary) const {
+  summary.mean_wait_s = wait_s_.value();
+  summary.mean_jct_s = jct_s_.value();
+  summary.iterations = iteration_s_.count;
+  summary.mean_iteration_s = iteration_s_.value();
+  summary.exposed_comm_share = iteration_s_.sum > 0 ? exposed_s_ / iteration_s_.sum : 0;
+  summary.flows_finished = fct_s_.count;
+  summary.payload_bytes = payload_bytes_;
+  summary.mean_fct_s = fct_s_.value();
+  summary.mean_slowdown = slowdown_.value();
+  summary.max_link_utilization = link_utilization_max_;
+  summary.busiest_link = busiest_link_;
+}
+
+void ResultsWriter::finish(const RunSummary& summary) {
+  OutputFile manifest(folder_ / "manifest.json");
+  manifest.write(scenario_.manifest.to_json());
+  OutputFile headline(folder_ / "summary.json");
+  headline.write(summary.to_json());
+  jobs_.commit();
+  iterations_.commit();
+  collectives_.commit();
+  flows_.commit();
+  links_.commit();
+  if (trace_) trace_->commit();
+  manifest.commit();
+  headline.commit();
+}
+
+}  // namespace weft

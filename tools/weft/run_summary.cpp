@@ -1,0 +1,103 @@
+#include "tools/weft/run_summary.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace weft {
+
+namespace {
+
+/// A time for people: three or four digits and the unit that suits it.
+std::string readable(double seconds) {
+  struct Scale {
+    double limit_s;
+    double unit_s;
+    const char* unit;
+  };
+  constexpr Scale kScales[] = {{1e-6, 1e-9, "ns"}, {1e-3, 1e-6, "us"}, {1.0, 1e-3, "ms"},
+                               {600, 1, "s"},      {36000, 60, "min"}, {1e18, 3600, "h"}};
+  for (const Scale& scale : kScales) {
+    if (seconds < scale.limit_s) {
+      char buffer[48];
+      std::snprintf(buffer, sizeof buffer, "%.4g %s", seconds / scale.unit_s, scale.unit);
+      return buffer;
+    }
+  }
+  return "never";
+}
+
+[[gnu::format(printf, 2, 3)]] void line(std::string& text, const char* format, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  text += buffer;
+  text += '\n';
+}
+
+}  // namespace
+
+std::string RunSummary::to_json() const {
+  nlohmann::ordered_json json;
+  json["name"] = name;
+  json["mode"] = mode;
+  json["interrupted"] = interrupted;
+  json["gpus"] = gpus;
+  json["jobs_total"] = jobs_total;
+  json["jobs_finished"] = jobs_finished;
+  json["makespan_s"] = makespan.in_s();
+  json["makespan_ticks_10ps"] = makespan.in_ticks();
+  json["gpu_time_s"] = gpu_time_s;
+  json["gpu_utilization"] = gpu_utilization;
+  json["mean_wait_s"] = mean_wait_s;
+  json["mean_jct_s"] = mean_jct_s;
+  json["iterations"] = iterations;
+  json["mean_iteration_s"] = mean_iteration_s;
+  json["exposed_comm_share"] = exposed_comm_share;
+  json["flows_finished"] = flows_finished;
+  json["payload_bytes"] = payload_bytes;
+  json["mean_fct_s"] = mean_fct_s;
+  json["mean_slowdown"] = mean_slowdown;
+  json["max_link_utilization"] = max_link_utilization;
+  json["busiest_link"] = busiest_link;
+  json["events"] = events;
+  json["fingerprint"] = fingerprint;
+  json["machine"] = {{"threads", threads},
+                     {"logical_processes", logical_processes},
+                     {"load_wall_time_s", load_wall_time_s},
+                     {"run_wall_time_s", run_wall_time_s},
+                     {"events_per_s", run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s : 0.0}};
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string RunSummary::to_text() const {
+  std::string text;
+  line(text, "%s (%s mode)%s", name.c_str(), mode.c_str(), interrupted ? ", interrupted" : "");
+  if (jobs_total > 0) {
+    line(text, "  jobs            %llu of %llu finished on %llu GPUs", static_cast<unsigned long long>(jobs_finished),
+         static_cast<unsigned long long>(jobs_total), static_cast<unsigned long long>(gpus));
+    line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
+    line(text, "  GPU time        %.4g GPU-h, %.1f %% of the cluster's", gpu_time_s / 3600, gpu_utilization * 100);
+    line(text, "  job completion  %s mean, of which waiting %s", readable(mean_jct_s).c_str(), readable(mean_wait_s).c_str());
+  } else {
+    line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
+  }
+  if (iterations > 0) {
+    line(text, "  iteration       %s mean over %llu, exposed communication %.1f %%", readable(mean_iteration_s).c_str(),
+         static_cast<unsigned long long>(iterations), exposed_comm_share * 100);
+  }
+  if (flows_finished > 0) {
+    line(text, "  transfers       %llu, %.4g GB payload, mean completion %s, mean slowdown %.3f",
+         static_cast<unsigned long long>(flows_finished), payload_bytes / 1e9, readable(mean_fct_s).c_str(), mean_slowdown);
+    line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
+  }
+  line(text, "  fingerprint     %s", fingerprint.c_str());
+  line(text, "  machine         %.3g s to read, %.3g s to run, %.3g M events/s, %u thread%s, %u logical process%s",
+       load_wall_time_s, run_wall_time_s, run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s / 1e6 : 0.0, threads,
+       threads == 1 ? "" : "s", logical_processes, logical_processes == 1 ? "" : "es");
+  return text;
+}
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+// Run summary: the headline figures of a run; becomes summary.json and what `weft run` prints.
+//
+// Every figure has its unit in its name. Wall-clock figures describe the machine, not the model, and stand apart under "machine".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/units.hpp"
+
+namespace weft {
+
+struct RunSummary {
+  std::string name;
+  std::string mode;  ///< "job" or "flow"
+  bool interrupted = false;
+
+  std::uint64_t gpus = 0;
+  std::uint64_t jobs_total = 0;
+  std::uint64_t jobs_finished = 0;
+  Duration makespan;           ///< first submission (or flow start) to last end
+  double gpu_time_s = 0;       ///< GPU-seconds that finished jobs held
+  double gpu_utilization = 0;  ///< gpu_time_s over GPUs x makespan
+  double mean_wait_s = 0;
+  double mean_jct_s = 0;  ///< job completion time: submission to end
+  std::uint64_t iterations = 0;
+  double mean_iteration_s = 0;
+  double exposed_comm_share = 0;  ///< of iteration time, mean over ranks
+
+  std::uint64_t flows_finished = 0;  ///< transfers that crossed the network
+  double payload_bytes = 0;
+  double mean_fct_s = 0;     ///< flow completion time
+  double mean_slowdown = 0;  ///< completion time over the uncontended one
+  double max_link_utilization = 0;
+  std::string busiest_link;
+
+  std::string fingerprint;
+  std::uint64_t events = 0;
+
+  std::uint32_t threads = 1;
+  std::uint32_t logical_processes = 1;
+  Duration lookahead;
+  double load_wall_time_s = 0;
+  double run_wall_time_s = 0;
+
+  std::string to_json() const;
+  std::string to_text() const;
+};
+
+}  // namespace weft

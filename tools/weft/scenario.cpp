@@ -1,0 +1,346 @@
+#include "tools/weft/scenario.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "core/source_text.hpp"
+#include "core/textproto.hpp"
+#include "host/message_tag.hpp"
+#include "tools/weft/commands.hpp"
+#include "tools/weft/scenario.pb.h"
+#include "tools/weft/version.hpp"
+#include "topologies/builders.hpp"
+#include "topologies/topology_reader.hpp"
+#include "workloads/import_hpcc_flows.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+
+namespace {
+
+SourcePlace flag_place(const std::string& flag) {
+  SourcePlace place;
+  place.file = flag;
+  return place;
+}
+
+/// Paths in a scenario are relative to its folder.
+std::string relative_to(const std::string& scenario_file, const std::string& path) {
+  const std::filesystem::path given(path);
+  if (given.is_absolute()) return path;
+  return (std::filesystem::path(scenario_file).parent_path() / given).string();
+}
+
+[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
+  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
+}
+
+/// Reads each workload file once however many jobs run it.
+class WorkloadShelf {
+ public:
+  WorkloadShelf(Scenario& scenario) : scenario_(scenario) {}
+
+  std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, std::uint32_t ranks) {
+    const auto key = std::make_tuple(path, format, ranks);
+    if (const auto found = read_.find(key); found != read_.end()) return found->second;
+    WorkloadOptions options;
+    options.ranks = ranks;
+    auto workload = std::make_shared<Workload>(load_workload(path, format, options));
+    Diagnostics diagnostics;
+    SourcePlace place;
+    place.file = path;
+    check_workload(*workload, place, diagnostics);
+    check_tag_limits(*workload, place, diagnostics);
+    diagnostics.throw_if_errors();
+    for (const std::string& input : workload_input_files(path, format, options)) {
+      scenario_.manifest.add_input("workload", input, format);
+    }
+    for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(path + ": " + assumption);
+    scenario_.workloads.push_back(workload);
+    read_[key] = workload;
+    return workload;
+  }
+
+ private:
+  Scenario& scenario_;
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, std::shared_ptr<const Workload>> read_;
+};
+
+void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format) {
+  scenario.topology = load_topology(path, format);
+  scenario.manifest.add_input("topology", path, format);
+}
+
+void add_trace(Scenario& scenario, const std::string& path, const std::string& format) {
+  const JobTrace trace = load_job_trace(path, format);
+  scenario.manifest.add_input("jobs", path, format);
+  std::vector<JobSpec> jobs = jobs_of_trace(trace, path);
+  std::move(jobs.begin(), jobs.end(), std::back_inserter(scenario.jobs));
+  if (scenario.name.empty()) scenario.name = trace.name;
+}
+
+/// The `set` lists of a scenario file.
+template <class Settings, class Apply>
+void apply_settings(const Settings& settings, const FieldPlaces& places, const google::protobuf::Message& owner,
+                    const Apply& apply) {
+  for (int i = 0; i < settings.size(); ++i) {
+    const FieldPlaces inside = places.inside(owner, "set", i);
+    const bool bad_value = !settings[i].name().empty();
+    apply(settings[i].name(), settings[i].value(), inside.of(settings[i], bad_value ? "value" : "name"),
+          inside.of(settings[i], "name"));
+  }
+}
+
+class ScenarioFile {
+ public:
+  ScenarioFile(const std::string& path, const RunFlags& flags)
+      : path_(path), source_(SourceText::read(path)), document_(source_, message_, diagnostics_), flags_(flags) {
+    diagnostics_.throw_if_errors();
+  }
+
+  void fill(Scenario& scenario, WorkloadShelf& shelf) {
+    const FieldPlaces places = document_.places();
+    scenario.manifest.add_input("scenario", path_, "weft");
+    scenario.name = message_.name().empty() ? std::filesystem::path(path_).stem().string() : message_.name();
+    if (message_.has_seed()) scenario.seed = message_.seed();
+    fill_place(scenario, places);
+    for (int i = 0; i < message_.set_size(); ++i) {
+      const FieldPlaces inside = places.inside(message_, "set", i);
+      const scenario::Setting& setting = message_.set(i);
+      scenario.parameters.apply(setting.name(), setting.value(), inside.of(setting, setting_fault_field(scenario, setting)));
+    }
+    if (message_.has_scheduler()) {
+      const FieldPlaces inside = places.inside(message_, "scheduler");
+      static_cast<void>(inside);
+      if (!message_.scheduler().policy().empty()) scenario.policy = message_.scheduler().policy();
+      if (!message_.scheduler().placement().empty()) scenario.placement = message_.scheduler().placement();
+    }
+    for (int i = 0; i < message_.jobs_size(); ++i) {
+      const FieldPlaces inside = places.inside(message_, "jobs", i);
+      const scenario::JobTrace& trace = message_.jobs(i);
+      require(!trace.file().empty(), "missing-field", "a job trace needs a file", places.of(message_, "jobs", i),
+              "file: \"jobs.csv\"");
+      require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
+              "format: \"weft\"; `weft modules job-format` lists them");
+      add_trace(scenario, relative_to(path_, trace.file()), trace.format());
+    }
+    fill_jobs(scenario, shelf, places);
+    switch (message_.mode()) {
+      case scenario::JOB:
+        scenario.mode = Mode::job;
+        break;
+      case scenario::FLOW:
+        scenario.mode = Mode::flow;
+        break;
+      default:
+        scenario.mode = scenario.topology != nullptr && has_workloads(scenario) ? Mode::flow : Mode::job;
+    }
+    diagnostics_.throw_if_errors();
+  }
+
+ private:
+  static bool has_workloads(const Scenario& scenario) {
+    return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
+  }
+
+  /// Which of a setting's two texts a message about it should underline.
+  static const char* setting_fault_field(const Scenario& scenario, const scenario::Setting& setting) {
+    Parameters probe = scenario.parameters;
+    try {
+      probe.apply(setting.name(), setting.value(), {});
+    } catch (const InputError& error) {
+      const std::string& code = error.diagnostics().front().code;
+      if (code == "bad-value" || code == "out-of-range") return "value";
+    }
+    return "name";
+  }
+
+  void require(bool condition, std::string code, std::string message, SourcePlace place, std::string help) {
+    if (!condition) fail(std::move(code), std::move(message), std::move(place), std::move(help));
+  }
+
+  void fill_place(Scenario& scenario, const FieldPlaces& places) {
+    if (message_.has_topology()) {
+      const scenario::Topology& topology = message_.topology();
+      const FieldPlaces inside = places.inside(message_, "topology");
+      const bool has_builder = !topology.builder().empty();
+      require(has_builder != !topology.file().empty(), "topology-source", "a topology is either built by name or read from a file",
+              places.of(message_, "topology"), "give one of builder: \"fat_tree\" and file: \"my.textproto\"");
+      if (has_builder) {
+        const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
+        ParamSet params(topology.builder(), module.info.params);
+        for (int i = 0; i < topology.set_size(); ++i) {
+          const FieldPlaces setting = inside.inside(topology, "set", i);
+          ParamSet probe = params;
+          const char* field = "value";
+          try {
+            probe.set(topology.set(i).name(), topology.set(i).value(), {});
+          } catch (const InputError& error) {
+            if (error.diagnostics().front().code == "unknown-param") field = "name";
+          }
+          params.set(topology.set(i).name(), topology.set(i).value(), setting.of(topology.set(i), field));
+        }
+        scenario.parameters.add(std::move(params));
+        for (const std::string& text : flags_.settings) {
+          if (text.starts_with(topology.builder() + ".")) scenario.parameters.apply_flag(text);
+        }
+        scenario.topology = module.make(scenario.parameters.of(topology.builder()), inside.of(topology, "builder"));
+      } else {
+        load_topology_file(scenario, relative_to(path_, topology.file()), topology.format());
+      }
+    }
+    if (message_.has_cluster()) {
+      const scenario::Cluster& cluster = message_.cluster();
+      require(scenario.topology == nullptr, "topology-and-cluster", "a scenario has a topology or a cluster, not both",
+              places.of(message_, "cluster"), "drop the cluster: the topology's hosts are the cluster");
+      require(cluster.hosts() > 0 && cluster.gpus_per_host() > 0, "empty-cluster", "a cluster needs hosts and gpus_per_host",
+              places.of(message_, "cluster"), "for example cluster { hosts: 8 gpus_per_host: 8 }");
+      scenario.hosts = cluster.hosts();
+      scenario.gpus_per_host = cluster.gpus_per_host();
+    }
+  }
+
+  void fill_jobs(Scenario& scenario, WorkloadShelf& shelf, const FieldPlaces& places) {
+    for (int i = 0; i < message_.job_size(); ++i) {
+      const scenario::Job& job = message_.job(i);
+      const FieldPlaces inside = places.inside(message_, "job", i);
+      JobSpec spec;
+      spec.name = job.name().empty() ? "job" + std::to_string(i) : job.name();
+      spec.group = job.group();
+      spec.priority = job.priority();
+      spec.place = places.of(message_, "job", i);
+      if (!job.submit().empty()) {
+        const ParsedQuantity<Duration> submit = parse_duration(job.submit());
+        if (!submit.value) fail("bad-value", "submit: " + submit.error.message, inside.of(job, "submit"), submit.error.help);
+        spec.submit = Time::zero() + *submit.value;
+      }
+      require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
+              "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
+      if (job.has_workload()) {
+        const scenario::Workload& workload = job.workload();
+        const FieldPlaces workload_places = inside.inside(job, "workload");
+        require(!workload.file().empty(), "missing-field", "a workload needs a file", inside.of(job, "workload"),
+                "file: \"my.textproto\"");
+        static_cast<void>(workload_places);
+        spec.workload = shelf.get(relative_to(path_, workload.file()), workload.format(), workload.ranks());
+        spec.gpus = job.gpus() == 0 ? spec.workload->rank_count : job.gpus();
+        spec.iterations = job.iterations() == 0 ? 1 : job.iterations();
+      } else {
+        require(job.gpus() > 0, "missing-field", "a job needs gpus", spec.place, "for example gpus: 8");
+        spec.gpus = job.gpus();
+        spec.iterations = job.iterations();
+        spec.duration = DurationModel::parse(job.duration(), inside.of(job, "duration"));
+      }
+      scenario.jobs.push_back(std::move(spec));
+    }
+  }
+
+  std::string path_;
+  SourceText source_;
+  scenario::Scenario message_;
+  Diagnostics diagnostics_;
+  TextprotoDocument document_;
+  const RunFlags& flags_;
+};
+
+void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& shelf) {
+  if (!flags.topology.empty()) {
+    const FileAndFormat topology = split_format(flags.topology);
+    load_topology_file(scenario, topology.file, topology.format);
+  }
+  if (flags.hosts > 0) {
+    if (scenario.topology != nullptr) {
+      fail("topology-and-cluster", "a run has a topology or a number of hosts, not both", flag_place("--hosts"),
+           "drop one of --topology and --hosts");
+    }
+    scenario.hosts = flags.hosts;
+    scenario.gpus_per_host = flags.gpus_per_host;
+  }
+  if (!flags.jobs.empty()) {
+    const FileAndFormat jobs = split_format(flags.jobs);
+    add_trace(scenario, jobs.file, jobs.format);
+    scenario.mode = Mode::job;
+  }
+  if (!flags.workload.empty()) {
+    const FileAndFormat file = split_format(flags.workload);
+    JobSpec job;
+    job.workload = shelf.get(file.file, file.format, flags.ranks);
+    job.name = job.workload->name.empty() ? std::filesystem::path(file.file).filename().string() : job.workload->name;
+    job.gpus = job.workload->rank_count;
+    job.iterations = flags.iterations;
+    job.place = flag_place(file.file);
+    scenario.jobs.push_back(std::move(job));
+    scenario.mode = Mode::flow;
+  }
+  if (!flags.flows.empty()) {
+    const FileAndFormat file = split_format(flags.flows);
+    if (!file.format.empty() && file.format != "hpcc") {
+      const std::array<std::string, 1> formats = {"hpcc"};
+      fail("unknown-format", "there is no flow list format \"" + file.format + "\"", flag_place("--flows"),
+           suggestion(file.format, formats, "format"));
+    }
+    scenario.flows = import_hpcc_flows(file.file);
+    scenario.manifest.add_input("flows", file.file, "hpcc");
+    scenario.mode = Mode::flow;
+  }
+}
+
+/// A run needs somewhere to run and something to run.
+void check_complete(const Scenario& scenario) {
+  const SourcePlace place = flag_place("weft run");
+  if (scenario.jobs.empty() && !scenario.flows) {
+    fail("nothing-to-run", "there is nothing to run", place,
+         "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples");
+  }
+  if (scenario.flows && !scenario.jobs.empty()) {
+    fail("flows-and-jobs", "a flow list runs alone, without jobs", place, "drop --flows or the jobs");
+  }
+  if (scenario.topology == nullptr && scenario.hosts == 0) {
+    fail("nowhere-to-run", "there is nowhere to run", place, "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode");
+  }
+  if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
+    fail("no-topology", "flow mode needs a topology", place,
+         "give --topology=FILE or a scenario with a topology, or use --mode=job");
+  }
+  for (const JobSpec& job : scenario.jobs) {
+    if (scenario.mode == Mode::job && job.workload != nullptr) {
+      fail("no-duration", "job \"" + job.name + "\" has a workload but no duration, which job mode needs", job.place,
+           "use --mode=flow, or give the job a duration");
+    }
+    if (scenario.mode == Mode::flow && job.workload == nullptr && job.duration == DurationModel()) {
+      fail("job-content", "job \"" + job.name + "\" has neither workload nor duration", job.place, "give it one");
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(Mode mode) { return mode == Mode::job ? "job" : "flow"; }
+
+Scenario load_scenario(const RunFlags& flags) {
+  Scenario scenario;
+  scenario.manifest.set("weft_version", version_text());
+  WorkloadShelf shelf(scenario);
+  if (!flags.scenario_file.empty()) {
+    ScenarioFile file(flags.scenario_file, flags);
+    file.fill(scenario, shelf);
+  }
+  fill_from_flags(scenario, flags, shelf);
+  for (const std::string& text : flags.settings) scenario.parameters.apply_flag(text);
+  if (!flags.scheduler.empty()) scenario.policy = flags.scheduler;
+  if (!flags.placement.empty()) scenario.placement = flags.placement;
+  if (flags.seed) scenario.seed = *flags.seed;
+  if (flags.mode == "job") scenario.mode = Mode::job;
+  if (flags.mode == "flow") scenario.mode = Mode::flow;
+  check_complete(scenario);
+  sort_by_submission(scenario.jobs);
+  if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;
+  if (scenario.name.empty() && scenario.flows) scenario.name = scenario.flows->name;
+  return scenario;
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+// Scenario: everything a run needs, read and checked before it starts.
+//
+// Where it sits: made from SCENARIO.textproto (scenario.proto) or from the flags of `weft run`; the simulation runs it.
+// All files it names are read here, so every mistake in any input is reported before simulated time begins.
+// Thread safety: belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "core/manifest.hpp"
+#include "scheduler/job_spec.hpp"
+#include "tools/weft/parameters.hpp"
+#include "topologies/topology.hpp"
+#include "workloads/flow_list.hpp"
+
+namespace weft {
+
+enum class Mode : std::uint8_t { job, flow };
+std::string_view to_text(Mode mode);
+
+/// What the command line says; a scenario file fills the rest.
+struct RunFlags {
+  std::string scenario_file;
+  std::string topology;  ///< FILE[:format]
+  std::string workload;  ///< FILE[:format]
+  std::string flows;     ///< FILE[:format]
+  std::string jobs;      ///< FILE[:format]
+  std::string mode;      ///< "" = the scenario's, or by what is given
+  std::uint32_t ranks = 0;
+  std::uint64_t iterations = 1;
+  std::uint32_t hosts = 0;
+  std::uint32_t gpus_per_host = 8;
+  std::string scheduler;
+  std::string placement;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> settings;  ///< --set
+};
+
+struct Scenario {
+  std::string name;
+  Mode mode = Mode::flow;
+  std::uint64_t seed = 1;
+  std::shared_ptr<const Topology> topology;  ///< null: only a number of GPUs (job mode)
+  std::uint32_t hosts = 0;                   ///< without a topology
+  std::uint32_t gpus_per_host = 0;
+  std::vector<JobSpec> jobs;                               ///< sorted by submission
+  std::vector<std::shared_ptr<const Workload>> workloads;  ///< distinct ones
+  std::optional<FlowList> flows;                           ///< replayed without jobs
+  std::string policy = "fcfs";
+  std::string placement = "first_fit";
+  Parameters parameters;
+  std::vector<std::string> assumptions;  ///< what the inputs did not say
+  RunManifest manifest;
+};
+
+/// Reads everything. Throws InputError.
+Scenario load_scenario(const RunFlags& flags);
+
+}  // namespace weft

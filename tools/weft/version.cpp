@@ -1,0 +1,7 @@
+#include "tools/weft/version.hpp"
+
+namespace weft {
+
+std::string version_text() { return WEFT_VERSION; }
+
+}  // namespace weft
