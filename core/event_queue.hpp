@@ -66,12 +66,17 @@ class EventQueue {
   static std::size_t first_child_of(std::size_t place) { return (place - kRoot) * kArity + 1 + kRoot; }
   static std::size_t slot_of(const Record& record) { return record.order_and_slot & kSlotMask; }
 
+  /// Everything that orders two records but the sequence number.
+  __extension__ using Order = unsigned __int128;
+  static Order order_of(const Record& record) {
+    return static_cast<Order>(static_cast<std::uint64_t>(record.time_ticks)) << 64 | (record.order_and_slot & ~kSlotMask);
+  }
   bool precedes(const Record& a, const Record& b) const {
-    if (a.time_ticks != b.time_ticks) return a.time_ticks < b.time_ticks;
-    const std::uint64_t order_a = a.order_and_slot >> kSlotBits;
-    const std::uint64_t order_b = b.order_and_slot >> kSlotBits;
-    if (order_a != order_b) return order_a < order_b;
-    return slab_[slot_of(a)].key.sequence < slab_[slot_of(b)].key.sequence;
+    const Order order_a = order_of(a);
+    const Order order_b = order_of(b);
+    if (order_a == order_b) [[unlikely]]
+      return slab_[slot_of(a)].key.sequence < slab_[slot_of(b)].key.sequence;
+    return order_a < order_b;
   }
   void sift_up(std::size_t place, Record record);
 

@@ -1,5 +1,6 @@
 #include "core/random.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -33,18 +34,28 @@ constexpr double kLn2Low = 1.90821492927058770002e-10;
 
 double portable_log(double x) {
   WEFT_CHECK(x > 0 && std::isfinite(x), "the logarithm of a finite number above zero");
+  // x = m 2^exponent with m in [sqrt(1/2), sqrt(2)), found by moving that interval's lower end onto a power of two in the upper half
+  // of the representation: no branch on the mantissa, which nobody could predict.
+  constexpr std::uint64_t kUpperOfOne = 0x3ff00000;
+  constexpr std::uint64_t kUpperOfSqrtHalf = 0x3fe6a09e;
   int exponent = 0;
-  double m = std::frexp(x, &exponent);  // exact; m in [1/2, 1)
-  if (m < 0.70710678118654752) {
-    m *= 2;
-    --exponent;
+  if (x < std::numeric_limits<double>::min()) {
+    x *= 0x1p54;
+    exponent = -54;
   }
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t moved = (bits >> 32) + (kUpperOfOne - kUpperOfSqrtHalf);
+  exponent += static_cast<int>(moved >> 20) - 0x3ff;
+  const double m = std::bit_cast<double>(((moved & 0xfffff) + kUpperOfSqrtHalf) << 32 | (bits & 0xffffffff));
   // log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...) with s = (m-1)/(m+1), |s| < 0.172: the term after s^25 is below 2^-64.
   const double f = m - 1;
   const double s = f / (m + 1);
   const double z = s * s;
-  double series = 0;
-  for (int n = 25; n >= 3; n -= 2) series = z * (1.0 / n + series);
+  // Even and odd powers of z apart, as two chains that a core computes side by side.
+  const double w = z * z;
+  const double odd = 1.0 / 3 + w * (1.0 / 7 + w * (1.0 / 11 + w * (1.0 / 15 + w * (1.0 / 19 + w * (1.0 / 23)))));
+  const double even = 1.0 / 5 + w * (1.0 / 9 + w * (1.0 / 13 + w * (1.0 / 17 + w * (1.0 / 21 + w * (1.0 / 25)))));
+  const double series = z * odd + w * even;
   // 2s = f - s f, which keeps the leading term exact.
   const double log_m = f - s * (f - 2 * series);
   return exponent * kLn2High + (log_m + exponent * kLn2Low);

@@ -116,6 +116,10 @@ TEST(PortableMath, AgreesWithTheLibrary) {
     const double y = (stream.uniform() - 0.5) * 1400;
     ASSERT_NEAR(portable_exp(y) / std::exp(y), 1, 5e-16) << y;
   }
+  for (const double x :
+       {5e-324, 1e-310, 2.2250738585072014e-308, 1.7976931348623157e308, 0.70710678118654746, 0.70710678118654757, 1.4142135}) {
+    EXPECT_NEAR(portable_log(x), std::log(x), 4e-16 * std::abs(std::log(x))) << x;
+  }
   EXPECT_EQ(portable_log(1.0), 0.0);
   EXPECT_EQ(portable_exp(0.0), 1.0);
   EXPECT_EQ(portable_exp(-1000), 0.0);
