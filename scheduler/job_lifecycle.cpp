@@ -265,6 +265,7 @@ std::string JobLifecycle::state_text(JobId job) const {
   const JobSpec& spec = jobs_[job.index()];
   std::string text = "job \"" + spec.name + "\" ";
   const Running* running = running_state_[job.index()].get();
+  if (records_[job.index()].end) return text + "has ended";
   if (queue_.contains(job)) return text + "waits for " + std::to_string(spec.gpus) + " GPUs";
   if (running == nullptr) return text + "has not arrived";
   if (running->iterations == nullptr) return text + "is running";

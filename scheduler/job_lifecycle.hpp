@@ -81,8 +81,8 @@ class JobLifecycle final : public Entity {
   /// Requires: jobs sorted by submission and free of errors (check_jobs), cluster empty; with workloads, wiring for every host.
   JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings);
 
-  /// Registers the scheduler, connects it both ways with its hosts (which are registered already) at `control_delay`, and posts the first
-  /// arrival.
+  /// Registers the scheduler, connects it both ways with its hosts at `control_delay`, and posts the first arrival. The hosts may be
+  /// registered before or after, as long as they get the ids that the wiring names.
   static EntityId add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle);
 
   void handle(const Event& event, EventContext& context) override;
@@ -92,6 +92,8 @@ class JobLifecycle final : public Entity {
   const ClusterState& cluster() const { return cluster_; }
   JobCounters counters() const;
   bool all_finished() const { return counters_.finished == jobs_.size(); }
+  /// What a job does or waits for, as a sentence without its stop: "job "a" waits for 8 GPUs".
+  std::string state_text(JobId job) const;
   /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for. For the end of a run.
   void require_all_finished() const;
 
@@ -111,7 +113,6 @@ class JobLifecycle final : public Entity {
   void start_by_duration(JobId job, EventContext& context);
   void start_on_hosts(JobId job, EventContext& context);
   void advance_clock(Time now);
-  std::string state_text(JobId job) const;
 
   std::vector<JobSpec> jobs_;
   ClusterState cluster_;

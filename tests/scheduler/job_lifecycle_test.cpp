@@ -151,6 +151,7 @@ TEST(JobLifecycle, AnUnfinishedRunIsNotSilent) {
   }
   engine.run({});
   EXPECT_NO_THROW(lifecycle.require_all_finished());
+  EXPECT_EQ(lifecycle.state_text(JobId(2)), "job \"C\" has ended");
 }
 
 TEST(JobLifecycle, RefusesJobsThatWereNotChecked) {
