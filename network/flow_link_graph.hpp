@@ -1,0 +1,83 @@
+// Flow-link graph: which flows use which links, with capacities, weights and caps; the problem that rate allocation solves.
+//
+// Where it sits: an allocation policy owns one and keeps it up as flows come and go; bucket_solve, segments and the audits read it.
+//
+// Model: a bipartite graph. Each flow knows its links and where it stands in their lists of members; each link knows its members. Adding
+// and removing a flow costs its path length, whatever else there is (a removed member's place is taken by the last one).
+// Capacities, caps and rates share one unit, whichever the user takes; weights are pure numbers.
+//
+// Invariants
+//   1. capacity finite and >= 0; weight finite and > 0; cap >= 0, perhaps infinite; a flow has at least one link (WEFT_CHECK).
+//   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and there are no other members.
+//   3. A link that stands n times in a flow's path carries that flow's rate n times.
+// Slots of removed flows are used again, the last removed first. Threads: one writer and nobody else, or any number of readers.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+
+namespace weft {
+
+using FlowSlot = Id<struct FlowSlotTag>;  ///< a flow while it lives; used again after its removal
+
+/// What a flow asks for.
+struct FlowDemand {
+  std::span<const LinkId> links;
+  double weight = 1.0;
+  double cap = std::numeric_limits<double>::infinity();  ///< the most it can use
+};
+
+class FlowLinkGraph {
+ public:
+  struct Hop {
+    LinkId link;
+    std::uint32_t position = 0;  ///< of this hop in members(link)
+  };
+  struct Member {
+    FlowSlot flow;
+    std::uint32_t hop = 0;  ///< which of the flow's hops
+  };
+
+  explicit FlowLinkGraph(std::vector<double> capacities);
+
+  FlowSlot add(const FlowDemand& demand);
+  void remove(FlowSlot flow);
+  void set_capacity(LinkId link, double capacity);
+
+  std::size_t link_count() const { return capacities_.size(); }
+  std::size_t flow_count() const { return flow_count_; }
+  /// Slots are below this.
+  std::size_t slot_count() const { return flows_.size(); }
+  bool alive(FlowSlot flow) const { return flow.index() < flows_.size() && flows_[flow.index()].hop_count > 0; }
+
+  double capacity(LinkId link) const { return capacities_[link.index()]; }
+  double weight(FlowSlot flow) const { return flows_[flow.index()].weight; }
+  double cap(FlowSlot flow) const { return flows_[flow.index()].cap; }
+  std::span<const Hop> hops(FlowSlot flow) const {
+    const Flow& f = flows_[flow.index()];
+    return {hops_.data() + f.first_hop, f.hop_count};
+  }
+  std::span<const Member> members(LinkId link) const { return members_[link.index()]; }
+
+ private:
+  struct Flow {
+    double weight = 1.0;
+    double cap = std::numeric_limits<double>::infinity();
+    std::uint32_t first_hop = 0;
+    std::uint32_t hop_count = 0;  ///< 0 while the slot is free
+  };
+
+  std::vector<double> capacities_;
+  std::vector<std::vector<Member>> members_;
+  std::vector<Flow> flows_;
+  std::vector<FlowSlot> free_slots_;
+  std::vector<Hop> hops_;
+  std::vector<std::vector<std::uint32_t>> free_hops_;  ///< by length: places in hops_ where a path of that length fits
+  std::size_t flow_count_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+#include "network/flow_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/check.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+std::vector<double> link_capacities_bps(const Topology& topology) {
+  std::vector<double> capacities;
+  capacities.reserve(topology.link_count());
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
+    capacities.push_back(static_cast<double>(topology.link(LinkId(i)).rate.in_bps()));
+  }
+  return capacities;
+}
+
+FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
+    : policy_(std::move(policy)), link_bytes_(policy_->graph().link_count()) {}
+
+FlowSlot FlowModel::start(const FlowRequest& request) {
+  WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
+  const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps});
+  if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
+  flows_[slot.index()] = {request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++};
+  active_flows_peak_ = std::max(active_flows_peak_, active_flows());
+  changed_ = true;
+  return slot;
+}
+
+void FlowModel::set_capacity(LinkId link, Bandwidth capacity) {
+  policy_->set_capacity(link, static_cast<double>(capacity.in_bps()));
+  changed_ = true;
+}
+
+void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
+  WEFT_CHECK(now <= queue_.next(), "no completion is missed");
+  if (queue_.next() > now || now == Time::max()) return;
+  due_.clear();
+  queue_.take_due(due_);
+  const std::size_t first = done.size();
+  for (const FlowSlot slot : due_) {
+    const Flow& flow = flows_[slot.index()];
+    for (const FlowLinkGraph::Hop& hop : policy_->graph().hops(slot)) link_bytes_[hop.link.index()] += flow.wire_bytes;
+    done.push_back({flow.owner, flow.serial});
+    policy_->remove_flow(slot);
+  }
+  flows_finished_ += due_.size();
+  std::sort(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(),
+            [](const FlowCompletion& a, const FlowCompletion& b) { return a.serial < b.serial; });
+  changed_ = true;
+}
+
+double FlowModel::remaining_bits(const Flow& flow, Time now) const {
+  return std::max(0.0, flow.remaining_bits - fluid_bits(flow.rate_bps, now - flow.last_change));
+}
+
+void FlowModel::settle(Time now) {
+  if (!changed_) return;
+  WEFT_CHECK(now >= settled_at_, "time does not go back");
+  changed_ = false;
+  settled_at_ = now;
+  ++solves_;
+  const std::span<const FlowSlot> changed = policy_->update();
+  rate_changes_ += changed.size();
+  for (const FlowSlot slot : changed) {
+    Flow& flow = flows_[slot.index()];
+    // A flow not yet moving started somewhere between the last batch and now: its clock starts here.
+    flow.remaining_bits = remaining_bits(flow, now);
+    flow.last_change = now;
+    flow.rate_bps = policy_->rate(slot);
+    // Its finish was rounded to a tick after now, so that something remains, whatever rounding says.
+    const double left_bits = std::max(flow.remaining_bits, 1e-6);
+    const Duration left = fluid_transmit_time(left_bits, flow.rate_bps);
+    queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
+  }
+}
+
+std::vector<StalledFlow> FlowModel::stalled_flows() const {
+  std::vector<StalledFlow> stalled;
+  const FlowLinkGraph& graph = policy_->graph();
+  for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {
+    const FlowSlot slot(i);
+    if (!graph.alive(slot) || policy_->rate(slot) > 0) continue;
+    const std::span<const FlowLinkGraph::Hop> hops = graph.hops(slot);
+    const auto blocked =
+        std::find_if(hops.begin(), hops.end(), [&](const FlowLinkGraph::Hop& hop) { return graph.capacity(hop.link) == 0; });
+    const LinkId link = blocked == hops.end() ? hops.front().link : blocked->link;
+    stalled.push_back({flows_[i].owner, flows_[i].serial, link});
+  }
+  std::sort(stalled.begin(), stalled.end(), [](const StalledFlow& a, const StalledFlow& b) { return a.serial < b.serial; });
+  return stalled;
+}
+
+std::vector<Bytes> FlowModel::link_bytes(Time now) const {
+  std::vector<Bytes> bytes = link_bytes_;
+  const FlowLinkGraph& graph = policy_->graph();
+  for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {
+    if (!graph.alive(FlowSlot(i))) continue;
+    const double moved_bits = flows_[i].wire_bytes.in_bits() - remaining_bits(flows_[i], now);
+    const Bytes moved = Bytes::of(static_cast<std::int64_t>(std::floor(moved_bits / Bytes::of(1).in_bits())));
+    for (const FlowLinkGraph::Hop& hop : graph.hops(FlowSlot(i))) bytes[hop.link.index()] += moved;
+  }
+  return bytes;
+}
+
+}  // namespace weft

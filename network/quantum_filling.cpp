@@ -1,0 +1,56 @@
+#include "network/quantum_filling.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+QuantumFilling::QuantumFilling(std::vector<double> capacities, double quantum) : graph_(std::move(capacities)), quantum_(quantum) {
+  WEFT_CHECK(quantum > 0, "a quantum is > 0");
+}
+
+FlowSlot QuantumFilling::add_flow(const FlowDemand& demand) {
+  const FlowSlot flow = graph_.add(demand);
+  if (rates_.size() < graph_.slot_count()) rates_.resize(graph_.slot_count());
+  rates_[flow.index()] = std::numeric_limits<double>::quiet_NaN();
+  return flow;
+}
+
+void QuantumFilling::remove_flow(FlowSlot flow) { graph_.remove(flow); }
+
+void QuantumFilling::set_capacity(LinkId link, double capacity) { graph_.set_capacity(link, capacity); }
+
+std::span<const FlowSlot> QuantumFilling::update() {
+  load_.assign(graph_.link_count(), 0.0);
+  filled_.assign(graph_.slot_count(), 0.0);
+  filling_.clear();
+  for (std::uint32_t i = 0; i < graph_.slot_count(); ++i) {
+    if (graph_.alive(FlowSlot(i))) filling_.push_back(FlowSlot(i));
+  }
+  changed_ = filling_;
+  while (!filling_.empty()) {
+    std::erase_if(filling_, [this](FlowSlot flow) {
+      const double gain = graph_.weight(flow) * quantum_;
+      if (filled_[flow.index()] + gain > graph_.cap(flow)) return true;
+      const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(flow);
+      for (const FlowLinkGraph::Hop& hop : hops) load_[hop.link.index()] += gain;
+      const bool fits = std::all_of(hops.begin(), hops.end(), [this](const FlowLinkGraph::Hop& hop) {
+        return load_[hop.link.index()] <= graph_.capacity(hop.link) * (1 + 1e-12);
+      });
+      if (!fits) {
+        for (const FlowLinkGraph::Hop& hop : hops) load_[hop.link.index()] -= gain;
+        return true;
+      }
+      filled_[flow.index()] += gain;
+      return false;
+    });
+  }
+  std::erase_if(changed_, [this](FlowSlot flow) { return rates_[flow.index()] == filled_[flow.index()]; });
+  for (const FlowSlot flow : changed_) rates_[flow.index()] = filled_[flow.index()];
+  return changed_;
+}
+
+}  // namespace weft

@@ -1,0 +1,209 @@
+#include "network/flow_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/random.hpp"
+#include "max_min_oracle.hpp"
+#include "network/max_min_solver.hpp"
+
+namespace weft {
+namespace {
+
+FlowModel model_of(std::vector<double> capacities_bps) {
+  return FlowModel(std::make_unique<MaxMinSolver>(std::move(capacities_bps), MaxMinSolver::Options{}));
+}
+
+FlowRequest request(const std::vector<LinkId>& path, std::int64_t bytes, std::uint64_t owner = 0) {
+  FlowRequest r;
+  r.path = path;
+  r.wire_bytes = Bytes::of(bytes);
+  r.owner = owner;
+  return r;
+}
+
+TEST(FlowModel, ALoneFlowTakesSizeOverRate) {
+  FlowModel model = model_of({100e9});
+  const std::vector<LinkId> path = {LinkId(0)};
+  model.start(request(path, 125'000));
+  model.settle(Time::zero());
+  // 1 Mbit at 100 Gb/s: 10 us.
+  EXPECT_EQ(model.next_completion(), Time::zero() + Duration::us(10));
+}
+
+TEST(FlowModel, WhoStaysGetsWhatTheOthersLeave) {
+  FlowModel model = model_of({100e9});
+  const std::vector<LinkId> path = {LinkId(0)};
+  model.start(request(path, 125'000, 1));
+  model.start(request(path, 250'000, 2));
+  model.settle(Time::zero());
+  // 50 Gb/s each: the first ends after 20 us; the second then has 1 Mbit left and all of the link, another 10 us.
+  std::vector<FlowCompletion> done;
+  const Time first = model.next_completion();
+  EXPECT_EQ(first, Time::zero() + Duration::us(20));
+  model.take_completions(first, done);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].owner, 1U);
+  model.settle(first);
+  const Time second = model.next_completion();
+  EXPECT_EQ(second, Time::zero() + Duration::us(30));
+  EXPECT_EQ(model.link_bytes(first)[0], Bytes::of(125'000 + 125'000));
+  model.take_completions(second, done);
+  model.settle(second);
+  EXPECT_EQ(model.next_completion(), Time::max());
+  EXPECT_EQ(model.link_bytes(second)[0], Bytes::of(375'000));
+  EXPECT_EQ(model.active_flows(), 0U);
+  EXPECT_EQ(model.active_flows_peak(), 2U);
+  EXPECT_EQ(model.solves(), 3U);
+}
+
+TEST(FlowModel, FlowsThatEndTogetherAreOneBatch) {
+  FlowModel model = model_of(std::vector<double>(64, 100e9));
+  std::vector<LinkId> path(1);
+  for (std::uint32_t f = 0; f < 256; ++f) {
+    path[0] = LinkId(f % 64);
+    model.start(request(path, 1'000'000, f));
+  }
+  model.settle(Time::zero());
+  std::vector<FlowCompletion> done;
+  model.take_completions(model.next_completion(), done);
+  ASSERT_EQ(done.size(), 256U);
+  for (std::uint32_t f = 0; f < 256; ++f) EXPECT_EQ(done[f].serial, f) << "completions come in order of start";
+  EXPECT_EQ(model.next_completion(), Time::max());
+}
+
+TEST(FlowModel, AFlowWithoutCapacityIsReportedAndWakesUpWithIt) {
+  FlowModel model = model_of({100e9, 0});
+  const std::vector<LinkId> path = {LinkId(0), LinkId(1)};
+  model.start(request(path, 125'000, 42));
+  model.settle(Time::zero());
+  EXPECT_EQ(model.next_completion(), Time::max());
+  const std::vector<StalledFlow> stalled = model.stalled_flows();
+  ASSERT_EQ(stalled.size(), 1U);
+  EXPECT_EQ(stalled[0].owner, 42U);
+  EXPECT_EQ(stalled[0].link, LinkId(1));
+  const Time later = Time::zero() + Duration::ms(1);
+  model.set_capacity(LinkId(1), Bandwidth::gbps(50));
+  model.settle(later);
+  EXPECT_EQ(model.next_completion(), later + Duration::us(20));
+  EXPECT_TRUE(model.stalled_flows().empty());
+}
+
+TEST(FlowModel, OnlyChangedFlowsAreRetimed) {
+  FlowModel model = model_of({100e9, 100e9});
+  const std::vector<LinkId> left = {LinkId(0)}, right = {LinkId(1)};
+  model.start(request(left, 1'000'000));
+  model.settle(Time::zero());
+  EXPECT_EQ(model.rate_changes(), 1U);
+  model.start(request(right, 1'000'000));
+  model.settle(Time::zero() + Duration::us(1));
+  EXPECT_EQ(model.rate_changes(), 2U);
+}
+
+TEST(FlowModel, MissingACompletionIsABug) {
+  FlowModel model = model_of({100e9});
+  const std::vector<LinkId> path = {LinkId(0)};
+  model.start(request(path, 125'000));
+  model.settle(Time::zero());
+  std::vector<FlowCompletion> done;
+  EXPECT_THROW(model.take_completions(Time::zero() + Duration::us(11), done), CheckFailure);
+}
+
+/// Event by event in real numbers: all rates anew at every event, all flows brought forward, earliest finish found by scanning.
+struct NaiveFlow {
+  std::vector<LinkId> path;
+  double bits = 0;
+  double weight = 1;
+  double start_s = 0;
+  double end_s = -1;
+};
+
+void run_naively(const std::vector<double>& capacities, std::vector<NaiveFlow>& flows) {
+  double now = 0;
+  std::vector<std::size_t> active;
+  std::size_t next = 0;
+  while (next < flows.size() || !active.empty()) {
+    FlowLinkGraph graph(capacities);
+    for (const std::size_t f : active) graph.add({flows[f].path, flows[f].weight});
+    const std::vector<long double> rates = fill_progressively<long double>(graph);
+    double step = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < active.size(); ++i) step = std::min(step, flows[active[i]].bits / static_cast<double>(rates[i]));
+    const bool arrival = next < flows.size() && flows[next].start_s <= now + step;
+    if (arrival) step = flows[next].start_s - now;
+    now += step;
+    std::vector<std::size_t> still;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      NaiveFlow& flow = flows[active[i]];
+      flow.bits -= step * static_cast<double>(rates[i]);
+      if (flow.bits <= 1e-3) {
+        flow.end_s = now;
+      } else {
+        still.push_back(active[i]);
+      }
+    }
+    active = still;
+    if (arrival) active.push_back(next++);
+  }
+}
+
+TEST(FlowModel, AgreesWithANaiveFluidSimulation) {
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
+    RandomStream random(21, seed, 1);
+    std::vector<double> capacities;
+    for (int l = 0; l < 12; ++l) capacities.push_back(1e9 * static_cast<double>(10 * (1 + random.below(10))));
+    std::vector<NaiveFlow> flows;
+    std::vector<Bytes> sizes;
+    std::vector<Time> starts;
+    Time start;
+    for (int f = 0; f < 80; ++f) {
+      if (random.below(3) > 0) start += Duration::ns(static_cast<std::int64_t>(random.below(20'000)));
+      NaiveFlow flow;
+      for (std::uint64_t hop = 0; hop <= random.below(4); ++hop)
+        flow.path.emplace_back(static_cast<std::uint32_t>(random.below(12)));
+      sizes.push_back(Bytes::of(static_cast<std::int64_t>(1 + random.below(500'000))));
+      starts.push_back(start);
+      flow.bits = sizes.back().in_bits();
+      flow.weight = static_cast<double>(1 + random.below(3));
+      flow.start_s = start.in_s();
+      flows.push_back(flow);
+    }
+    std::vector<NaiveFlow> naive = flows;
+    run_naively(capacities, naive);
+
+    FlowModel model = model_of(capacities);
+    std::vector<Time> ends(flows.size());
+    std::vector<FlowCompletion> done;
+    std::size_t next = 0;
+    for (;;) {
+      const Time arrival = next < flows.size() ? starts[next] : Time::max();
+      const Time now = std::min(arrival, model.next_completion());
+      if (now == Time::max()) break;
+      done.clear();
+      model.take_completions(now, done);
+      for (const FlowCompletion& completion : done) ends[completion.owner] = now;
+      for (; next < flows.size() && starts[next] == now; ++next) {
+        FlowRequest r = request(flows[next].path, sizes[next].count(), next);
+        r.weight = flows[next].weight;
+        model.start(r);
+      }
+      model.settle(now);
+    }
+    // Ticks are 10 ps; each of some hundred events may round by half of one.
+    for (std::size_t f = 0; f < flows.size(); ++f)
+      ASSERT_NEAR(ends[f].in_s(), naive[f].end_s, 1e-9) << "seed " << seed << " flow " << f;
+    std::vector<Bytes> bytes(capacities.size());
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      for (const LinkId link : flows[f].path) bytes[link.index()] += sizes[f];
+    }
+    EXPECT_EQ(model.link_bytes(ends.back()), bytes);
+    EXPECT_EQ(model.flows_finished(), flows.size());
+  }
+}
+
+}  // namespace
+}  // namespace weft

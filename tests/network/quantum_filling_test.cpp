@@ -1,0 +1,75 @@
+#include "network/quantum_filling.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/random.hpp"
+#include "network/max_min_solver.hpp"
+
+namespace weft {
+namespace {
+
+TEST(QuantumFilling, FillsByWholeQuanta) {
+  // 10 shared by weights 1 and 2 with quantum 1: rounds give (1, 2), (2, 4), (3, 6); then the first still gains one to 4, exactly 10 in all.
+  QuantumFilling policy({10}, 1);
+  const std::vector<LinkId> path = {LinkId(0)};
+  const FlowSlot a = policy.add_flow({path, 1});
+  const FlowSlot b = policy.add_flow({path, 2});
+  EXPECT_EQ(policy.update().size(), 2U);
+  EXPECT_DOUBLE_EQ(policy.rate(a), 4);
+  EXPECT_DOUBLE_EQ(policy.rate(b), 6);
+  EXPECT_TRUE(policy.update().empty());
+}
+
+TEST(QuantumFilling, AFlowForWhichNoQuantumFitsStandsStill) {
+  QuantumFilling policy({0.5}, 1);
+  const std::vector<LinkId> path = {LinkId(0)};
+  const FlowSlot a = policy.add_flow({path});
+  policy.update();
+  EXPECT_EQ(policy.rate(a), 0);
+}
+
+// With a small quantum it comes to the exact rates, of which it is the discrete version.
+TEST(QuantumFilling, ApproachesTheExactRates) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    RandomStream random(5, seed, 1);
+    std::vector<double> capacities;
+    for (int l = 0; l < 6; ++l) capacities.push_back(static_cast<double>(10 + random.below(20)));
+    constexpr double kQuantum = 1e-3;
+    QuantumFilling filling(capacities, kQuantum);
+    MaxMinSolver exact(capacities, {});
+    std::vector<FlowSlot> flows;
+    for (int f = 0; f < 10; ++f) {
+      std::vector<LinkId> path;
+      for (std::uint32_t l = 0; l < 6; ++l) {
+        if (random.below(3) == 0) path.emplace_back(l);
+      }
+      if (path.empty()) path.emplace_back(0);
+      flows.push_back(filling.add_flow({path, 1}));
+      ASSERT_EQ(exact.add_flow({path, 1}), flows.back());
+    }
+    filling.update();
+    exact.update();
+    for (const FlowSlot flow : flows) EXPECT_NEAR(filling.rate(flow), exact.rate(flow), 30 * kQuantum);
+  }
+}
+
+TEST(QuantumFilling, AndMaxMinAreChosenByName) {
+  const SourcePlace place{"--set", 0, 0, 1, ""};
+  for (const char* name : {"max_min", "quantum_filling"}) {
+    const auto& module = find_module(allocation_policies(), name, place);
+    ParamSet params(name, module.info.params);
+    const std::unique_ptr<AllocationPolicy> policy = module.make({10e9}, params);
+    const std::vector<LinkId> path = {LinkId(0)};
+    const FlowSlot a = policy->add_flow({path});
+    policy->add_flow({path});
+    policy->update();
+    EXPECT_DOUBLE_EQ(policy->rate(a), 5e9) << name;
+  }
+  EXPECT_THROW(find_module(allocation_policies(), "maxmin", place), InputError);
+}
+
+}  // namespace
+}  // namespace weft
