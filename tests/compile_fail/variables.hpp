@@ -1,0 +1,22 @@
+// Variables of the strong types, for the expressions in CMakeLists.txt of this folder.
+#pragma once
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+
+using weft::Bandwidth;
+using weft::Bytes;
+using weft::Duration;
+using weft::Length;
+using weft::LinkId;
+using weft::NodeId;
+using weft::Time;
+
+extern Time t;
+extern Duration d;
+extern Bytes b;
+extern Bandwidth r;
+extern Length l;
+extern NodeId node;
+extern LinkId link;
+extern int array[4];
