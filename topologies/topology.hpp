@@ -7,14 +7,16 @@
 //   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the source says nothing of GPUs
 //     (`NodeKind::host`). Every endpoint belongs to a host (server). Ranks are placed on endpoints.
 //   - A cable is two directed links, each with its own rate and propagation delay; `reverse()` finds the other.
-//   - Traffic between endpoints of one host uses only links inside that host when it has any path there; traffic between hosts
-//     never crosses an NVSwitch and never passes through an endpoint. `Routes` answers accordingly.
+//   - Traffic between endpoints of one host goes over that host's NVSwitches or direct cables when there is such a path; all other traffic
+//     crosses NICs and packet switches, never an NVSwitch. No path passes through an endpoint. Among the paths allowed, those
+//     with the fewest links count. `Routes` answers accordingly.
 //   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown or not a switch.
 //
 // Invariants
 //   1. Ids are dense; endpoints(), gpus order and links never change. Endpoint order is host order.
 //   2. reverse(reverse(l)) == l; source(reverse(l)) == destination(l); rate > 0; delay >= 0.
 //   3. All endpoints are mutually reachable (checked by TopologyBuilder::build).
+//   4. Every host has an endpoint; a cable of an NVSwitch ends in the NVSwitch's own host.
 // Thread safety: immutable after build(); any thread may read.
 #pragma once
 
@@ -77,7 +79,7 @@ class Topology {
   const Node& node(NodeId id) const { return nodes_[id.index()]; }
   const Link& link(LinkId id) const { return links_[id.index()]; }
   LinkId reverse(LinkId id) const { return LinkId(id.index() ^ 1U); }  ///< the two directions of a cable are neighbours
-  /// "host3/gpu0", "pod1/leaf2", or what the file called it.
+  /// What the source called it, else a made name: "host3/gpu0", "host3/nic1", "host3", "leaf34", "agg7", "spine0", "switch2".
   std::string node_name(NodeId id) const;
   std::string link_name(LinkId id) const;  ///< "a->b"
 
@@ -116,19 +118,23 @@ class TopologyBuilder {
   NodeId add_inside(HostId host, NodeKind kind, std::string name = {});    ///< kind nvswitch or nic
   NodeId add_switch(std::uint8_t level, std::string name = {}, std::uint16_t buffer_class = 0);
   std::uint16_t add_buffer_class(BufferClass buffer_class);
-  /// Both directions. Returns the link from a to b; its reverse is b to a.
+  /// Both directions. Returns the link from a to b; its reverse is b to a. Requires: a != b, rate > 0, delay >= 0, and invariant 4.
   LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay);
 
   std::size_t node_count() const { return topology_->nodes_.size(); }
   std::size_t link_count() const { return topology_->links_.size(); }
   const Node& node(NodeId id) const { return topology_->nodes_[id.index()]; }
+  std::uint32_t host_count() const { return host_count_; }
 
-  /// Freezes the graph. `routes` null means: searched with Boost.Graph, cached (topologies/searched_routes).
+  /// Freezes the graph. Requires: every host has an endpoint. `routes` null means: searched with Boost.Graph, cached (topologies/searched_routes).
   /// Throws InputError at `place`: [no-endpoints], [disconnected] naming two endpoints without a path.
   std::shared_ptr<const Topology> build(std::unique_ptr<const Routes> routes, const SourcePlace& place) &&;
 
  private:
+  NodeId add_node(const Node& node, std::string name);
+
   std::unique_ptr<Topology> topology_;
+  std::uint32_t host_count_ = 0;
 };
 
 }  // namespace weft
