@@ -1,0 +1,147 @@
+// `weft modules`: what can be chosen by name, with every parameter.
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "host/collective_library.hpp"
+#include "host/collectives/collective.hpp"
+#include "host/host_entity.hpp"
+#include "network/allocation_policy.hpp"
+#include "network/flow_fabric.hpp"
+#include "scheduler/job_lifecycle.hpp"
+#include "scheduler/placement/placer.hpp"
+#include "scheduler/policy.hpp"
+#include "tools/weft/commands.hpp"
+#include "topologies/builders.hpp"
+#include "topologies/topology_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+
+namespace {
+
+template <class List>
+void append(std::vector<ModuleInfo>& all, const List& modules) {
+  for (const auto& module : modules) all.push_back(module.info);
+}
+
+std::vector<ModuleInfo> all_modules() {
+  std::vector<ModuleInfo> all;
+  append(all, topology_builders());
+  for (const auto& format : topology_formats()) all.push_back({"topology-format", format.name, format.summary, {}});
+  for (const auto& format : workload_formats()) all.push_back({"workload-format", format.name, format.summary, {}});
+  for (const auto& format : job_trace_formats()) all.push_back({"job-format", format.name, format.summary, {}});
+  all.push_back(
+      {"network", "flow", "Flow mode: rates are shared fairly among the flows on every link, no packets.", flow_params()});
+  append(all, allocation_policies());
+  all.push_back({"host", "host", "Servers: what it costs a rank to compute and to reduce.", host_params()});
+  all.push_back({"host", "collective", "Which algorithm carries out which collective.", CollectiveLibrary::selection_params()});
+  append(all, collective_algorithms());
+  all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
+  append(all, scheduling_policies());
+  append(all, placers());
+  return all;
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string out;
+  std::string line;
+  const std::string margin(indent, ' ');
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
+      out += margin + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + std::string(word);
+    if (space == std::string_view::npos) break;
+    text.remove_prefix(space + 1);
+  }
+  return out + (line.empty() ? "" : margin + line + "\n");
+}
+
+std::string range_text(const ParamSpec& spec) {
+  if (!spec.choices.empty()) return std::string(spec.choices);
+  if (spec.minimum.empty() && spec.maximum.empty()) return "";
+  return std::string(spec.minimum.empty() ? "any" : spec.minimum) + " .. " +
+         std::string(spec.maximum.empty() ? "any" : spec.maximum);
+}
+
+void print_text(const std::vector<ModuleInfo>& modules) {
+  std::string_view kind;
+  for (const ModuleInfo& module : modules) {
+    if (module.kind != kind) std::cout << (kind.empty() ? "" : "\n") << "# " << module.kind << "\n";
+    kind = module.kind;
+    std::cout << "\n" << module.name << "\n" << wrapped(module.summary, 2, 110);
+    for (const ParamSpec& spec : module.params) {
+      std::cout << "  " << module.name << "." << spec.name << " = " << spec.default_text << "    (" << to_text(spec.kind);
+      if (const std::string range = range_text(spec); !range.empty()) std::cout << ", " << range;
+      std::cout << ")\n" << wrapped(std::string(spec.meaning) + ". Origin: " + std::string(spec.origin) + ".", 6, 110);
+    }
+  }
+}
+
+void print_json(const std::vector<ModuleInfo>& modules) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const ModuleInfo& module : modules) {
+    nlohmann::ordered_json params = nlohmann::ordered_json::array();
+    for (const ParamSpec& spec : module.params) {
+      params.push_back({{"name", spec.name},
+                        {"kind", to_text(spec.kind)},
+                        {"default", spec.default_text},
+                        {"minimum", spec.minimum},
+                        {"maximum", spec.maximum},
+                        {"choices", spec.choices},
+                        {"meaning", spec.meaning},
+                        {"origin", spec.origin}});
+    }
+    json.push_back({{"kind", module.kind}, {"name", module.name}, {"summary", module.summary}, {"params", params}});
+  }
+  std::cout << json.dump(2) << "\n";
+}
+
+int print_modules(const std::string& wanted, bool as_json) {
+  std::vector<ModuleInfo> modules = all_modules();
+  if (!wanted.empty()) {
+    std::vector<std::string> known;
+    for (const ModuleInfo& module : modules) {
+      for (const std::string_view name : {module.kind, module.name}) {
+        if (std::find(known.begin(), known.end(), name) == known.end()) known.emplace_back(name);
+      }
+    }
+    std::erase_if(modules, [&](const ModuleInfo& module) { return module.kind != wanted && module.name != wanted; });
+    if (modules.empty()) {
+      SourcePlace place;
+      place.file = "weft modules";
+      throw InputError({Severity::error, "unknown-module", "there is no kind or module \"" + wanted + "\"", place,
+                        suggestion(wanted, known, "kind")});
+    }
+  }
+  if (as_json) {
+    print_json(modules);
+  } else {
+    print_text(modules);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_modules_command(CLI::App& app, Action& action) {
+  auto kind = std::make_shared<std::string>();
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App* command =
+      app.add_subcommand("modules", "List what can be chosen by name, with every parameter, its default and its origin");
+  command->footer("Examples:\n  weft modules topology\n  weft modules flow\n  weft modules --json");
+  command->add_option("kind", *kind, "Only this kind (topology, scheduler, collective, ...) or this module")->type_name("KIND");
+  command->add_flag("--json", *as_json, "Print JSON");
+  command->callback([kind, as_json, &action] { action = [kind, as_json] { return print_modules(*kind, *as_json); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "tools/weft/parameters.hpp"
+
+#include "core/check.hpp"
+#include "host/collective_library.hpp"
+#include "host/collectives/collective.hpp"
+#include "host/host_entity.hpp"
+#include "network/allocation_policy.hpp"
+#include "network/flow_fabric.hpp"
+#include "scheduler/job_lifecycle.hpp"
+#include "scheduler/placement/placer.hpp"
+#include "scheduler/policy.hpp"
+
+namespace weft {
+
+Parameters::Parameters() {
+  add(ParamSet("flow", flow_params()));
+  for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
+  add(ParamSet("host", host_params()));
+  add(ParamSet("collective", CollectiveLibrary::selection_params()));
+  for (const auto& module : collective_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
+  add(ParamSet("scheduler", scheduler_params()));
+  for (const auto& module : scheduling_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
+  for (const auto& module : placers()) add(ParamSet(std::string(module.info.name), module.info.params));
+}
+
+void Parameters::apply(std::string_view name, std::string_view value, const SourcePlace& place) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) {
+    throw InputError({Severity::error, "bad-setting", "\"" + std::string(name) + "\" names no module", place,
+                      "write module.param, for example flow.mtu; `weft modules` lists them"});
+  }
+  const std::string_view module = name.substr(0, dot);
+  std::vector<std::string> names;
+  for (ParamSet& set : sets_) {
+    if (set.module() == module) {
+      set.set(name.substr(dot + 1), value, place);
+      return;
+    }
+    if (!set.table().empty()) names.push_back(set.module());
+  }
+  throw InputError({Severity::error, "unknown-module",
+                    "there is no module \"" + std::string(module) + "\" with parameters in this run", place,
+                    suggestion(module, names, "module")});
+}
+
+void Parameters::apply_flag(const std::string& text) {
+  SourcePlace place;
+  place.file = "--set=" + text;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    throw InputError({Severity::error, "bad-setting", "\"" + text + "\" has no value", place, "write --set=module.param=value"});
+  }
+  apply(text.substr(0, equals), text.substr(equals + 1), place);
+}
+
+const ParamSet& Parameters::of(std::string_view module) const {
+  for (const ParamSet& set : sets_) {
+    if (set.module() == module) return set;
+  }
+  fail_check("module is in the list", "a run has parameters for module " + std::string(module), __FILE__, __LINE__);
+}
+
+}  // namespace weft
