@@ -45,7 +45,7 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   for (const FlowSlot slot : due_) {
     const Flow& flow = flows_[slot.index()];
     for (const FlowLinkGraph::Hop& hop : policy_->graph().hops(slot)) link_bytes_[hop.link.index()] += flow.wire_bytes;
-    done.push_back({flow.owner, flow.serial});
+    done.push_back({slot, flow.owner, flow.serial});
     policy_->remove_flow(slot);
   }
   flows_finished_ += due_.size();

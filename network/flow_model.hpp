@@ -49,6 +49,7 @@ struct FlowRequest {
 
 /// A flow that has moved all its bytes.
 struct FlowCompletion {
+  FlowSlot flow;  ///< the slot it had; free again
   std::uint64_t owner = 0;
   std::uint64_t serial = 0;  ///< flows are numbered in order of their start
 };

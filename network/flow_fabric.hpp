@@ -1,0 +1,157 @@
+// Flow fabric: the network of a run in flow mode, one entity that all hosts send their transfers to.
+//
+// Where it sits: hosts start transfers through a FlowNetworkPort; the fabric splits them into flows (queue pairs), chooses their paths
+// (ecmp_paths), shares the links among them (flow_model) and sends transfer_sent and transfer_delivered to the hosts concerned.
+//
+// Timing of a transfer between hosts, handed over at t:
+//   enters     t + wqe_latency
+//   leaves     when the last of its queue pairs has moved wire_bytes(its part) at its rate
+//   sent       leaves + completion_latency, at the source
+//   delivered  max over queue pairs of (its leaving + propagation delays of its path + switching_delay x packet switches) + receive_latency
+// Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
+// flow, and no headers. A transfer of zero bytes leaves when it enters.
+//
+// All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
+// Use:
+//   FlowFabric(topology, settings, make_policy(...), entity_of_host, &observer)
+//   builder.connect(host, fabric, settings.host_to_fabric_min()); builder.connect(fabric, host, settings.fabric_to_host_min());
+//
+// Invariants
+//   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, unless a link without capacity stops it for good;
+//      then it is in unfinished() and the run ends without it.
+//   2. Transfers are numbered in order of entering, which depends on the order of events only.
+// Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone once the engine has stopped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/entity.hpp"
+#include "network/ecmp_paths.hpp"
+#include "network/flow_model.hpp"
+#include "network/flow_settings.hpp"
+#include "network/inside_host.hpp"
+#include "network/network_model.hpp"
+
+namespace weft {
+
+/// A transfer whose delivery is certain.
+struct FinishedTransfer {
+  FlowId id;          ///< transfers of a run are numbered in order of entering the network
+  Transfer transfer;  ///< as the host handed it over
+  Time start;         ///< when the host handed it over
+  Time end;           ///< when it is delivered, or will be
+  /// What it takes alone in the network on the same paths, latencies included: no allocation makes it faster.
+  Duration ideal;
+  bool inside_host = false;
+};
+
+/// Watches transfers end. Called in the order in which they leave their sources.
+class FlowObserver {
+ public:
+  virtual ~FlowObserver() = default;
+  virtual void on_transfer_finished(const FinishedTransfer& finished) = 0;
+};
+
+/// A transfer in the network, for the report of a run that ended or was stopped before it.
+struct UnfinishedTransfer {
+  FlowId id;
+  Transfer transfer;
+  Time start;
+  LinkId stalled_at = LinkId::none();  ///< the link that stops it; none() if it moves
+};
+
+/// What went over a directed link until the end of the run.
+struct LinkUsage {
+  Bytes bytes;                  ///< wire bytes
+  double mean_utilization = 0;  ///< of the link's rate, from time 0
+};
+
+struct FlowFabricCounters {
+  std::uint64_t transfers_started = 0;
+  std::uint64_t transfers_finished = 0;  ///< left their source
+  std::uint64_t flows_started = 0;       ///< queue pairs with at least one byte
+  std::uint64_t flows_active_peak = 0;
+  std::uint64_t solves = 0;        ///< batches
+  std::uint64_t rate_changes = 0;  ///< rates set, over all solves
+  Bytes payload_bytes;             ///< of finished transfers
+};
+
+/// A host's door to the flow fabric: a message with the latency of the work queue or of NVLink.
+class FlowNetworkPort final : public NetworkPort {
+ public:
+  /// `fabric` is the fabric's entity. Keeps a reference to the topology. Any host may use the same port.
+  FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric);
+
+  void start(const Transfer& transfer, EventContext& context) const override;
+
+ private:
+  InsideHost inside_host_;
+  Duration wqe_latency_;
+  Duration nvlink_latency_;
+  EntityId fabric_;
+};
+
+class FlowFabric final : public Entity {
+ public:
+  /// Keeps a reference to the topology. `policy` was made for link_capacities_bps(topology). `entity_of_host` is indexed by HostId.
+  /// `observer` may be null.
+  FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
+             std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr);
+
+  void handle(const Event& event, EventContext& context) override;
+
+  FlowFabricCounters counters() const;
+  /// By LinkId. `end` is the time of the run's end, not before the last event that the fabric handled.
+  std::vector<LinkUsage> link_usage(Time end) const;
+  /// Transfers that have not left their source, in order of entering.
+  std::vector<UnfinishedTransfer> unfinished() const;
+
+ private:
+  struct ActiveTransfer {
+    Transfer transfer;
+    FlowId id;
+    Time start;
+    Time arrival;                  ///< latest of its queue pairs that have left
+    Duration ideal;                ///< from entering the network
+    std::uint32_t flows_left = 0;  ///< 0 while the slot is free
+    bool inside_host = false;
+  };
+  /// What a flow's completion needs: which transfer, and how far it is from the source to the destination.
+  struct ActiveFlow {
+    std::uint32_t transfer = 0;
+    Duration path_delay;
+  };
+
+  void begin(const Transfer& transfer, Time now, EventContext& context);
+  void settle(EventContext& context);
+  void finish(const ActiveTransfer& active, Time now, EventContext& context);
+  void plan_settle(Time at, EventContext& context);
+  Duration path_delay(std::span<const LinkId> path) const;
+  /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves; the most loaded link decides.
+  Duration moving_time_alone();
+  EntityId host_entity(NodeId endpoint) const;
+
+  const Topology& topology_;
+  FlowSettings settings_;
+  InsideHost inside_host_;
+  EcmpPaths paths_;
+  FlowModel model_;
+  std::vector<EntityId> entity_of_host_;
+  FlowObserver* observer_;
+
+  std::vector<Transfer> entering_;         ///< transfers of this instant
+  std::vector<ActiveTransfer> transfers_;  ///< by slot
+  std::vector<std::uint32_t> free_transfers_;
+  std::vector<ActiveFlow> flows_;  ///< by flow slot
+  std::vector<Time> planned_;      ///< settle events under way, latest first
+  std::vector<FlowCompletion> done_;
+  std::uint32_t next_id_ = 0;
+  std::uint64_t finished_ = 0;
+  Bytes payload_bytes_;
+  std::vector<std::pair<LinkId, Bytes>> link_load_;  ///< wire bytes per queue pair and link of the transfer being started
+};
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+#include "network/flow_settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 11> kParams = {{
+    {.name = "allocation",
+     .kind = ParamKind::choice,
+     .default_text = "max_min",
+     .minimum = "",
+     .maximum = "",
+     .choices = "max_min|quantum_filling",
+     .meaning = "Policy that shares links among flows; its own parameters are in the table of its name.",
+     .origin = "max-min fairness is what congestion control aims at; paper, appendix B"},
+    {.name = "wqe_latency",
+     .kind = ParamKind::duration,
+     .default_text = "1us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning =
+         "From the moment a host hands over a transfer until its first byte is on the wire: work queue entry, doorbell, DMA read.",
+     .origin = "paper, section 6.1: a constant; about half of a one-way RDMA latency of 2 us"},
+    {.name = "receive_latency",
+     .kind = ParamKind::duration,
+     .default_text = "500ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "From the last byte's arrival at the destination's NIC until the destination may use the data.",
+     .origin = "a PCIe write and the poll of its completion"},
+    {.name = "completion_latency",
+     .kind = ParamKind::duration,
+     .default_text = "200ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "From the last byte's departure until the source knows; inside a host also until the destination does.",
+     .origin = "a poll of the completion queue"},
+    {.name = "switching_delay",
+     .kind = ParamKind::duration,
+     .default_text = "500ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "Added per packet switch on the path.",
+     .origin = "port-to-port latency of cut-through data centre switches, 300 to 800 ns"},
+    {.name = "nvlink_latency",
+     .kind = ParamKind::duration,
+     .default_text = "600ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "As wqe_latency, for transfers that stay inside a host.",
+     .origin = "NCCL's latency model: NVLink ring hop, LL protocol, 0.6 us"},
+    {.name = "mtu",
+     .kind = ParamKind::bytes,
+     .default_text = "1500B",
+     .minimum = "64B",
+     .maximum = "64KiB",
+     .choices = "",
+     .meaning = "Maximum transmission unit, as the protocol counts it.",
+     .origin = "paper, section 7.3"},
+    {.name = "protocol",
+     .kind = ParamKind::choice,
+     .default_text = "rocev2_ipv4",
+     .minimum = "",
+     .maximum = "",
+     .choices = "rocev2_ipv4|rocev2_ipv6|infiniband|hpcc|none",
+     .meaning = "Protocol stack whose headers are added per packet; links inside a host carry payload only.",
+     .origin = "paper, section 7.3: RoCEv2"},
+    {.name = "queue_pairs",
+     .kind = ParamKind::integer,
+     .default_text = "1",
+     .minimum = "1",
+     .maximum = "1024",
+     .choices = "",
+     .meaning = "Queue pairs a transfer between hosts is split over (QP scaling); each takes its own ECMP path.",
+     .origin = "no scaling"},
+    {.name = "share",
+     .kind = ParamKind::choice,
+     .default_text = "per_queue_pair",
+     .minimum = "",
+     .maximum = "",
+     .choices = "per_queue_pair|per_transfer",
+     .meaning = "Whether every queue pair has weight 1, or those of a transfer together.",
+     .origin = "NICs and congestion control work per queue pair"},
+    {.name = "ecmp_seed",
+     .kind = ParamKind::integer,
+     .default_text = "1",
+     .minimum = "0",
+     .maximum = "",
+     .choices = "",
+     .meaning = "Seed of the switches' hash functions.",
+     .origin = "any"},
+}};
+
+constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
+
+}  // namespace
+
+ParamTable flow_params() { return kParams; }
+
+FlowSettings::FlowSettings(const ParamSet& flow)
+    : wqe_latency(flow.duration("wqe_latency")),
+      receive_latency(flow.duration("receive_latency")),
+      completion_latency(flow.duration("completion_latency")),
+      switching_delay(flow.duration("switching_delay")),
+      nvlink_latency(flow.duration("nvlink_latency")),
+      wire_format(protocol_stack(flow.text("protocol")), flow.bytes("mtu")),
+      queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
+      share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
+      ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
+      path_cache_entries(kPathCacheEntries) {}
+
+Duration FlowSettings::host_to_fabric_min() const { return std::min(wqe_latency, nvlink_latency); }
+
+Duration FlowSettings::fabric_to_host_min() const { return std::min(receive_latency, completion_latency); }
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// Flow settings: the parameters of flow mode, as users set them (`flow.mtu=4096B`) and as the fabric reads them.
+//
+// Where it sits: the run reads a ParamSet of flow_params() and of the chosen allocation policy; flow_fabric and FlowNetworkPort take the result.
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/params.hpp"
+#include "core/units.hpp"
+#include "network/allocation_policy.hpp"
+#include "network/wire_format.hpp"
+
+namespace weft {
+
+/// Parameter table "flow".
+ParamTable flow_params();
+
+/// How the queue pairs of one transfer compete with those of others.
+enum class QueuePairShare : std::uint8_t {
+  per_queue_pair,  ///< every queue pair is a flow of weight 1
+  per_transfer,    ///< the weights of a transfer's queue pairs add up to 1
+};
+
+struct FlowSettings {
+  /// Throws InputError [mtu-too-small].
+  explicit FlowSettings(const ParamSet& flow);
+
+  Duration wqe_latency;
+  Duration receive_latency;
+  Duration completion_latency;
+  Duration switching_delay;
+  Duration nvlink_latency;
+  WireFormat wire_format;
+  std::uint32_t queue_pairs = 1;
+  QueuePairShare share = QueuePairShare::per_queue_pair;
+  std::uint64_t ecmp_seed = 0;
+  std::size_t path_cache_entries = 1;
+
+  /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.
+  Duration host_to_fabric_min() const;
+  Duration fabric_to_host_min() const;
+};
+
+}  // namespace weft

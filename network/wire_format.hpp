@@ -1,0 +1,70 @@
+// Wire format: how many bytes a message takes on the wire, headers and gaps included.
+//
+// Where it sits: flow_fabric turns a transfer's payload into wire bytes with it; parameters `mtu` and `protocol` of the flow table.
+//
+// Model (paper, section 7.3, "aligning packet overhead"): a message of S bytes is cut into packets. Headers inside the MTU leave
+// mtu - inside bytes per packet for content, which is the payload and, in the first packet, the headers that stand once per message:
+//   packets    = ceil((S + once) / (mtu - inside))
+//   wire bytes = S + once + packets x (inside + outside)
+// where outside is what a packet costs beyond its MTU: frame header, check sequence, preamble and gap.
+// RoCEv2 over IPv4 with 1,500 B: 1,456 B of content and 82 B of overhead per packet. The paper's 50-60 B per packet is the same list without
+// preamble, gap and frame check sequence: 58 B, that is 4 % of a full packet and 18 % of a 256 B message.
+//
+// Links inside a host carry payload only: the rate that topologies give for NVLink is the rate of data.
+// A message of zero bytes takes no wire bytes here; its latency is the fabric's.
+// Threads: values and constants.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "core/units.hpp"
+
+namespace weft {
+
+/// One header, trailer or gap of a protocol stack.
+struct WireHeader {
+  enum class Scope : unsigned char {
+    outside_mtu,  ///< of every packet, beyond the MTU
+    inside_mtu,   ///< of every packet, within the MTU
+    per_message,  ///< once, within the first packet's MTU
+  };
+  std::string_view name;
+  Bytes size;
+  Scope scope = Scope::outside_mtu;
+  std::string_view origin;  ///< the standard that says so
+};
+
+struct ProtocolStack {
+  std::string_view name;
+  std::string_view meaning;
+  std::span<const WireHeader> headers;
+};
+
+/// Every stack there is: rocev2_ipv4, rocev2_ipv6, infiniband, hpcc, none.
+std::span<const ProtocolStack> protocol_stacks();
+
+/// The stack called `name`. Requires: it exists (WEFT_CHECK; the parameter table's choices are the same list).
+const ProtocolStack& protocol_stack(std::string_view name);
+
+class WireFormat {
+ public:
+  /// Throws InputError [mtu-too-small] if the MTU leaves no room for content.
+  WireFormat(const ProtocolStack& stack, Bytes mtu);
+
+  /// Bytes on the wire of a message of `payload` >= 0 bytes.
+  Bytes wire_bytes(Bytes payload) const;
+  /// Packets that it takes. A stack without headers counts full packets of the MTU.
+  std::int64_t packets(Bytes payload) const;
+
+  Bytes content_per_packet() const { return content_per_packet_; }
+  Bytes overhead_per_packet() const { return overhead_per_packet_; }
+  Bytes overhead_per_message() const { return overhead_per_message_; }
+
+ private:
+  Bytes content_per_packet_;
+  Bytes overhead_per_packet_;
+  Bytes overhead_per_message_;
+};
+
+}  // namespace weft
