@@ -1,0 +1,382 @@
+#include "workloads/dag_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <utility>
+
+#include "workload_testing.hpp"
+#include "workloads/dag_writer.hpp"
+#include "workloads/element_type.hpp"
+#include "workloads/rank_list.hpp"
+
+namespace weft {
+namespace {
+
+Workload parse(const std::string& text) { return parse_workload_text(SourceText("w.textproto", text)); }
+std::string errors(const std::string& text) {
+  return errors_of([&] { parse(text); });
+}
+
+/// A workload of two ranks with the given ops.
+std::string with_ops(const std::string& ops) { return "ranks: 2\nrole {\n  name: \"all\"\n" + ops + "\n}\n"; }
+
+std::string binary_of(const Workload& workload) {
+  std::string bytes;
+  write_workload_binary(workload, [&bytes](std::string_view part) { bytes += part; });
+  return bytes;
+}
+
+void expect_same(const Workload& a, const Workload& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.rank_count, b.rank_count);
+  EXPECT_EQ(a.role_of, b.role_of);
+  EXPECT_EQ(a.role_names, b.role_names);
+  ASSERT_EQ(a.communicators.size(), b.communicators.size());
+  for (std::size_t c = 0; c < a.communicators.size(); ++c) {
+    EXPECT_EQ(a.communicators[c].name(), b.communicators[c].name());
+    for (std::uint32_t rank = 0; rank < a.rank_count; ++rank) {
+      EXPECT_EQ(a.communicators[c].group_of(RankId(rank)), b.communicators[c].group_of(RankId(rank)));
+      EXPECT_EQ(a.communicators[c].position_of(RankId(rank)), b.communicators[c].position_of(RankId(rank)));
+    }
+  }
+  ASSERT_EQ(a.roles.size(), b.roles.size());
+  for (std::size_t r = 0; r < a.roles.size(); ++r) EXPECT_TRUE(a.roles[r] == b.roles[r]) << "role " << r;
+}
+
+TEST(DagReader, ReadsOpsStreamsAndGroups) {
+  const Workload workload = parse(R"(
+name: "w"
+ranks: 8
+communicator { name: "tp" size: 2 }
+communicator { name: "dp" size: 4 stride: 2 }
+communicator { name: "odd" group { ranks: "7,1" } group { ranks: "3-5:2" } }
+role {
+  name: "r"
+  op { name: "a" compute { duration: "1.5ms" } stream: 1 }
+  op { name: "b" collective { type: ALL_GATHER communicator: "dp" size: "25MB" } deps: "a" stream: 2 }
+  op { name: "c" collective { type: BROADCAST elements: 3 dtype: FP4 root: 7 } deps: ["a", "b"] }
+  op { name: "d" send { peer_offset: 1 tag: 9 size: "1KiB" communicator: "tp" } }
+  op { receive { peer_offset: 1 tag: 9 size: "1KiB" communicator: "tp" } stream: 1 }
+}
+)");
+  EXPECT_EQ(workload.name, "w");
+  ASSERT_EQ(workload.communicators.size(), 4U);
+  // size 2 stride 1: {0,1} {2,3} ...; size 4 stride 2: {0,2,4,6} {1,3,5,7}.
+  EXPECT_EQ(workload.communicators[1].group_of(RankId(5)), GroupId(2));
+  EXPECT_EQ(workload.communicators[2].group_of(RankId(5)), GroupId(1));
+  EXPECT_EQ(workload.communicators[2].position_of(RankId(5)), 2U);
+  EXPECT_EQ(workload.communicators[3].position_of(RankId(7)), 0U);
+  EXPECT_TRUE(workload.communicators[3].group_of(RankId(0)).is_none());
+  const RoleDag& dag = workload.dag_of(RankId(7));
+  ASSERT_EQ(dag.size(), 5U);
+  EXPECT_EQ(dag.op(OpId(0)).duration, Duration::us(1500));
+  EXPECT_EQ(dag.op(OpId(1)).collective, CollectiveType::all_gather);
+  EXPECT_EQ(dag.op(OpId(1)).bytes, Bytes::of(25'000'000));
+  EXPECT_EQ(dag.op(OpId(1)).communicator, 2);
+  EXPECT_EQ(dag.op(OpId(2)).bytes, Bytes::of(2));  // 3 x 4 bits, rounded up
+  EXPECT_EQ(dag.op(OpId(2)).peer, 7);
+  EXPECT_EQ(dag.op(OpId(3)).addressing, PeerAddressing::relative);
+  EXPECT_EQ(dag.op(OpId(3)).tag, 9U);
+  // a->b, a->c, b->c and, on stream 1, a->receive.
+  EXPECT_EQ(dag.edge_count(), 4U);
+}
+
+TEST(DagReader, UnknownDependencySuggestsAndTellsTheLine) {
+  const std::string text = errors(
+      "ranks: 2\n"
+      "role {\n"
+      "  name: \"all\"\n"
+      "  op { name: \"bwd_6\" compute { duration: \"1us\" } }\n"
+      "  op {\n"
+      "    name: \"ar_7\"\n"
+      "    collective { type: ALL_REDUCE size: \"1MB\" }\n"
+      "    deps: \"bwd_06\"\n"
+      "  }\n"
+      "}\n");
+  EXPECT_EQ(text,
+            "w.textproto:8:11: error: op \"ar_7\" depends on unknown op \"bwd_06\" [unknown-op]\n"
+            "    8 |     deps: \"bwd_06\"\n"
+            "      |           ^~~~~~~~\n"
+            "  help: did you mean \"bwd_6\"? it is defined at line 4\n");
+}
+
+TEST(DagReader, CyclesNameTheirOps) {
+  const std::string text = errors(with_ops(R"(  op { name: "a" compute { duration: "1us" } deps: "c" }
+  op { name: "b" compute { duration: "1us" } deps: "a" }
+  op { name: "c" compute { duration: "1us" } deps: "b" })"));
+  EXPECT_HAS(text, "ops wait for each other: \"a\" -> \"b\" -> \"c\" -> \"a\" [cycle]");
+  EXPECT_HAS(text, "w.textproto:4:");
+}
+
+TEST(DagReader, StreamsAgainstDependenciesAreACycle) {
+  const std::string text = errors(with_ops(R"(  op { name: "a" compute { duration: "1us" } deps: "b" stream: 1 }
+  op { name: "b" compute { duration: "1us" } stream: 1 })"));
+  EXPECT_HAS(text, "the order of a stream contradicts dependencies: \"a\" -> \"b\" -> \"a\" [cycle]");
+}
+
+struct Fault {
+  const char* title;
+  std::string text;
+  const char* expected;  ///< message and code
+  const char* place;
+};
+
+class DagReaderFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(DagReaderFault, IsReportedAtItsPlace) {
+  const std::string text = errors(GetParam().text);
+  EXPECT_HAS(text, GetParam().expected);
+  EXPECT_HAS(text, GetParam().place);
+}
+
+const std::string kOk = R"(  op { name: "ok" compute { duration: "1us" } })";
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, DagReaderFault,
+    testing::Values(
+        Fault{"duplicate", with_ops(kOk + "\n" + kOk), "op \"ok\" is defined twice in role \"all\" [duplicate-op]",
+              "w.textproto:5:"},
+        Fault{"negative", with_ops(R"(  op { compute { duration: "-1us" } })"), "negative", "w.textproto:4:"},
+        Fault{"unitless", with_ops(R"(  op { compute { duration: "15" } })"), "[bad-value]", "w.textproto:4:28:"},
+        Fault{"wrong_unit", with_ops(R"(  op { compute { duration: "15MB" } })"), "[bad-value]", "w.textproto:4:28:"},
+        Fault{"no_duration", with_ops(R"(  op { name: "x" compute { } })"), "op \"x\" has no duration [missing-field]",
+              "w.textproto:4:"},
+        Fault{"year", with_ops(R"(  op { compute { duration: "366d" } })"), "[out-of-range]", "w.textproto:4:"},
+        Fault{"huge", with_ops(R"(  op { compute { duration: "1e40s" } })"), "error:", "w.textproto:4:"},
+        Fault{"no_what", with_ops(R"(  op { name: "x" })"), "op \"x\" does not say what it does [missing-field]", "w.textproto:4:"},
+        Fault{"no_type", with_ops(R"(  op { collective { size: "1MB" } })"), "does not say which collective it is",
+              "w.textproto:4:"},
+        Fault{"bad_type", with_ops(R"(  op { collective { type: ALL_REDUCED size: "1MB" } })"), "[unknown-value]",
+              "w.textproto:4:"},
+        Fault{"no_size", with_ops(R"(  op { collective { type: ALL_REDUCE } })"), "has no size [missing-field]", "w.textproto:4:"},
+        Fault{"size_twice", with_ops(R"(  op { collective { type: ALL_REDUCE size: "1B" elements: 1 dtype: FP32 } })"),
+              "[conflicting-fields]", "w.textproto:4:"},
+        Fault{"no_dtype", with_ops(R"(  op { collective { type: ALL_REDUCE elements: 1 } })"), "no type of element",
+              "w.textproto:4:"},
+        Fault{"size_overflow", with_ops(R"(  op { collective { type: ALL_REDUCE elements: 18446744073709551615 dtype: FP64 } })"),
+              "too large [out-of-range]", "w.textproto:4:"},
+        Fault{"negative_size", with_ops(R"(  op { collective { type: ALL_REDUCE size: "-1MB" } })"), "error: size of op number 0",
+              "w.textproto:4:"},
+        Fault{"communicator", with_ops(R"(  op { collective { type: ALL_REDUCE communicator: "wrld" size: "1B" } })"),
+              "uses unknown communicator \"wrld\" [unknown-communicator]", "help: did you mean \"world\"?"},
+        Fault{"root", with_ops(R"(  op { collective { type: BROADCAST size: "1B" root: 2 } })"),
+              "root 2 of op number 0 is outside its group of 2", "w.textproto:4:"},
+        Fault{"root_of_all_reduce", with_ops(R"(  op { collective { type: ALL_REDUCE size: "1B" root: 1 } })"), "is no broadcast",
+              "w.textproto:4:"},
+        Fault{"peer", with_ops(R"(  op { send { peer: 5 size: "1B" } })"), "peer 5 of op number 0 is outside its group of 2",
+              "w.textproto:4:"},
+        Fault{"no_peer", with_ops(R"(  op { send { size: "1B" } })"), "does not say who the other side is", "w.textproto:4:"},
+        Fault{"two_peers", with_ops(R"(  op { send { peer: 1 peer_offset: 1 size: "1B" } })"), "has both peer and peer_offset",
+              "w.textproto:4:"},
+        Fault{"unmatched", with_ops(R"(  op { send { peer_offset: 1 size: "1B" } })"), "[unmatched-send]", "w.textproto: error"},
+        Fault{"stream", with_ops(R"(  op { compute { duration: "1us" } stream: 65536 })"), "is above 65535 [out-of-range]",
+              "w.textproto:4:"},
+        Fault{"field", with_ops(R"(  op { compute { durations: "1us" } })"), "there is no field \"durations\"", "w.textproto:4:"},
+        Fault{"no_ops", "ranks: 2\nrole { name: \"all\" }\n", "role \"all\" has no ops [no-ops]", "w.textproto:2:"},
+        Fault{"no_roles", "ranks: 2\n", "[no-roles]", "w.textproto: error"},
+        Fault{"no_ranks", "role { " + kOk + " }", "does not say how many ranks", "w.textproto: error"},
+        Fault{"too_many_ranks", "ranks: 4000000000\nrole { " + kOk + " }", "[out-of-range]", "w.textproto:1:"},
+        Fault{"rank_outside", "ranks: 2\nrole {\n ranks: \"0-2\"\n" + kOk + "}", "rank 2 is outside 0-1 [bad-ranks]",
+              "w.textproto:3:10:"},
+        Fault{"rank_missing", "ranks: 3\nrole {\n ranks: \"0,1\"\n" + kOk + "}", "no role is played by rank 2 [missing-rank]",
+              "w.textproto: error"},
+        Fault{"rank_twice", "ranks: 2\nrole {\n name: \"a\" ranks: \"0-1\"\n" + kOk + "}\nrole {\n ranks: \"1\"\n" + kOk + "}",
+              "rank 1 plays role \"a\" already [duplicate-rank]", "w.textproto:6:"},
+        Fault{"ranks_nonsense", "ranks: 2\nrole {\n ranks: \"0-\"\n" + kOk + "}", "this range has no end [bad-ranks]",
+              "w.textproto:3:"},
+        Fault{"groups_do_not_fit", "ranks: 6\ncommunicator { name: \"tp\" size: 4 }\nrole { " + kOk + " }",
+              "6 ranks cannot be divided into groups of 4 [bad-groups]", "w.textproto:2:"},
+        Fault{"groups_overlap",
+              "ranks: 4\ncommunicator { name: \"tp\" group { ranks: \"0-1\" }\n group { ranks: \"1-2\" } }\nrole { " + kOk + " }",
+              "rank 1 stands twice in communicator \"tp\" [duplicate-rank]", "w.textproto:3:"},
+        Fault{"reserved", "ranks: 2\ncommunicator { name: \"world\" size: 2 }\nrole { " + kOk + " }", "[reserved-name]",
+              "w.textproto:2:"},
+        Fault{"communicator_twice",
+              "ranks: 2\ncommunicator { name: \"a\" size: 2 }\ncommunicator { name: \"a\" size: 1 }\nrole { " + kOk + " }",
+              "[duplicate-communicator]", "w.textproto:3:"},
+        Fault{"outside_group",
+              "ranks: 2\ncommunicator { name: \"a\" group { ranks: \"0\" } }\nrole {\n op { collective { type: ALL_REDUCE size: "
+              "\"1B\" "
+              "communicator: \"a\" } }\n}",
+              "rank 1 runs op number 0 but is in no group of communicator \"a\" [no-group]", "w.textproto:4:"},
+        Fault{"packed_in_text", with_ops(kOk) + "packed_ops { role: 0 }", "[binary-only]", "w.textproto:6:"}),
+    [](const testing::TestParamInfo<Fault>& fault) { return fault.param.title; });
+
+TEST(DagReader, ReportsAllErrorsTogether) {
+  const std::string text = errors(with_ops(R"(  op { compute { duration: "1" } deps: "x" }
+  op { compute { duration: "2" } })"));
+  EXPECT_HAS(text, "w.textproto:4:28:");
+  EXPECT_HAS(text, "[unknown-op]");
+  EXPECT_HAS(text, "w.textproto:5:28:");
+}
+
+TEST(DagReader, ReadsEveryExample) {
+  for (const char* name : {"data_parallel_128", "pipeline_4", "expert_parallel_16"}) {
+    const Workload workload = read_workload(std::string(WEFT_SOURCE_DIR "/workloads/examples/") + name + ".textproto");
+    EXPECT_FALSE(workload.roles.empty()) << name;
+    const Workload again = parse_workload_text(SourceText("again", to_workload_text(workload)));
+    EXPECT_EQ(again.roles.size(), workload.roles.size());
+  }
+}
+
+TEST(DagReader, DataParallelExampleHasItsCriticalPath) {
+  const Workload workload = read_workload(WEFT_SOURCE_DIR "/workloads/examples/data_parallel_128.textproto");
+  // 40 ms forward + 4 x 20 ms backward + 5 ms optimizer.
+  EXPECT_EQ(longest_path(workload.roles[0]), Duration::ms(125));
+  EXPECT_EQ(workload.roles[0].op(OpId(2)).bytes, Bytes::of(25'000'000));  // 12.5 M elements of 2 bytes
+}
+
+Workload random_workload(std::mt19937_64& random, bool unique_names) {
+  Workload workload;
+  workload.name = "random";
+  workload.rank_count = 6;
+  workload.communicators.push_back(Communicator::world(6));
+  workload.communicators.emplace_back(
+      "pairs", 6, std::vector<std::vector<RankId>>{{RankId(0), RankId(3)}, {RankId(4), RankId(1)}, {RankId(2), RankId(5)}});
+  workload.role_of = {0, 0, 1, 1, 0, 1};
+  for (int r = 0; r < 2; ++r) {
+    RoleBuilder builder;
+    const std::uint32_t count = 1 + static_cast<std::uint32_t>(random() % 40);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Op op;
+      op.stream = static_cast<std::uint16_t>(random() % 4);
+      op.duration = Duration::ticks(static_cast<std::int64_t>(random() % 1'000'000'000'000));
+      builder.add(op, unique_names ? "op" + std::to_string(i) : (random() % 2 == 0 ? "same" : ""));
+      for (std::uint32_t k = 0; i > 0 && k < random() % 4; ++k) builder.depend(i, static_cast<std::uint32_t>(random() % i));
+    }
+    // Both roles end alike so that ranks agree.
+    for (const std::int64_t bytes : {1LL, 1'000'000LL, 12'345'678LL}) {
+      Op op;
+      op.kind = OpKind::collective;
+      op.collective = CollectiveType::broadcast;
+      op.peer = 1;
+      op.communicator = 1;
+      op.bytes = Bytes::of(bytes);
+      builder.add(op, unique_names ? "bcast" + std::to_string(bytes) : "same");
+      Op send;
+      send.kind = OpKind::send;
+      send.addressing = PeerAddressing::relative;
+      send.peer = -1;
+      send.tag = 7;
+      send.bytes = Bytes::of(bytes);
+      builder.add(send, unique_names ? "send" + std::to_string(bytes) : "");
+      send.kind = OpKind::receive;
+      send.peer = 1;
+      builder.add(send, unique_names ? "receive" + std::to_string(bytes) : "");
+    }
+    workload.roles.push_back(std::move(builder).finish().dag);
+    workload.role_names.push_back("role" + std::to_string(r));
+  }
+  return workload;
+}
+
+TEST(DagWriter, TextIsReadBackToTheSameWorkload) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 50; ++round) {
+    const Workload workload = random_workload(random, true);
+    expect_same(parse(to_workload_text(workload)), workload);
+  }
+}
+
+TEST(DagWriter, TextMakesNamesUnique) {
+  std::mt19937_64 random(4);
+  const Workload workload = random_workload(random, false);
+  const Workload again = parse(to_workload_text(workload));
+  ASSERT_EQ(again.roles[0].size(), workload.roles[0].size());
+  EXPECT_EQ(again.roles[0].edge_count(), workload.roles[0].edge_count());
+}
+
+TEST(DagWriter, BinaryIsReadBackToTheSameWorkload) {
+  const TemporaryFolder folder;
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 50; ++round) {
+    const Workload workload = random_workload(random, round % 2 == 0);
+    expect_same(read_workload(folder.write("w.pb", binary_of(workload))), workload);
+  }
+}
+
+TEST(DagWriter, LargeRolesSpanSeveralPieces) {
+  Workload workload;
+  workload.rank_count = 1;
+  workload.communicators.push_back(Communicator::world(1));
+  workload.role_of = {0};
+  workload.role_names = {"chain"};
+  RoleBuilder builder;
+  constexpr std::uint32_t kOps = 200'000;  // more than three pieces of 65,536
+  for (std::uint32_t i = 0; i < kOps; ++i) {
+    Op op;
+    op.duration = Duration::ns(i);
+    builder.add(op);
+    if (i > 0) builder.depend(i, i - 1);
+    if (i > 70'000) builder.depend(i, i - 70'000);
+  }
+  workload.roles.push_back(std::move(builder).finish().dag);
+  const TemporaryFolder folder;
+  expect_same(read_workload(folder.write("w.pb", binary_of(workload))), workload);
+}
+
+TEST(DagReader, BinaryFilesCutOffAnywhereAreRefused) {
+  const TemporaryFolder folder;
+  std::mt19937_64 random(6);
+  const std::string bytes = binary_of(random_workload(random, true));
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const std::string path = folder.write("w.pb", bytes.substr(0, length));
+    EXPECT_NE(errors_of([&] { read_workload(path); }), "") << "length " << length;
+  }
+}
+
+TEST(DagReader, DamagedBinaryFilesNeverCrash) {
+  const TemporaryFolder folder;
+  std::mt19937_64 random(8);
+  const std::string bytes = binary_of(random_workload(random, true));
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = bytes;
+    for (std::uint64_t k = 0; k < 1 + random() % 3; ++k) damaged[random() % damaged.size()] = static_cast<char>(random());
+    const std::string path = folder.write("w.pb", damaged);
+    errors_of([&] { read_workload(path); });
+  }
+}
+
+TEST(DagReader, DamagedTextNeverCrashes) {
+  std::mt19937_64 random(9);
+  const std::string text = with_ops(R"(  op { name: "a" compute { duration: "1us" } stream: 1 }
+  op { name: "b" send { peer_offset: 1 size: "4KiB" tag: 1 } deps: "a" }
+  op { receive { peer_offset: -1 size: "4KiB" tag: 1 } }
+  op { collective { type: BROADCAST elements: 100 dtype: BF16 root: 1 } deps: ["a", "b"] })");
+  ASSERT_EQ(errors(text), "");
+  for (int round = 0; round < 2000; ++round) {
+    std::string damaged = text;
+    damaged[random() % damaged.size()] = static_cast<char>(' ' + random() % 95);
+    errors(damaged);
+  }
+}
+
+TEST(RankList, ReadsAndPrints) {
+  const auto round_trip = [](const std::string& text) {
+    const ParsedRankList list = parse_rank_list(text, 100);
+    return list.error.empty() ? to_text(std::span<const RankId>(list.ranks)) : "error: " + list.error;
+  };
+  EXPECT_EQ(round_trip("0-7,16"), "0-7,16");
+  EXPECT_EQ(round_trip("0,1,2,3"), "0-3");
+  EXPECT_EQ(round_trip("0, 8, 16, 24"), "0-24:8");
+  EXPECT_EQ(round_trip("5,3"), "5,3");
+  EXPECT_EQ(round_trip("0-9:4"), "0-8:4");
+  EXPECT_EQ(round_trip("100"), "error: rank 100 is outside 0-99");
+  EXPECT_EQ(round_trip("7-3"), "error: this range runs backwards");
+  EXPECT_EQ(round_trip("1,,2"), "error: this is no rank");
+  EXPECT_EQ(round_trip("1;2"), "error: a comma is expected here");
+  EXPECT_EQ(round_trip(""), "error: a rank is missing here");
+  EXPECT_EQ(round_trip("0-99,0-99"), "error: the list names more ranks than there are");
+}
+
+TEST(ElementType, SizesRoundUpAndDoNotOverflow) {
+  EXPECT_EQ(*tensor_size(3, *element_type_named("BF16")), Bytes::of(6));
+  EXPECT_EQ(*tensor_size(3, *element_type_named("FP4")), Bytes::of(2));
+  EXPECT_FALSE(element_type_named("BF17"));
+  EXPECT_FALSE(tensor_size(UINT64_MAX, *element_type_named("FP64")));
+}
+
+}  // namespace
+}  // namespace weft
