@@ -157,14 +157,14 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const C
   }
 }
 
-void ResultsWriter::transfer_finished(const FinishedTransfer& finished) {
+void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   const Duration fct = finished.end - finished.start;
   const double slowdown = finished.ideal > Duration::zero() ? fct.in_ns() / finished.ideal.in_ns() : 1;
   fct_s_.add(fct.in_s());
   slowdown_.add(slowdown);
   payload_bytes_ += static_cast<double>(finished.transfer.size.count());
   const bool has_job = !finished.transfer.job.is_none() && finished.transfer.job.index() < scenario_.jobs.size();
-  flows_.number(flows_.rows())
+  flows_.number(std::uint64_t{finished.id.index()})
       .text(has_job ? scenario_.jobs[finished.transfer.job.index()].name : "")
       .text(scenario_.topology->node_name(finished.transfer.source))
       .text(scenario_.topology->node_name(finished.transfer.destination))
@@ -177,11 +177,10 @@ void ResultsWriter::transfer_finished(const FinishedTransfer& finished) {
       .end_row();
 }
 
-void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUsage> usage, Duration span) {
+void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUsage> usage) {
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
     const Link& link = topology.link(LinkId(i));
-    const double capacity_bits = fluid_bits(static_cast<double>(link.rate.in_bps()), span);
-    const double utilization = capacity_bits > 0 ? usage[i].bits / capacity_bits : 0;
+    const double utilization = usage[i].mean_utilization;
     if (utilization > link_utilization_max_) {
       link_utilization_max_ = utilization;
       busiest_link_ = topology.link_name(LinkId(i));
@@ -190,7 +189,7 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
         .text(topology.node_name(link.source))
         .text(topology.node_name(link.destination))
         .number(link.rate.in_bps())
-        .number(usage[i].bytes())
+        .number(usage[i].bytes.count())
         .number(utilization)
         .number(std::uint64_t{0})
         .number(std::uint64_t{0})

@@ -42,13 +42,13 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
 
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
   void iteration_finished(const JobSpec& spec, const IterationRecord& record) override;
-  void transfer_finished(const FinishedTransfer& finished) override;
+  void on_transfer_finished(const FinishedTransfer& finished) override;
 
   /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
   void add_unfinished(const JobSpec& spec, const JobRecord& record);
   /// collectives.csv from what the hosts recorded.
   void write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library);
-  void write_links(const Topology& topology, std::span<const LinkUsage> usage, Duration span);
+  void write_links(const Topology& topology, std::span<const LinkUsage> usage);
   void write_trace(std::span<const OpRecord> records);
 
   /// Completes `summary` with the means over jobs, iterations and flows.

@@ -1,7 +1,7 @@
 // Simulation: assembles a run from a scenario, executes it, and fills the results.
 //
-// Where it sits: `weft run` calls run_simulation() once everything was read. Entity 0 is the scheduler (or the flow list's source), then come the
-// hosts in order, then the fabric; ids never depend on threads or partition.
+// Where it sits: `weft run` calls run_simulation() once everything was read. Entities are the hosts in order, the scheduler (or
+// the flow list's source) and the fabric; their ids never depend on threads or partition.
 // Thread safety: one simulation per call; two may run in one process.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include "core/log.hpp"
 #include "core/units.hpp"
-#include "tools/weft/results.hpp"
+#include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {

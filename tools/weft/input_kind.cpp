@@ -1,0 +1,104 @@
+#include "tools/weft/input_kind.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "core/source_text.hpp"
+#include "tools/weft/commands.hpp"
+
+namespace weft {
+
+namespace {
+
+struct NamedKind {
+  std::string_view format;
+  InputKind kind;
+};
+
+constexpr std::array<NamedKind, 6> kForeign = {{{"hpcc", InputKind::topology},
+                                                {"simai", InputKind::topology},
+                                                {"chakra", InputKind::workload},
+                                                {"philly", InputKind::jobs},
+                                                {"muri", InputKind::jobs},
+                                                {"hpcc-flows", InputKind::flows}}};
+
+/// Names of the fields at the top level of a protobuf text.
+std::set<std::string> top_level_fields(std::string_view text) {
+  std::set<std::string> fields;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '"' || c == '\'') {
+      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+      ++i;
+    } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
+      const std::size_t begin = i;
+      while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
+      const std::size_t next = std::min(text.find_first_not_of(" \t\r\n", i), text.size());
+      const bool is_field = next < text.size() && (text[next] == ':' || text[next] == '{');
+      if (depth == 0 && is_field) fields.emplace(text.substr(begin, i - begin));
+    } else {
+      if (c == '{' || c == '<') ++depth;
+      if (c == '}' || c == '>') --depth;
+      ++i;
+    }
+  }
+  return fields;
+}
+
+bool has_any(const std::set<std::string>& fields, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return fields.contains(name); });
+}
+
+/// One of our own files: by its ending, and for protobuf text by its fields.
+InputKind own_kind(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.ends_with(".csv") || name.ends_with(".csv.gz")) return InputKind::jobs;
+  if (name.ends_with(".pb") || name.ends_with(".pb.gz")) return InputKind::workload;
+  const SourceText source = SourceText::read(path);
+  source.require_utf8_text("scenario, topology or workload in protobuf text format");
+  const std::set<std::string> fields = top_level_fields(source.text());
+  if (has_any(fields, {"ranks", "role", "communicator"})) return InputKind::workload;
+  if (has_any(fields, {"job", "jobs", "cluster", "scheduler", "mode", "seed", "topology"})) return InputKind::scenario;
+  if (has_any(fields, {"builder", "host", "switch", "cable", "link", "buffer_class"})) return InputKind::topology;
+  throw InputError(
+      {Severity::error, "unknown-input", "nothing in the file tells whether it is a scenario, a topology or a workload",
+       source.whole_file(),
+       "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format"});
+}
+
+}  // namespace
+
+FileAndFormat split_format(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || text.find_first_of("/.", colon) != std::string::npos) return {text, ""};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+InputFile recognise_input(const std::string& text) {
+  const FileAndFormat given = split_format(text);
+  if (given.format.empty() || given.format == "weft") return {own_kind(given.file), given.file, "weft"};
+  std::vector<std::string> names = {"weft"};
+  for (const NamedKind& foreign : kForeign) {
+    if (foreign.format == given.format) {
+      const bool is_flows = foreign.kind == InputKind::flows;
+      return {foreign.kind, given.file, is_flows ? "hpcc" : given.format};
+    }
+    names.emplace_back(foreign.format);
+  }
+  SourcePlace place;
+  place.file = text;
+  throw InputError({Severity::error, "unknown-format", "there is no format \"" + given.format + "\"", place,
+                    suggestion(given.format, names, "format")});
+}
+
+}  // namespace weft

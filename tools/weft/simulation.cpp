@@ -1,0 +1,327 @@
+#include "tools/weft/simulation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/engine.hpp"
+#include "host/collective_library.hpp"
+#include "host/flow_list_source.hpp"
+#include "host/host_entity.hpp"
+#include "host/message_tag.hpp"
+#include "network/allocation_policy.hpp"
+#include "network/flow_fabric.hpp"
+#include "scheduler/job_lifecycle.hpp"
+#include "tools/weft/results.hpp"
+
+namespace weft {
+
+namespace {
+
+SourcePlace flag_place(const std::string& flag) {
+  SourcePlace place;
+  place.file = flag;
+  return place;
+}
+
+double mean_gpus_per_job(const Scenario& scenario) {
+  double gpus = 0;
+  for (const JobSpec& job : scenario.jobs) gpus += job.gpus;
+  return scenario.jobs.empty() ? 0 : gpus / static_cast<double>(scenario.jobs.size());
+}
+
+PartitionChoice partition_choice(const std::string& zeta, const Scenario& scenario) {
+  if (zeta == "auto") return PartitionAutomatic{};
+  if (zeta == "table") return PartitionByTable{ZetaTable::standard(), mean_gpus_per_job(scenario)};
+  const ParsedQuantity<Duration> given = parse_duration(zeta);
+  if (!given.value) {
+    throw InputError({Severity::error, "bad-zeta", given.error.message, flag_place("--zeta=" + zeta),
+                      "write auto, table, or a duration such as 500ns"});
+  }
+  return PartitionByZeta{*given.value};
+}
+
+std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenario) {
+  const std::string& name = scenario.parameters.of("flow").text("allocation");
+  const auto& module = find_module(allocation_policies(), name, flag_place("flow.allocation"));
+  return module.make(link_capacities_bps(*scenario.topology), scenario.parameters.of(name));
+}
+
+/// Everything of one run, kept together because its parts refer to each other.
+class Assembly {
+ public:
+  Assembly(const Scenario& scenario, const SimulationOptions& options)
+      : scenario_(scenario),
+        options_(options),
+        workloads_(workload_pointers(scenario)),
+        jobs_(scenario.jobs.size()),
+        library_(scenario.parameters.of("collective"), scenario.parameters.all()),
+        tags_(workloads_) {
+    for (const Workload* workload : workloads_) library_.add(*workload);
+  }
+
+  RunSummary run() {
+    check_jobs_fit();
+    const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
+    EngineBuilder builder;
+    results_.emplace(scenario_, options_.out);
+    if (scenario_.flows) {
+      add_flow_list(builder);
+    } else if (scenario_.mode == Mode::flow) {
+      add_hosts(builder);
+      add_scheduler(builder);
+      add_fabric(builder, hosts_);
+    } else {
+      add_scheduler(builder);
+    }
+    EngineOptions engine_options;
+    engine_options.threads = options_.threads;
+    engine_options.partition = partition;
+    engine_options.log = options_.log;
+    Engine engine = std::move(builder).build(std::move(engine_options));
+
+    RunControl control;
+    control.interrupt = options_.interrupt;
+    if (options_.progress) {
+      control.progress = [this](const RunProgress& progress) {
+        options_.progress(progress.sim_time, progress.events, share_done());
+      };
+    }
+    const auto started = std::chrono::steady_clock::now();
+    const RunReport report = engine.run(control);
+    const double run_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+
+    if (!report.interrupted) require_finished(engine);
+    RunSummary summary = summarise(report);
+    summary.run_wall_time_s = run_wall_time_s;
+    write_results(engine, report, summary);
+    return summary;
+  }
+
+ private:
+  static std::vector<const Workload*> workload_pointers(const Scenario& scenario) {
+    std::vector<const Workload*> pointers;
+    for (const auto& workload : scenario.workloads) pointers.push_back(workload.get());
+    return pointers;
+  }
+
+  ClusterState cluster() const {
+    return scenario_.topology != nullptr ? ClusterState(*scenario_.topology)
+                                         : ClusterState(scenario_.hosts, scenario_.gpus_per_host);
+  }
+
+  std::unique_ptr<Placer> placer() const {
+    const auto& module = find_module(placers(), scenario_.placement, flag_place("placement"));
+    return module.make(scenario_.parameters.of(scenario_.placement));
+  }
+
+  void check_jobs_fit() const {
+    Diagnostics diagnostics;
+    check_jobs(scenario_.jobs, cluster(), *placer(), diagnostics);
+    diagnostics.throw_if_errors();
+  }
+
+  void add_hosts(EngineBuilder& builder) {
+    const Topology& topology = *scenario_.topology;
+    const FlowSettings settings(scenario_.parameters.of("flow"));
+    const auto host_count = static_cast<std::uint32_t>(topology.host_count());
+    scheduler_ = EntityId(host_count);
+    fabric_ = EntityId(host_count + 1);
+    port_.emplace(topology, settings, fabric_);
+    const HostWiring wiring{topology,
+                            jobs_,
+                            {library_, tags_, *port_, scenario_.parameters.of("host").duration("reduction_time_per_mib"),
+                             options_.trace ? Recording::everything : Recording::communication},
+                            scheduler_,
+                            scenario_.parameters.of("scheduler").duration("control_delay")};
+    for (std::uint32_t host = 0; host < host_count; ++host) {
+      hosts_.push_back(builder.add_entity(std::make_unique<HostEntity>(HostId(host), wiring), "host" + std::to_string(host)));
+    }
+  }
+
+  void add_scheduler(EngineBuilder& builder) {
+    const auto& module = find_module(scheduling_policies(), scenario_.policy, flag_place("scheduler"));
+    JobLifecycleSettings settings;
+    settings.policy = module.make(scenario_.parameters.of(scenario_.policy));
+    settings.placer = placer();
+    settings.control_delay = scenario_.parameters.of("scheduler").duration("control_delay");
+    settings.seed = scenario_.seed;
+    settings.observer = &*results_;
+    if (!hosts_.empty()) {
+      settings.wiring.entity_of_host = hosts_;
+      const std::span<const NodeId> endpoints = scenario_.topology->endpoints();
+      settings.wiring.endpoint_of_gpu.assign(endpoints.begin(), endpoints.end());
+      settings.wiring.jobs = &jobs_;
+    }
+    auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, cluster(), std::move(settings));
+    lifecycle_ = lifecycle.get();
+    const EntityId added = JobLifecycle::add_to(builder, std::move(lifecycle));
+    WEFT_CHECK(hosts_.empty() || added == scheduler_, "the scheduler is registered after the hosts");
+    scheduler_ = added;
+  }
+
+  void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
+    const FlowSettings settings(scenario_.parameters.of("flow"));
+    auto fabric =
+        std::make_unique<FlowFabric>(*scenario_.topology, settings, make_allocation_policy(scenario_), entity_of_host, &*results_);
+    const EntityId added = builder.add_entity(std::move(fabric), "fabric");
+    WEFT_CHECK(added == fabric_, "the fabric is registered last");
+    std::vector<EntityId> sources = entity_of_host;
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    for (const EntityId host : sources) {
+      builder.connect(host, fabric_, settings.host_to_fabric_min());
+      builder.connect(fabric_, host, settings.fabric_to_host_min());
+    }
+  }
+
+  void add_flow_list(EngineBuilder& builder) {
+    Diagnostics diagnostics;
+    check_flow_list(*scenario_.flows, *scenario_.topology, scenario_.flows->name, diagnostics);
+    diagnostics.throw_if_errors();
+    const FlowSettings settings(scenario_.parameters.of("flow"));
+    const EntityId source_id(0);
+    fabric_ = EntityId(1);
+    port_.emplace(*scenario_.topology, settings, fabric_);
+    auto source = std::make_unique<FlowListSource>(*scenario_.flows, *port_);
+    flow_source_ = source.get();
+    builder.add_entity(std::move(source), "flow list");
+    builder.post_initial(source_id, flow_source_->first_start(), EventClass::timer, FlowListSource::start_next);
+    add_fabric(builder, std::vector<EntityId>(scenario_.topology->host_count(), source_id));
+  }
+
+  /// Share of the jobs or flows that have finished; read between windows.
+  double share_done() const {
+    if (flow_source_ != nullptr) return static_cast<double>(flow_source_->delivered()) / static_cast<double>(flow_source_->total());
+    const JobCounters counters = lifecycle_->counters();
+    const double jobs = static_cast<double>(scenario_.jobs.size());
+    // One job says little by its end; its iterations say more.
+    double rounds = 0;
+    double rounds_total = 0;
+    if (jobs <= 64) {
+      for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
+        rounds += static_cast<double>(lifecycle_->records()[i].iterations);
+        rounds_total += static_cast<double>(std::max<std::uint64_t>(1, scenario_.jobs[i].iterations));
+      }
+      if (scenario_.mode == Mode::flow) return std::min(1.0, rounds / rounds_total);
+    }
+    return static_cast<double>(counters.finished) / jobs;
+  }
+
+  /// A run without events left whose jobs have not finished is stuck: say which ranks wait, and for what.
+  void require_finished(const Engine& engine) const {
+    Diagnostics diagnostics;
+    if (fabric_ != EntityId::none()) {
+      const auto unfinished = engine.entity_as<FlowFabric>(fabric_).unfinished();
+      for (const UnfinishedTransfer& transfer : unfinished) {
+        const Topology& topology = *scenario_.topology;
+        diagnostics.error(
+            "stalled-transfer",
+            "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
+                topology.node_name(transfer.transfer.destination) + " never ends" +
+                (transfer.stalled_at.is_none() ? "" : ": link " + topology.link_name(transfer.stalled_at) + " gives it no rate"),
+            flag_place("weft run"), "give the link a rate above 0");
+      }
+    }
+    for (const EntityId host : hosts_) {
+      for (const WaitingRank& waiting : engine.entity_as<HostEntity>(host).waiting_ranks()) {
+        const JobSpec& job = scenario_.jobs[waiting.job.index()];
+        const RoleDag& dag = job.workload->dag_of(waiting.rank);
+        std::string ops;
+        for (std::size_t i = 0; i < std::min<std::size_t>(waiting.ops.size(), 4); ++i) {
+          const std::string_view name = dag.name(waiting.ops[i]);
+          ops += (i == 0 ? "" : ", ") +
+                 (name.empty() ? "op " + std::to_string(waiting.ops[i].index()) : "\"" + std::string(name) + "\"");
+        }
+        diagnostics.error("stuck",
+                          "job \"" + job.name + "\" cannot go on: rank " + std::to_string(waiting.rank.index()) +
+                              " waits in iteration " + std::to_string(waiting.iteration) + " for " +
+                              (ops.empty() ? "nothing that will come" : ops),
+                          job.place, "ranks must join collectives and exchange messages in an order that can be met");
+      }
+    }
+    diagnostics.throw_if_errors();
+    if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
+  }
+
+  RunSummary summarise(const RunReport& report) const {
+    RunSummary summary;
+    summary.name = scenario_.name;
+    summary.mode = to_text(scenario_.mode);
+    summary.interrupted = report.interrupted;
+    summary.events = report.events;
+    summary.threads = options_.threads;
+    summary.logical_processes = report.lp_count;
+    summary.lookahead = report.lookahead;
+    summary.fingerprint = report.fingerprint.to_text();
+    summary.makespan = report.end_time - Time::zero();
+    summary.jobs_total = scenario_.jobs.size();
+    if (lifecycle_ != nullptr) {
+      const JobCounters counters = lifecycle_->counters();
+      summary.gpus = lifecycle_->cluster().gpu_count();
+      summary.jobs_finished = counters.finished;
+      if (counters.finished > 0) summary.makespan = counters.makespan();
+      summary.gpu_time_s = counters.busy_gpu_s;
+      const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
+      summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
+    } else {
+      summary.gpus = scenario_.topology->endpoints().size();
+      summary.makespan = report.end_time - flow_source_->first_start();
+    }
+    return summary;
+  }
+
+  void write_results(const Engine& engine, const RunReport& report, RunSummary& summary) {
+    if (lifecycle_ != nullptr) {
+      for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
+        const JobRecord& record = lifecycle_->records()[i];
+        if (!record.end) results_->add_unfinished(scenario_.jobs[i], record);
+      }
+    }
+    std::vector<OpRecord> records;
+    for (const EntityId host : hosts_) {
+      const std::vector<OpRecord>& of_host = engine.entity_as<HostEntity>(host).records();
+      records.insert(records.end(), of_host.begin(), of_host.end());
+    }
+    results_->write_collectives(records, library_);
+    if (options_.trace) results_->write_trace(records);
+    if (fabric_ != EntityId::none()) {
+      results_->write_links(*scenario_.topology, engine.entity_as<FlowFabric>(fabric_).link_usage(report.end_time));
+    }
+    results_->fill(summary);
+    results_->finish(summary);
+  }
+
+  const Scenario& scenario_;
+  const SimulationOptions& options_;
+  std::vector<const Workload*> workloads_;
+  JobTable jobs_;
+  CollectiveLibrary library_;
+  TagIndex tags_;
+  std::optional<FlowNetworkPort> port_;
+  std::optional<ResultsWriter> results_;
+  std::vector<EntityId> hosts_;
+  EntityId scheduler_ = EntityId::none();
+  EntityId fabric_ = EntityId::none();
+  JobLifecycle* lifecycle_ = nullptr;
+  FlowListSource* flow_source_ = nullptr;
+};
+
+}  // namespace
+
+RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {
+  scenario.manifest.set("name", scenario.name);
+  scenario.manifest.set("mode", std::string(to_text(scenario.mode)));
+  scenario.manifest.set("seed", scenario.seed);
+  scenario.manifest.set("policy", scenario.policy);
+  scenario.manifest.set("placement", scenario.placement);
+  scenario.manifest.set("threads", options.threads);
+  scenario.manifest.set("zeta", options.zeta);
+  for (const ParamSet& set : scenario.parameters.all()) {
+    if (!set.table().empty()) scenario.manifest.add_params(set);
+  }
+  return Assembly(scenario, options).run();
+}
+
+}  // namespace weft
