@@ -55,6 +55,9 @@ BENCHMARK(phold_run)
     ->ArgsProduct({{1}, {1, 16, 1024}, {16384}})
     ->ArgsProduct({{2}, {2, 16, 256}, {1024}})
     ->ArgsProduct({{2}, {2, 16, 1024}, {16384}})
+    ->Args({1, 8, 64})
+    ->Args({2, 8, 64})
+    ->Args({8, 8, 64})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 

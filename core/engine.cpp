@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "core/event_process.hpp"
 #include "core/load_balance.hpp"
 #include "core/outbox.hpp"
+#include "core/pace.hpp"
 #include "core/window_barrier.hpp"
 
 namespace weft {
@@ -46,9 +48,24 @@ struct alignas(64) Bulletin {
   Time earliest = Time::max();
   Time failed_at = Time::max();
   std::uint64_t events = 0;
+  // Set by the coordinating worker only.
   bool stop = false;
   bool redeal = false;
+  bool solo = false;  ///< the coordinating worker runs the next window for everyone
 };
+
+/// What all workers conclude from the bulletins.
+struct Verdict {
+  Time begin = Time::max();
+  Time failed_at = Time::max();
+  bool stop = false;
+  bool redeal = false;
+  bool solo = false;
+};
+
+std::uint64_t wall_ns_since(WallClock::time_point start, WallClock::time_point now) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now - start).count());
+}
 
 struct Failure {
   EventKey key;
@@ -86,6 +103,7 @@ struct Engine::State {
 
   /// What the coordinating worker keeps an eye on between windows.
   struct Watch {
+    WallClock::time_point start;
     WallClock::time_point next_progress;
     WallClock::time_point next_balance;
     std::uint64_t windows_since_look = 0;
@@ -94,14 +112,21 @@ struct Engine::State {
 
   void make_workers(std::uint32_t worker_count);
   void fill_agendas();
+  std::uint64_t events_handled() const;
   std::vector<std::uint64_t> loads() const;
+  WallClock::duration balance_interval() const {
+    return std::chrono::duration_cast<WallClock::duration>(std::chrono::duration<double>(options.redeal_interval_wall_s));
+  }
   bool wants_redeal(Watch& watch, WallClock::time_point now) const;
   void redeal();
 
   void work(Worker& me, const RunControl& control, WindowBarrier& barrier);
   void run_processes(Worker& me, const Window& window, bool timed);
   void receive(Worker& me);
+  void publish(Worker& worker, std::size_t parity);
   void coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity);
+  bool wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo);
+  Verdict read_bulletins(std::size_t parity) const;
   void note_failure(Worker& me, const EventKey& key);
 
   EngineOptions options;
@@ -113,8 +138,12 @@ struct Engine::State {
   std::vector<std::unique_ptr<Worker>> workers;
   std::uint64_t windows = 0;
   std::uint64_t redeals = 0;
+  Pace pace;
   bool interrupted = false;
   bool broken = false;
+  // What the coordinating worker, having run windows alone, tells the others before it meets them at the barrier again.
+  std::uint64_t resume_at_window = 0;
+  bool finished_alone = false;
 };
 
 // --- Workers --------------------------------------------------------------------------------------------------------------------
@@ -145,6 +174,12 @@ void Engine::State::fill_agendas() {
   }
 }
 
+std::uint64_t Engine::State::events_handled() const {
+  std::uint64_t events = 0;
+  for (const auto& worker : workers) events += worker->counters.events;
+  return events;
+}
+
 std::vector<std::uint64_t> Engine::State::loads() const {
   std::vector<std::uint64_t> by_time;
   std::vector<std::uint64_t> by_events;
@@ -161,8 +196,7 @@ bool Engine::State::wants_redeal(Watch& watch, WallClock::time_point now) const 
   if (workers.size() < 2) return false;
   const bool forced = options.redeal_every_windows > 0 && windows % options.redeal_every_windows == 0;
   if (!forced && now < watch.next_balance) return false;
-  watch.next_balance =
-      now + std::chrono::duration_cast<WallClock::duration>(std::chrono::duration<double>(options.redeal_interval_wall_s));
+  watch.next_balance = now + balance_interval();
   return true;
 }
 
@@ -230,99 +264,149 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
     me.last_event = std::max(me.last_event, slot.process->last_event_key().time);
     if (timed) {
       const WallClock::time_point now = WallClock::now();
-      slot.timed_ns_since_redeal += static_cast<std::uint64_t>(std::chrono::nanoseconds(now - started).count());
+      slot.timed_ns_since_redeal += wall_ns_since(started, now);
       started = now;
     }
   }
 }
 
-// The last thing before the coordinating worker publishes: what nobody else looks at.
+void Engine::State::publish(Worker& worker, std::size_t parity) {
+  Bulletin& bulletin = worker.bulletins[parity];
+  bulletin = Bulletin{};
+  bulletin.earliest = std::min(worker.agenda.earliest(), worker.outbox->earliest());
+  bulletin.events = worker.counters.events;
+  if (worker.failure) bulletin.failed_at = worker.failure->key.time;
+  worker.outbox->close_window();
+}
+
+Verdict Engine::State::read_bulletins(std::size_t parity) const {
+  Verdict verdict;
+  for (const auto& worker : workers) {
+    verdict.begin = std::min(verdict.begin, worker->bulletins[parity].earliest);
+    verdict.failed_at = std::min(verdict.failed_at, worker->bulletins[parity].failed_at);
+  }
+  const Bulletin& of_coordinator = workers[0]->bulletins[parity];
+  verdict.stop = of_coordinator.stop;
+  verdict.redeal = of_coordinator.redeal;
+  verdict.solo = of_coordinator.solo;
+  return verdict;
+}
+
+bool Engine::State::wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo) {
+  if (workers.size() < 2) return false;
+  if (options.alternate_every_windows > 0) return windows / options.alternate_every_windows % 2 == 1;
+  if (!options.measure_pace) return solo;
+  return pace.look(wall_ns, events) == Pace::Way::one_thread;
+}
+
+// Between windows: what only the coordinating worker looks after, added to its bulletin.
 void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity) {
   Bulletin& bulletin = me.bulletins[parity];
+  bulletin.solo = me.bulletins[parity ^ 1U].solo;
   if (control.interrupt != nullptr && control.interrupt->load(std::memory_order_relaxed)) {
     bulletin.stop = true;
     return;
   }
-  const bool forced = options.redeal_every_windows > 0;
-  if (!forced && ++watch.windows_since_look < kWindowsPerLook && me.counters.events - watch.events_at_look < kEventsPerLook) return;
+  const bool look_always = options.redeal_every_windows > 0 || options.alternate_every_windows > 0 ||
+                           (workers.size() > 1 && options.measure_pace && pace.trying());
+  if (!look_always && ++watch.windows_since_look < kWindowsPerLook && me.counters.events - watch.events_at_look < kEventsPerLook) {
+    return;
+  }
   watch.windows_since_look = 0;
   watch.events_at_look = me.counters.events;
   const WallClock::time_point now = WallClock::now();
-  bulletin.redeal = wants_redeal(watch, now);
+  std::uint64_t events = me.counters.events;
+  for (const auto& worker : workers) {
+    if (worker->index != me.index) events += worker->bulletins[parity ^ 1U].events;
+  }
+  bulletin.solo = wants_solo(wall_ns_since(watch.start, now), events, bulletin.solo);
+  bulletin.redeal = !bulletin.solo && wants_redeal(watch, now);
   if (control.progress && now >= watch.next_progress) {
     watch.next_progress = now + kProgressInterval;
-    RunProgress progress{reached, me.counters.events};
-    for (const auto& worker : workers) {
-      if (worker->index != me.index) progress.events += worker->bulletins[parity ^ 1U].events;
-    }
-    control.progress(progress);
+    control.progress({reached, events});
   }
 }
 
-// Every worker runs this loop. All take the same decisions from the same bulletins, so that one barrier per window is enough:
+// Every worker runs this loop. All come to the same verdict from the same bulletins, so that one barrier per window is enough:
 //   publish bulletin | barrier | read bulletins, receive messages, run the window | publish ...
+// While windows are too small for several threads, the coordinating worker does all this for everyone (`solo`) and the others
+// wait at the barrier, into which it comes again when it wants them back.
 void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& barrier) {
   const bool coordinating = me.index == 0;
   const bool alone = workers.size() == 1;
+  const auto everyone = std::span(workers);
+  const auto own = everyone.subspan(me.index, 1);
   // Processes that cannot reach each other may stop anywhere; then a window is a number of events.
   const bool sliced = lookahead == Duration::max();
   Watch watch;
   if (coordinating) {
-    watch.next_progress = WallClock::now() + kProgressInterval;
-    watch.next_balance = WallClock::now() + std::chrono::duration_cast<WallClock::duration>(
-                                                std::chrono::duration<double>(options.redeal_interval_wall_s));
+    watch.start = WallClock::now();
+    pace.resume(0, events_handled());
+    watch.next_progress = watch.start + kProgressInterval;
+    watch.next_balance = watch.start + balance_interval();
   }
   Time reached;
-  Time window_end;
+  bool solo = false;  // the window that is over was run by the coordinating worker alone
+  bool called_back = false;
   std::uint64_t window_number = 0;
-  me.outbox->open_window(window_end);
+  me.bulletins[1].solo = false;
+  me.outbox->open_window(Time::zero());
   while (true) {
     const std::size_t parity = window_number & 1U;
-    Bulletin& mine = me.bulletins[parity];
-    mine = Bulletin{};
-    mine.earliest = std::min(me.agenda.earliest(), me.outbox->earliest());
-    mine.events = me.counters.events;
-    if (coordinating) {
-      try {
-        coordinate(me, control, watch, reached, parity);
-      } catch (...) {
-        note_failure(me, EventKey{reached, 0, EntityId(0), EventClass::message});
+    if (!called_back) {
+      for (const auto& worker : solo ? everyone : own) publish(*worker, parity);
+      if (coordinating) {
+        try {
+          coordinate(me, control, watch, reached, parity);
+        } catch (...) {
+          note_failure(me, EventKey{reached, 0, EntityId(0), EventClass::message});
+          me.bulletins[parity].failed_at = me.failure->key.time;
+        }
+      }
+      const bool stays_solo = solo && me.bulletins[parity].solo;
+      // Written once per call: the others read it at leisure, and meet this worker again before the next.
+      if (solo && !stays_solo) resume_at_window = window_number;
+      if (!alone && !stays_solo) barrier.wait();
+    }
+    called_back = false;
+
+    const Verdict verdict = read_bulletins(parity);
+    for (const auto& worker : solo&& verdict.solo ? everyone : own) receive(*worker);
+    // After a failure the others go on up to its instant, so that the first of all failures is found whatever the partition.
+    const Time until =
+        verdict.failed_at == Time::max() ? control.until : std::min(control.until, verdict.failed_at + Duration::ticks(1));
+    if (verdict.stop || verdict.begin >= until) {
+      if (coordinating) interrupted = verdict.stop;
+      if (solo && verdict.solo) {
+        finished_alone = true;
+        barrier.wait();
+      }
+      return;
+    }
+    if (verdict.solo && !solo) {
+      barrier.wait();  // all messages are received
+      if (!coordinating) {
+        barrier.wait();
+        if (finished_alone) return;
+        window_number = resume_at_window;
+        called_back = true;
+        continue;
       }
     }
-    if (me.failure) mine.failed_at = me.failure->key.time;
-    me.outbox->close_window();
-    if (!alone) barrier.wait();
-
-    receive(me);
-    Time begin = Time::max();
-    Time failed_at = Time::max();
-    bool stop = false;
-    bool redeal_now = false;
-    for (const auto& worker : workers) {
-      const Bulletin& bulletin = worker->bulletins[parity];
-      begin = std::min(begin, bulletin.earliest);
-      failed_at = std::min(failed_at, bulletin.failed_at);
-      stop = stop || bulletin.stop;
-      redeal_now = redeal_now || bulletin.redeal;
-    }
-    // After a failure the others go on up to its instant, so that the first of all failures is found whatever the partition.
-    const Time until = failed_at == Time::max() ? control.until : std::min(control.until, failed_at + Duration::ticks(1));
-    if (stop || begin >= until) {
-      if (coordinating) interrupted = stop;
-      break;
-    }
-    if (redeal_now) {
-      if (!alone) barrier.wait();
+    solo = verdict.solo;
+    if (verdict.redeal) {
+      barrier.wait();
       if (coordinating) redeal();
-      if (!alone) barrier.wait();
+      barrier.wait();
     }
-    reached = begin;
-    window_end = std::min(later(begin, lookahead), until);
+    reached = verdict.begin;
     if (coordinating) ++windows;
     ++window_number;
-    me.outbox->open_window(window_end);
-    const Window window{begin, window_end, sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
-    run_processes(me, window, !alone && window_number % kTimedWindows == 0);
+    const Window window{verdict.begin, std::min(later(verdict.begin, lookahead), until),
+                        sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
+    const auto crew = solo ? everyone : own;
+    for (const auto& worker : crew) worker->outbox->open_window(window.end);
+    for (const auto& worker : crew) run_processes(*worker, window, !alone && !solo && window_number % kTimedWindows == 0);
   }
 }
 
@@ -341,6 +425,7 @@ LpId Engine::lp_of(EntityId id) const { return state_->directory.place(id).lp; }
 RunReport Engine::run(const RunControl& control) {
   State& state = *state_;
   WEFT_CHECK(!state.broken, "an engine whose entity failed does not run again");
+  state.finished_alone = false;
   WindowBarrier barrier(static_cast<std::uint32_t>(state.workers.size()));
   {
     // Nobody starts before all threads exist: if one cannot be made, the others must not wait for it at the barrier.

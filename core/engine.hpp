@@ -16,7 +16,8 @@
 // processes run it independently. One barrier per window; messages change hands there (core/channel). A run with a single logical
 // process needs no windows and goes in slices of some thousand events.
 // Each worker thread keeps its logical processes ordered by next event, so those without work in a window are not looked at. When
-// measured work drifts apart they are re-dealt (core/load_balance).
+// measured work drifts apart they are re-dealt (core/load_balance). While windows hold too little work for several threads, one thread runs
+// them all (core/pace).
 //
 // Invariants
 //   1. Fingerprint, entities' final states, event count and end time of a finished run depend neither on threads, partition nor re-dealing.
@@ -73,10 +74,13 @@ using PartitionChoice = std::variant<PartitionAutomatic, PartitionByZeta, Partit
 struct EngineOptions {
   std::uint32_t threads = 1;  ///< >= 1; no more are used than there are logical processes
   PartitionChoice partition = PartitionAutomatic{};
-  double redeal_interval_wall_s = 2.0;     ///< how often the balance is looked at
-  double redeal_imbalance = 0.05;          ///< re-deal when the busiest worker is this much above the mean
-  std::uint64_t redeal_every_windows = 0;  ///< > 0: re-deal after every so many windows whatever the balance (for tests)
-  Log log;                                 ///< says which partition was made and when it was re-dealt
+  double redeal_interval_wall_s = 2.0;  ///< how often the balance is looked at
+  double redeal_imbalance = 0.05;       ///< re-deal when the busiest worker is this much above the mean
+  bool measure_pace = true;             ///< run windows on one thread as long as that is measured to be faster (core/pace)
+  // For tests, > 0: re-deal after every so many windows whatever the balance; change between one thread and all after every so many.
+  std::uint64_t redeal_every_windows = 0;
+  std::uint64_t alternate_every_windows = 0;
+  Log log;  ///< says which partition was made and when it was re-dealt
 };
 
 /// Where a run stands: everything before `sim_time` has happened.

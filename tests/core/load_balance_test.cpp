@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/agenda.hpp"
+#include "core/pace.hpp"
 #include "core/random.hpp"
 
 namespace weft {
@@ -71,6 +72,29 @@ TEST(Agenda, GivesTheEarliestAfterAnyMoves) {
     ASSERT_EQ(agenda.earliest(), earliest->next);
     ASSERT_EQ(agenda.top()->next, earliest->next);
   }
+}
+
+// The wall clock is a number here: all threads handle `pace_all` events per microsecond, one thread `pace_one`.
+Pace::Way way_after(std::uint64_t wall_ms, double pace_all, double pace_one, std::uint64_t* on_all_threads_ms) {
+  Pace pace;
+  double events = 0;
+  for (std::uint64_t ms = 1; ms <= wall_ms; ++ms) {
+    events += 1000 * (pace.way() == Pace::Way::all_threads ? pace_all : pace_one);
+    *on_all_threads_ms += pace.way() == Pace::Way::all_threads;
+    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events));
+  }
+  return pace.way();
+}
+
+TEST(Pace, KeepsTheFasterWayAndSeldomTriesTheOther) {
+  std::uint64_t on_all_threads_ms = 0;
+  EXPECT_EQ(way_after(1000, 3, 10, &on_all_threads_ms), Pace::Way::one_thread);
+  // Trials of 5 ms at 0, at 10 + 200 and at 215 + 400 ms.
+  EXPECT_EQ(on_all_threads_ms, 15U);
+  on_all_threads_ms = 0;
+  EXPECT_EQ(way_after(1000, 10, 3, &on_all_threads_ms), Pace::Way::all_threads);
+  // Trials of the other way at 5 and, as that confirmed the choice at 10 ms, at 410 ms.
+  EXPECT_EQ(on_all_threads_ms, 1000U - 10U);
 }
 
 }  // namespace

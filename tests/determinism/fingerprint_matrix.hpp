@@ -1,4 +1,4 @@
-// Fingerprint matrix: runs one scenario under every combination of threads, partition and re-dealing and expects one fingerprint, the one
+// Fingerprint matrix: runs one scenario under every combination of threads, partition and re-dealing (with changes between one thread and all) and expects one fingerprint, the one
 // that tests/determinism/fingerprints.txt holds for it.
 //
 //   TEST(Determinism, Phold) {
@@ -69,6 +69,7 @@ inline void expect_one_fingerprint(const std::string& scenario, const std::vecto
         options.threads = threads;
         options.partition = partition.choice;
         options.redeal_every_windows = redeal_every_windows;
+        options.alternate_every_windows = redeal_every_windows + redeal_every_windows / 2;
         const RunReport report = run(options);
         if (!first) first = report;
         const std::string combination = scenario + ", " + partition.name + ", " + std::to_string(threads) +

@@ -174,6 +174,7 @@ TEST(TokenNetwork, ManyGraphsAgreeWithTheOracle) {
       options.threads = threads;
       options.partition = PartitionByZeta{Duration::ns(static_cast<std::int64_t>(100 * (seed % 4)))};
       options.redeal_every_windows = seed % 3;
+      options.alternate_every_windows = seed % 5;
       Engine engine = make(graph, 50, 20).build(options);
       engine.run({});
       EXPECT_EQ(arrivals_of(engine, 50), expected) << "graph " << seed << ", " << threads << " threads";
