@@ -20,11 +20,11 @@ namespace weft {
 
 namespace {
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string op_title(const RoleDag& dag, OpId op) {
   const std::string_view name = dag.name(op);
-  return name.empty() ? "op " + std::to_string(op.index()) : "op " + quoted(name);
+  return name.empty() ? "op " + std::to_string(op.index()) : "op " + in_quotes(name);
 }
 
 std::string rank_title(std::uint32_t rank) { return "rank " + std::to_string(rank); }
@@ -102,13 +102,13 @@ class Checker {
   void check_use(std::size_t role, std::uint16_t communicator, PeerAddressing addressing, std::int32_t peer, bool message,
                  OpId op) {
     const Communicator& groups = workload_.communicators[communicator];
-    const std::string title = op_title(workload_.roles[role], op) + " of role " + quoted(workload_.role_names[role]);
+    const std::string title = op_title(workload_.roles[role], op) + " of role " + in_quotes(workload_.role_names[role]);
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       if (workload_.role_of[rank] != role) continue;
       const GroupId group = groups.group_of(RankId(rank));
       if (group.is_none()) {
         diagnostics_.error("no-group",
-                           rank_title(rank) + " runs " + title + " but is in no group of communicator " + quoted(groups.name()),
+                           rank_title(rank) + " runs " + title + " but is in no group of communicator " + in_quotes(groups.name()),
                            place_, "add the rank to a group, or let it play another role");
         return;
       }
@@ -117,7 +117,7 @@ class Checker {
         diagnostics_.error("peer-out-of-range",
                            (message ? "peer " : "root ") + std::to_string(peer) + " of " + title + " is outside the group of " +
                                rank_title(rank) + ", which has " + std::to_string(size) + " ranks in communicator " +
-                               quoted(groups.name()),
+                               in_quotes(groups.name()),
                            place_, "positions in a group count from 0");
         return;
       }
@@ -129,7 +129,7 @@ class Checker {
       }
       if (message && peer_of(rank, communicator, addressing, peer) == rank) {
         diagnostics_.error("peer-out-of-range",
-                           title + " makes " + rank_title(rank) + " talk to itself in communicator " + quoted(groups.name()),
+                           title + " makes " + rank_title(rank) + " talk to itself in communicator " + in_quotes(groups.name()),
                            place_, "name another peer; a copy inside a rank is a compute op");
         return;
       }
@@ -181,7 +181,7 @@ class Checker {
     const RoleDag& dag_b = workload_.dag_of(RankId(rank_b));
     const std::vector<OpId>& a = ops_of(rank_a);
     const std::vector<OpId>& b = ops_of(rank_b);
-    const std::string where = " in communicator " + quoted(workload_.communicators[c].name());
+    const std::string where = " in communicator " + in_quotes(workload_.communicators[c].name());
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
       const Op op_a = dag_a.op(a[i]);
       const Op op_b = dag_b.op(b[i]);
@@ -231,7 +231,7 @@ class Checker {
         const RoleDag& dag = workload_.roles[role];
         diagnostics_.error("ambiguous-peer",
                            op_title(dag, other->second) + " and " + op_title(dag, op) + " of role " +
-                               quoted(workload_.role_names[role]) + " name the same peer of " + rank_title(rank) +
+                               in_quotes(workload_.role_names[role]) + " name the same peer of " + rank_title(rank) +
                                " in two ways and have the same tag",
                            place_, "name a peer in one way, or use different tags");
         return true;
@@ -316,7 +316,7 @@ class Checker {
 
   void report_single(const Message& message) {
     const std::string what = " with tag " + std::to_string(message.tag) + " in communicator " +
-                             quoted(workload_.communicators[message.communicator].name()) + " (number " +
+                             in_quotes(workload_.communicators[message.communicator].name()) + " (number " +
                              std::to_string(message.ordinal) + " of its kind)";
     if (message.is_receive) {
       diagnostics_.error("unmatched-receive",

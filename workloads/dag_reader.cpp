@@ -17,7 +17,7 @@ namespace {
 
 namespace pb = workload_file;
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// Reads the ops of one role of a text file.
 class RoleReader {
@@ -28,7 +28,7 @@ class RoleReader {
 
   RoleDag read() {
     if (file_.op_size() == 0) {
-      diagnostics_.error("no-ops", "role " + quoted(file_.name()) + " has no ops", role_place_,
+      diagnostics_.error("no-ops", "role " + in_quotes(file_.name()) + " has no ops", role_place_,
                          "add op { ... }; a rank with nothing to do needs at least a compute op of 0s");
       return {};
     }
@@ -62,7 +62,7 @@ class RoleReader {
     return place.line > 0 ? place : otherwise;
   }
   std::string title(int op) const {
-    return file_.op(op).name().empty() ? "op number " + std::to_string(op) : "op " + quoted(file_.op(op).name());
+    return file_.op(op).name().empty() ? "op number " + std::to_string(op) : "op " + in_quotes(file_.op(op).name());
   }
 
   void index_names() {
@@ -72,7 +72,7 @@ class RoleReader {
       if (name.empty()) continue;
       const auto [first, is_new] = by_name_.emplace(name, static_cast<std::uint32_t>(i));
       if (!is_new) {
-        diagnostics_.error("duplicate-op", "op " + quoted(name) + " is defined twice in role " + quoted(file_.name()),
+        diagnostics_.error("duplicate-op", "op " + in_quotes(name) + " is defined twice in role " + in_quotes(file_.name()),
                            inside(i).of(file_.op(i), "name"),
                            "it is defined at line " + std::to_string(place_of(static_cast<int>(first->second)).line) +
                                " already; give one of them another name");
@@ -93,10 +93,10 @@ class RoleReader {
         help = suggestion(name, names, "op") + "; dependencies name ops of the same role";
       } else {
         const int at = place_of(static_cast<int>(by_name_.at(best))).line;
-        help = "did you mean " + quoted(best) + "? it is defined" + (at > 0 ? " at line " + std::to_string(at) : "");
+        help = "did you mean " + in_quotes(best) + "? it is defined" + (at > 0 ? " at line " + std::to_string(at) : "");
       }
     }
-    diagnostics_.error("unknown-op", title(op) + " depends on unknown op " + quoted(name),
+    diagnostics_.error("unknown-op", title(op) + " depends on unknown op " + in_quotes(name),
                        inside(op).of(file_.op(op), "deps", dependency), help);
   }
 
@@ -258,8 +258,8 @@ class RoleReader {
       if (frame_.communicators[c].name() == name) return static_cast<std::uint16_t>(c);
       names.push_back(frame_.communicators[c].name());
     }
-    diagnostics_.error("unknown-communicator", title(i) + " uses unknown communicator " + quoted(name), at.of(file, "communicator"),
-                       suggestion(name, names, "communicator"));
+    diagnostics_.error("unknown-communicator", title(i) + " uses unknown communicator " + in_quotes(name),
+                       at.of(file, "communicator"), suggestion(name, names, "communicator"));
     return 0;
   }
 
@@ -271,7 +271,7 @@ class RoleReader {
       if (entry->second.rank_without_group && !diagnostics_.has_errors()) {
         diagnostics_.error("no-group",
                            "rank " + std::to_string(entry->second.rank_without_group->index()) + " runs " + title(i) +
-                               " but is in no group of communicator " + quoted(frame_.communicators[communicator].name()),
+                               " but is in no group of communicator " + in_quotes(frame_.communicators[communicator].name()),
                            place.line > 0 ? place : place_of(i), "add the rank to a group, or let it play another role");
       }
     }
@@ -283,7 +283,7 @@ class RoleReader {
     if (position >= size && size != UINT32_MAX) {
       diagnostics_.error("peer-out-of-range",
                          std::string(what) + " " + std::to_string(position) + " of " + title(i) + " is outside its group of " +
-                             std::to_string(size) + " in communicator " + quoted(frame_.communicators[communicator].name()),
+                             std::to_string(size) + " in communicator " + in_quotes(frame_.communicators[communicator].name()),
                          place.line > 0 ? place : place_of(i), "positions in a group count from 0");
       return 0;
     }

@@ -12,7 +12,7 @@ namespace {
 
 namespace pb = workload_file;
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// Points at the offending item inside a quoted text.
 SourcePlace narrowed(SourcePlace place, const ParsedRankList& list) {
@@ -70,7 +70,7 @@ Groups listed_groups(const pb::Communicator& file, std::uint32_t rank_count, con
     for (const RankId rank : ranks) {
       if (taken[rank.index()]) {
         diagnostics.error("duplicate-rank",
-                          "rank " + std::to_string(rank.index()) + " stands twice in communicator " + quoted(file.name()), place,
+                          "rank " + std::to_string(rank.index()) + " stands twice in communicator " + in_quotes(file.name()), place,
                           "the groups of a communicator are disjoint; use a second communicator for other groups");
         return {};
       }
@@ -96,8 +96,8 @@ void read_communicators(const pb::Workload& file, const FieldPlaces& places, Wor
     }
     for (int before = 0; before < c; ++before) {
       if (!communicator.name().empty() && file.communicator(before).name() == communicator.name()) {
-        diagnostics.error("duplicate-communicator", "communicator " + quoted(communicator.name()) + " is defined twice", name_place,
-                          "give it another name, or list all its groups in one communicator");
+        diagnostics.error("duplicate-communicator", "communicator " + in_quotes(communicator.name()) + " is defined twice",
+                          name_place, "give it another name, or list all its groups in one communicator");
         break;
       }
     }
@@ -105,7 +105,7 @@ void read_communicators(const pb::Workload& file, const FieldPlaces& places, Wor
     const bool listed = communicator.group_size() > 0;
     if (listed == (communicator.size() > 0)) {
       diagnostics.error(listed ? "conflicting-fields" : "missing-field",
-                        "communicator " + quoted(communicator.name()) +
+                        "communicator " + in_quotes(communicator.name()) +
                             (listed ? " has both listed groups and a size" : " has neither groups nor a size"),
                         place,
                         "write either group { ranks: \"0-7\" } for each group, or size: (and stride:) for groups of one size");
@@ -143,8 +143,8 @@ void read_roles(const pb::Workload& file, const FieldPlaces& places, const Sourc
       continue;
     }
     if (role.ranks().empty()) {
-      diagnostics.error("missing-field", "role " + quoted(workload.role_names.back()) + " does not say which ranks play it", place,
-                        "add a line like ranks: \"0-7\"; only a single role may leave it out");
+      diagnostics.error("missing-field", "role " + in_quotes(workload.role_names.back()) + " does not say which ranks play it",
+                        place, "add a line like ranks: \"0-7\"; only a single role may leave it out");
       continue;
     }
     const SourcePlace ranks_place = inside.of(role, "ranks");
@@ -154,7 +154,7 @@ void read_roles(const pb::Workload& file, const FieldPlaces& places, const Sourc
         diagnostics.error(
             "duplicate-rank",
             "rank " + std::to_string(rank.index()) +
-                (player == r ? " stands twice in the list" : " plays role " + quoted(workload.role_names[player]) + " already"),
+                (player == r ? " stands twice in the list" : " plays role " + in_quotes(workload.role_names[player]) + " already"),
             ranks_place, "every rank plays exactly one role");
         break;
       }
