@@ -1,0 +1,347 @@
+#include "network/flow_fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine.hpp"
+#include "core/random.hpp"
+#include "test_topologies.hpp"
+
+namespace weft {
+namespace {
+
+struct Planned {
+  Time start;
+  Transfer transfer;
+};
+
+struct Notice {
+  std::uint16_t kind = 0;
+  Time at;
+  Transfer transfer;
+};
+
+/// Starts transfers at given times and writes down what it is told.
+class ScriptedHost final : public Entity {
+ public:
+  explicit ScriptedHost(const NetworkPort& port) : port_(port) {}
+
+  void handle(const Event& event, EventContext& context) override {
+    if (event.kind == kStart) {
+      port_.start(event.payload_as<Transfer>(), context);
+    } else {
+      notices.push_back({event.kind, context.now(), event.payload_as<Transfer>()});
+    }
+  }
+
+  static constexpr std::uint16_t kStart = 1;
+  std::vector<Notice> notices;
+
+ private:
+  const NetworkPort& port_;
+};
+
+class Recorder final : public FlowObserver {
+ public:
+  void on_transfer_finished(const FinishedTransfer& f) override { finished.push_back(f); }
+  std::vector<FinishedTransfer> finished;
+};
+
+struct Outcome {
+  std::map<std::uint64_t, Time> sent;  ///< by tag
+  std::map<std::uint64_t, Time> delivered;
+  std::vector<FinishedTransfer> finished;
+  FlowFabricCounters counters;
+  std::vector<LinkUsage> links;
+  std::vector<UnfinishedTransfer> unfinished;
+  RunReport report;
+};
+
+FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters) {
+  ParamSet flow("flow", flow_params());
+  for (const auto& [key, value] : parameters) flow.set(key, value, {"test", 0, 0, 1, ""});
+  return FlowSettings(flow);
+}
+
+std::unique_ptr<AllocationPolicy> policy_called(const char* name, std::vector<double> capacities) {
+  const auto& module = find_module(allocation_policies(), name, {"test", 0, 0, 1, ""});
+  return module.make(std::move(capacities), ParamSet(name, module.info.params));
+}
+
+Outcome run(const Topology& topology, const FlowSettings& settings, const std::vector<Planned>& script,
+            std::unique_ptr<AllocationPolicy> policy = nullptr, std::uint32_t threads = 1,
+            PartitionChoice partition = PartitionAutomatic{}) {
+  if (policy == nullptr) policy = policy_called("max_min", link_capacities_bps(topology));
+  const EntityId fabric_id(static_cast<std::uint32_t>(topology.host_count()));
+  const FlowNetworkPort port(topology, settings, fabric_id);
+  Recorder recorder;
+  EngineBuilder builder;
+  std::vector<EntityId> entity_of_host;
+  for (std::uint32_t h = 0; h < topology.host_count(); ++h) {
+    entity_of_host.push_back(builder.add_entity(std::make_unique<ScriptedHost>(port), "host" + std::to_string(h)));
+  }
+  const EntityId fabric =
+      builder.add_entity(std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder), "fabric");
+  EXPECT_EQ(fabric, fabric_id);
+  for (const EntityId host : entity_of_host) {
+    builder.connect(host, fabric, settings.host_to_fabric_min());
+    builder.connect(fabric, host, settings.fabric_to_host_min());
+  }
+  for (const Planned& planned : script) {
+    const EntityId host = entity_of_host[topology.node(planned.transfer.source).host.index()];
+    builder.post_initial(host, planned.start, EventClass::timer, ScriptedHost::kStart, planned.transfer);
+  }
+  EngineOptions options;
+  options.threads = threads;
+  options.partition = partition;
+  Engine engine = std::move(builder).build(options);
+  Outcome outcome;
+  outcome.report = engine.run({});
+  for (std::uint32_t h = 0; h < topology.host_count(); ++h) {
+    for (const Notice& notice : engine.entity_as<ScriptedHost>(entity_of_host[h]).notices) {
+      const bool is_sent = notice.kind == transfer_sent;
+      const NodeId end = is_sent ? notice.transfer.source : notice.transfer.destination;
+      EXPECT_EQ(topology.node(end).host, HostId(h)) << "notices go to the host concerned";
+      const bool is_new = (is_sent ? outcome.sent : outcome.delivered).emplace(notice.transfer.tag, notice.at).second;
+      EXPECT_TRUE(is_new) << "one notice of each kind";
+    }
+  }
+  outcome.finished = recorder.finished;
+  const auto& entity = engine.entity_as<FlowFabric>(fabric);
+  outcome.counters = entity.counters();
+  outcome.links = entity.link_usage(outcome.report.end_time);
+  outcome.unfinished = entity.unfinished();
+  return outcome;
+}
+
+Transfer transfer(NodeId source, NodeId destination, std::int64_t bytes, std::uint64_t tag, std::uint32_t connection = 0) {
+  return {JobId(0), source, destination, connection, tag, Bytes::of(bytes)};
+}
+
+constexpr std::int64_t kMegabit = 125'000;  // bytes: 10 us at 100 Gb/s
+
+Time at(Duration since_start) { return Time::zero() + since_start; }
+
+TEST(FlowFabric, ALoneTransferTakesLatencyPlusSizeOverRate) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const Outcome outcome =
+      run(*topology, settings_with({{"protocol", "none"}}), {{at(Duration::us(3)), transfer(ends[0], ends[1], kMegabit, 5)}});
+  // Enters at 3 us + 1 us of WQE, leaves 10 us later; the source polls for 200 ns; delivery takes 2 x 10 ns of cable, 500 ns in the switch, 500 ns to receive.
+  EXPECT_EQ(outcome.sent.at(5), at(Duration::ns(14'200)));
+  EXPECT_EQ(outcome.delivered.at(5), at(Duration::ns(14'000 + 20 + 500 + 500)));
+  ASSERT_EQ(outcome.finished.size(), 1U);
+  EXPECT_EQ(outcome.finished[0].start, at(Duration::us(3)));
+  EXPECT_EQ(outcome.finished[0].end, outcome.delivered.at(5));
+  EXPECT_EQ(outcome.finished[0].ideal, outcome.finished[0].end - outcome.finished[0].start);
+  EXPECT_EQ(outcome.counters.solves, 2U) << "one to start, one to end";
+}
+
+TEST(FlowFabric, HeadersCountOnTheWire) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const Outcome outcome = run(*topology, settings_with({}), {{Time::zero(), transfer(ends[0], ends[1], 1'000'000, 0)}});
+  // RoCEv2 at 1,500 B: ceil((1,000,000 + 16) / 1,456) = 687 packets of 82 B overhead: 1,056,350 B on the wire, 0.08 ns each.
+  const Bytes wire = Bytes::of(1'000'000 + 16 + 687 * 82);
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(1'000 + 200) + transmit_time(wire, Bandwidth::gbps(100))));
+  Bytes on_links;
+  for (const LinkUsage& link : outcome.links) on_links += link.bytes;
+  EXPECT_EQ(on_links, wire * 2) << "up one cable and down the other";
+  EXPECT_EQ(outcome.counters.payload_bytes, Bytes::of(1'000'000));
+}
+
+TEST(FlowFabric, ATransferOfZeroBytesTakesLatencyOnly) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const Outcome outcome = run(*topology, settings_with({}), {{Time::zero(), transfer(ends[0], ends[1], 0, 1)}});
+  EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(1'200)));
+  EXPECT_EQ(outcome.delivered.at(1), at(Duration::ns(1'000 + 20 + 500 + 500)));
+  EXPECT_EQ(outcome.counters.solves, 0U);
+  EXPECT_EQ(outcome.finished[0].ideal, Duration::ns(2'020));
+}
+
+TEST(FlowFabric, TransfersOfOneInstantAreOneSolve) {
+  const auto topology = star("9");
+  const auto ends = topology->endpoints();
+  std::vector<Planned> script;
+  for (std::uint32_t i = 1; i < 9; ++i) script.push_back({Time::zero(), transfer(ends[i], ends[0], kMegabit, i)});
+  const Outcome outcome = run(*topology, settings_with({{"protocol", "none"}}), script);
+  // Eight sources share the sink's cable: 8 Mbit at 100 Gb/s, all of them at once.
+  for (std::uint32_t i = 1; i < 9; ++i) EXPECT_EQ(outcome.sent.at(i), at(Duration::ns(1'000 + 80'000 + 200)));
+  EXPECT_EQ(outcome.counters.solves, 2U);
+  EXPECT_EQ(outcome.counters.flows_active_peak, 8U);
+  for (const FinishedTransfer& f : outcome.finished)
+    EXPECT_EQ(f.ideal, Duration::ns(1'000 + 10'000 + 1'020)) << "alone it takes 10 us";
+}
+
+// Hosts on a row of four switches; one transfer all along, and one across each hop.
+TEST(FlowFabric, ParkingLot) {
+  TopologyBuilder builder("row");
+  std::vector<NodeId> host, row;
+  for (int i = 0; i < 4; ++i) row.push_back(builder.add_switch(1));
+  const auto attach = [&](int i) {
+    host.push_back(builder.add_endpoint(builder.add_host(), NodeKind::host));
+    builder.add_cable(host.back(), row[static_cast<std::size_t>(i)], Bandwidth::gbps(400), Duration::zero());
+  };
+  for (int i : {0, 3, 0, 1, 1, 2, 2, 3}) attach(i);
+  for (std::size_t i = 0; i < 3; ++i) builder.add_cable(row[i], row[i + 1], Bandwidth::gbps(100), Duration::zero());
+  const auto topology = std::move(builder).build(nullptr, {"test", 0, 0, 1, ""});
+  const Outcome outcome = run(*topology, settings_with({{"protocol", "none"}}),
+                              {{Time::zero(), transfer(host[0], host[1], kMegabit, 0)},
+                               {Time::zero(), transfer(host[2], host[3], kMegabit, 1)},
+                               {Time::zero(), transfer(host[4], host[5], 2 * kMegabit, 2)},
+                               {Time::zero(), transfer(host[6], host[7], 3 * kMegabit, 3)}});
+  // Every hop is halved until 20 us, when the long one and the first short one have moved 1 Mbit each. The others have 1 and 2 Mbit left
+  // and a hop of their own: 10 and 20 us more.
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(21'200)));
+  EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(21'200)));
+  EXPECT_EQ(outcome.sent.at(2), at(Duration::ns(31'200)));
+  EXPECT_EQ(outcome.sent.at(3), at(Duration::ns(41'200)));
+}
+
+TEST(FlowFabric, InsideAHostNvlinkCountsPayloadOnly) {
+  const auto topology = built("rail_optimized", {{"hosts", "2"}, {"nvlink_rate", "3600Gbps"}, {"nvlink_delay", "25ns"}});
+  const auto ends = topology->endpoints_of(HostId(0));
+  const Outcome outcome =
+      run(*topology, settings_with({{"queue_pairs", "4"}}), {{Time::zero(), transfer(ends[0], ends[5], 4'500'000, 9)}});
+  // 600 ns to start, 36 Mbit at 3,600 Gb/s = 10 us, two cables of 25 ns, 200 ns to notice; no headers, no queue pairs.
+  EXPECT_EQ(outcome.sent.at(9), at(Duration::ns(600 + 10'000 + 200)));
+  EXPECT_EQ(outcome.delivered.at(9), at(Duration::ns(600 + 10'000 + 50 + 200)));
+  EXPECT_TRUE(outcome.finished[0].inside_host);
+  EXPECT_EQ(outcome.counters.flows_started, 1U);
+}
+
+TEST(FlowFabric, QueuePairsSplitExactlyAndAreDoneTogether) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  // Seven bytes over four queue pairs: 2, 2, 2, 1. Three bytes over four: one stays empty.
+  const FlowSettings settings = settings_with({{"protocol", "none"}, {"queue_pairs", "4"}});
+  Outcome outcome = run(*topology, settings, {{Time::zero(), transfer(ends[0], ends[1], 7, 0)}});
+  EXPECT_EQ(outcome.counters.flows_started, 4U);
+  EXPECT_EQ(outcome.links[0].bytes, Bytes::of(7));
+  EXPECT_EQ(outcome.counters.transfers_finished, 1U);
+  outcome = run(*topology, settings, {{Time::zero(), transfer(ends[0], ends[1], 3, 0)}});
+  EXPECT_EQ(outcome.counters.flows_started, 3U);
+}
+
+// A transfer that fills more queue pairs than its rival gets as many shares more, unless shares go by transfer.
+TEST(FlowFabric, SharesGoByQueuePairOrByTransfer) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  // Three bytes of payload make three queue pairs of one byte; one byte makes one. Both end at host 2, at 100 Gb/s (0.08 ns per byte).
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[2], 3, 0)},
+                                       {Time::zero(), transfer(ends[1], ends[2], 1, 1)}};
+  // Per queue pair all four move at 25 Gb/s: everything is done after 4 bytes' time.
+  const Outcome by_pair = run(*topology, settings_with({{"protocol", "none"}, {"queue_pairs", "4"}}), script);
+  EXPECT_EQ(by_pair.sent.at(0), at(Duration::ns(1'200) + Duration::ticks(32)));
+  EXPECT_EQ(by_pair.sent.at(1), at(Duration::ns(1'200) + Duration::ticks(32)));
+  // Per transfer each gets 50 Gb/s: the small one is done after 2 bytes' time.
+  const Outcome by_transfer =
+      run(*topology, settings_with({{"protocol", "none"}, {"queue_pairs", "4"}, {"share", "per_transfer"}}), script);
+  EXPECT_EQ(by_transfer.sent.at(0), at(Duration::ns(1'200) + Duration::ticks(32)));
+  EXPECT_EQ(by_transfer.sent.at(1), at(Duration::ns(1'200) + Duration::ticks(16)));
+}
+
+TEST(FlowFabric, ALinkWithoutCapacityIsReportedAndTheRunEnds) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  std::vector<double> capacities = link_capacities_bps(*topology);
+  const LinkId dead = topology->out_links(ends[0])[0];
+  capacities[dead.index()] = 0;
+  const Outcome outcome =
+      run(*topology, settings_with({}),
+          {{Time::zero(), transfer(ends[0], ends[2], kMegabit, 0)}, {Time::zero(), transfer(ends[1], ends[2], kMegabit, 1)}},
+          policy_called("max_min", capacities));
+  EXPECT_EQ(outcome.sent.size(), 1U);
+  EXPECT_TRUE(outcome.delivered.contains(1));
+  ASSERT_EQ(outcome.unfinished.size(), 1U);
+  EXPECT_EQ(outcome.unfinished[0].transfer.tag, 0U);
+  EXPECT_EQ(outcome.unfinished[0].stalled_at, dead);
+}
+
+TEST(FlowFabric, RunsUnderAnotherPolicy) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  const Outcome outcome =
+      run(*topology, settings_with({{"protocol", "none"}}),
+          {{Time::zero(), transfer(ends[0], ends[2], kMegabit, 0)}, {Time::zero(), transfer(ends[1], ends[2], kMegabit, 1)}},
+          policy_called("quantum_filling", link_capacities_bps(*topology)));
+  // 50 Gb/s is a whole number of quanta of 100 Mb/s: as exact as max-min.
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(21'200)));
+  EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(21'200)));
+}
+
+std::vector<Planned> random_script(const Topology& topology, std::uint32_t seed, int count) {
+  RandomStream random(seed, 0, 1);
+  const auto ends = topology.endpoints();
+  std::vector<Planned> script;
+  Time now;
+  for (int i = 0; i < count; ++i) {
+    if (random.below(4) > 0) now += Duration::ns(static_cast<std::int64_t>(random.below(2'000)));
+    const NodeId a = ends[random.below(ends.size())];
+    const NodeId b = ends[random.below(ends.size())];
+    if (a == b) continue;
+    const auto size = static_cast<std::int64_t>(random.below(10) == 0 ? 0 : random.below(300'000));
+    script.push_back({now, transfer(a, b, size, static_cast<std::uint64_t>(i), static_cast<std::uint32_t>(random.below(3)))});
+  }
+  return script;
+}
+
+TEST(FlowFabric, SameResultsForAnyThreadsAndPartition) {
+  const auto topology = built("rail_optimized", {{"hosts", "4"}});
+  const FlowSettings settings = settings_with({{"queue_pairs", "3"}});
+  const std::vector<Planned> script = random_script(*topology, 4, 600);
+  const Outcome expected = run(*topology, settings, script);
+  for (const std::uint32_t threads : {1U, 2U, 8U}) {
+    for (const PartitionChoice& partition :
+         {PartitionChoice(PartitionAutomatic{}), PartitionChoice(PartitionByZeta{Duration::ns(1)}),
+          PartitionChoice(PartitionByZeta{Duration::us(10)})}) {
+      const Outcome outcome = run(*topology, settings, script, nullptr, threads, partition);
+      EXPECT_EQ(outcome.report.fingerprint.to_text(), expected.report.fingerprint.to_text());
+      EXPECT_EQ(outcome.sent, expected.sent);
+      EXPECT_EQ(outcome.delivered, expected.delivered);
+    }
+  }
+}
+
+TEST(FlowFabric, EveryTransferEndsOnceAndNoneBeatsItsIdeal) {
+  const auto topology = built("rail_optimized", {{"hosts", "4"}});
+  for (std::uint32_t seed = 0; seed < 5; ++seed) {
+    const std::vector<Planned> script = random_script(*topology, seed, 400);
+    const Outcome outcome = run(*topology, settings_with({{"queue_pairs", seed % 2 == 0 ? "1" : "4"}}), script);
+    EXPECT_EQ(outcome.sent.size(), script.size());
+    EXPECT_EQ(outcome.delivered.size(), script.size());
+    EXPECT_EQ(outcome.finished.size(), script.size());
+    EXPECT_EQ(outcome.counters.transfers_started, script.size());
+    EXPECT_EQ(outcome.counters.transfers_finished, script.size());
+    EXPECT_TRUE(outcome.unfinished.empty());
+    for (const FinishedTransfer& f : outcome.finished) {
+      EXPECT_EQ(f.end, outcome.delivered.at(f.transfer.tag));
+      EXPECT_GE(f.end - f.start + Duration::ticks(1), f.ideal) << "a tick for rounding";
+    }
+    for (const LinkUsage& link : outcome.links) EXPECT_LE(link.mean_utilization, 1.0);
+  }
+}
+
+// With every latency at zero hosts and fabric share a logical process, and instants hold several batches.
+TEST(FlowFabric, RunsWithoutAnyLatency) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({{"protocol", "none"},
+                                               {"wqe_latency", "0ns"},
+                                               {"receive_latency", "0ns"},
+                                               {"completion_latency", "0ns"},
+                                               {"switching_delay", "0ns"}});
+  const Outcome outcome = run(*topology, settings, {{Time::zero(), transfer(ends[0], ends[1], kMegabit, 0)}}, nullptr, 2);
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::us(10)));
+  EXPECT_EQ(outcome.delivered.at(0), at(Duration::ns(10'020)));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,90 @@
+#include "network/wire_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/check.hpp"
+#include "core/diagnostics.hpp"
+#include "network/flow_settings.hpp"
+
+namespace weft {
+namespace {
+
+WireFormat format(const char* stack, std::int64_t mtu) { return WireFormat(protocol_stack(stack), Bytes::of(mtu)); }
+
+TEST(WireFormat, RoceV2AtThePapersMtu) {
+  const WireFormat wire = format("rocev2_ipv4", 1500);
+  // IP 20 + UDP 8 + BTH 12 + ICRC 4 = 44 inside the MTU; preamble 8 + gap 12 + Ethernet 14 + FCS 4 = 38 outside it.
+  EXPECT_EQ(wire.content_per_packet(), Bytes::of(1456));
+  EXPECT_EQ(wire.overhead_per_packet(), Bytes::of(82));
+  // 1,440 B of payload and the 16 B of RETH just fill one packet; one byte more takes two.
+  EXPECT_EQ(wire.packets(Bytes::of(1440)), 1);
+  EXPECT_EQ(wire.wire_bytes(Bytes::of(1440)), Bytes::of(1500 + 38));
+  EXPECT_EQ(wire.packets(Bytes::of(1441)), 2);
+  EXPECT_EQ(wire.wire_bytes(Bytes::of(1441)), Bytes::of(1441 + 16 + 2 * 82));
+}
+
+// Paper, section 7.3: 50 to 60 B per packet, about 1,460 B of payload in a 1,500 B packet, 4 % for full packets, more than 18 % at 256 B.
+TEST(WireFormat, ThePapersOverheadIsTheListWithoutPreambleGapAndFrameCheck) {
+  std::int64_t bytes = 0;
+  for (const WireHeader& header : protocol_stack("rocev2_ipv4").headers) {
+    const bool of_the_line =
+        header.name.find("preamble") == 0 || header.name.find("interpacket") == 0 || header.name.find("frame check") == 0;
+    if (header.scope != WireHeader::Scope::per_message && !of_the_line) bytes += header.size.count();
+  }
+  EXPECT_EQ(bytes, 58);
+  EXPECT_NEAR(58.0 / 1500, 0.04, 0.005);
+  EXPECT_GT(58.0 / (256 + 58), 0.18);
+}
+
+TEST(WireFormat, OtherStacks) {
+  // IPv6 takes 20 B more in and of each packet.
+  EXPECT_EQ(format("rocev2_ipv6", 1500).wire_bytes(Bytes::of(1)), Bytes::of(1 + 16 + 102));
+  // InfiniBand: LRH 8 + BTH 12 + ICRC 4 + VCRC 2 per packet of 4,096 B payload, RETH in the first.
+  EXPECT_EQ(format("infiniband", 4096).wire_bytes(Bytes::of(8192 - 16)), Bytes::of(8192 + 2 * 26));
+  // HPCC: 1,000 B of payload and 48 B of headers.
+  EXPECT_EQ(format("hpcc", 1000).wire_bytes(Bytes::of(10'000)), Bytes::of(10'480));
+  EXPECT_EQ(format("none", 1500).wire_bytes(Bytes::of(12'345)), Bytes::of(12'345));
+}
+
+TEST(WireFormat, NothingToSendTakesNoBytes) {
+  for (const ProtocolStack& stack : protocol_stacks()) {
+    const WireFormat wire(stack, Bytes::of(1500));
+    EXPECT_EQ(wire.wire_bytes(Bytes::zero()), Bytes::zero()) << stack.name;
+    EXPECT_EQ(wire.packets(Bytes::zero()), 0) << stack.name;
+  }
+  EXPECT_THROW(format("none", 1500).wire_bytes(Bytes::of(-1)), CheckFailure);
+}
+
+TEST(WireFormat, AnMtuWithoutRoomForPayloadIsTheUsersMistake) {
+  try {
+    format("rocev2_ipv6", 80);
+    FAIL() << "64 B of headers and 16 B of RETH leave nothing of 80 B";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics()[0].code, "mtu-too-small");
+  }
+}
+
+TEST(FlowSettings, ChoicesAreTheStacksAndPoliciesThereAre) {
+  std::string stacks, policies;
+  for (const ProtocolStack& stack : protocol_stacks()) stacks += (stacks.empty() ? "" : "|") + std::string(stack.name);
+  for (const auto& policy : allocation_policies()) policies += (policies.empty() ? "" : "|") + std::string(policy.info.name);
+  for (const ParamSpec& spec : flow_params()) {
+    if (spec.name == "protocol") {
+      EXPECT_EQ(spec.choices, stacks);
+    }
+    if (spec.name == "allocation") {
+      EXPECT_EQ(spec.choices, policies);
+    }
+  }
+}
+
+TEST(FlowSettings, DefaultsLeaveHostsAndFabricApart) {
+  const FlowSettings settings(ParamSet("flow", flow_params()));
+  EXPECT_GT(settings.host_to_fabric_min(), Duration::zero());
+  EXPECT_GT(settings.fabric_to_host_min(), Duration::zero());
+}
+
+}  // namespace
+}  // namespace weft
