@@ -8,9 +8,9 @@
 // Model: single writer, single reader, conservative windows. What is written during a window is read after the barrier that ends
 // it. The minimum delay from logical process to logical process - the lookahead - guarantees that this is early enough.
 //
-// Threads: per window the writer calls open_window(), write() any number of times, close_window(); then comes the barrier; then the reader calls
-// read() once and is done with the answer before the next barrier. LocalChannel keeps two buffers, so that the reader of one window and
-// the writer of the next are at work at once.
+// Threads: per window the writer calls open_window(), write() any number of times, close_window(); then comes the barrier; then
+// the reader calls read() once and is done with the answer before the next barrier. LocalChannel keeps two buffers, so that the
+// reader of one window and the writer of the next are at work at once.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Engine: runs entities in simulated time, on one thread or many, with the same results.
 //
-// Where it sits: a simulation registers its entities, connections and first events with an EngineBuilder, builds an Engine, runs it, and reads
-// its entities afterwards.
+// Where it sits: a simulation registers its entities, connections and first events with an EngineBuilder, builds an Engine, runs
+// it, and reads its entities afterwards.
 //
 //   EngineBuilder builder;
 //   const EntityId a = builder.add_entity(std::make_unique<Host>(...), "host0");
@@ -11,19 +11,21 @@
 //   Engine engine = std::move(builder).build({.threads = 2});
 //   const RunReport report = engine.run({});
 //
-// Model: conservative windows. Entities are partitioned into logical processes (core/partition), the least delay between two of which is the
-// lookahead. A window begins at the earliest event anywhere and is one lookahead long: nothing sent in it can arrive in it, so all logical
-// processes run it independently. One barrier per window; messages change hands there (core/channel). A run with a single logical
-// process needs no windows and goes in slices of some thousand events.
+// Model: conservative windows. Entities are partitioned into logical processes (core/partition), the least delay between two of
+// which is the lookahead. A window begins at the earliest event anywhere and is one lookahead long: nothing sent in it can arrive
+// in it, so all logical processes run it independently. One barrier per window; messages change hands there (core/channel). A run
+// with a single logical process needs no windows and goes in slices of some thousand events.
 // Each worker thread keeps its logical processes ordered by next event, so those without work in a window are not looked at. When
-// measured work drifts apart they are re-dealt (core/load_balance). While windows hold too little work for several threads, one thread runs
-// them all (core/pace).
+// measured work drifts apart they are re-dealt (core/load_balance). While windows hold too little work for several threads, one
+// thread runs them all (core/pace).
 //
 // Invariants
-//   1. Fingerprint, entities' final states, event count and end time of a finished run depend neither on threads, partition nor re-dealing.
+//   1. Fingerprint, entities' final states, event count and end time of a finished run depend neither on threads, partition nor
+//      re-dealing.
 //   2. An exception from an entity stops the run at that window, and of several the one of the smallest event key is rethrown.
 //   3. After an interrupt or `until`, run() may be called again and continues as if it had not stopped.
-// Threads: builder and engine belong to one thread; run() makes and joins its own. The progress callback is called on run()'s thread.
+// Threads: builder and engine belong to one thread; run() makes and joins its own. The progress callback is called on run()'s
+// thread.
 #pragma once
 
 #include <atomic>
@@ -77,7 +79,8 @@ struct EngineOptions {
   double redeal_interval_wall_s = 2.0;  ///< how often the balance is looked at
   double redeal_imbalance = 0.05;       ///< re-deal when the busiest worker is this much above the mean
   bool measure_pace = true;             ///< run windows on one thread as long as that is measured to be faster (core/pace)
-  // For tests, > 0: re-deal after every so many windows whatever the balance; change between one thread and all after every so many.
+  // For tests, > 0: re-deal after every so many windows whatever the balance; change between one thread and all after every so
+  // many.
   std::uint64_t redeal_every_windows = 0;
   std::uint64_t alternate_every_windows = 0;
   Log log;  ///< says which partition was made and when it was re-dealt

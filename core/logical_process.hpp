@@ -1,7 +1,7 @@
 // Logical process: a part of the simulated world whose state nobody else touches.
 //
-// Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders its own work inside is its business.
-// EventProcess is the general one, with an event queue; a packet switch may sort the inbox of a window and sweep it.
+// Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders its own work inside is its
+// business. EventProcess is the general one, with an event queue; a packet switch may sort the inbox of a window and sweep it.
 //
 // Invariants an LP keeps
 //   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key order.

@@ -1,10 +1,11 @@
 // Pace: decides by measurement whether a run goes faster on all its threads or on one.
 //
-// Where it sits: the engine's coordinating worker asks it between windows. A window with little work costs more in waiting for each other than
-// it gains, and so does a machine with fewer free cores than threads; neither can be known beforehand, both can be measured.
+// Where it sits: the engine's coordinating worker asks it between windows. A window with little work costs more in waiting for
+// each other than it gains, and so does a machine with fewer free cores than threads; neither can be known beforehand, both can
+// be measured.
 //
-// Model: events handled per second of wall time. Each way is tried for 5 ms, the faster one is kept for 200 ms, then the other is tried again;
-// every trial that confirms the choice doubles the time until the next, up to 3.2 s.
+// Model: events handled per second of wall time. Each way is tried for 5 ms, the faster one is kept for 200 ms, then the other is
+// tried again; every trial that confirms the choice doubles the time until the next, up to 3.2 s.
 // It moves no simulated result: which thread runs a window does not show.
 // Thread safety: belongs to one thread.
 #pragma once

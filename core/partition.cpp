@@ -59,8 +59,8 @@ Partition partition_by_delay(std::size_t node_count, std::span<const PartitionEd
 }
 
 Partition partition_automatically(std::size_t node_count, std::span<const PartitionEdge> edges, std::uint32_t lps_min) {
-  // As zeta grows, edges merge in order of delay, LPs become fewer and the lookahead longer: find the first delay whose merging would leave
-  // too few LPs; zeta is that delay.
+  // As zeta grows, edges merge in order of delay, LPs become fewer and the lookahead longer: find the first delay whose merging
+  // would leave too few LPs; zeta is that delay.
   std::vector<PartitionEdge> by_delay(edges.begin(), edges.end());
   std::sort(by_delay.begin(), by_delay.end(),
             [](const PartitionEdge& a, const PartitionEdge& b) { return a.min_delay < b.min_delay; });

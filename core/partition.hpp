@@ -3,10 +3,10 @@
 // Where it sits: the engine partitions its entities with it, `weft topology partition` a topology's nodes.
 //
 // Model (propagation-delay-based partitioning of the paper): nodes are vertices, whoever may send to whom with which
-// least delay are edges. Nodes joined by an edge with delay < zeta share an LP, so that no short edge remains between LPs. The lookahead, the
-// length of a window, is the least delay of the edges that remain: a larger zeta gives fewer LPs and longer windows.
-// Zeta is given, looked up by the mean size of the jobs, or chosen: automatically means the longest lookahead that still leaves enough
-// LPs for the threads. No choice changes the results of a run, only its speed.
+// least delay are edges. Nodes joined by an edge with delay < zeta share an LP, so that no short edge remains between LPs. The
+// lookahead, the length of a window, is the least delay of the edges that remain: a larger zeta gives fewer LPs and longer windows.
+// Zeta is given, looked up by the mean size of the jobs, or chosen: automatically means the longest lookahead that still leaves
+// enough LPs for the threads. No choice changes the results of a run, only its speed.
 //
 // Invariants
 //   1. LP ids are dense and numbered by their smallest node.
@@ -47,8 +47,8 @@ Partition partition_automatically(std::size_t node_count, std::span<const Partit
 /// The partition that `lp_of_node` (any numbers) describes, renumbered. Requires: no edge of zero delay joins two LPs (WEFT_CHECK).
 Partition partition_explicitly(std::span<const LpId> lp_of_node, std::span<const PartitionEdge> edges);
 
-/// Zeta by the mean size of the jobs: small jobs stay within a few racks, so that many short windows' worth of LPs are busy at once;
-/// large jobs cross the whole fabric, where only long windows pay.
+/// Zeta by the mean size of the jobs: small jobs stay within a few racks, so that many short windows' worth of LPs are busy at
+/// once; large jobs cross the whole fabric, where only long windows pay.
 class ZetaTable {
  public:
   struct Row {

@@ -34,8 +34,8 @@ constexpr double kLn2Low = 1.90821492927058770002e-10;
 
 double portable_log(double x) {
   WEFT_CHECK(x > 0 && std::isfinite(x), "the logarithm of a finite number above zero");
-  // x = m 2^exponent with m in [sqrt(1/2), sqrt(2)), found by moving that interval's lower end onto a power of two in the upper half
-  // of the representation: no branch on the mantissa, which nobody could predict.
+  // x = m 2^exponent with m in [sqrt(1/2), sqrt(2)), found by moving that interval's lower end onto a power of two in the upper
+  // half of the representation: no branch on the mantissa, which nobody could predict.
   constexpr std::uint64_t kUpperOfOne = 0x3ff00000;
   constexpr std::uint64_t kUpperOfSqrtHalf = 0x3fe6a09e;
   int exponent = 0;

@@ -1,7 +1,8 @@
 // Random: counter-based streams (Philox 4x32-10), the same numbers on every platform and for every number of threads.
 //
-// Where it sits: whoever draws owns a stream named by (seed, entity, purpose, episode). Streams of different names are independent, so that a
-// new consumer of chance disturbs no other, and an episode (an iteration, a flow) can be repeated exactly by its name alone.
+// Where it sits: whoever draws owns a stream named by (seed, entity, purpose, episode). Streams of different names are
+// independent, so that a new consumer of chance disturbs no other, and an episode (an iteration, a flow) can be repeated exactly
+// by its name alone.
 //
 // Model: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The name is the 64-bit key (seed) and
 // three of the four counter words; the fourth counts blocks of four 32-bit numbers.

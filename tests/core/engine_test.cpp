@@ -94,7 +94,8 @@ TEST(Engine, EventsOfAnInstantGoByClassSourceSequence) {
   builder.post_initial(a, Time::zero(), EventClass::timer, 0);
   Engine engine = std::move(builder).build({});
   const RunReport report = engine.run({});
-  // Messages before the timer before settle; among messages the target's own (source 0), then a (1), then b (2), each in order of sending.
+  // Messages before the timer before settle; among messages the target's own (source 0), then a (1), then b (2), each in order of
+  // sending.
   EXPECT_EQ(engine.entity_as<Scripted>(target).kinds(), (std::vector<std::uint16_t>{97, 10, 11, 20, 21, 98, 99}));
   EXPECT_EQ(report.events, 9U);
   EXPECT_EQ(report.end_time, at_ns(10));
@@ -179,7 +180,8 @@ TEST(Engine, SmallestDeclaredDelayCounts) {
   EXPECT_EQ(engine.run({}).lookahead, Duration::ns(200));
 }
 
-// --- Misuse is our bug and says when and where ------------------------------------------------------------------------------------
+// --- Misuse is our bug and says when and where
+// ------------------------------------------------------------------------------------
 
 TEST(EngineFailure, MessageFasterThanDeclared) {
   EngineBuilder builder;
@@ -241,7 +243,8 @@ TEST(EngineFailure, BuilderMisuse) {
   EXPECT_THROW(EngineBuilder().build(none), CheckFailure);
 }
 
-// Eight entities each run a timer of their own; three of them fail. Whatever runs where, the failure of the smallest event key comes out.
+// Eight entities each run a timer of their own; three of them fail. Whatever runs where, the failure of the smallest event key
+// comes out.
 TEST(EngineFailure, TheFirstFailureIsTheSameForEveryPartition) {
   const auto make = [] {
     EngineBuilder builder;
@@ -300,7 +303,8 @@ TEST(EngineFailure, OfOneInstantTheSmallestSourceFailsFirst) {
   }
 }
 
-// --- Control ------------------------------------------------------------------------------------------------------------------------
+// --- Control
+// ------------------------------------------------------------------------------------------------------------------------
 
 /// `count` entities that pass counters around a ring with 100 ns per hop, for ever.
 EngineBuilder ring(std::uint32_t count) {
@@ -440,7 +444,8 @@ TEST(EngineControl, ForcedRedealingHappensAndTheLogSaysSo) {
   EXPECT_TRUE(contains(said[1], "re-dealt 6 logical processes"));
 }
 
-// One of eight processes does nearly all the work, and all the work starts on one worker: looking at the balance after every window moves it.
+// One of eight processes does nearly all the work, and all the work starts on one worker: looking at the balance after every
+// window moves it.
 TEST(EngineControl, MeasuredImbalanceIsRedealt) {
   EngineBuilder builder;
   for (std::uint32_t i = 0; i < 8; ++i) {
@@ -510,7 +515,8 @@ TEST(EngineControl, EmptyWindowsAreSkipped) {
   EXPECT_EQ(report.end_time, Time::zero() + Duration::s(3600));
 }
 
-// --- Fingerprint ---------------------------------------------------------------------------------------------------------------------
+// --- Fingerprint
+// ---------------------------------------------------------------------------------------------------------------------
 
 TEST(EngineFingerprint, SeesTimeKindPayloadAndTarget) {
   const auto fingerprint = [](std::uint32_t target, std::int64_t ns, std::uint16_t kind, std::uint64_t payload,

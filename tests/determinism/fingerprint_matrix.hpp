@@ -1,5 +1,5 @@
-// Fingerprint matrix: runs one scenario under every combination of threads, partition and re-dealing (with changes between one thread and all) and expects one fingerprint, the one
-// that tests/determinism/fingerprints.txt holds for it.
+// Fingerprint matrix: runs one scenario under every combination of threads, partition and re-dealing (with changes between one
+// thread and all) and expects one fingerprint, the one that tests/determinism/fingerprints.txt holds for it.
 //
 //   TEST(Determinism, Phold) {
 //     expect_one_fingerprint("phold", partitions_of(64, Duration::ns(50)), [](const EngineOptions& options) {
@@ -8,8 +8,8 @@
 //     });
 //   }
 //
-// A change that moves simulated behaviour must edit the table; the failure prints the new line. A scenario test of another folder may include
-// this header as it is.
+// A change that moves simulated behaviour must edit the table; the failure prints the new line. A scenario test of another folder
+// may include this header as it is.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Tokens on a network with per-link delays: on a ring, where a closed form knows where each token ends, and on a random graph of rotor
-// routers, where the order of simultaneous arrivals decides everything and a naive sequential oracle knows it.
+// Tokens on a network with per-link delays: on a ring, where a closed form knows where each token ends, and on a random graph of
+// rotor routers, where the order of simultaneous arrivals decides everything and a naive sequential oracle knows it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
