@@ -49,18 +49,28 @@ void BucketSolve::begin(std::span<const LinkId> links) {
   next_capped_ = 0;
   for (const LinkId link : links) {
     const std::span<const FlowLinkGraph::Member> members = graph_->members(link);
-    double weight = 0;
     for (const FlowLinkGraph::Member& member : members) {
-      const double w = graph_->weight(member.flow);
-      weight += w;
-      if (member.hop == 0) {
-        state_->rates[member.flow.index()] = kUnfixed;
-        const double cap = graph_->cap(member.flow);
-        if (cap < kInfinity) capped_.emplace_back(cap / w, member.flow);
-      }
+      if (member.hop == 0) state_->rates[member.flow.index()] = kUnfixed;
     }
+    const double weight = graph_->weights_are_one() ? static_cast<double>(members.size()) : weight_of(members);
     state_->levels[link.index()] = kInfinity;
     state_->work[link.index()] = {graph_->capacity(link), weight, weight, 0.0, static_cast<std::uint32_t>(members.size()), kNoLink};
+  }
+  if (graph_->has_caps()) list_capped(links);
+}
+
+double BucketSolve::weight_of(std::span<const FlowLinkGraph::Member> members) const {
+  double weight = 0;
+  for (const FlowLinkGraph::Member& member : members) weight += graph_->weight(member.flow);
+  return weight;
+}
+
+void BucketSolve::list_capped(std::span<const LinkId> links) {
+  for (const LinkId link : links) {
+    for (const FlowLinkGraph::Member& member : graph_->members(link)) {
+      const double cap = graph_->cap(member.flow);
+      if (member.hop == 0 && cap < kInfinity) capped_.emplace_back(cap / graph_->weight(member.flow), member.flow);
+    }
   }
   std::sort(capped_.begin(), capped_.end());
 }
@@ -140,6 +150,9 @@ double BucketSolve::share(LinkId link) {
 }
 
 void BucketSolve::refresh(LinkId link) {
+  BucketSolveState::LinkWork& work = state_->work[link.index()];
+  if (work.weight == work.weight_summed) return;  // nothing was fixed since the sums were added up
+  const bool ones = graph_->weights_are_one();
   // Neumaier's compensated sum: the remainder is a small difference of large sums when most of the link is taken.
   double sum = graph_->capacity(link);
   double correction = 0;
@@ -147,14 +160,13 @@ void BucketSolve::refresh(LinkId link) {
   for (const FlowLinkGraph::Member& member : graph_->members(link)) {
     const double rate = state_->rates[member.flow.index()];
     if (rate == kUnfixed) {
-      weight += graph_->weight(member.flow);
+      weight += ones ? 1.0 : graph_->weight(member.flow);
       continue;
     }
     const double next = sum - rate;
     correction += std::abs(sum) >= rate ? (sum - next) - rate : sum - (next + rate);
     sum = next;
   }
-  BucketSolveState::LinkWork& work = state_->work[link.index()];
   work.remaining = sum + correction;
   work.weight = weight;
   work.weight_summed = weight;

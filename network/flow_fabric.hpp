@@ -1,7 +1,7 @@
 // Flow fabric: the network of a run in flow mode, one entity that all hosts send their transfers to.
 //
 // Where it sits: hosts start transfers through a FlowNetworkPort; the fabric splits them into flows (queue pairs), chooses their paths
-// (ecmp_paths), shares the links among them (flow_model) and sends transfer_sent and transfer_delivered to the hosts concerned.
+// (network/ecmp), shares the links among them (flow_model) and sends transfer_sent and transfer_delivered to the hosts concerned.
 //
 // Timing of a transfer between hosts, handed over at t:
 //   enters     t + wqe_latency
@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "core/entity.hpp"
-#include "network/ecmp_paths.hpp"
+#include "network/ecmp.hpp"
 #include "network/flow_model.hpp"
 #include "network/flow_settings.hpp"
 #include "network/inside_host.hpp"

@@ -1,6 +1,7 @@
 #include "network/flow_link_graph.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/check.hpp"
@@ -45,6 +46,8 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
     members.push_back({slot, i});
   }
   ++flow_count_;
+  if (flow.weight != 1.0) ++weighted_flows_;
+  if (flow.cap < std::numeric_limits<double>::infinity()) ++capped_flows_;
   return slot;
 }
 
@@ -59,6 +62,8 @@ void FlowLinkGraph::remove(FlowSlot slot) {
     hops_[flows_[last.flow.index()].first_hop + last.hop].position = hop.position;
     members.pop_back();
   }
+  if (flow.weight != 1.0) --weighted_flows_;
+  if (flow.cap < std::numeric_limits<double>::infinity()) --capped_flows_;
   free_hops_[flow.hop_count].push_back(flow.first_hop);
   flow.hop_count = 0;
   free_slots_.push_back(slot);

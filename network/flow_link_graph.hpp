@@ -54,6 +54,10 @@ class FlowLinkGraph {
   std::size_t slot_count() const { return flows_.size(); }
   bool alive(FlowSlot flow) const { return flow.index() < flows_.size() && flows_[flow.index()].hop_count > 0; }
 
+  /// Every flow has weight 1: sums of weights are counts.
+  bool weights_are_one() const { return weighted_flows_ == 0; }
+  bool has_caps() const { return capped_flows_ > 0; }
+
   double capacity(LinkId link) const { return capacities_[link.index()]; }
   double weight(FlowSlot flow) const { return flows_[flow.index()].weight; }
   double cap(FlowSlot flow) const { return flows_[flow.index()].cap; }
@@ -78,6 +82,8 @@ class FlowLinkGraph {
   std::vector<Hop> hops_;
   std::vector<std::vector<std::uint32_t>> free_hops_;  ///< by length: places in hops_ where a path of that length fits
   std::size_t flow_count_ = 0;
+  std::size_t weighted_flows_ = 0;  ///< with a weight other than 1
+  std::size_t capped_flows_ = 0;
 };
 
 }  // namespace weft

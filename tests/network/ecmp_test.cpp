@@ -1,4 +1,4 @@
-#include "network/ecmp_paths.hpp"
+#include "network/ecmp.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,230 @@
+// Flow mode: what segments cost and what they bring, and whole fluid runs.
+//
+// components_*         connected components of the flow-link graph of 128 jobs: depth-first search against Boost's disjoint sets
+// resolve_*            all 128 jobs change one flow at once: everything as one segment, segments one after another, segments in parallel
+// one_job_*            one of 128 jobs changes one flow: everything as one segment, its segment alone
+// run_permutations     ten permutations of 10 MB at once on 1,024 hosts, to the last byte: flows per second
+// run_rings            128 rings of 64 hosts, 12 dependent steps each, on 8,192 hosts
+// run_poisson          2,000 flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a solve
+#include <benchmark/benchmark.h>
+
+#include <boost/pending/disjoint_sets.hpp>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/random.hpp"
+#include "network/bucket_solve.hpp"
+#include "network/flow_model.hpp"
+#include "network/max_min_solver.hpp"
+#include "network/segments.hpp"
+#include "tests/network/fat_tree_paths.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t jobs = 128;
+constexpr std::uint32_t hosts_per_job = 64;
+constexpr double no_cap = std::numeric_limits<double>::infinity();
+
+/// 128 jobs of 64 hosts on an 8,192-host fat tree; each pod holds four jobs, whose flows stay inside the pod. Random pairs, 512 per job.
+struct JobFlows {
+  FatTreePaths tree{32};
+  std::vector<std::vector<LinkId>> paths;
+};
+
+const JobFlows& job_flows() {
+  static const JobFlows flows = [] {
+    JobFlows made;
+    RandomStream random(1, 0, 0);
+    for (std::uint32_t job = 0; job < jobs; ++job) {
+      for (int i = 0; i < 512; ++i) {
+        const auto a = static_cast<std::uint32_t>(random.below(hosts_per_job));
+        const auto b = static_cast<std::uint32_t>((a + 1 + random.below(hosts_per_job - 1)) % hosts_per_job);
+        made.paths.push_back(made.tree.path(job * hosts_per_job + a, job * hosts_per_job + b, random));
+      }
+    }
+    return made;
+  }();
+  return flows;
+}
+
+FlowLinkGraph job_graph() {
+  const JobFlows& flows = job_flows();
+  FlowLinkGraph graph(std::vector<double>(flows.tree.links(), 100e9));
+  for (const auto& path : flows.paths) graph.add({path, 1, no_cap});
+  return graph;
+}
+
+void components_by_depth_first_search(benchmark::State& state) {
+  const FlowLinkGraph graph = job_graph();
+  for (auto _ : state) benchmark::DoNotOptimize(components_by_search(graph).data());
+}
+BENCHMARK(components_by_depth_first_search)->Unit(benchmark::kMicrosecond);
+
+void components_by_disjoint_sets(benchmark::State& state) {
+  const FlowLinkGraph graph = job_graph();
+  for (auto _ : state) {
+    std::vector<std::uint32_t> rank(graph.link_count());
+    std::vector<std::uint32_t> parent(graph.link_count());
+    std::iota(parent.begin(), parent.end(), 0U);
+    boost::disjoint_sets sets(rank.data(), parent.data());
+    for (std::uint32_t f = 0; f < graph.slot_count(); ++f) {
+      const auto hops = graph.hops(FlowSlot(f));
+      for (std::size_t i = 1; i < hops.size(); ++i) sets.union_set(hops[0].link.index(), hops[i].link.index());
+    }
+    std::vector<std::uint32_t> component(graph.link_count());
+    for (std::uint32_t l = 0; l < graph.link_count(); ++l) component[l] = sets.find_set(l);
+    benchmark::DoNotOptimize(component.data());
+  }
+}
+BENCHMARK(components_by_disjoint_sets)->Unit(benchmark::kMicrosecond);
+
+void solve_as_one_segment(benchmark::State& state) {
+  const FlowLinkGraph graph = job_graph();
+  std::vector<LinkId> links;
+  for (std::uint32_t l = 0; l < graph.link_count(); ++l) {
+    if (!graph.members(LinkId(l)).empty()) links.emplace_back(l);
+  }
+  BucketSolveState solve_state;
+  solve_state.resize(graph);
+  BucketSolve solve;
+  for (auto _ : state) solve.run(graph, links, solve_state);
+}
+BENCHMARK(solve_as_one_segment)->Name("resolve_one_segment")->Unit(benchmark::kMicrosecond);
+BENCHMARK(solve_as_one_segment)->Name("one_job_one_segment")->Unit(benchmark::kMicrosecond);
+
+/// The first `changing` jobs lose their first flow and get it back, in one batch.
+void change_jobs(benchmark::State& state, std::uint32_t threads, std::uint32_t changing) {
+  const JobFlows& flows = job_flows();
+  MaxMinSolver::Options options;
+  options.threads = threads;
+  MaxMinSolver solver(std::vector<double>(flows.tree.links(), 100e9), options);
+  std::vector<FlowSlot> slots;
+  for (const auto& path : flows.paths) slots.push_back(solver.add_flow({path, 1, no_cap}));
+  solver.update();
+  for (auto _ : state) {
+    for (std::uint32_t job = 0; job < changing; ++job) {
+      solver.remove_flow(slots[job * 512]);
+      slots[job * 512] = solver.add_flow({flows.paths[job * 512], 1, no_cap});
+    }
+    benchmark::DoNotOptimize(solver.update().data());
+  }
+  state.counters["segments"] = static_cast<double>(solver.segments().segment_count());
+}
+void resolve_segments_in_turn(benchmark::State& state) { change_jobs(state, 1, jobs); }
+void resolve_segments_in_parallel(benchmark::State& state) { change_jobs(state, 0, jobs); }
+void one_job_its_segment(benchmark::State& state) { change_jobs(state, 1, 1); }
+BENCHMARK(resolve_segments_in_turn)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(resolve_segments_in_parallel)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(one_job_its_segment)->Unit(benchmark::kMicrosecond);
+
+FlowModel empty_model(const FatTreePaths& tree) {
+  return FlowModel(std::make_unique<MaxMinSolver>(std::vector<double>(tree.links(), 100e9), MaxMinSolver::Options{}));
+}
+
+/// Lets every flow end.
+void drain(FlowModel& model, std::vector<FlowCompletion>& done) {
+  for (Time now = model.next_completion(); now < Time::max(); now = model.next_completion()) {
+    done.clear();
+    model.take_completions(now, done);
+    model.settle(now);
+  }
+}
+
+void run_permutations(benchmark::State& state) {
+  const FatTreePaths tree(16);
+  RandomStream random(4, 0, 0);
+  std::vector<std::vector<LinkId>> paths;
+  for (int permutation = 0; permutation < 10; ++permutation) {
+    std::vector<std::uint32_t> to(tree.hosts());
+    std::iota(to.begin(), to.end(), 0U);
+    for (std::size_t i = to.size() - 1; i > 0; --i) std::swap(to[i], to[random.below(i)]);
+    for (std::uint32_t host = 0; host < tree.hosts(); ++host) paths.push_back(tree.path(host, to[host], random));
+  }
+  std::vector<FlowCompletion> done;
+  std::uint64_t solves = 0;
+  for (auto _ : state) {
+    FlowModel model = empty_model(tree);
+    for (const auto& path : paths) model.start({path, Bytes::of(10'000'000)});
+    model.settle(Time::zero());
+    drain(model, done);
+    solves = model.solves();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()));
+  state.counters["solves"] = static_cast<double>(solves);
+}
+BENCHMARK(run_permutations)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void run_rings(benchmark::State& state) {
+  const FatTreePaths tree(32);
+  RandomStream random(5, 0, 0);
+  std::vector<std::uint32_t> host(tree.hosts());
+  std::iota(host.begin(), host.end(), 0U);
+  for (std::size_t i = host.size() - 1; i > 0; --i) std::swap(host[i], host[random.below(i + 1)]);
+  std::vector<std::vector<LinkId>> paths;
+  for (std::uint32_t i = 0; i < tree.hosts(); ++i) {
+    const std::uint32_t next = i % hosts_per_job == hosts_per_job - 1 ? i + 1 - hosts_per_job : i + 1;
+    paths.push_back(tree.path(host[i], host[next], random));
+  }
+  constexpr std::uint32_t steps = 12;
+  std::uint64_t solves = 0;
+  for (auto _ : state) {
+    FlowModel model = empty_model(tree);
+    // A host's next step starts when the message of the step before has arrived; in a ring that is its predecessor's flow.
+    std::vector<std::uint32_t> step(tree.hosts(), 0);
+    for (std::uint32_t i = 0; i < tree.hosts(); ++i) model.start({paths[i], Bytes::of(1'000'000), 1.0, no_cap, i});
+    model.settle(Time::zero());
+    std::vector<FlowCompletion> done;
+    for (Time now = model.next_completion(); now < Time::max(); now = model.next_completion()) {
+      done.clear();
+      model.take_completions(now, done);
+      for (const FlowCompletion& completion : done) {
+        const auto i = static_cast<std::uint32_t>(completion.owner);
+        if (++step[i] < steps) model.start({paths[i], Bytes::of(1'000'000), 1.0, no_cap, i});
+      }
+      model.settle(now);
+    }
+    solves = model.solves();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()) * steps);
+  state.counters["solves"] = static_cast<double>(solves);
+}
+BENCHMARK(run_rings)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void run_poisson(benchmark::State& state) {
+  constexpr int flows = 2'000;
+  const FatTreePaths tree(16);
+  RandomStream random(6, 0, 0);
+  std::vector<std::vector<LinkId>> paths;
+  std::vector<Time> starts;
+  double start_s = 0;
+  // 1 MB takes 80 us at 100 Gb/s; 1,024 hosts half busy start one every 160 us / 1,024.
+  for (int i = 0; i < flows; ++i) {
+    start_s += random.exponential(160e-6 / tree.hosts());
+    starts.push_back(Time::zero() + Duration::from_seconds(start_s));
+    paths.push_back(tree.random_path(random));
+  }
+  std::vector<FlowCompletion> done;
+  for (auto _ : state) {
+    FlowModel model = empty_model(tree);
+    std::size_t next = 0;
+    while (next < starts.size()) {
+      const Time now = std::min(starts[next], model.next_completion());
+      done.clear();
+      model.take_completions(now, done);
+      for (; next < starts.size() && starts[next] == now; ++next) model.start({paths[next], Bytes::of(1'000'000)});
+      model.settle(now);
+    }
+    drain(model, done);
+  }
+  state.SetItemsProcessed(state.iterations() * flows);
+}
+BENCHMARK(run_poisson)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+}  // namespace
+}  // namespace weft
+
+BENCHMARK_MAIN();
