@@ -1,0 +1,305 @@
+#include "topologies/topology_file.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/textproto.hpp"
+#include "topologies/builders.hpp"
+#include "topologies/link_limits.hpp"
+#include "topologies/topology.pb.h"
+
+namespace weft {
+
+namespace {
+
+std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+std::shared_ptr<const Topology> build_from_parameters(const topology_file::TopologyFile& file, const FieldPlaces& places,
+                                                      Diagnostics& diagnostics) {
+  for (const char* field : {"name", "buffer_class", "host", "switch", "link"}) {
+    const auto* descriptor = file.GetDescriptor()->FindFieldByName(field);
+    const auto* reflection = file.GetReflection();
+    const bool given = descriptor->is_repeated() ? reflection->FieldSize(file, descriptor) > 0 : !file.name().empty();
+    if (given) {
+      diagnostics.error("topology-source", "a topology has either a builder or nodes of its own, not both", places.of(file, field),
+                        std::string("drop the builder, or drop \"") + field + "\"");
+    }
+  }
+  const auto& module = find_module(topology_builders(), file.builder(), places.of(file, "builder"));
+  ParamSet params(std::string(module.info.name), module.info.params);
+  std::map<std::string, int> lines;
+  for (int i = 0; i < file.set_size(); ++i) {
+    const topology_file::Setting& setting = file.set(i);
+    const FieldPlaces inside = places.inside(file, "set", i);
+    if (setting.name().empty()) {
+      diagnostics.error("missing-field", "the setting has no name", places.of(file, "set", i),
+                        "write set { name: \"...\" value: \"...\" }");
+      continue;
+    }
+    const SourcePlace name_place = inside.of(setting, "name");
+    const auto [first, is_new] = lines.emplace(setting.name(), name_place.line);
+    if (!is_new) {
+      diagnostics.error("duplicate-setting", quoted(setting.name()) + " is set twice", name_place,
+                        "it is set first at line " + std::to_string(first->second) + "; keep one of the two");
+      continue;
+    }
+    try {
+      params.set(setting.name(), setting.value(), name_place);
+    } catch (const InputError& error) {
+      // An unknown name is underlined itself; of a wrong value the value.
+      for (Diagnostic diagnostic : error.diagnostics()) {
+        if (diagnostic.code != "unknown-param" && !setting.value().empty()) diagnostic.place = inside.of(setting, "value");
+        diagnostics.add(std::move(diagnostic));
+      }
+    }
+  }
+  diagnostics.throw_if_errors();
+  return module.make(params, places.of(file, "builder"));
+}
+
+/// Builds the graph of a file that gives every node and link.
+class ExplicitTopology {
+ public:
+  ExplicitTopology(const topology_file::TopologyFile& file, const FieldPlaces& places, Diagnostics& diagnostics)
+      : file_(file), places_(places), diagnostics_(diagnostics), builder_(file.name().empty() ? "topology" : file.name()) {}
+
+  std::shared_ptr<const Topology> build(const SourcePlace& whole_file) && {
+    read_buffer_classes();
+    for (int i = 0; i < file_.host_size(); ++i) read_host(file_.host(i), i);
+    for (int i = 0; i < file_.switch__size(); ++i) read_switch(file_.switch_(i), i);
+    for (int i = 0; i < file_.link_size(); ++i) read_link(file_.link(i), i);
+    diagnostics_.throw_if_errors();
+    return std::move(builder_).build(nullptr, whole_file);
+  }
+
+ private:
+  struct Named {
+    NodeId node;
+    int line;
+  };
+
+  /// True if `name` may be given to the next node; an error is added otherwise.
+  bool claim(const std::string& name, const SourcePlace& place, const std::string& what) {
+    if (name.empty()) {
+      diagnostics_.error("missing-field", "the " + what + " has an empty name", place, "give it a name of its own");
+      return false;
+    }
+    const auto [first, is_new] = names_.emplace(name, Named{NodeId(static_cast<std::uint32_t>(builder_.node_count())), place.line});
+    if (!is_new) {
+      diagnostics_.error("duplicate-name", "there are two nodes called " + quoted(name), place,
+                         "the first is at line " + std::to_string(first->second.line) + "; rename one of them");
+    }
+    return is_new;
+  }
+
+  void read_buffer_classes() {
+    constexpr int classes_max = 1024;
+    if (file_.buffer_class_size() > classes_max) {
+      diagnostics_.error("out-of-range", "there are " + std::to_string(file_.buffer_class_size()) + " buffer classes",
+                         places_.of(file_, "buffer_class", classes_max), "at most " + std::to_string(classes_max));
+      return;
+    }
+    for (int i = 0; i < file_.buffer_class_size(); ++i) {
+      const topology_file::BufferClass& given = file_.buffer_class(i);
+      const FieldPlaces inside = places_.inside(file_, "buffer_class", i);
+      const SourcePlace whole = places_.of(file_, "buffer_class", i);
+      if (given.name().empty() || given.size().empty()) {
+        diagnostics_.error("missing-field", "a buffer class needs a name and a size", whole,
+                           "write buffer_class { name: \"deep\" size: \"32MB\" }");
+        continue;
+      }
+      const ParsedQuantity<Bytes> size = parse_bytes(given.size());
+      if (!size.value) {
+        diagnostics_.error("bad-value", size.error.message, inside.of(given, "size"), size.error.help);
+        continue;
+      }
+      if (*size.value <= Bytes::zero()) {
+        diagnostics_.error("out-of-range", "a buffer needs a size above zero", inside.of(given, "size"), "for example \"32MB\"");
+        continue;
+      }
+      if (!buffer_classes_.emplace(given.name(), static_cast<std::uint16_t>(buffer_classes_.size())).second) {
+        diagnostics_.error("duplicate-name", "there are two buffer classes called " + quoted(given.name()),
+                           inside.of(given, "name"), "rename one of them");
+        continue;
+      }
+      builder_.add_buffer_class({given.name(), *size.value});
+    }
+  }
+
+  void read_host(const topology_file::Host& given, int index) {
+    const SourcePlace whole = places_.of(file_, "host", index);
+    const FieldPlaces inside = places_.inside(file_, "host", index);
+    if (given.gpu_size() == 0 && given.port().empty()) {
+      diagnostics_.error("host-without-endpoint", "the host has neither a GPU nor a port", whole,
+                         "give it gpu: \"...\" for each GPU, or port: \"...\" if GPUs do not matter");
+      return;
+    }
+    if (given.gpu_size() > 0 && !given.port().empty()) {
+      diagnostics_.error("host-kind", "the host has GPUs and a port", inside.of(given, "port"),
+                         "transfers begin and end at GPUs where a host has some: drop the port");
+      return;
+    }
+    const HostId host = builder_.add_host();
+    bool any = false;
+    if (!given.port().empty() && claim(given.port(), inside.of(given, "port"), "port")) {
+      builder_.add_endpoint(host, NodeKind::host, given.port());
+      any = true;
+    }
+    for (int i = 0; i < given.gpu_size(); ++i) {
+      if (!claim(given.gpu(i), inside.of(given, "gpu", i), "GPU")) continue;
+      builder_.add_endpoint(host, NodeKind::gpu, given.gpu(i));
+      any = true;
+    }
+    if (!any) return;
+    for (int i = 0; i < given.nic_size(); ++i) {
+      if (claim(given.nic(i), inside.of(given, "nic", i), "NIC")) builder_.add_inside(host, NodeKind::nic, given.nic(i));
+    }
+    for (int i = 0; i < given.nvswitch_size(); ++i) {
+      if (claim(given.nvswitch(i), inside.of(given, "nvswitch", i), "NVSwitch")) {
+        builder_.add_inside(host, NodeKind::nvswitch, given.nvswitch(i));
+      }
+    }
+  }
+
+  void read_switch(const topology_file::Switch& given, int index) {
+    const SourcePlace whole = places_.of(file_, "switch", index);
+    const FieldPlaces inside = places_.inside(file_, "switch", index);
+    std::uint16_t buffer_class = 0;
+    if (!given.buffer_class().empty()) {
+      const auto found = buffer_classes_.find(given.buffer_class());
+      if (found == buffer_classes_.end()) {
+        std::vector<std::string> known;
+        for (const auto& [name, number] : buffer_classes_) known.push_back(name);
+        diagnostics_.error("unknown-buffer-class", "there is no buffer class " + quoted(given.buffer_class()),
+                           inside.of(given, "buffer_class"), suggestion(given.buffer_class(), known, "buffer class"));
+      } else {
+        buffer_class = found->second;
+      }
+    }
+    if (!topology_file::Level_IsValid(given.level())) {
+      diagnostics_.error("out-of-range", "there is no level " + std::to_string(given.level()), inside.of(given, "level"),
+                         "known: LEAF, AGGREGATION, SPINE");
+    }
+    if (claim(given.name(), given.name().empty() ? whole : inside.of(given, "name"), "switch")) {
+      builder_.add_switch(static_cast<std::uint8_t>(given.level()), given.name(), buffer_class);
+    }
+  }
+
+  std::optional<NodeId> end_of(const topology_file::Link& given, const FieldPlaces& inside, const char* field,
+                               const std::string& name, const SourcePlace& whole) {
+    if (name.empty()) {
+      diagnostics_.error("missing-field", std::string("the link has no end \"") + field + "\"", whole,
+                         "a link joins two nodes: a: \"...\" b: \"...\"");
+      return std::nullopt;
+    }
+    const auto found = names_.find(name);
+    if (found != names_.end()) return found->second.node;
+    std::string help;
+    // Comparing with every name is slow; errors that will not be shown need no suggestion.
+    if (diagnostics_.error_count() < Diagnostics::kept_errors_max) {
+      std::vector<std::string> known;
+      for (const auto& [known_name, node] : names_) known.push_back(known_name);
+      const std::string best = closest(name, known);
+      help = best.empty() ? "nodes are the names given to GPUs, ports, NICs, NVSwitches and switches"
+                          : "did you mean " + quoted(best) + "? it is defined at line " + std::to_string(names_.at(best).line);
+    }
+    diagnostics_.error("unknown-node", "there is no node " + quoted(name), inside.of(given, field), help);
+    return std::nullopt;
+  }
+
+  void read_link(const topology_file::Link& given, int index) {
+    const FieldPlaces inside = places_.inside(file_, "link", index);
+    const SourcePlace whole = places_.of(file_, "link", index);
+    const std::optional<NodeId> a = end_of(given, inside, "a", given.a(), whole);
+    const std::optional<NodeId> b = end_of(given, inside, "b", given.b(), whole);
+    const std::optional<Bandwidth> rate = rate_of(given, inside, whole);
+    const std::optional<Duration> delay = delay_of(given, inside, whole);
+    if (!a || !b || !check_ends(*a, *b, given, inside, whole)) return;
+    if (rate && delay && !diagnostics_.has_errors()) {
+      for (std::uint32_t i = std::max(given.cables(), 1U); i > 0; --i) builder_.add_cable(*a, *b, *rate, *delay);
+    }
+  }
+
+  std::optional<Bandwidth> rate_of(const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {
+    constexpr std::uint32_t cables_max = 1024;
+    if (given.cables() > cables_max) {
+      diagnostics_.error("out-of-range", "a link of " + std::to_string(given.cables()) + " cables is too wide",
+                         inside.of(given, "cables"), "at most " + std::to_string(cables_max));
+    }
+    if (given.rate().empty()) {
+      diagnostics_.error("missing-field", "the link has no rate", whole, "write rate: \"400Gbps\"");
+      return std::nullopt;
+    }
+    return read_link_rate(given.rate(), inside.of(given, "rate"), diagnostics_);
+  }
+
+  std::optional<Duration> delay_of(const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {
+    if (!given.delay().empty() && !given.fibre().empty()) {
+      diagnostics_.error("conflicting-fields", "the link has a delay and a length of fibre", inside.of(given, "fibre"),
+                         "keep one of them; a fibre counts 5 ns per metre");
+      return std::nullopt;
+    }
+    if (!given.delay().empty()) return read_link_delay(given.delay(), inside.of(given, "delay"), diagnostics_);
+    if (!given.fibre().empty()) return read_fibre_delay(given.fibre(), inside.of(given, "fibre"), diagnostics_);
+    diagnostics_.error("missing-field", "the link has no delay", whole,
+                       "write delay: \"500ns\", or fibre: \"30m\" at 5 ns per metre");
+    return std::nullopt;
+  }
+
+  bool check_ends(NodeId a, NodeId b, const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {
+    if (a == b) {
+      diagnostics_.error("self-link", "the link joins " + quoted(given.a()) + " with itself", inside.of(given, "b"),
+                         "name the other end");
+      return false;
+    }
+    const auto [first, is_new] = link_lines_.emplace(std::minmax(a, b), whole.line);
+    if (!is_new) {
+      diagnostics_.error("duplicate-link",
+                         "the link between " + quoted(given.a()) + " and " + quoted(given.b()) + " is given twice", whole,
+                         "the first is at line " + std::to_string(first->second) + "; parallel cables are one link with cables: 2");
+      return false;
+    }
+    const Node& from = builder_.node(a);
+    const Node& to = builder_.node(b);
+    if ((from.kind == NodeKind::nvswitch || to.kind == NodeKind::nvswitch) && from.host != to.host) {
+      diagnostics_.error(
+          "nvswitch-leaves-host",
+          "the link between " + quoted(given.a()) + " and " + quoted(given.b()) + " takes an NVSwitch out of its host", whole,
+          "an NVSwitch joins the GPUs of one host; put them into one host, or use a switch");
+      return false;
+    }
+    return true;
+  }
+
+  const topology_file::TopologyFile& file_;
+  FieldPlaces places_;
+  Diagnostics& diagnostics_;
+  TopologyBuilder builder_;
+  std::map<std::string, Named, std::less<>> names_;
+  std::map<std::string, std::uint16_t> buffer_classes_;
+  std::map<std::pair<NodeId, NodeId>, int> link_lines_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Topology> read_topology_file(const SourceText& source) {
+  topology_file::TopologyFile file;
+  Diagnostics diagnostics;
+  const TextprotoDocument document(source, file, diagnostics);
+  diagnostics.throw_if_errors();
+  const FieldPlaces places = document.places();
+  if (!file.builder().empty()) return build_from_parameters(file, places, diagnostics);
+  if (file.set_size() > 0) {
+    diagnostics.error("topology-source", "there are settings but no builder to take them", places.of(file, "set", 0),
+                      "name the builder, such as builder: \"clos\"");
+  } else if (file.host_size() == 0) {
+    diagnostics.error("empty-topology", "the topology has neither a builder nor a host", source.whole_file(),
+                      "write builder: \"clos\" with settings, or hosts, switches and links");
+  }
+  diagnostics.throw_if_errors();
+  return ExplicitTopology(file, places, diagnostics).build(source.whole_file());
+}
+
+}  // namespace weft

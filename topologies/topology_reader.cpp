@@ -1,0 +1,59 @@
+#include "topologies/topology_reader.hpp"
+
+#include <array>
+#include <vector>
+
+#include "topologies/import_hpcc.hpp"
+#include "topologies/import_simai.hpp"
+#include "topologies/topology_file.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<TopologyFormat, 3> formats = {{
+    {"weft",
+     "Weft's own: protobuf text with a builder and its parameters, or with every host, switch and link "
+     "(topologies/topology.proto)."},
+    {"hpcc",
+     "topology.txt of the ns-3 RDMA simulators: \"nodes switches links\", the switch ids, then \"src dst rate delay error\" per "
+     "link. "
+     "Nodes that are no switches are hosts with one port."},
+    {"simai",
+     "SimAI's topologies: \"nodes gpus_per_server nvswitches switches links gpu_type\", the ids of NVSwitches and switches, then "
+     "links "
+     "as in hpcc. GPUs come first and are grouped into hosts."},
+}};
+
+/// In the order of `formats`.
+constexpr std::array<std::shared_ptr<const Topology> (*)(const SourceText&), formats.size()> readers = {read_topology_file,
+                                                                                                        import_hpcc, import_simai};
+
+[[noreturn]] void fail_format(const std::string& message, const std::string& file, const std::string& help) {
+  SourcePlace place;
+  place.file = file;
+  throw InputError({Severity::error, "unknown-format", message, place, help});
+}
+
+}  // namespace
+
+std::span<const TopologyFormat> topology_formats() { return formats; }
+
+std::shared_ptr<const Topology> read_topology(const SourceText& source, const std::string& format) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (formats[i].name == format) return readers[i](source);
+    names.emplace_back(formats[i].name);
+  }
+  fail_format("there is no topology format \"" + format + "\"", source.name(), suggestion(format, names, "format"));
+}
+
+std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format) {
+  const SourceText source = SourceText::read(path);
+  if (!format.empty()) return read_topology(source, format);
+  if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_topology(source, "weft");
+  fail_format("the format of this topology is not given", path,
+              "append it to the path: " + path + ":hpcc or " + path + ":simai; only *.textproto files are known by their ending");
+}
+
+}  // namespace weft
