@@ -54,7 +54,8 @@ void BucketSolve::begin(std::span<const LinkId> links) {
     }
     const double weight = graph_->weights_are_one() ? static_cast<double>(members.size()) : weight_of(members);
     state_->levels[link.index()] = kInfinity;
-    state_->work[link.index()] = {graph_->capacity(link), weight, weight, 0.0, static_cast<std::uint32_t>(members.size()), kNoLink};
+    state_->work[link.index()] = {
+        graph_->capacity(link), 0.0, weight, weight, 0.0, static_cast<std::uint32_t>(members.size()), kNoLink};
   }
   if (graph_->has_caps()) list_capped(links);
 }
@@ -131,7 +132,7 @@ void BucketSolve::empty_bucket(std::uint32_t bucket) {
       push(s, link);
       continue;
     }
-    refresh(link);
+    sum_weight(link);
     s = share(link);
     if (const std::uint32_t now_in = bucket_of(s); now_in > bucket) {
       put(link, now_in);
@@ -144,30 +145,18 @@ void BucketSolve::empty_bucket(std::uint32_t bucket) {
 }
 
 double BucketSolve::share(LinkId link) {
-  BucketSolveState::LinkWork& work = state_->work[link.index()];
-  if (!(work.weight > 0.5 * work.weight_summed)) refresh(link);
-  return std::max(work.floor, work.remaining / work.weight);
+  const BucketSolveState::LinkWork& work = state_->work[link.index()];
+  if (!(work.weight > 0.5 * work.weight_summed)) sum_weight(link);
+  return std::max(work.floor, (work.remaining + work.correction) / work.weight);
 }
 
-void BucketSolve::refresh(LinkId link) {
+void BucketSolve::sum_weight(LinkId link) {
   BucketSolveState::LinkWork& work = state_->work[link.index()];
-  if (work.weight == work.weight_summed) return;  // nothing was fixed since the sums were added up
-  const bool ones = graph_->weights_are_one();
-  // Neumaier's compensated sum: the remainder is a small difference of large sums when most of the link is taken.
-  double sum = graph_->capacity(link);
-  double correction = 0;
+  if (graph_->weights_are_one() || work.weight == work.weight_summed) return;
   double weight = 0;
   for (const FlowLinkGraph::Member& member : graph_->members(link)) {
-    const double rate = state_->rates[member.flow.index()];
-    if (rate == kUnfixed) {
-      weight += ones ? 1.0 : graph_->weight(member.flow);
-      continue;
-    }
-    const double next = sum - rate;
-    correction += std::abs(sum) >= rate ? (sum - next) - rate : sum - (next + rate);
-    sum = next;
+    if (state_->rates[member.flow.index()] == kUnfixed) weight += graph_->weight(member.flow);
   }
-  work.remaining = sum + correction;
   work.weight = weight;
   work.weight_summed = weight;
 }
@@ -207,7 +196,9 @@ void BucketSolve::fix_flow(FlowSlot flow, double rate, double level) {
   const double weight = graph_->weight(flow);
   for (const FlowLinkGraph::Hop& hop : graph_->hops(flow)) {
     BucketSolveState::LinkWork& work = state_->work[hop.link.index()];
-    work.remaining -= rate;
+    const double remaining = work.remaining - rate;
+    work.correction += std::abs(work.remaining) >= rate ? (work.remaining - remaining) - rate : work.remaining - (remaining + rate);
+    work.remaining = remaining;
     work.weight -= weight;
     work.floor = std::max(work.floor, level);
     --work.unfixed;

@@ -9,8 +9,9 @@
 // a small heap orders by (share, link). Shares are recomputed when a link is popped: one whose share has left the bucket is moved first,
 // even when it is alone there, for links that still wait in the buckets between may be smaller. Flows with a cap are sorted by cap / weight
 // and fixed as soon as no share is below that.
-// A link's sums are added up afresh whenever its weight has halved and right before it is fixed, so that rounding does not pile up over its
-// flows, and a share never counts as lower than the highest level among the link's fixed flows.
+// So that rounding does not pile up over a link's flows, the remainder is a compensated sum, the sum of weights is added up afresh whenever
+// it has halved and right before the link is fixed (unless all weights are 1, when it is exact), and a share never counts as lower than the
+// highest level among the link's fixed flows.
 // (Max-min: Bertsekas and Gallager, Data Networks, section 6.5.2.)
 //
 // Invariants
@@ -32,9 +33,10 @@ namespace weft {
 /// Arrays by link and by flow slot that a solve reads and writes for its own links and flows only.
 struct BucketSolveState {
   struct LinkWork {
-    double remaining = 0;       ///< capacity not taken by fixed flows
+    double remaining = 0;       ///< capacity not taken by fixed flows,
+    double correction = 0;      ///< and what rounding took from that sum (Neumaier)
     double weight = 0;          ///< of flows not fixed
-    double weight_summed = 0;   ///< `weight` when the sums were last added up afresh
+    double weight_summed = 0;   ///< `weight` when last added up afresh
     double floor = 0;           ///< highest level among its fixed flows
     std::uint32_t unfixed = 0;  ///< members not fixed
     std::uint32_t next = 0;     ///< in its bucket
@@ -61,7 +63,7 @@ class BucketSolve {
   void lay_buckets(std::span<const LinkId> links);
   void empty_bucket(std::uint32_t bucket);
   double share(LinkId link);
-  void refresh(LinkId link);
+  void sum_weight(LinkId link);
   std::uint32_t bucket_of(double share) const;
   void put(LinkId link, std::uint32_t bucket);
   void fix_link(LinkId link, double level);

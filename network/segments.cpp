@@ -9,15 +9,16 @@ namespace weft {
 
 namespace {
 
-/// Calls visit(link) for every link reached from those on the stack; visit tells whether it saw the link for the first time.
-template <class Visit>
-void search(const FlowLinkGraph& graph, std::vector<LinkId>& stack, Visit visit) {
+/// Goes from the links on the stack to everything they reach. first_flow(flow) and first_link(link) tell whether they see it for the first time.
+template <class FirstFlow, class FirstLink>
+void search(const FlowLinkGraph& graph, std::vector<LinkId>& stack, FirstFlow first_flow, FirstLink first_link) {
   while (!stack.empty()) {
     const LinkId link = stack.back();
     stack.pop_back();
     for (const FlowLinkGraph::Member& member : graph.members(link)) {
+      if (!first_flow(member.flow)) continue;
       for (const FlowLinkGraph::Hop& hop : graph.hops(member.flow)) {
-        if (visit(hop.link)) stack.push_back(hop.link);
+        if (first_link(hop.link)) stack.push_back(hop.link);
       }
     }
   }
@@ -27,13 +28,15 @@ void search(const FlowLinkGraph& graph, std::vector<LinkId>& stack, Visit visit)
 
 std::vector<std::uint32_t> components_by_search(const FlowLinkGraph& graph) {
   std::vector<std::uint32_t> component(graph.link_count(), UINT32_MAX);
+  std::vector<std::uint8_t> seen(graph.slot_count(), 0);
   std::vector<LinkId> stack;
   std::uint32_t count = 0;
+  const auto first_flow = [&](FlowSlot flow) { return std::exchange(seen[flow.index()], std::uint8_t{1}) == 0; };
   for (std::uint32_t i = 0; i < graph.link_count(); ++i) {
     if (component[i] != UINT32_MAX || graph.members(LinkId(i)).empty()) continue;
     component[i] = count;
     stack.push_back(LinkId(i));
-    search(graph, stack, [&](LinkId link) {
+    search(graph, stack, first_flow, [&](LinkId link) {
       if (component[link.index()] != UINT32_MAX) return false;
       component[link.index()] = count;
       return true;
@@ -149,6 +152,9 @@ void Segments::repartition(const FlowLinkGraph& graph, SegmentId segment) {
   const std::vector<LinkId> links = std::exchange(segments_[segment.index()].links, {});
   for (const LinkId link : links) segment_of_link_[link.index()] = SegmentId::none();
   release(segment);
+  flow_seen_.resize(graph.slot_count(), 0);
+  ++search_number_;
+  const auto first_flow = [&](FlowSlot flow) { return std::exchange(flow_seen_[flow.index()], search_number_) != search_number_; };
   for (const LinkId link : links) {
     if (!segment_of_link_[link.index()].is_none() || graph.members(link).empty()) continue;
     const SegmentId part = create();
@@ -163,7 +169,7 @@ void Segments::repartition(const FlowLinkGraph& graph, SegmentId segment) {
     };
     take(link);
     stack_.push_back(link);
-    search(graph, stack_, take);
+    search(graph, stack_, first_flow, take);
     segments_[part.index()].links = std::move(part_links);
     segments_[part.index()].incidences = incidences;
     mark_changed(part);
