@@ -1,0 +1,230 @@
+#include "topologies/topology_summary.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint32_t unknown = UINT32_MAX;
+
+bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
+bool forwards(NodeKind kind) { return kind == NodeKind::nic || kind == NodeKind::packet_switch; }
+
+/// Tier per node; 0 for everything inside a host.
+std::vector<std::uint32_t> tiers_of(const Topology& topology) {
+  std::vector<std::uint32_t> tier(topology.node_count(), unknown);
+  std::vector<NodeId> frontier;
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    if (topology.node(NodeId(i)).kind == NodeKind::packet_switch) continue;
+    tier[i] = 0;
+    frontier.push_back(NodeId(i));
+  }
+  for (std::size_t next = 0; next < frontier.size(); ++next) {
+    for (const LinkId link : topology.out_links(frontier[next])) {
+      const NodeId to = topology.link(link).destination;
+      if (tier[to.index()] != unknown) continue;
+      tier[to.index()] = tier[frontier[next].index()] + 1;
+      frontier.push_back(to);
+    }
+  }
+  return tier;
+}
+
+/// Distances in links over the fabric from one endpoint.
+class FabricDistances {
+ public:
+  explicit FabricDistances(const Topology& topology) : topology_(topology), distance_(topology.node_count()) {}
+
+  /// The farthest endpoint and its distance. Endpoints of the same host count too, by their way inside where there is one.
+  std::pair<NodeId, std::uint32_t> farthest_from(NodeId start) {
+    std::fill(distance_.begin(), distance_.end(), unknown);
+    distance_[start.index()] = 0;
+    frontier_.assign(1, start);
+    std::pair<NodeId, std::uint32_t> farthest(start, 0);
+    for (std::size_t next = 0; next < frontier_.size(); ++next) {
+      const NodeId at = frontier_[next];
+      const NodeKind kind = topology_.node(at).kind;
+      if (is_endpoint(kind) && at != start) {
+        if (topology_.node(at).host != topology_.node(start).host) farthest = {at, distance_[at.index()]};
+        continue;
+      }
+      if (at != start && !forwards(kind)) continue;
+      for (const LinkId link : topology_.out_links(at)) {
+        const NodeId to = topology_.link(link).destination;
+        if (distance_[to.index()] != unknown) continue;
+        distance_[to.index()] = distance_[at.index()] + 1;
+        frontier_.push_back(to);
+      }
+    }
+    return farthest;
+  }
+
+  /// The longest way between endpoints of one host that stays inside; what has no such way is not counted.
+  std::uint32_t longest_inside(HostId host) {
+    std::uint32_t longest = 0;
+    for (const NodeId start : topology_.endpoints_of(host)) {
+      std::map<NodeId, std::uint32_t> seen{{start, 0}};
+      frontier_.assign(1, start);
+      for (std::size_t next = 0; next < frontier_.size(); ++next) {
+        const NodeId at = frontier_[next];
+        const NodeKind kind = topology_.node(at).kind;
+        if (is_endpoint(kind)) longest = std::max(longest, seen[at]);
+        if (at != start && kind != NodeKind::nvswitch) continue;
+        for (const LinkId link : topology_.out_links(at)) {
+          const NodeId to = topology_.link(link).destination;
+          if (topology_.node(to).host == host && seen.emplace(to, seen[at] + 1).second) frontier_.push_back(to);
+        }
+      }
+    }
+    return longest;
+  }
+
+ private:
+  const Topology& topology_;
+  std::vector<std::uint32_t> distance_;
+  std::vector<NodeId> frontier_;
+};
+
+void measure_diameter(const Topology& topology, TopologySummary& summary) {
+  constexpr std::size_t steps_max = 200'000'000;
+  FabricDistances distances(topology);
+  const auto endpoints = topology.endpoints();
+  summary.diameter_is_exact = endpoints.size() * (topology.link_count() + topology.node_count()) <= steps_max;
+  if (summary.diameter_is_exact) {
+    for (const NodeId endpoint : endpoints) {
+      summary.diameter_links = std::max(summary.diameter_links, distances.farthest_from(endpoint).second);
+    }
+    for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
+      summary.diameter_links = std::max(summary.diameter_links, distances.longest_inside(HostId(host)));
+    }
+  } else {
+    const NodeId far = distances.farthest_from(endpoints[0]).first;
+    summary.diameter_links = distances.farthest_from(far).second;
+  }
+}
+
+std::string place_name(const Topology& topology, const std::vector<std::uint32_t>& tier, NodeId node) {
+  if (topology.node(node).kind != NodeKind::packet_switch) return std::string(to_text(topology.node(node).kind));
+  return tier[node.index()] == unknown ? "switch" : "tier " + std::to_string(tier[node.index()]);
+}
+
+void measure_tiers(const Topology& topology, const std::vector<std::uint32_t>& tier, TopologySummary& summary) {
+  std::map<std::uint32_t, TopologySummary::Tier> tiers;
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    if (topology.node(NodeId(i)).kind != NodeKind::packet_switch || tier[i] == unknown) continue;
+    const auto ports = static_cast<std::uint32_t>(topology.out_links(NodeId(i)).size());
+    auto [entry, is_new] = tiers.try_emplace(tier[i]);
+    TopologySummary::Tier& of = entry->second;
+    of.tier = tier[i];
+    ++of.switches;
+    of.ports_min = is_new ? ports : std::min(of.ports_min, ports);
+    of.ports_max = std::max(of.ports_max, ports);
+    for (const LinkId link : topology.out_links(NodeId(i))) {
+      const std::uint32_t other = tier[topology.link(link).destination.index()];
+      const auto rate = static_cast<double>(topology.link(link).rate.in_bps());
+      (other < tier[i] ? of.rate_down_bps : other > tier[i] ? of.rate_up_bps : of.rate_same_bps) += rate;
+    }
+  }
+  for (const auto& [number, of] : tiers) summary.tiers.push_back(of);
+}
+
+void classify_cables(const Topology& topology, const std::vector<std::uint32_t>& tier, TopologySummary& summary) {
+  std::map<std::tuple<std::string, std::string, Bandwidth, Duration>, std::uint32_t> classes;
+  for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
+    const Link& link = topology.link(LinkId(i));
+    std::string from = place_name(topology, tier, link.source);
+    std::string to = place_name(topology, tier, link.destination);
+    const bool up = tier[link.source.index()] < tier[link.destination.index()] ||
+                    (tier[link.source.index()] == tier[link.destination.index()] && from <= to);
+    if (!up) std::swap(from, to);
+    ++classes[{from, to, link.rate, link.propagation_delay}];
+  }
+  for (const auto& [key, count] : classes) {
+    const auto& [from, to, rate, delay] = key;
+    summary.cable_classes.push_back({from, to, rate, delay, count});
+  }
+}
+
+std::string fixed(double value, int digits) {
+  std::array<char, 64> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::string tbps(double bps) { return fixed(bps / 1e12, 2) + " Tb/s"; }
+
+std::string range(std::uint32_t low, std::uint32_t high) {
+  return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+}
+
+}  // namespace
+
+TopologySummary summarize(const Topology& topology) {
+  TopologySummary summary;
+  summary.name = topology.name();
+  summary.hosts = static_cast<std::uint32_t>(topology.host_count());
+  summary.cables = static_cast<std::uint32_t>(topology.link_count() / 2);
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    switch (topology.node(NodeId(i)).kind) {
+      case NodeKind::gpu:
+        ++summary.gpus;
+        break;
+      case NodeKind::host:
+        ++summary.ports;
+        break;
+      case NodeKind::nvswitch:
+        ++summary.nvswitches;
+        break;
+      case NodeKind::nic:
+        ++summary.nics;
+        break;
+      case NodeKind::packet_switch:
+        ++summary.switches;
+        break;
+    }
+  }
+  for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
+    const auto endpoints = static_cast<std::uint32_t>(topology.endpoints_of(HostId(host)).size());
+    summary.gpus_per_host_min = host == 0 ? endpoints : std::min(summary.gpus_per_host_min, endpoints);
+    summary.gpus_per_host_max = std::max(summary.gpus_per_host_max, endpoints);
+  }
+  const std::vector<std::uint32_t> tier = tiers_of(topology);
+  measure_tiers(topology, tier, summary);
+  classify_cables(topology, tier, summary);
+  measure_diameter(topology, summary);
+  return summary;
+}
+
+std::string to_text(const TopologySummary& summary) {
+  std::string out = summary.name + "\n";
+  out += "  hosts      " + std::to_string(summary.hosts) + " with ";
+  out += range(summary.gpus_per_host_min, summary.gpus_per_host_max) + (summary.gpus > 0 ? " GPUs" : " ports") + " each, " +
+         std::to_string(summary.gpus + summary.ports) + " in all\n";
+  out += "  inside     " + std::to_string(summary.nvswitches) + " NVSwitches, " + std::to_string(summary.nics) + " NICs\n";
+  out += "  fabric     " + std::to_string(summary.switches) + " switches, " + std::to_string(summary.cables) +
+         " cables with those inside hosts\n";
+  out += std::string("  diameter   ") + (summary.diameter_is_exact ? "" : "at least ") + std::to_string(summary.diameter_links) +
+         " links\n";
+  for (const TopologySummary::Tier& tier : summary.tiers) {
+    out += "  tier " + std::to_string(tier.tier) + "     " + std::to_string(tier.switches) + " switches of " +
+           range(tier.ports_min, tier.ports_max) + " ports, down " + tbps(tier.rate_down_bps);
+    if (tier.rate_same_bps > 0) out += ", sideways " + tbps(tier.rate_same_bps);
+    if (tier.rate_up_bps > 0) {
+      out += ", up " + tbps(tier.rate_up_bps) + ", oversubscription " + fixed(tier.rate_down_bps / tier.rate_up_bps, 3) + "\n";
+    } else {
+      out += "\n";
+    }
+  }
+  for (const TopologySummary::CableClass& cables : summary.cable_classes) {
+    out += "  cables     " + std::to_string(cables.count) + " x " + cables.from + " - " + cables.to + ": " + to_text(cables.rate) +
+           ", " + to_text(cables.delay) + "\n";
+  }
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,310 @@
+#include "topologies/topology_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
+
+/// A string literal of protobuf text format and of Graphviz.
+std::string quoted(const std::string& text) {
+  constexpr std::string_view octal = "01234567";
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += '\\';
+      out += octal[byte >> 6U];
+      out += octal[(byte >> 3U) & 7U];
+      out += octal[byte & 7U];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+[[noreturn]] void fail(const std::string& format, const std::string& reason, const SourcePlace& place, const std::string& help) {
+  throw InputError(
+      {Severity::error, "not-expressible", "this topology cannot be written as " + format + ": " + reason, place, help});
+}
+
+struct Cable {
+  NodeId a;
+  NodeId b;
+  Bandwidth rate;
+  Duration delay;
+  std::uint32_t count = 1;
+};
+
+/// Cables in link order; equal parallel ones are one Cable with a count. Throws [not-expressible] for parallel ones that differ.
+std::vector<Cable> cables_of(const Topology& topology, const std::string& format, const SourcePlace& place) {
+  std::vector<Cable> cables;
+  std::map<std::pair<NodeId, NodeId>, std::size_t> index;
+  for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
+    const Link& link = topology.link(LinkId(i));
+    const auto [first, is_new] = index.emplace(std::minmax(link.source, link.destination), cables.size());
+    if (is_new) {
+      cables.push_back({link.source, link.destination, link.rate, link.propagation_delay});
+      continue;
+    }
+    Cable& cable = cables[first->second];
+    if (cable.rate != link.rate || cable.delay != link.propagation_delay) {
+      fail(format, "parallel cables of " + topology.link_name(LinkId(i)) + " differ in rate or delay", place,
+           "make them alike, or put a switch into one of them");
+    }
+    ++cable.count;
+  }
+  return cables;
+}
+
+std::string write_weft(const Topology& topology, const SourcePlace& place) {
+  struct Parts {
+    std::array<std::vector<std::string>, 4> names;  ///< per NodeKind inside a host
+  };
+  std::vector<Parts> hosts(topology.host_count());
+  std::string switches;
+  constexpr std::array<std::string_view, 4> levels = {"", "LEAF", "AGGREGATION", "SPINE"};
+  const auto classes = topology.buffer_classes();
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    const Node& node = topology.node(NodeId(i));
+    if (node.kind != NodeKind::packet_switch) {
+      hosts[node.host.index()].names[static_cast<std::size_t>(node.kind)].push_back(quoted(topology.node_name(NodeId(i))));
+      continue;
+    }
+    switches += "switch { name: " + quoted(topology.node_name(NodeId(i)));
+    if (node.level > 0 && node.level < levels.size()) switches += " level: " + std::string(levels[node.level]);
+    if (node.buffer_class > 0) switches += " buffer_class: " + quoted(classes[node.buffer_class].name);
+    switches += " }\n";
+  }
+
+  std::string out = "name: " + quoted(topology.name()) + "\n";
+  for (const BufferClass& buffer_class : classes) {
+    out += "buffer_class { name: " + quoted(buffer_class.name) + " size: \"" + to_text(buffer_class.size) + "\" }\n";
+  }
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto& names = hosts[i].names;
+    const auto list = [&](std::string_view field, NodeKind kind) {
+      const auto& members = names[static_cast<std::size_t>(kind)];
+      if (members.empty()) return;
+      out += " " + std::string(field) + ": ";
+      if (members.size() > 1) out += '[';
+      for (std::size_t m = 0; m < members.size(); ++m) out += (m == 0 ? "" : ", ") + members[m];
+      if (members.size() > 1) out += ']';
+    };
+    const std::size_t ports = names[static_cast<std::size_t>(NodeKind::host)].size();
+    if (ports > 1 || (ports == 1 && !names[static_cast<std::size_t>(NodeKind::gpu)].empty())) {
+      fail("weft", "host " + std::to_string(i) + " has several ports, or a port besides GPUs", place,
+           "give every port a host of its own");
+    }
+    out += "host {";
+    list("gpu", NodeKind::gpu);
+    list("port", NodeKind::host);
+    list("nic", NodeKind::nic);
+    list("nvswitch", NodeKind::nvswitch);
+    out += " }\n";
+  }
+  out += switches;
+  for (const Cable& cable : cables_of(topology, "weft", place)) {
+    out += "link { a: " + quoted(topology.node_name(cable.a)) + " b: " + quoted(topology.node_name(cable.b)) + " rate: \"" +
+           to_text(cable.rate) + "\" delay: \"" + to_text(cable.delay) + "\"";
+    if (cable.count > 1) out += " cables: " + std::to_string(cable.count);
+    out += " }\n";
+  }
+  return out;
+}
+
+/// The graph without NICs.
+struct FoldedGraph {
+  std::vector<bool> is_gone;  ///< per node: a NIC that was folded
+  std::vector<Cable> cables;
+};
+
+bool is_own_endpoint(const Topology& topology, NodeId nic, NodeId other) {
+  return is_endpoint(topology.node(other).kind) && topology.node(other).host == topology.node(nic).host;
+}
+
+/// The link of a NIC to the one endpoint it serves. Throws [not-expressible] if it does more than carry one endpoint's cable on.
+LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& format, const SourcePlace& place) {
+  LinkId served = LinkId::none();
+  std::size_t own = 0;
+  bool on_nvswitch = false;
+  for (const LinkId link : topology.out_links(nic)) {
+    const NodeId to = topology.link(link).destination;
+    on_nvswitch = on_nvswitch || topology.node(to).kind == NodeKind::nvswitch;
+    if (!is_own_endpoint(topology, nic, to)) continue;
+    served = link;
+    ++own;
+  }
+  const std::size_t cables = topology.out_links(nic).size();
+  if (own != 1 || cables != 2 || on_nvswitch) {
+    fail(format,
+         "NIC \"" + topology.node_name(nic) + "\" serves " + std::to_string(own) + " GPUs over " + std::to_string(cables) +
+             " cables, and the format has no NICs",
+         place, "only a NIC between one GPU and one cable can be left out; give every GPU its own NIC (nics_per_host)");
+  }
+  return served;
+}
+
+FoldedGraph fold_nics(const Topology& topology, const std::string& format, const SourcePlace& place) {
+  FoldedGraph graph;
+  graph.is_gone.assign(topology.node_count(), false);
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) graph.is_gone[i] = topology.node(NodeId(i)).kind == NodeKind::nic;
+  std::set<std::pair<NodeId, NodeId>> pairs;
+  for (const Cable& given : cables_of(topology, format, place)) {
+    const bool inner = (graph.is_gone[given.a.index()] && is_own_endpoint(topology, given.a, given.b)) ||
+                       (graph.is_gone[given.b.index()] && is_own_endpoint(topology, given.b, given.a));
+    // A NIC's inner cable is taken in by its outer one.
+    if (inner) continue;
+    Cable cable = given;
+    for (NodeId* end : {&cable.a, &cable.b}) {
+      if (!graph.is_gone[end->index()]) continue;
+      const Link& served = topology.link(link_to_served(topology, *end, format, place));
+      *end = served.destination;
+      cable.rate = std::min(cable.rate, served.rate);
+      cable.delay += served.propagation_delay;
+    }
+    if (cable.count > 1 || !pairs.insert(std::minmax(cable.a, cable.b)).second) {
+      fail(format, "\"" + topology.node_name(cable.a) + "\" and \"" + topology.node_name(cable.b) + "\" have parallel cables",
+           place, "the format holds one link per pair: use one cable of their rate together");
+    }
+    graph.cables.push_back(cable);
+  }
+  return graph;
+}
+
+std::string cable_rows(const std::vector<Cable>& cables, const std::vector<std::uint32_t>& number) {
+  std::string out;
+  for (const Cable& cable : cables) {
+    out += std::to_string(number[cable.a.index()]) + " " + std::to_string(number[cable.b.index()]) + " " + to_text(cable.rate) +
+           " " + to_text(cable.delay) + " 0\n";
+  }
+  return out;
+}
+
+std::string id_row(const std::vector<std::uint32_t>& ids) {
+  std::string out;
+  for (std::size_t i = 0; i < ids.size(); ++i) out += (i == 0 ? "" : " ") + std::to_string(ids[i]);
+  return out + "\n";
+}
+
+std::string write_hpcc(const Topology& topology, const SourcePlace& place) {
+  for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
+    const auto endpoints = topology.endpoints_of(HostId(host));
+    if (endpoints.size() > 1) {
+      fail("hpcc",
+           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + std::to_string(endpoints.size()) +
+               " GPUs, and the format "
+               "has no servers",
+           place, "use simai, which has, or hosts with one GPU");
+    }
+  }
+  const FoldedGraph graph = fold_nics(topology, "hpcc", place);
+  std::vector<std::uint32_t> number(topology.node_count());
+  std::vector<std::uint32_t> switches;
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    if (graph.is_gone[i]) continue;
+    const NodeKind kind = topology.node(NodeId(i)).kind;
+    if (kind == NodeKind::nvswitch) {
+      fail("hpcc", "\"" + topology.node_name(NodeId(i)) + "\" is an NVSwitch, which the format has not", place,
+           "use simai, which has");
+    }
+    if (kind == NodeKind::packet_switch) switches.push_back(next);
+    number[i] = next++;
+  }
+  return std::to_string(next) + " " + std::to_string(switches.size()) + " " + std::to_string(graph.cables.size()) + "\n" +
+         id_row(switches) + cable_rows(graph.cables, number);
+}
+
+std::string write_simai(const Topology& topology, const SourcePlace& place) {
+  const std::size_t per_host = topology.endpoints_of(HostId(0)).size();
+  for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
+    const auto endpoints = topology.endpoints_of(HostId(host));
+    if (endpoints.size() != per_host) {
+      fail("simai",
+           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + std::to_string(endpoints.size()) +
+               " GPUs, the first host has " + std::to_string(per_host),
+           place, "the format has one number of GPUs for all servers");
+    }
+  }
+  const FoldedGraph graph = fold_nics(topology, "simai", place);
+  std::vector<std::uint32_t> number(topology.node_count());
+  std::vector<std::uint32_t> ids;
+  std::uint32_t next = 0;
+  for (const NodeId endpoint : topology.endpoints()) number[endpoint.index()] = next++;
+  std::size_t nvswitches = 0;
+  for (const NodeKind kind : {NodeKind::nvswitch, NodeKind::packet_switch}) {
+    for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+      if (topology.node(NodeId(i)).kind != kind) continue;
+      ids.push_back(next);
+      number[i] = next++;
+    }
+    if (kind == NodeKind::nvswitch) nvswitches = ids.size();
+  }
+  // The simulator knows types of GPU by name; nothing is known of them here.
+  constexpr std::string_view gpu_type = "NONE";
+  return std::to_string(next) + " " + std::to_string(per_host) + " " + std::to_string(nvswitches) + " " +
+         std::to_string(ids.size() - nvswitches) + " " + std::to_string(graph.cables.size()) + " " + std::string(gpu_type) + "\n" +
+         id_row(ids) + cable_rows(graph.cables, number);
+}
+
+std::string write_dot(const Topology& topology, const SourcePlace& place) {
+  std::string out = "graph " + quoted(topology.name()) + " {\n  rankdir=BT;\n  node [shape=box];\n";
+  std::vector<std::string> hosts(topology.host_count());
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    const Node& node = topology.node(NodeId(i));
+    const std::string name = quoted(topology.node_name(NodeId(i)));
+    if (node.kind == NodeKind::packet_switch) {
+      out += "  " + name + " [shape=ellipse];\n";
+    } else {
+      hosts[node.host.index()] += "    " + name + ";\n";
+    }
+  }
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    out += "  subgraph cluster_" + std::to_string(i) + " {\n    label=\"host " + std::to_string(i) + "\";\n" + hosts[i] + "  }\n";
+  }
+  for (const Cable& cable : cables_of(topology, "dot", place)) {
+    out += "  " + quoted(topology.node_name(cable.a)) + " -- " + quoted(topology.node_name(cable.b)) + " [label=\"";
+    if (cable.count > 1) out += std::to_string(cable.count) + " x ";
+    out += to_text(cable.rate) + "\"];\n";
+  }
+  return out + "}\n";
+}
+
+constexpr std::array<TopologyFormat, 4> formats = {{
+    {"weft", "Weft's own protobuf text with every host, switch and link; nothing is lost."},
+    {"hpcc", "topology.txt of the ns-3 RDMA simulators; for hosts with one port or GPU."},
+    {"simai", "SimAI's topology; for hosts with equal numbers of GPUs."},
+    {"dot", "A picture for Graphviz."},
+}};
+
+/// In the order of `formats`.
+constexpr std::array<std::string (*)(const Topology&, const SourcePlace&), formats.size()> writers = {write_weft, write_hpcc,
+                                                                                                      write_simai, write_dot};
+
+}  // namespace
+
+std::span<const TopologyFormat> topology_output_formats() { return formats; }
+
+std::string write_topology(const Topology& topology, const std::string& format, const SourcePlace& place) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (formats[i].name == format) return writers[i](topology, place);
+    names.emplace_back(formats[i].name);
+  }
+  throw InputError({Severity::error, "unknown-format", "there is no topology format \"" + format + "\" to write", place,
+                    suggestion(format, names, "format")});
+}
+
+}  // namespace weft
