@@ -1,0 +1,50 @@
+#include "workloads/job_traces/weft_csv.hpp"
+
+#include <array>
+#include <utility>
+
+#include "workloads/csv_reader.hpp"
+#include "workloads/job_traces/trace_builder.hpp"
+#include "workloads/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority };
+constexpr std::array kColumns = {
+    CsvColumn{"job"},          CsvColumn{"submit_s"},       CsvColumn{"gpus"}, CsvColumn{"run_s"}, CsvColumn{"iterations", false},
+    CsvColumn{"group", false}, CsvColumn{"priority", false}};
+
+}  // namespace
+
+JobTrace read_weft_csv(const SourceText& source) {
+  Diagnostics diagnostics;
+  CsvReader rows(source, kColumns, OtherColumns::refused, diagnostics);
+  JobTrace trace;
+  while (rows.next()) {
+    if (rows.field(name).empty()) {
+      diagnostics.error("bad-value", "this job has no name", rows.place(name), "give it a unique one");
+      continue;
+    }
+    const auto submit = rows.duration(submit_s, "s");
+    const auto count = rows.whole_number(gpus, 1, workload_rank_count_max);
+    const auto run = rows.duration(run_s, "s");
+    const auto rounds = rows.has(iterations) ? rows.whole_number(iterations, 0, UINT64_MAX) : std::optional<std::uint64_t>(0);
+    const auto level = rows.has(priority) ? rows.integer(priority) : std::optional<std::int32_t>(0);
+    if (!submit || !count || !run || !rounds || !level) continue;
+    TraceJob job;
+    job.name = std::string(rows.field(name));
+    if (rows.has(group)) job.group = std::string(rows.field(group));
+    job.submit = *submit;
+    job.run = *run;
+    job.gpus = static_cast<std::uint32_t>(*count);
+    job.iterations = *rounds;
+    job.priority = *level;
+    job.line = rows.line();
+    trace.jobs.push_back(std::move(job));
+  }
+  return finish_trace(std::move(trace), source, diagnostics);
+}
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// Weft CSV: our own job trace, one job per row.
+//
+//   job,submit_s,gpus,run_s,iterations,group,priority
+//   llm,0,64,7200,1000,research,1
+//   eval,90.5,8,600,0,,0
+//
+// job         unique name
+// submit_s    seconds after any common instant; the earliest submission becomes submit 0
+// gpus        how many, all at once
+// run_s       seconds for which the job holds them
+// iterations  optional column; 0 = unknown
+// group       optional column: virtual cluster or user; may be empty
+// priority    optional column: an integer, larger is more urgent
+// Columns may stand in any order; an unknown one is an error.
+// Thread safety: pure functions.
+#pragma once
+
+#include "core/source_text.hpp"
+#include "workloads/job_trace.hpp"
+
+namespace weft {
+
+/// Throws InputError.
+JobTrace read_weft_csv(const SourceText& source);
+
+}  // namespace weft
