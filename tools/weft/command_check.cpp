@@ -11,7 +11,7 @@
 #include "tools/weft/scenario.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/import_hpcc_flows.hpp"
-#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -35,7 +35,7 @@ std::string check_one(const std::string& text, std::uint32_t ranks) {
     }
     case InputKind::workload: {
       WorkloadOptions options;
-      options.ranks = ranks;
+      if (ranks > 0) options.ranks = ranks;
       const Workload workload = load_workload(input.file, input.format, options);
       Diagnostics diagnostics;
       SourcePlace place;

@@ -18,7 +18,7 @@
 #include "tools/weft/commands.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {

@@ -103,6 +103,8 @@ void add_run_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"job", "flow"}));
   command->add_option("--ranks", flags.ranks, "Replay a one-rank trace on N ranks; default: the ranks in the files")
       ->type_name("N");
+  command->add_option("--process-groups", flags.process_groups, "Process groups of a chakra trace that does not hold them: JSON")
+      ->type_name("FILE");
   command->add_option("--iterations", flags.iterations, "Rounds of --workload")
       ->type_name("N")
       ->capture_default_str()

@@ -15,7 +15,7 @@
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/import_hpcc_flows.hpp"
-#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -42,13 +42,15 @@ std::string relative_to(const std::string& scenario_file, const std::string& pat
 /// Reads each workload file once however many jobs run it.
 class WorkloadShelf {
  public:
-  WorkloadShelf(Scenario& scenario) : scenario_(scenario) {}
+  WorkloadShelf(Scenario& scenario, std::string process_groups)
+      : scenario_(scenario), process_groups_(std::move(process_groups)) {}
 
   std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, std::uint32_t ranks) {
     const auto key = std::make_tuple(path, format, ranks);
     if (const auto found = read_.find(key); found != read_.end()) return found->second;
     WorkloadOptions options;
-    options.ranks = ranks;
+    if (ranks > 0) options.ranks = ranks;
+    options.process_groups_path = process_groups_;
     auto workload = std::make_shared<Workload>(load_workload(path, format, options));
     Diagnostics diagnostics;
     SourcePlace place;
@@ -56,9 +58,7 @@ class WorkloadShelf {
     check_workload(*workload, place, diagnostics);
     check_tag_limits(*workload, place, diagnostics);
     diagnostics.throw_if_errors();
-    for (const std::string& input : workload_input_files(path, format, options)) {
-      scenario_.manifest.add_input("workload", input, format);
-    }
+    for (const std::string& input : input_files(path, format)) scenario_.manifest.add_input("workload", input, format);
     for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(path + ": " + assumption);
     scenario_.workloads.push_back(workload);
     read_[key] = workload;
@@ -66,7 +66,24 @@ class WorkloadShelf {
   }
 
  private:
+  /// The files behind a workload's path: for chakra one per rank.
+  static std::vector<std::string> input_files(const std::string& path, const std::string& format) {
+    if (format != "chakra") return {path};
+    std::vector<std::string> files;
+    for (std::uint32_t rank = 0;; ++rank) {
+      const std::string file = path + "." + std::to_string(rank) + ".et";
+      if (std::filesystem::exists(file)) {
+        files.push_back(file);
+      } else if (std::filesystem::exists(file + ".gz")) {
+        files.push_back(file + ".gz");
+      } else {
+        return files;
+      }
+    }
+  }
+
   Scenario& scenario_;
+  std::string process_groups_;
   std::map<std::tuple<std::string, std::string, std::uint32_t>, std::shared_ptr<const Workload>> read_;
 };
 
@@ -81,18 +98,6 @@ void add_trace(Scenario& scenario, const std::string& path, const std::string& f
   std::vector<JobSpec> jobs = jobs_of_trace(trace, path);
   std::move(jobs.begin(), jobs.end(), std::back_inserter(scenario.jobs));
   if (scenario.name.empty()) scenario.name = trace.name;
-}
-
-/// The `set` lists of a scenario file.
-template <class Settings, class Apply>
-void apply_settings(const Settings& settings, const FieldPlaces& places, const google::protobuf::Message& owner,
-                    const Apply& apply) {
-  for (int i = 0; i < settings.size(); ++i) {
-    const FieldPlaces inside = places.inside(owner, "set", i);
-    const bool bad_value = !settings[i].name().empty();
-    apply(settings[i].name(), settings[i].value(), inside.of(settings[i], bad_value ? "value" : "name"),
-          inside.of(settings[i], "name"));
-  }
 }
 
 class ScenarioFile {
@@ -114,8 +119,6 @@ class ScenarioFile {
       scenario.parameters.apply(setting.name(), setting.value(), inside.of(setting, setting_fault_field(scenario, setting)));
     }
     if (message_.has_scheduler()) {
-      const FieldPlaces inside = places.inside(message_, "scheduler");
-      static_cast<void>(inside);
       if (!message_.scheduler().policy().empty()) scenario.policy = message_.scheduler().policy();
       if (!message_.scheduler().placement().empty()) scenario.placement = message_.scheduler().placement();
     }
@@ -222,10 +225,8 @@ class ScenarioFile {
               "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
       if (job.has_workload()) {
         const scenario::Workload& workload = job.workload();
-        const FieldPlaces workload_places = inside.inside(job, "workload");
         require(!workload.file().empty(), "missing-field", "a workload needs a file", inside.of(job, "workload"),
                 "file: \"my.textproto\"");
-        static_cast<void>(workload_places);
         spec.workload = shelf.get(relative_to(path_, workload.file()), workload.format(), workload.ranks());
         spec.gpus = job.gpus() == 0 ? spec.workload->rank_count : job.gpus();
         spec.iterations = job.iterations() == 0 ? 1 : job.iterations();
@@ -324,7 +325,7 @@ std::string_view to_text(Mode mode) { return mode == Mode::job ? "job" : "flow";
 Scenario load_scenario(const RunFlags& flags) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
-  WorkloadShelf shelf(scenario);
+  WorkloadShelf shelf(scenario, flags.process_groups);
   if (!flags.scenario_file.empty()) {
     ScenarioFile file(flags.scenario_file, flags);
     file.fill(scenario, shelf);

@@ -35,6 +35,7 @@ struct RunFlags {
   std::uint64_t iterations = 1;
   std::uint32_t hosts = 0;
   std::uint32_t gpus_per_host = 8;
+  std::string process_groups;  ///< chakra: JSON file of process groups
   std::string scheduler;
   std::string placement;
   std::optional<std::uint64_t> seed;

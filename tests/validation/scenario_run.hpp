@@ -1,0 +1,118 @@
+// Runs a scenario as `weft run` does, in a folder of its own, and reads back the tables it wrote.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tools/weft/scenario.hpp"
+#include "tools/weft/simulation.hpp"
+
+namespace weft {
+
+/// A CSV table as rows of column -> text. No field of these tables holds a quoted comma.
+using Table = std::vector<std::map<std::string, std::string>>;
+
+inline Table read_table(const std::filesystem::path& path) {
+  const auto split = [](const std::string& line) {
+    std::vector<std::string> fields;
+    std::string field;
+    bool quoted = false;
+    for (const char c : line) {
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ',' && !quoted) {
+        fields.push_back(std::move(field));
+        field.clear();
+      } else {
+        field += c;
+      }
+    }
+    fields.push_back(std::move(field));
+    return fields;
+  };
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = split(line);
+  Table table;
+  while (std::getline(file, line)) {
+    const std::vector<std::string> fields = split(line);
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < header.size() && i < fields.size(); ++i) row[header[i]] = fields[i];
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// A folder that goes away with its owner.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    static std::atomic<int> counter{0};
+    path_ = std::filesystem::temp_directory_path() /
+            ("weft_validation_" + std::to_string(getpid()) + "_" + std::to_string(counter.fetch_add(1)));
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  /// Writes a file into the folder and returns its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct ScenarioRun {
+  RunSummary summary;
+  Table jobs;
+  Table iterations;
+  Table collectives;
+  Table flows;
+  Table links;
+};
+
+struct ScenarioRunOptions {
+  std::uint32_t threads = 1;
+  std::string zeta = "auto";
+};
+
+inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options = {}) {
+  const ScratchFolder folder;
+  Scenario scenario = load_scenario(flags);
+  SimulationOptions simulation;
+  simulation.threads = options.threads;
+  simulation.zeta = options.zeta;
+  simulation.out = folder.path() / "out";
+  ScenarioRun run;
+  run.summary = run_simulation(scenario, simulation);
+  run.jobs = read_table(simulation.out / "jobs.csv");
+  run.iterations = read_table(simulation.out / "iterations.csv");
+  run.collectives = read_table(simulation.out / "collectives.csv");
+  run.flows = read_table(simulation.out / "flows.csv");
+  run.links = read_table(simulation.out / "links.csv");
+  return run;
+}
+
+/// Path of a file of the real data beside the project, or "" where it is not there.
+inline std::string real_data(const std::string& name) {
+  const std::filesystem::path path = std::filesystem::path(WEFT_SOURCE_DIR) / ".." / "shared" / "data" / name;
+  return std::filesystem::exists(path) ? path.string() : "";
+}
+
+}  // namespace weft

@@ -1,0 +1,79 @@
+// Whole runs give the same bits for any number of threads and any partition: fingerprint, every table, every figure of the model.
+#include <gtest/gtest.h>
+
+#include "scenario_run.hpp"
+
+namespace weft {
+namespace {
+
+void expect_one_result(const RunFlags& flags) {
+  const ScenarioRun first = run_scenario(flags);
+  for (const std::uint32_t threads : {1u, 2u, 8u}) {
+    for (const char* zeta : {"auto", "table", "1ns", "1s"}) {
+      ScenarioRunOptions options;
+      options.threads = threads;
+      options.zeta = zeta;
+      const ScenarioRun other = run_scenario(flags, options);
+      const std::string combination = std::to_string(threads) + " threads, zeta " + zeta;
+      EXPECT_EQ(other.summary.fingerprint, first.summary.fingerprint) << combination;
+      EXPECT_EQ(other.summary.events, first.summary.events) << combination;
+      EXPECT_EQ(other.summary.makespan, first.summary.makespan) << combination;
+      EXPECT_EQ(other.jobs, first.jobs) << combination;
+      EXPECT_EQ(other.iterations, first.iterations) << combination;
+      EXPECT_EQ(other.collectives, first.collectives) << combination;
+      EXPECT_EQ(other.flows, first.flows) << combination;
+      EXPECT_EQ(other.links, first.links) << combination;
+    }
+  }
+}
+
+TEST(Threads, TwoJobsOnARailOptimizedFabric) {
+  const ScratchFolder folder;
+  folder.write(
+      "work.textproto",
+      "ranks: 24\ncommunicator { name: \"tp\" size: 4 }\ncommunicator { name: \"dp\" size: 6 stride: 4 }\n"
+      "role { name: \"all\"\n"
+      "  op { name: \"f\" compute { duration: \"37us\" } stream: 1 }\n"
+      "  op { name: \"t\" collective { type: ALL_GATHER communicator: \"tp\" size: \"333kB\" } deps: \"f\" stream: 2 }\n"
+      "  op { name: \"b\" compute { duration: \"61us\" } stream: 1 }\n"
+      "  op { name: \"d\" collective { type: ALL_REDUCE communicator: \"dp\" size: \"1234567B\" } deps: \"t\" stream: 3 }\n"
+      "  op { name: \"x\" collective { type: ALL_TO_ALL size: \"777777B\" } deps: \"b\" stream: 4 }\n"
+      "}\n");
+  RunFlags flags;
+  flags.scenario_file =
+      folder.write("scenario.textproto",
+                   "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"6\" } }\n"
+                   "job { name: \"a\" iterations: 3 workload { file: \"work.textproto\" } }\n"
+                   "job { name: \"b\" iterations: 2 submit: \"111us\" workload { file: \"work.textproto\" } }\n"
+                   "job { name: \"waits\" iterations: 1 submit: \"120us\" workload { file: \"work.textproto\" } }\n"
+                   "set { name: \"flow.queue_pairs\" value: \"3\" }\n");
+  expect_one_result(flags);
+}
+
+TEST(Threads, DurationsFromDistributions) {
+  const ScratchFolder folder;
+  std::string scenario = "cluster { hosts: 3 gpus_per_host: 8 }\nseed: 7\n";
+  for (int i = 0; i < 60; ++i) {
+    scenario += "job { gpus: " + std::to_string(1 + i * 5 % 16) + " submit: \"" + std::to_string(i * 90) +
+                "s\" duration: \"lognormal(10min, 0.8)\" }\n";
+  }
+  RunFlags flags;
+  flags.scenario_file = folder.write("scenario.textproto", scenario);
+  expect_one_result(flags);
+}
+
+TEST(Threads, AFlowList) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\"\nset { name: \"k\" value: \"4\" }\n");
+  std::string flows = "60\n";
+  for (int i = 0; i < 60; ++i) {
+    flows += std::to_string(i * 7 % 16) + " " + std::to_string((i * 7 + 1 + i % 13) % 16) + " 3 100 " +
+             std::to_string(10'000 + 7'919 * i) + " 0.00000" + std::to_string(i % 10) + "\n";
+  }
+  flags.flows = folder.write("flow.txt", flows) + ":hpcc";
+  expect_one_result(flags);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,198 @@
+// `weft topology`: builds, shows, converts and partitions topologies.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/weft/commands.hpp"
+#include "tools/weft/output_file.hpp"
+#include "topologies/builders.hpp"
+#include "topologies/topology_partition.hpp"
+#include "topologies/topology_reader.hpp"
+#include "topologies/topology_summary.hpp"
+#include "topologies/topology_writer.hpp"
+
+namespace weft {
+
+namespace {
+
+struct TopologyFlags {
+  std::string input;
+  std::string builder;
+  std::vector<std::string> settings;
+  std::string out;
+  std::string zeta;
+  std::uint32_t lps_min = 0;
+  bool json = false;
+};
+
+SourcePlace flag_place(const std::string& flag) {
+  SourcePlace place;
+  place.file = flag;
+  return place;
+}
+
+std::shared_ptr<const Topology> load(const TopologyFlags& flags) {
+  const FileAndFormat file = split_format(flags.input);
+  return load_topology(file.file, file.format);
+}
+
+void write(const Topology& topology, const std::string& out) {
+  const FileAndFormat target = split_format(out);
+  std::string format = target.format;
+  if (format.empty() && target.file.ends_with(".textproto")) format = "weft";
+  if (format.empty() && target.file.ends_with(".dot")) format = "dot";
+  if (format.empty()) {
+    throw InputError({Severity::error, "unknown-ending", "the ending does not say which format to write",
+                      flag_place("--out=" + out), "write FILE.textproto, FILE.dot, or FILE:format with weft, hpcc, simai or dot"});
+  }
+  const std::string text = write_topology(topology, format, flag_place("--out=" + out));
+  OutputFile file(target.file);
+  file.write(text);
+  file.commit();
+  std::cout << "wrote " << target.file << " (" << format << ", " << text.size() << " bytes)\n";
+}
+
+nlohmann::ordered_json to_json(const TopologySummary& summary) {
+  nlohmann::ordered_json json = {{"name", summary.name},
+                                 {"hosts", summary.hosts},
+                                 {"gpus", summary.gpus},
+                                 {"ports", summary.ports},
+                                 {"nvswitches", summary.nvswitches},
+                                 {"nics", summary.nics},
+                                 {"switches", summary.switches},
+                                 {"cables", summary.cables},
+                                 {"gpus_per_host_min", summary.gpus_per_host_min},
+                                 {"gpus_per_host_max", summary.gpus_per_host_max},
+                                 {"diameter_links", summary.diameter_links},
+                                 {"diameter_is_exact", summary.diameter_is_exact}};
+  json["tiers"] = nlohmann::ordered_json::array();
+  for (const TopologySummary::Tier& tier : summary.tiers) {
+    json["tiers"].push_back({{"tier", tier.tier},
+                             {"switches", tier.switches},
+                             {"ports_min", tier.ports_min},
+                             {"ports_max", tier.ports_max},
+                             {"rate_down_bps", tier.rate_down_bps},
+                             {"rate_up_bps", tier.rate_up_bps},
+                             {"rate_same_bps", tier.rate_same_bps}});
+  }
+  json["cables_by_class"] = nlohmann::ordered_json::array();
+  for (const TopologySummary::CableClass& cables : summary.cable_classes) {
+    json["cables_by_class"].push_back({{"from", cables.from},
+                                       {"to", cables.to},
+                                       {"rate_bps", cables.rate.in_bps()},
+                                       {"delay_ns", cables.delay.in_ns()},
+                                       {"count", cables.count}});
+  }
+  return json;
+}
+
+int show_summary(const Topology& topology, bool as_json) {
+  const TopologySummary summary = summarize(topology);
+  if (as_json) {
+    std::cout << to_json(summary).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << to_text(summary);
+  }
+  return kExitDone;
+}
+
+int build(const TopologyFlags& flags) {
+  const auto& module = find_module(topology_builders(), flags.builder, flag_place("weft topology build"));
+  ParamSet params(flags.builder, module.info.params);
+  for (const std::string& setting : flags.settings) {
+    const SourcePlace place = flag_place("--set=" + setting);
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      throw InputError({Severity::error, "bad-setting", "\"" + setting + "\" has no value", place, "write --set=param=value"});
+    }
+    std::string name = setting.substr(0, equals);
+    if (name.starts_with(flags.builder + ".")) name = name.substr(flags.builder.size() + 1);
+    params.set(name, setting.substr(equals + 1), place);
+  }
+  const auto topology = module.make(params, flag_place("weft topology build " + flags.builder));
+  if (!flags.out.empty()) write(*topology, flags.out);
+  return show_summary(*topology, flags.json);
+}
+
+int partition(const TopologyFlags& flags) {
+  const auto topology = load(flags);
+  Partition found;
+  if (flags.zeta.empty()) {
+    found = partition_topology_automatically(*topology, flags.lps_min);
+  } else {
+    const ParsedQuantity<Duration> zeta = parse_duration(flags.zeta);
+    if (!zeta.value)
+      throw InputError({Severity::error, "bad-zeta", zeta.error.message, flag_place("--zeta=" + flags.zeta), zeta.error.help});
+    found = partition_topology(*topology, *zeta.value);
+  }
+  const PartitionSummary summary = summarize_partition(*topology, found);
+  if (!flags.json) {
+    std::cout << to_text(summary);
+    return kExitDone;
+  }
+  nlohmann::ordered_json json = {{"logical_processes", summary.lps.size()}, {"cut_cables", summary.cut_cables}};
+  if (found.lookahead < Duration::max()) json["lookahead_ns"] = summary.lookahead.in_ns();
+  json["sizes"] = nlohmann::ordered_json::array();
+  for (const PartitionSummary::Lp& lp : summary.lps) {
+    json["sizes"].push_back({{"lp", lp.id.index()}, {"hosts", lp.hosts}, {"switches", lp.switches}, {"cables_out", lp.cables_out}});
+  }
+  std::cout << json.dump(2) << "\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_topology_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("topology", "Build, show, convert and partition topologies");
+  command->require_subcommand(1);
+  auto flags = std::make_shared<TopologyFlags>();
+  const auto add_file = [flags](CLI::App* sub) {
+    sub->add_option("file", flags->input, "Topology: weft textproto, hpcc or simai")->type_name("FILE[:format]")->required();
+  };
+  const auto add_json = [flags](CLI::App* sub) { sub->add_flag("--json", flags->json, "Print JSON"); };
+
+  CLI::App* build_command = command->add_subcommand("build", "Build a topology by name and say what it is");
+  build_command->add_option("builder", flags->builder, "Name; `weft modules topology` lists builders and parameters")
+      ->type_name("BUILDER")
+      ->required();
+  build_command->add_option("--set", flags->settings, "Parameter of the builder, repeatable")
+      ->type_name("param=value")
+      ->allow_extra_args(false);
+  build_command->add_option("--out", flags->out, "Also write it: .textproto, .dot, or FILE:format (weft, hpcc, simai, dot)")
+      ->type_name("FILE[:format]");
+  add_json(build_command);
+  build_command->footer("Example:\n  weft topology build fat_tree --set=k=8 --out=net.txt:hpcc");
+  build_command->callback([flags, &action] { action = [flags] { return build(*flags); }; });
+
+  CLI::App* show_command = command->add_subcommand("show", "Hosts, switches, cables, tiers, oversubscription, diameter");
+  add_file(show_command);
+  add_json(show_command);
+  show_command->callback([flags, &action] { action = [flags] { return show_summary(*load(*flags), flags->json); }; });
+
+  CLI::App* convert_command = command->add_subcommand("convert", "Write a topology in another format");
+  add_file(convert_command);
+  convert_command->add_option("--out", flags->out, ".textproto, .dot, or FILE:format (weft, hpcc, simai, dot)")
+      ->type_name("FILE[:format]")
+      ->required();
+  convert_command->callback([flags, &action] {
+    action = [flags] {
+      write(*load(*flags), flags->out);
+      return kExitDone;
+    };
+  });
+
+  CLI::App* partition_command =
+      command->add_subcommand("partition", "How nodes would be dealt to logical processes, and the lookahead between them");
+  add_file(partition_command);
+  partition_command->add_option("--zeta", flags->zeta, "Nodes joined by a cable shorter than this share a logical process")
+      ->type_name("DURATION");
+  partition_command
+      ->add_option("--lps", flags->lps_min, "Without --zeta: the longest lookahead that leaves so many logical processes")
+      ->type_name("N")
+      ->default_val(8);
+  add_json(partition_command);
+  partition_command->callback([flags, &action] { action = [flags] { return partition(*flags); }; });
+}
+
+}  // namespace weft
