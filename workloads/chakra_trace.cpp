@@ -222,14 +222,18 @@ class TraceReader {
   }
 
   void read_metadata() {
+    constexpr const char* kHelp = "is this a Chakra execution trace? Its files are named PREFIX.RANK.et";
     const std::uint64_t length = read_length(0);
-    read_message(0, length);
+    const bool complete = stream_.read(length, message_) == ByteStream::Outcome::ok;
+    // Metadata starts with the tag of its field 1 or 2; text that happens to start with a plausible length does not.
+    const bool plausible = message_.empty() || message_[0] == '\x0A' || message_[0] == '\x12';
+    if (!plausible) throw_error("not-chakra", "the file does not start with Chakra metadata", kHelp);
+    if (!complete) truncated(0);
     pb::GlobalMetadata metadata;
     const bool parsed = metadata.ParseFromString(message_);
     const bool says_something = !metadata.version().empty() || metadata.attr_size() > 0 || length == 0;
     if (!parsed || !says_something) {
-      throw_error("not-chakra", "the first message is no Chakra metadata",
-                  "is this a Chakra execution trace? Its files are named PREFIX.RANK.et");
+      throw_error("not-chakra", "the first message is no Chakra metadata", kHelp);
     }
     for (const pb::Attribute& attribute : metadata.attr()) {
       if (attribute.name() == "schema") trace_.from_pytorch = true;

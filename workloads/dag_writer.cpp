@@ -53,19 +53,9 @@ struct Dependencies {
   }
 };
 
-/// Protobuf strings must be UTF-8; names of foreign traces need not be.
-std::string printable_name(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7F) c = '?';
-  }
-  return text;
-}
-
 pb::Workload frame_of(const Workload& workload) {
   pb::Workload file;
-  file.set_name(printable_name(workload.name));
+  file.set_name(workload.name);
   file.set_ranks(workload.rank_count);
   for (std::size_t c = 1; c < workload.communicators.size(); ++c) {
     const Communicator& communicator = workload.communicators[c];
@@ -76,7 +66,7 @@ pb::Workload frame_of(const Workload& workload) {
   }
   for (std::size_t r = 0; r < workload.roles.size(); ++r) {
     pb::Role& role = *file.add_role();
-    role.set_name(printable_name(workload.role_names[r]));
+    role.set_name(workload.role_names[r]);
     std::vector<RankId> ranks;
     for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
       if (workload.role_of[rank] == r) ranks.emplace_back(rank);
@@ -90,7 +80,7 @@ std::vector<std::string> unique_names(const RoleDag& dag) {
   std::unordered_set<std::string> taken;
   std::vector<std::string> names(dag.size());
   for (std::uint32_t i = 0; i < dag.size(); ++i) {
-    std::string name = printable_name(dag.name(OpId(i)));
+    std::string name(dag.name(OpId(i)));
     if (!name.empty() && taken.insert(name).second) names[i] = std::move(name);
   }
   for (std::uint32_t i = 0; i < dag.size(); ++i) {

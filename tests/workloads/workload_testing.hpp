@@ -29,6 +29,8 @@ class TemporaryFolder {
 
   std::string path(const std::string& name) const { return (path_ / name).string(); }
   std::string write(const std::string& name, const std::string& content) const {
+    // A new file each time: some file systems wait for the disk when a file is overwritten.
+    std::filesystem::remove(path(name));
     std::ofstream(path(name), std::ios::binary) << content;
     return path(name);
   }

@@ -1,0 +1,54 @@
+#include "workloads/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include "workload_testing.hpp"
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+namespace {
+
+std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/workloads/examples/" + name + ".textproto"; }
+
+TEST(Summary, CountsTheDataParallelExample) {
+  const WorkloadSummary summary = summarise(load_workload(example("data_parallel_128"), "weft"));
+  EXPECT_EQ(summary.ranks, 128U);
+  EXPECT_EQ(summary.ops, 128U * 10);
+  ASSERT_EQ(summary.roles.size(), 1U);
+  const RoleSummary& role = summary.roles[0];
+  EXPECT_EQ(role.ops_by_kind[0], 6U);
+  EXPECT_EQ(role.ops_by_kind[1], 4U);
+  EXPECT_EQ(role.streams, 2U);
+  EXPECT_EQ(role.compute_total, Duration::ms(40 + 4 * 20 + 5));
+  EXPECT_EQ(role.critical_path, Duration::ms(125));
+  ASSERT_EQ(summary.communication.size(), 1U);
+  EXPECT_EQ(summary.communication[0].type, "all_reduce");
+  EXPECT_EQ(summary.communication[0].group_size_max, 128U);
+  EXPECT_EQ(summary.communication[0].ops, 4U * 128);
+  EXPECT_EQ(summary.communication[0].bytes, Bytes::of(4LL * 128 * 25'000'000));
+}
+
+TEST(Summary, SaysItInText) {
+  const std::string text = to_text(summarise(load_workload(example("expert_parallel_16"), "weft")));
+  EXPECT_HAS(text, "workload  expert parallel, 16 ranks\n");
+  EXPECT_HAS(text, "ranks     16 in 1 role, 160 ops in total");
+  EXPECT_HAS(text, "role      all: 16 ranks, 4 compute, 6 collectives, 0 sends, 0 receives");
+  EXPECT_HAS(text, "critical path without communication 4ms");
+  EXPECT_HAS(text, "traffic   all_to_all in ep (groups of 8): 64 ops, 2.147GB of input over all ranks\n");
+}
+
+TEST(WorkloadReader, KnowsItsFormats) {
+  EXPECT_EQ(workload_formats().size(), 2U);
+  const std::string errors = errors_of([] { load_workload("x", "chakre"); });
+  EXPECT_HAS(errors, "there is no workload format \"chakre\" [unknown-format]");
+  EXPECT_HAS(errors, "did you mean \"chakra\"?");
+}
+
+TEST(WorkloadReader, RanksMustAgreeWithTheFile) {
+  WorkloadOptions options;
+  options.ranks = 64;
+  EXPECT_HAS(errors_of([&] { load_workload(example("data_parallel_128"), "weft", options); }), "[rank-conflict]");
+}
+
+}  // namespace
+}  // namespace weft
