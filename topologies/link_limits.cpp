@@ -25,7 +25,7 @@ std::optional<Bandwidth> read_link_rate(std::string_view text, const SourcePlace
     diagnostics.error("bad-value", rate.error.message, place, rate.error.help);
     return std::nullopt;
   }
-  if (*rate.value <= Bandwidth::zero()) {
+  if (*rate.value == Bandwidth::zero()) {
     diagnostics.error("zero-bandwidth", "a link needs a rate above zero, not " + quoted(text), place,
                       "leave a link out to take it away");
     return std::nullopt;
@@ -44,10 +44,6 @@ std::optional<Duration> read_link_delay(std::string_view text, const SourcePlace
     diagnostics.error("bad-value", delay.error.message, place, delay.error.help);
     return std::nullopt;
   }
-  if (*delay.value < Duration::zero()) {
-    diagnostics.error("negative-delay", "the delay " + quoted(text) + " is negative", place, "nothing arrives before it was sent");
-    return std::nullopt;
-  }
   return checked_delay(*delay.value, text, place, diagnostics);
 }
 
@@ -55,11 +51,6 @@ std::optional<Duration> read_fibre_delay(std::string_view text, const SourcePlac
   const ParsedQuantity<Length> length = parse_length(text);
   if (!length.value) {
     diagnostics.error("bad-value", length.error.message, place, length.error.help);
-    return std::nullopt;
-  }
-  if (*length.value < Length::metres(0)) {
-    diagnostics.error("negative-delay", "the length " + quoted(text) + " is negative", place,
-                      "give the length of the fibre, 0m or more");
     return std::nullopt;
   }
   return checked_delay(propagation_delay(*length.value), text, place, diagnostics);

@@ -22,10 +22,10 @@ inline constexpr std::uint32_t nodes_of_file_max = 4'000'000;
 /// Reads a rate; adds [bad-value] or [zero-bandwidth] or [out-of-range] at `place` and returns nothing if it is none.
 std::optional<Bandwidth> read_link_rate(std::string_view text, const SourcePlace& place, Diagnostics& diagnostics);
 
-/// Reads a delay; adds [bad-value], [negative-delay] or [out-of-range].
+/// Reads a delay; adds [bad-value] (a negative one too) or [out-of-range].
 std::optional<Duration> read_link_delay(std::string_view text, const SourcePlace& place, Diagnostics& diagnostics);
 
-/// Reads a length of fibre as its delay; adds [bad-value], [negative-delay] or [out-of-range].
+/// Reads a length of fibre as its delay; adds [bad-value] or [out-of-range].
 std::optional<Duration> read_fibre_delay(std::string_view text, const SourcePlace& place, Diagnostics& diagnostics);
 
 }  // namespace weft

@@ -15,7 +15,7 @@ namespace weft {
 
 /// Throws InputError with every error of the file: those of core/textproto, of the builder, and [topology-source], [empty-topology], [missing-field],
 /// [duplicate-name], [host-without-endpoint], [host-kind], [unknown-buffer-class], [unknown-node], [self-link], [duplicate-link], [nvswitch-leaves-host],
-/// [conflicting-fields], [bad-value], [out-of-range], [zero-bandwidth], [negative-delay], [no-endpoints], [disconnected].
+/// [conflicting-fields], [bad-value], [out-of-range], [zero-bandwidth], [no-endpoints], [disconnected].
 std::shared_ptr<const Topology> read_topology_file(const SourceText& source);
 
 }  // namespace weft

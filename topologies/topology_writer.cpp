@@ -183,10 +183,16 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
   return graph;
 }
 
+/// The foreign simulators know rates up to Gbps.
+std::string rate_text(Bandwidth rate) {
+  constexpr std::int64_t giga = 1'000'000'000;
+  return rate.in_bps() % giga == 0 ? std::to_string(rate.in_bps() / giga) + "Gbps" : std::to_string(rate.in_bps()) + "bps";
+}
+
 std::string cable_rows(const std::vector<Cable>& cables, const std::vector<std::uint32_t>& number) {
   std::string out;
   for (const Cable& cable : cables) {
-    out += std::to_string(number[cable.a.index()]) + " " + std::to_string(number[cable.b.index()]) + " " + to_text(cable.rate) +
+    out += std::to_string(number[cable.a.index()]) + " " + std::to_string(number[cable.b.index()]) + " " + rate_text(cable.rate) +
            " " + to_text(cable.delay) + " 0\n";
   }
   return out;
