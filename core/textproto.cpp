@@ -78,9 +78,18 @@ class Collector : public google::protobuf::io::ErrorCollector {
     } else if (message.find("enumeration value") != std::string::npos) {
       code = "unknown-value";
       const std::string enum_field = between(message, "for field \"", "\"");
+      const std::string value = between(message, "value of \"", "\"");
       std::vector<std::string> names;
       collect_enum_values(root_, enum_field, names, 0);
-      help = suggestion(between(message, "value of \"", "\""), names, "value");
+      said = "\"" + value + "\" is not a value of \"" + enum_field + "\"";
+      help = suggestion(value, names, "value");
+      // The library reports the token after the value; point at the value itself.
+      const std::size_t at = text.rfind(value, start);
+      if (at != std::string_view::npos) start = at;
+    } else if (message.ends_with("got: ")) {
+      code = "unexpected-end";
+      said = "the text ends too early";
+      help = "is a closing \"}\" missing?";
     } else if (message.find("Expected") != std::string::npos || message.find("out of range") != std::string::npos ||
                message.find("Invalid") != std::string::npos) {
       help = message.find("out of range") != std::string::npos ? "the number does not fit this field" : "";

@@ -60,7 +60,8 @@ int check(const std::vector<std::string>& inputs, std::uint32_t ranks) {
   int status = kExitDone;
   for (const std::string& input : inputs) {
     try {
-      std::cout << input << ": ok (" << check_one(input, ranks) << ")\n";
+      const std::string content = check_one(input, ranks);
+      std::cout << input << ": ok (" << content << ")\n";
     } catch (const InputError& error) {
       std::cout.flush();
       std::fputs(error.what(), stderr);

@@ -45,16 +45,16 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   place.file = chosen_path(&app);
   std::string help = "`" + chosen_path(&app) + " --help` lists what it takes";
   std::string message = error.what();
-  if (const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error)) {
-    static_cast<void>(extras);
-    const std::vector<std::string> left = app.remaining(true);
-    if (!left.empty()) {
-      const std::string word = left.front().substr(0, left.front().find('='));
-      const bool is_option = word.starts_with("-");
-      message = is_option ? "there is no option \"" + word + "\"" : "\"" + word + "\" is not expected here";
-      const std::string best = weft::closest(word, is_option ? known_options(&app) : known_commands(&app));
-      if (!best.empty()) help = "did you mean \"" + best + "\"?";
-    }
+  // A word that nobody takes explains a missing subcommand as well.
+  if (const std::vector<std::string> left = app.remaining(true); !left.empty()) {
+    const std::string word = left.front().substr(0, left.front().find('='));
+    const bool is_option = word.starts_with("-");
+    const bool lacks_command = !is_option && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    message = is_option       ? "there is no option \"" + word + "\""
+              : lacks_command ? "there is no command \"" + word + "\""
+                              : "\"" + word + "\" is not expected here";
+    const std::string best = weft::closest(word, is_option ? known_options(&app) : known_commands(&app));
+    if (!best.empty()) help = "did you mean \"" + best + "\"?";
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     message = std::string("something is missing: ") + error.what();
   }

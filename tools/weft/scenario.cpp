@@ -9,6 +9,8 @@
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
 #include "host/message_tag.hpp"
+#include "scheduler/placement/placer.hpp"
+#include "scheduler/policy.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/scenario.pb.h"
 #include "tools/weft/version.hpp"
@@ -42,8 +44,7 @@ std::string relative_to(const std::string& scenario_file, const std::string& pat
 /// Reads each workload file once however many jobs run it.
 class WorkloadShelf {
  public:
-  WorkloadShelf(Scenario& scenario, std::string process_groups)
-      : scenario_(scenario), process_groups_(std::move(process_groups)) {}
+  WorkloadShelf(Scenario& scenario, std::string process_groups) : scenario_(scenario), process_groups_(std::move(process_groups)) {}
 
   std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, std::uint32_t ranks) {
     const auto key = std::make_tuple(path, format, ranks);
@@ -119,8 +120,14 @@ class ScenarioFile {
       scenario.parameters.apply(setting.name(), setting.value(), inside.of(setting, setting_fault_field(scenario, setting)));
     }
     if (message_.has_scheduler()) {
-      if (!message_.scheduler().policy().empty()) scenario.policy = message_.scheduler().policy();
-      if (!message_.scheduler().placement().empty()) scenario.placement = message_.scheduler().placement();
+      const scenario::Scheduler& scheduler = message_.scheduler();
+      const FieldPlaces inside = places.inside(message_, "scheduler");
+      if (!scheduler.policy().empty()) {
+        scenario.policy = find_module(scheduling_policies(), scheduler.policy(), inside.of(scheduler, "policy")).info.name;
+      }
+      if (!scheduler.placement().empty()) {
+        scenario.placement = find_module(placers(), scheduler.placement(), inside.of(scheduler, "placement")).info.name;
+      }
     }
     for (int i = 0; i < message_.jobs_size(); ++i) {
       const FieldPlaces inside = places.inside(message_, "jobs", i);
@@ -332,8 +339,12 @@ Scenario load_scenario(const RunFlags& flags) {
   }
   fill_from_flags(scenario, flags, shelf);
   for (const std::string& text : flags.settings) scenario.parameters.apply_flag(text);
-  if (!flags.scheduler.empty()) scenario.policy = flags.scheduler;
-  if (!flags.placement.empty()) scenario.placement = flags.placement;
+  if (!flags.scheduler.empty()) {
+    scenario.policy = find_module(scheduling_policies(), flags.scheduler, flag_place("--scheduler=" + flags.scheduler)).info.name;
+  }
+  if (!flags.placement.empty()) {
+    scenario.placement = find_module(placers(), flags.placement, flag_place("--placement=" + flags.placement)).info.name;
+  }
   if (flags.seed) scenario.seed = *flags.seed;
   if (flags.mode == "job") scenario.mode = Mode::job;
   if (flags.mode == "flow") scenario.mode = Mode::flow;
