@@ -1,0 +1,128 @@
+// Scenarios: what the file and the flags say ends up in the run, flags win, and the manifest records it.
+#include "tools/weft/scenario.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/manifest.hpp"
+#include "tools/weft/commands.hpp"
+#include "tools/weft/input_kind.hpp"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Scenarios : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("weft_scenario_" + std::to_string(getpid()));
+    fs::create_directories(folder_ / "sub");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  std::string code_of(const RunFlags& flags) const {
+    try {
+      load_scenario(flags);
+    } catch (const InputError& error) {
+      return error.diagnostics().front().code;
+    }
+    return "";
+  }
+  fs::path folder_;
+};
+
+constexpr const char* kWork = "ranks: 2\nrole { name: \"all\" op { name: \"c\" compute { duration: \"1us\" } } }\n";
+
+TEST_F(Scenarios, PathsAreRelativeToTheScenarioAndAWorkloadIsReadOnce) {
+  write("sub/work.textproto", kWork);
+  RunFlags flags;
+  flags.scenario_file = write("sub/s.textproto",
+                              "topology { builder: \"single_switch\" }\n"
+                              "job { name: \"late\" submit: \"1ms\" workload { file: \"work.textproto\" } }\n"
+                              "job { name: \"early\" iterations: 5 workload { file: \"work.textproto\" } }\n");
+  const Scenario scenario = load_scenario(flags);
+  EXPECT_EQ(scenario.mode, Mode::flow);
+  ASSERT_EQ(scenario.jobs.size(), 2u);
+  EXPECT_EQ(scenario.jobs[0].name, "early") << "jobs are sorted by submission";
+  EXPECT_EQ(scenario.jobs[0].gpus, 2u) << "the workload's ranks are the default";
+  EXPECT_EQ(scenario.jobs[0].workload, scenario.jobs[1].workload);
+  EXPECT_EQ(scenario.workloads.size(), 1u);
+}
+
+TEST_F(Scenarios, FlagsWinOverTheFile) {
+  RunFlags flags;
+  flags.scenario_file = write("s.textproto",
+                              "seed: 7\ncluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n"
+                              "set { name: \"scheduler.control_delay\" value: \"5us\" }\n");
+  EXPECT_EQ(load_scenario(flags).seed, 7u);
+  EXPECT_EQ(load_scenario(flags).parameters.of("scheduler").duration("control_delay"), Duration::us(5));
+  flags.seed = 9;
+  flags.settings = {"scheduler.control_delay=6us"};
+  EXPECT_EQ(load_scenario(flags).seed, 9u);
+  EXPECT_EQ(load_scenario(flags).parameters.of("scheduler").duration("control_delay"), Duration::us(6));
+}
+
+TEST_F(Scenarios, BuilderParametersCanBeSetFromTheCommandLine) {
+  RunFlags flags;
+  flags.scenario_file = write("s.textproto", "topology { builder: \"single_switch\" }\njob { gpus: 3 duration: \"1h\" }\n");
+  flags.settings = {"single_switch.hosts=5"};
+  EXPECT_EQ(load_scenario(flags).topology->host_count(), 5u);
+}
+
+TEST_F(Scenarios, ContradictionsAreRefused) {
+  write("work.textproto", kWork);
+  RunFlags flags;
+  flags.scenario_file =
+      write("both.textproto",
+            "topology { builder: \"single_switch\" }\ncluster { hosts: 1 gpus_per_host: 1 }\njob { gpus: 1 duration: \"1h\" }\n");
+  EXPECT_EQ(code_of(flags), "topology-and-cluster");
+  flags.scenario_file = write("no_topology.textproto",
+                              "cluster { hosts: 1 gpus_per_host: 2 }\nmode: FLOW\njob { workload { file: \"work.textproto\" } }\n");
+  EXPECT_EQ(code_of(flags), "no-topology");
+  flags.scenario_file =
+      write("no_duration.textproto",
+            "topology { builder: \"single_switch\" }\nmode: JOB\njob { workload { file: \"work.textproto\" } }\n");
+  EXPECT_EQ(code_of(flags), "no-duration");
+}
+
+TEST_F(Scenarios, TheManifestHoldsInputsWithHashesAndParametersWithOrigin) {
+  RunFlags flags;
+  const std::string text = "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n";
+  flags.scenario_file = write("s.textproto", text);
+  const auto manifest = nlohmann::json::parse(load_scenario(flags).manifest.to_json());
+  ASSERT_EQ(manifest.at("inputs").size(), 1u);
+  EXPECT_EQ(manifest.at("inputs")[0].at("sha256"), sha256_hex(text));
+  EXPECT_EQ(manifest.at("inputs")[0].at("size_bytes"), text.size());
+}
+
+TEST(Sha256, MatchesThePublishedExample) {
+  // FIPS 180-4 example "abc".
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(SplitFormat, TakesTheLastColonUnlessItBelongsToAPath) {
+  EXPECT_EQ(split_format("a/b.txt:hpcc").file, "a/b.txt");
+  EXPECT_EQ(split_format("a/b.txt:hpcc").format, "hpcc");
+  EXPECT_EQ(split_format("a:b/c.txt").file, "a:b/c.txt");
+  EXPECT_EQ(split_format("plain.textproto").format, "");
+}
+
+TEST_F(Scenarios, OwnFilesAreToldApartByTheirFields) {
+  EXPECT_EQ(recognise_input(write("w.textproto", kWork)).kind, InputKind::workload);
+  EXPECT_EQ(recognise_input(write("s.textproto", "# role { }\nname: \"ranks: 4\"\njob { gpus: 1 }\n")).kind, InputKind::scenario);
+  EXPECT_EQ(recognise_input(write("t.textproto", "builder: \"clos\"\n")).kind, InputKind::topology);
+  EXPECT_EQ(recognise_input("x.csv").kind, InputKind::jobs);
+  EXPECT_EQ(recognise_input("flow.txt:hpcc-flows").kind, InputKind::flows);
+  EXPECT_THROW(recognise_input(write("u.textproto", "name: \"x\"\n")), InputError);
+}
+
+}  // namespace
+}  // namespace weft
