@@ -13,7 +13,7 @@
 namespace weft {
 
 struct ByteStream::State {
-  static constexpr std::size_t block_bytes = 1U << 20;
+  static constexpr std::size_t block_bytes = 1U << 18;
 
   std::string path;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file{nullptr, gzclose};
