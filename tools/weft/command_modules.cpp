@@ -66,6 +66,12 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
   return out + (line.empty() ? "" : margin + line + "\n");
 }
 
+/// A sentence without its final stop.
+std::string_view unstopped(std::string_view sentence) {
+  if (sentence.ends_with('.')) sentence.remove_suffix(1);
+  return sentence;
+}
+
 std::string range_text(const ParamSpec& spec) {
   if (!spec.choices.empty()) return std::string(spec.choices);
   if (spec.minimum.empty() && spec.maximum.empty()) return "";
@@ -82,7 +88,8 @@ void print_text(const std::vector<ModuleInfo>& modules) {
     for (const ParamSpec& spec : module.params) {
       std::cout << "  " << module.name << "." << spec.name << " = " << spec.default_text << "    (" << to_text(spec.kind);
       if (const std::string range = range_text(spec); !range.empty()) std::cout << ", " << range;
-      std::cout << ")\n" << wrapped(std::string(spec.meaning) + ". Origin: " + std::string(spec.origin) + ".", 6, 110);
+      std::cout << ")\n"
+                << wrapped(std::string(unstopped(spec.meaning)) + ". Origin: " + std::string(unstopped(spec.origin)) + ".", 6, 110);
     }
   }
 }

@@ -31,10 +31,18 @@ struct RunOptions {
   std::uint32_t threads = 1;
   std::string zeta = "auto";
   std::string out = "weft-out";
+  std::string log = "off";
   bool trace = false;
   bool json = false;
   bool quiet = false;
 };
+
+Log logger(const std::string& level) {
+  if (level == "debug") return Log::to_standard_error(LogLevel::debug);
+  if (level == "info") return Log::to_standard_error(LogLevel::info);
+  if (level == "warning") return Log::to_standard_error(LogLevel::warning);
+  return {};
+}
 
 int run(RunOptions options, bool seed_given) {
   const auto started = std::chrono::steady_clock::now();
@@ -52,6 +60,7 @@ int run(RunOptions options, bool seed_given) {
   simulation.out = options.out;
   simulation.trace = options.trace;
   simulation.interrupt = &interrupted;
+  simulation.log = logger(options.log);
   simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
     progress.update(sim_time, events, share);
   };
@@ -132,6 +141,10 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--set", flags.settings, "Module parameter, repeatable; `weft modules` lists them")
       ->type_name("module.param=value")
       ->allow_extra_args(false);
+  command->add_option("--log", options->log, "What the kernel says about itself on stderr: off, warning, info or debug")
+      ->type_name("LEVEL")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"off", "warning", "info", "debug"}));
   command->add_flag("--trace", options->trace, "Also write trace.json (Chrome/Perfetto), one track per rank");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");

@@ -87,8 +87,12 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const CLI::App* asked = &app;
-    while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
-    std::cout << asked->help();
+    std::string parents;
+    while (!asked->get_subcommands().empty()) {
+      parents += (parents.empty() ? "" : " ") + asked->get_name();
+      asked = asked->get_subcommands().front();
+    }
+    std::cout << asked->help(parents);
     return weft::kExitDone;
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << "\n";
