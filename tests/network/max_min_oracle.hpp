@@ -2,12 +2,22 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "network/flow_link_graph.hpp"
+
+// GCC 12 under sanitizers takes the unused limbs of a short integer for uninitialised ones that are read.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <boost/multiprecision/cpp_int.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 namespace weft {
 
