@@ -5,6 +5,7 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/two_bit_color_map.hpp>
 #include <boost/pending/queue.hpp>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -18,7 +19,6 @@ using Hops = std::uint16_t;
 constexpr Hops unreachable = UINT16_MAX;
 
 bool forwards(NodeKind kind) { return kind == NodeKind::nic || kind == NodeKind::packet_switch; }
-bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
 
 /// Links that may follow each other outside hosts: those that leave NICs and packet switches, and do not enter an NVSwitch.
 using FabricGraph =
@@ -50,113 +50,128 @@ class HopCounter : public boost::default_bfs_visitor {
   std::vector<Hops>* hops_;
 };
 
-/// Distances to one endpoint.
-struct HopTable {
-  std::vector<Hops> outside;                    ///< per node, over NICs and packet switches
-  std::vector<std::pair<NodeId, Hops>> inside;  ///< nodes of the destination's host with a path over NVSwitches or a direct cable
-  Hops inside_of(NodeId node) const {
-    const auto at = std::lower_bound(inside.begin(), inside.end(), node, [](const auto& a, NodeId b) { return a.first < b; });
-    return at != inside.end() && at->first == node ? at->second : unreachable;
+/// Distances in links to an endpoint, per node, over NICs and packet switches. Of the endpoint itself it says nothing of use.
+using HopTable = std::vector<Hops>;
+
+/// Nodes next to an endpoint outside its host's NVSwitches, ascending.
+std::vector<std::uint32_t> neighbours_outside(const Topology& topology, NodeId endpoint) {
+  std::vector<std::uint32_t> neighbours;
+  for (const LinkId link : topology.out_links(endpoint)) {
+    const NodeId to = topology.link(link).destination;
+    if (topology.node(to).kind != NodeKind::nvswitch) neighbours.push_back(to.index());
   }
+  std::sort(neighbours.begin(), neighbours.end());
+  neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
+  return neighbours;
+}
+
+/// Distances to an endpoint inside its host, over NVSwitches or a direct cable.
+class InsideDistances {
+ public:
+  InsideDistances(const Topology& topology, NodeId destination) : reached_{{destination, Hops{0}}} {
+    const HostId host = topology.node(destination).host;
+    for (std::size_t next = 0; next < reached_.size(); ++next) {
+      const auto [node, hops] = reached_[next];
+      if (node != destination && topology.node(node).kind != NodeKind::nvswitch) continue;
+      for (const LinkId link : topology.out_links(node)) {
+        const NodeId to = topology.link(link).destination;
+        if (topology.node(to).host == host && of(to) == unreachable) reached_.emplace_back(to, static_cast<Hops>(hops + 1));
+      }
+    }
+  }
+  Hops of(NodeId node) const {
+    const auto at = std::find_if(reached_.begin(), reached_.end(), [node](const auto& entry) { return entry.first == node; });
+    return at != reached_.end() ? at->second : unreachable;
+  }
+
+ private:
+  std::vector<std::pair<NodeId, Hops>> reached_;
 };
 
 class SearchedRoutes final : public Routes {
  public:
-  SearchedRoutes(const Topology& topology, std::size_t slots) : graph_(fabric_graph(topology)), slots_(slots) {
-    endpoint_ordinal_.assign(topology.node_count(), 0);
-    std::uint32_t ordinal = 0;
-    for (const NodeId endpoint : topology.endpoints()) endpoint_ordinal_[endpoint.index()] = ordinal++;
+  SearchedRoutes(const Topology& topology, std::size_t slots) : graph_(fabric_graph(topology)) {
+    table_of_.assign(topology.node_count(), no_table);
+    std::map<std::vector<std::uint32_t>, std::uint32_t> tables;
+    for (const NodeId endpoint : topology.endpoints()) {
+      const auto number = static_cast<std::uint32_t>(tables.size());
+      table_of_[endpoint.index()] = tables.try_emplace(neighbours_outside(topology, endpoint), number).first->second;
+    }
+    slots_ = std::vector<Slot>(slots > 0 ? slots : default_route_slots(topology.node_count(), tables.size()));
   }
 
   void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const override {
     out.clear();
-    const std::shared_ptr<const HopTable> table = table_to(topology, destination);
-    const Hops inside = table->inside_of(at);
-    if (inside != unreachable) {
-      for (const LinkId link : topology.out_links(at)) {
-        const NodeId to = topology.link(link).destination;
-        const bool allowed = to == destination || topology.node(to).kind == NodeKind::nvswitch;
-        if (allowed && table->inside_of(to) == inside - 1) out.push_back(link);
+    WEFT_CHECK(table_of_[destination.index()] != no_table, "routes lead to endpoints");
+    if (topology.node(at).host == topology.node(destination).host) {
+      const InsideDistances inside(topology, destination);
+      const Hops here = inside.of(at);
+      if (here != unreachable) {
+        for (const LinkId link : topology.out_links(at)) {
+          const NodeId to = topology.link(link).destination;
+          const bool allowed = to == destination || topology.node(to).kind == NodeKind::nvswitch;
+          if (allowed && inside.of(to) == here - 1) out.push_back(link);
+        }
+        return;
       }
-      return;
     }
-    const Hops outside = table->outside[at.index()];
-    if (outside == unreachable) return;
+    const std::shared_ptr<const HopTable> table = table_to(topology, destination);
+    const Hops here = (*table)[at.index()];
+    if (here == unreachable) return;
     for (const LinkId link : topology.out_links(at)) {
       const NodeId to = topology.link(link).destination;
-      const bool allowed = to == destination || forwards(topology.node(to).kind);
-      if (allowed && table->outside[to.index()] == outside - 1) out.push_back(link);
+      const bool nearer = to == destination ? here == 1 : forwards(topology.node(to).kind) && (*table)[to.index()] == here - 1;
+      if (nearer) out.push_back(link);
     }
   }
 
  private:
+  static constexpr std::uint32_t no_table = UINT32_MAX;
+
   struct Slot {
     std::mutex mutex;
-    NodeId destination = NodeId::none();
+    std::uint32_t number = no_table;
     std::shared_ptr<const HopTable> table;
   };
 
   std::shared_ptr<const HopTable> table_to(const Topology& topology, NodeId destination) const {
-    Slot& slot = slots_[endpoint_ordinal_[destination.index()] % slots_.size()];
+    const std::uint32_t number = table_of_[destination.index()];
+    Slot& slot = slots_[number % slots_.size()];
     const std::lock_guard lock(slot.mutex);
-    if (slot.destination != destination) {
+    if (slot.number != number) {
       slot.table = std::make_shared<const HopTable>(search(topology, destination));
-      slot.destination = destination;
+      slot.number = number;
     }
     return slot.table;
   }
 
   HopTable search(const Topology& topology, NodeId destination) const {
-    WEFT_CHECK(is_endpoint(topology.node(destination).kind), "routes lead to endpoints");
-    HopTable table;
-    table.outside.assign(topology.node_count(), unreachable);
-    // The destination's own links are its first step back; beyond them only NICs and packet switches forward.
-    std::vector<std::uint32_t> first;
-    for (const LinkId link : topology.out_links(destination)) {
-      const NodeId to = topology.link(link).destination;
-      if (topology.node(to).kind != NodeKind::nvswitch) first.push_back(to.index());
-    }
-    std::sort(first.begin(), first.end());
-    first.erase(std::unique(first.begin(), first.end()), first.end());
-    for (const std::uint32_t node : first) table.outside[node] = 1;
+    HopTable hops(topology.node_count(), unreachable);
+    const std::vector<std::uint32_t> neighbours = neighbours_outside(topology, destination);
+    for (const std::uint32_t node : neighbours) hops[node] = 1;
     boost::two_bit_color_map<> colors(topology.node_count());
-    put(colors, destination.index(), boost::two_bit_black);
     boost::queue<std::uint32_t> frontier;
-    boost::breadth_first_visit(graph_, first.begin(), first.end(), frontier, HopCounter(table.outside), colors);
-    table.outside[destination.index()] = 0;
-
-    const HostId host = topology.node(destination).host;
-    table.inside.emplace_back(destination, Hops{0});
-    for (std::size_t next = 0; next < table.inside.size(); ++next) {
-      const auto [node, hops] = table.inside[next];
-      if (node != destination && topology.node(node).kind != NodeKind::nvswitch) continue;
-      for (const LinkId link : topology.out_links(node)) {
-        const NodeId to = topology.link(link).destination;
-        const bool seen =
-            std::any_of(table.inside.begin(), table.inside.end(), [to = to](const auto& entry) { return entry.first == to; });
-        if (!seen && topology.node(to).host == host) table.inside.emplace_back(to, static_cast<Hops>(hops + 1));
-      }
-    }
-    std::sort(table.inside.begin(), table.inside.end());
-    return table;
+    boost::breadth_first_visit(graph_, neighbours.begin(), neighbours.end(), frontier, HopCounter(hops), colors);
+    return hops;
   }
 
   FabricGraph graph_;
-  std::vector<std::uint32_t> endpoint_ordinal_;
+  std::vector<std::uint32_t> table_of_;  ///< per node; no_table where it is no endpoint
   mutable std::vector<Slot> slots_;
 };
 
 }  // namespace
 
-std::size_t default_route_slots(std::size_t node_count, std::size_t endpoint_count) {
+std::size_t default_route_slots(std::size_t node_count, std::size_t table_count) {
   constexpr std::size_t budget_bytes = std::size_t{64} << 20;
-  constexpr std::size_t slots_min = 64;
-  const std::size_t affordable = budget_bytes / (sizeof(Hops) * std::max<std::size_t>(node_count, 1));
-  return std::max<std::size_t>(1, std::min(endpoint_count, std::max(affordable, slots_min)));
+  constexpr std::size_t slots_min = 65;
+  const std::size_t affordable = std::max(budget_bytes / (sizeof(Hops) * std::max<std::size_t>(node_count, 1)), slots_min);
+  if (table_count <= affordable) return std::max<std::size_t>(table_count, 1);
+  // Destinations in even strides, such as one GPU per host, meet in fewer slots when these are even in number.
+  return affordable % 2 == 0 ? affordable - 1 : affordable;
 }
 
 std::unique_ptr<const Routes> searched_routes(const Topology& topology, std::size_t slots) {
-  if (slots == 0) slots = default_route_slots(topology.node_count(), topology.endpoints().size());
   return std::make_unique<SearchedRoutes>(topology, slots);
 }
 

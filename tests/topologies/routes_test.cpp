@@ -207,8 +207,9 @@ TEST(SearchedRoutes, ASmallCacheGivesTheSameAnswersFromManyThreads) {
 TEST(SearchedRoutes, DefaultCacheIsBounded) {
   // 64 MiB / (2 B x 50,000 nodes) = 671 tables.
   EXPECT_EQ(default_route_slots(50'000, 32'768), 671U);
-  EXPECT_EQ(default_route_slots(100, 32), 32U);                // never more than endpoints
-  EXPECT_EQ(default_route_slots(10'000'000, 1'000'000), 64U);  // never fewer than 64
+  EXPECT_EQ(default_route_slots(46'208, 32'768), 725U);        // 726, made odd
+  EXPECT_EQ(default_route_slots(100, 32), 32U);                // never more than tables
+  EXPECT_EQ(default_route_slots(10'000'000, 1'000'000), 65U);  // never fewer than 65
 }
 
 TEST(Routes, DestinationMustBeAnEndpoint) {
