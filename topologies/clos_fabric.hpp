@@ -13,8 +13,9 @@
 //   of every other site.
 //   aggs_per_pod = 0: one tier (then there is one leaf); spines = 0: two tiers (then there is one pod).
 //
-// Numbering: per site servers in order, leafs, second tier pod by pod, spines plane by plane, border routers; cables so that a switch's
-// links come in the order "down by child, then up by parent". The next hops towards a destination are one port down or all ports up.
+// Numbering: per site servers in order, leafs, second tier pod by pod, spines plane by plane, border routers; cables so that a
+// switch's links come in the order "down by child, then up by parent". The next hops towards a destination are one port down or all
+// ports up.
 // Thread safety: immutable.
 #pragma once
 

@@ -53,13 +53,13 @@ class NumberedRows {
   /// Fields beyond `numbers` are texts. Nothing if any of it is wrong.
   std::optional<std::vector<std::uint32_t>> counts(std::size_t numbers, std::size_t texts, std::string_view layout);
 
-  /// `count` different ids below `node_count` from row 1. `allowed` may refuse one with a message. Adds [count-mismatch], [bad-number],
-  /// [unknown-node], [duplicate-switch], [bad-switch-id].
+  /// `count` different ids below `node_count` from row 1. `allowed` may refuse one with a message. Adds [count-mismatch],
+  /// [bad-number], [unknown-node], [duplicate-switch], [bad-switch-id].
   std::vector<std::uint32_t> ids(std::uint32_t count, std::uint32_t node_count, std::string_view what,
                                  const std::function<std::optional<std::string>(std::uint32_t)>& allowed);
 
-  /// Cables from row `first` to the end of the file, `count` of them. Adds [count-mismatch], [too-few-fields], [trailing-text], [bad-number],
-  /// [unknown-node], [self-link], [duplicate-link], [error-rate], and those of link_limits.
+  /// Cables from row `first` to the end of the file, `count` of them. Adds [count-mismatch], [too-few-fields], [trailing-text],
+  /// [bad-number], [unknown-node], [self-link], [duplicate-link], [error-rate], and those of link_limits.
   std::vector<NumberedCable> cables(std::size_t first, std::uint32_t count, std::uint32_t node_count);
 
  private:

@@ -5,14 +5,14 @@
 //
 // Model: one Boost.Graph breadth-first search gives every node's distance in links to a destination under the path rule of
 // topology.hpp; the next hops of a node are its links to nodes one link nearer. Endpoints with the same neighbours outside their
-// host's NVSwitches (all hosts of a leaf, all GPUs of a NIC) share one table of distances, since they are equally far from everything
-// else. Tables are kept in a direct-mapped cache: table i uses slot i modulo slots, a newcomer replaces what was there. Paths inside a
-// host are found afresh: they are a few links long.
+// host's NVSwitches (all hosts of a leaf, all GPUs of a NIC) share one table of distances, since they are equally far from
+// everything else. Tables are kept in a direct-mapped cache: table i uses slot i modulo slots, a newcomer replaces what was there.
+// Paths inside a host are found afresh: they are a few links long.
 //
 // Invariants
 //   1. What the cache holds never changes an answer, only its speed.
-//   2. Memory is at most `slots` tables of 2 bytes per node: by default an odd number that fits into 64 MiB, at least 65, never more than
-//      there are different tables.
+//   2. Memory is at most `slots` tables of 2 bytes per node: by default an odd number that fits into 64 MiB, at least 65, never
+//      more than there are different tables.
 // Thread safety: any thread may ask; one mutex per slot.
 #pragma once
 

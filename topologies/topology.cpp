@@ -73,8 +73,9 @@ bool have_cable(const Topology& topology, NodeId a, NodeId b) {
 
 /// Two endpoints without a path, if there are any. Two endpoints have one if a cable joins them or an island reaches both.
 ///
-/// Endpoints that reach the same islands are alike, so sets of islands are compared, not endpoints. Where two sets have no island in
-/// common, only direct cables can help; the first pair without one is the answer, so this ends early or has cables to show for it.
+/// Endpoints that reach the same islands are alike, so sets of islands are compared, not endpoints. Where two sets have no island
+/// in common, only direct cables can help; the first pair without one is the answer, so this ends early or has cables to show for
+/// it.
 std::optional<std::pair<NodeId, NodeId>> find_unconnected(const Topology& topology) {
   ForwardingIslands islands(topology);
   const auto endpoints = topology.endpoints();

@@ -7,9 +7,9 @@
 //   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the source says nothing of GPUs
 //     (`NodeKind::host`). Every endpoint belongs to a host (server). Ranks are placed on endpoints.
 //   - A cable is two directed links, each with its own rate and propagation delay; `reverse()` finds the other.
-//   - Traffic between endpoints of one host goes over that host's NVSwitches or direct cables when there is such a path; all other traffic
-//     crosses NICs and packet switches, never an NVSwitch. No path passes through an endpoint. Among the paths allowed, those
-//     with the fewest links count. `Routes` answers accordingly.
+//   - Traffic between endpoints of one host goes over that host's NVSwitches or direct cables when there is such a path; all other
+//     traffic crosses NICs and packet switches, never an NVSwitch. No path passes through an endpoint. Among the paths allowed,
+//     those with the fewest links count. `Routes` answers accordingly.
 //   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown or not a switch.
 //
 // Invariants
@@ -126,8 +126,9 @@ class TopologyBuilder {
   const Node& node(NodeId id) const { return topology_->nodes_[id.index()]; }
   std::uint32_t host_count() const { return host_count_; }
 
-  /// Freezes the graph. Requires: every host has an endpoint. `routes` null means: searched with Boost.Graph, cached (topologies/searched_routes).
-  /// Throws InputError at `place`: [no-endpoints], [disconnected] naming two endpoints without a path.
+  /// Freezes the graph. Requires: every host has an endpoint. `routes` null means: searched with Boost.Graph, cached
+  /// (topologies/searched_routes). Throws InputError at `place`: [no-endpoints], [disconnected] naming two endpoints without a
+  /// path.
   std::shared_ptr<const Topology> build(std::unique_ptr<const Routes> routes, const SourcePlace& place) &&;
 
  private:

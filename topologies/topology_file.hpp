@@ -2,7 +2,8 @@
 //
 // Where it sits: called by topology_reader.
 //
-// Nodes get their ids host by host (GPUs or port, NICs, NVSwitches), then the switches, in the order of the file; links in the order of the file.
+// Nodes get their ids host by host (GPUs or port, NICs, NVSwitches), then the switches, in the order of the file; links in the
+// order of the file.
 // Thread safety: pure function.
 #pragma once
 
@@ -13,9 +14,10 @@
 
 namespace weft {
 
-/// Throws InputError with every error of the file: those of core/textproto, of the builder, and [topology-source], [empty-topology], [missing-field],
-/// [duplicate-name], [host-without-endpoint], [host-kind], [unknown-buffer-class], [unknown-node], [self-link], [duplicate-link], [nvswitch-leaves-host],
-/// [conflicting-fields], [bad-value], [out-of-range], [zero-bandwidth], [no-endpoints], [disconnected].
+/// Throws InputError with every error of the file: those of core/textproto, of the builder, and [topology-source],
+/// [empty-topology], [missing-field], [duplicate-name], [host-without-endpoint], [host-kind], [unknown-buffer-class],
+/// [unknown-node], [self-link], [duplicate-link], [nvswitch-leaves-host], [conflicting-fields], [bad-value], [out-of-range],
+/// [zero-bandwidth], [no-endpoints], [disconnected].
 std::shared_ptr<const Topology> read_topology_file(const SourceText& source);
 
 }  // namespace weft

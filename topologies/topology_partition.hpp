@@ -2,8 +2,8 @@
 //
 // Where it sits: `weft topology partition`; core/partition does the work. Packet mode gives every node to an LP by it.
 //
-// Model: the edges are the cables with their propagation delay, and inside a host edges without delay: the whole server is one LP, since NVLink
-// and PCIe transfers are handled together by its host.
+// Model: the edges are the cables with their propagation delay, and inside a host edges without delay: the whole server is one LP,
+// since NVLink and PCIe transfers are handled together by its host.
 // Thread safety: pure functions.
 #pragma once
 

@@ -7,8 +7,8 @@
 //   hpcc    endpoints and switches by number; every host must have one endpoint, since the format has no servers
 //   simai   GPUs, NVSwitches and switches by number; every host must have the same number of endpoints
 //   dot     a picture for Graphviz; not read again
-// hpcc and simai have no NICs. A NIC between one endpoint and one cable is folded into that cable: least rate, sum of delays, which keeps
-// every path's rate and delay. Levels, buffers and names are lost there.
+// hpcc and simai have no NICs. A NIC between one endpoint and one cable is folded into that cable: least rate, sum of delays, which
+// keeps every path's rate and delay. Levels, buffers and names are lost there.
 // Thread safety: pure functions.
 #pragma once
 
