@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "core/check.hpp"
@@ -63,8 +64,11 @@ class Assembly {
   }
 
   RunSummary run() {
+    // Whatever can be wrong is found before the first file is created.
     check_jobs_fit();
+    check_flows_fit();
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
+    if (scenario_.mode == Mode::flow) flow_settings_.emplace(scenario_.parameters.of("flow"));
     EngineBuilder builder;
     results_.emplace(scenario_, options_.out);
     if (scenario_.flows) {
@@ -123,13 +127,19 @@ class Assembly {
     diagnostics.throw_if_errors();
   }
 
+  void check_flows_fit() const {
+    if (!scenario_.flows) return;
+    Diagnostics diagnostics;
+    check_flow_list(*scenario_.flows, *scenario_.topology, scenario_.flows->name, diagnostics);
+    diagnostics.throw_if_errors();
+  }
+
   void add_hosts(EngineBuilder& builder) {
     const Topology& topology = *scenario_.topology;
-    const FlowSettings settings(scenario_.parameters.of("flow"));
     const auto host_count = static_cast<std::uint32_t>(topology.host_count());
     scheduler_ = EntityId(host_count);
     fabric_ = EntityId(host_count + 1);
-    port_.emplace(topology, settings, fabric_);
+    port_.emplace(topology, *flow_settings_, fabric_);
     const HostWiring wiring{topology,
                             jobs_,
                             {library_, tags_, *port_, scenario_.parameters.of("host").duration("reduction_time_per_mib"),
@@ -163,27 +173,22 @@ class Assembly {
   }
 
   void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
-    const FlowSettings settings(scenario_.parameters.of("flow"));
-    auto fabric =
-        std::make_unique<FlowFabric>(*scenario_.topology, settings, make_allocation_policy(scenario_), entity_of_host, &*results_);
+    auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_),
+                                               entity_of_host, &*results_);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources = entity_of_host;
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
     for (const EntityId host : sources) {
-      builder.connect(host, fabric_, settings.host_to_fabric_min());
-      builder.connect(fabric_, host, settings.fabric_to_host_min());
+      builder.connect(host, fabric_, flow_settings_->host_to_fabric_min());
+      builder.connect(fabric_, host, flow_settings_->fabric_to_host_min());
     }
   }
 
   void add_flow_list(EngineBuilder& builder) {
-    Diagnostics diagnostics;
-    check_flow_list(*scenario_.flows, *scenario_.topology, scenario_.flows->name, diagnostics);
-    diagnostics.throw_if_errors();
-    const FlowSettings settings(scenario_.parameters.of("flow"));
     const EntityId source_id(0);
     fabric_ = EntityId(1);
-    port_.emplace(*scenario_.topology, settings, fabric_);
+    port_.emplace(*scenario_.topology, *flow_settings_, fabric_);
     auto source = std::make_unique<FlowListSource>(*scenario_.flows, *port_);
     flow_source_ = source.get();
     builder.add_entity(std::move(source), "flow list");
@@ -299,6 +304,7 @@ class Assembly {
   JobTable jobs_;
   CollectiveLibrary library_;
   TagIndex tags_;
+  std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
   std::optional<ResultsWriter> results_;
   std::vector<EntityId> hosts_;
