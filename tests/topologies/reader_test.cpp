@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <random>
 
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
@@ -337,6 +338,65 @@ TEST(Diagnostics, PointAtTheValueOfATextprotoField) {
 TEST(Diagnostics, ParametersOfABuilderPointAtTheirValue) {
   EXPECT_EQ(errors_of([] { read("weft", "builder: \"fat_tree\"\nset { name: \"nic_rate\" value: \"4ns\" }\n"); }).substr(0, 11),
             "net:2:31: e");
+}
+
+/// A few bytes of `text` deleted, doubled, swapped for others of the file's own, or set at random.
+std::string mutated(const std::string& text, std::mt19937& random) {
+  const auto below = [&](std::size_t n) { return random() % n; };
+  std::string out = text;
+  for (std::size_t changes = 1 + below(3) / 2; changes > 0 && !out.empty(); --changes) {
+    const std::size_t at = below(out.size());
+    const std::size_t length = 1 + below(std::min<std::size_t>(out.size() - at, 4));
+    switch (below(4)) {
+      case 0:
+        out.erase(at, length);
+        break;
+      case 1:
+        out.insert(at, out.substr(at, length));
+        break;
+      case 2:
+        out.replace(at, length, text.substr(below(text.size()), length));
+        break;
+      default:
+        out[at] = static_cast<char>(below(256));
+        break;
+    }
+  }
+  return out;
+}
+
+TEST(ReaderFuzz, MutatedFilesAreReadOrRefusedButNeverBreakAnInvariant) {
+  const std::string simai =
+      "7 2 2 1 8 H100\n4 5 6\n0 4 2880Gbps 25ns 0\n1 4 2880Gbps 25ns 0\n2 5 2880Gbps 25ns 0\n3 5 2880Gbps 25ns 0\n"
+      "0 6 400Gbps 500ns 0\n1 6 400Gbps 500ns 0\n2 6 400Gbps 500ns 0\n3 6 400Gbps 500ns 0\n";
+  const std::string built = "builder: \"clos\"\nset { name: \"hosts\" value: \"8\" }\nset { name: \"spines\" value: \"16\" }\n";
+  std::mt19937 random(20260101);
+  std::size_t read_well = 0;
+  std::size_t refused = 0;
+  for (const auto& [format, text] : std::vector<std::pair<std::string, std::string>>{
+           {"weft", two_hosts}, {"weft", built}, {"hpcc", small_hpcc}, {"simai", simai}}) {
+    for (int i = 0; i < 1000; ++i) {
+      const std::string input = mutated(text, random);
+      try {
+        const auto topology = read(format, input);
+        std::vector<LinkId> hops;
+        const auto endpoints = topology->endpoints();
+        if (endpoints.size() > 1) {
+          topology->routes().next_hops(*topology, endpoints.front(), endpoints.back(), hops);
+          EXPECT_FALSE(hops.empty()) << input;
+        }
+        ++read_well;
+      } catch (const InputError& error) {
+        EXPECT_FALSE(error.diagnostics().empty());
+        ++refused;
+      } catch (const std::exception& error) {
+        FAIL() << error.what() << "\n" << input;
+      }
+    }
+  }
+  // Both happen, or the mutations test nothing.
+  EXPECT_GT(read_well, 100U);
+  EXPECT_GT(refused, 1000U);
 }
 
 }  // namespace
