@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenario_run.hpp"
+#include "tests/determinism/fingerprint_matrix.hpp"
 
 namespace weft {
 namespace {
@@ -74,6 +75,31 @@ TEST(Threads, AFlowList) {
   flags.flows = folder.write("flow.txt", flows) + ":hpcc";
   expect_one_result(flags);
 }
+
+/// Everything that is shipped as an example, by the name that the fingerprint table holds it under.
+class ShippedExamples : public testing::TestWithParam<std::string> {};
+
+TEST_P(ShippedExamples, GiveTheFingerprintOfTheTableOnAnyNumberOfThreads) {
+  const std::string root = WEFT_SOURCE_DIR;
+  RunFlags flags;
+  if (GetParam() == "quickstart") {
+    flags.scenario_file = root + "/tools/examples/quickstart.textproto";
+  } else {
+    flags.topology = root + "/topologies/presets/rail_128_h100.textproto";
+    flags.workload = root + "/workloads/examples/" + GetParam() + ".textproto";
+  }
+  for (const std::uint32_t threads : {1u, 2u, 8u}) {
+    ScenarioRunOptions options;
+    options.threads = threads;
+    const std::string fingerprint = run_scenario(flags, options).summary.fingerprint;
+    EXPECT_EQ(fingerprint, expected_fingerprint(GetParam()).value_or("missing in tests/determinism/fingerprints.txt"))
+        << threads << " threads; a change that moves simulated behaviour edits the table and says so in the change log";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedExamples,
+                         testing::Values("quickstart", "data_parallel_128", "expert_parallel_16", "pipeline_4"),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace weft

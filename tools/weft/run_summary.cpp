@@ -79,7 +79,9 @@ std::string RunSummary::to_text() const {
     line(text, "  jobs            %llu of %llu finished on %llu GPUs", static_cast<unsigned long long>(jobs_finished),
          static_cast<unsigned long long>(jobs_total), static_cast<unsigned long long>(gpus));
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
-    line(text, "  GPU time        %.4g GPU-h, %.1f %% of the cluster's", gpu_time_s / 3600, gpu_utilization * 100);
+    const bool is_short = gpu_time_s < 36000;
+    line(text, "  GPU time        %.6g GPU-%s, %.1f %% of the cluster's", is_short ? gpu_time_s : gpu_time_s / 3600,
+         is_short ? "s" : "h", gpu_utilization * 100);
     line(text, "  job completion  %s mean, of which waiting %s", readable(mean_jct_s).c_str(), readable(mean_wait_s).c_str());
   } else {
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
