@@ -1,9 +1,5 @@
 #include "network/max_min_solver.hpp"
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,32 +13,16 @@ namespace {
 
 constexpr double kSameRate = 1e-12;
 
-/// What an arena may have: TBB complains aloud about more than the process allows.
-int arena_threads(std::uint32_t wanted) {
-  const std::size_t allowed = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-  return static_cast<int>(wanted == 0 ? allowed : std::min<std::size_t>(wanted, allowed));
-}
-
 }  // namespace
-
-/// Scratch memory per thread, and the threads if more than one may be used.
-struct MaxMinSolver::Workers {
-  explicit Workers(std::uint32_t threads)
-      : arena(arena_threads(threads)), solves(static_cast<std::size_t>(std::max(1, arena.max_concurrency()))) {}
-
-  tbb::task_arena arena;
-  std::vector<BucketSolve> solves;
-};
 
 MaxMinSolver::MaxMinSolver(std::vector<double> capacities, Options options)
     : options_(options),
       graph_(std::move(capacities)),
       segments_(graph_.link_count(), options.repartition_updates),
-      workers_(std::make_unique<Workers>(options.threads)) {
+      loop_(options.threads),
+      solves_(loop_.workers()) {
   state_.resize(graph_);
 }
-
-MaxMinSolver::~MaxMinSolver() = default;
 
 FlowSlot MaxMinSolver::add_flow(const FlowDemand& demand) {
   const FlowSlot flow = graph_.add(demand);
@@ -72,15 +52,11 @@ std::span<const FlowSlot> MaxMinSolver::update() {
   std::size_t incidences = 0;
   for (const SegmentId segment : segments) incidences += segments_.incidences(segment);
 
-  if (workers_->solves.size() == 1 || segments.size() == 1 || incidences < options_.parallel_incidences_min) {
-    for (std::size_t i = 0; i < segments.size(); ++i) solve_segment(segments[i], workers_->solves.front(), changed_of_segment_[i]);
+  if (solves_.size() == 1 || segments.size() == 1 || incidences < options_.parallel_incidences_min) {
+    for (std::size_t i = 0; i < segments.size(); ++i) solve_segment(segments[i], solves_.front(), changed_of_segment_[i]);
   } else {
-    workers_->arena.execute([&] {
-      tbb::parallel_for(std::size_t{0}, segments.size(), [&](std::size_t i) {
-        const auto worker = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
-        solve_segment(segments[i], workers_->solves[worker], changed_of_segment_[i]);
-      });
-    });
+    loop_.run(segments.size(),
+              [&](std::size_t worker, std::size_t i) { solve_segment(segments[i], solves_[worker], changed_of_segment_[i]); });
   }
   for (std::size_t i = 0; i < segments.size(); ++i) {
     changed_.insert(changed_.end(), changed_of_segment_[i].begin(), changed_of_segment_[i].end());

@@ -17,12 +17,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "network/allocation_policy.hpp"
 #include "network/bucket_solve.hpp"
+#include "network/parallel_loop.hpp"
 #include "network/segments.hpp"
 
 namespace weft {
@@ -37,7 +37,6 @@ class MaxMinSolver final : public AllocationPolicy {
   };
 
   MaxMinSolver(std::vector<double> capacities, Options options);
-  ~MaxMinSolver() override;
 
   FlowSlot add_flow(const FlowDemand& demand) override;
   void remove_flow(FlowSlot flow) override;
@@ -61,8 +60,6 @@ class MaxMinSolver final : public AllocationPolicy {
   Audit audit(double relative_tolerance = 1e-9) const;
 
  private:
-  struct Workers;
-
   void solve_segment(SegmentId segment, BucketSolve& solve, std::vector<FlowSlot>& changed);
 
   Options options_;
@@ -72,7 +69,8 @@ class MaxMinSolver final : public AllocationPolicy {
   std::vector<double> rates_;  ///< by slot: as published; NaN for a flow that is new
   std::vector<std::vector<FlowSlot>> changed_of_segment_;
   std::vector<FlowSlot> changed_;
-  std::unique_ptr<Workers> workers_;
+  ParallelLoop loop_;
+  std::vector<BucketSolve> solves_;  ///< scratch memory, by worker
 };
 
 }  // namespace weft
