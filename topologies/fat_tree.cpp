@@ -9,7 +9,7 @@ constexpr std::array<ParamSpec, 9> own_params = {{
      "the k=8 fat tree of 128 hosts that packet simulators are compared on"},
     {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host; more than one share the host's single NIC.",
      "one port per host, as in the fat-tree paper"},
-    {"fabric_rate", ParamKind::bandwidth, "400Gbps", "1bps", "", "", "Rate of a cable between switches, each way.",
+    {"fabric_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable between switches, each way.",
      "equal to nic_rate: full bisection bandwidth"},
     {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of the cable from a host to its leaf, at 5 ns per metre.",
      "assumption: a cable inside a rack"},

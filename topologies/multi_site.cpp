@@ -7,6 +7,7 @@
 #include "topologies/clos.hpp"
 #include "topologies/clos_fabric.hpp"
 #include "topologies/fat_tree.hpp"
+#include "topologies/link_limits.hpp"
 #include "topologies/rail_optimized.hpp"
 #include "topologies/single_switch.hpp"
 
@@ -22,11 +23,11 @@ constexpr std::array<ParamSpec, 10> params_table = {{
      "the builder's own defaults"},
     {"borders_per_site", ParamKind::integer, "1", "1", "64", "", "Border routers of a site, each with its own WAN links.",
      "the simplest WAN"},
-    {"border_rate", ParamKind::bandwidth, "400Gbps", "1bps", "", "",
+    {"border_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "",
      "Rate between a top-tier switch and a border router, each way.", "the rate of the fabric"},
     {"border_fibre", ParamKind::length, "100m", "0m", "100000km", "",
      "Length of the fibre from the top tier to a border router, at 5 ns per metre.", "assumption: within a building"},
-    {"wan_rate", ParamKind::bandwidth, "100Gbps", "1bps", "", "", "Rate of a WAN link, each way.",
+    {"wan_rate", ParamKind::bandwidth, "100Gbps", "1bps", "1000Tbps", "", "Rate of a WAN link, each way.",
      "assumption: one 100G wavelength"},
     {"wan_rtt", ParamKind::duration, "50ms", "0ms", "10s", "", "Round-trip time of a WAN link alone.",
      "5,000 km of fibre at 5 ns per metre, there and back"},
@@ -90,7 +91,8 @@ std::size_t pair_index(const std::string& text, std::uint32_t sites, const std::
 
 template <class Quantity, class Apply>
 void apply_pairs(const ParamSet& params, std::string_view name, std::uint32_t sites,
-                 ParsedQuantity<Quantity> (*parse)(std::string_view), Quantity minimum, const SourcePlace& place, Apply apply) {
+                 ParsedQuantity<Quantity> (*parse)(std::string_view), Quantity minimum, Quantity maximum, const SourcePlace& place,
+                 Apply apply) {
   const std::string param = params.module() + "." + std::string(name);
   std::set<std::size_t> seen;
   for (const auto& [pair, value] : split_settings(params, name, place)) {
@@ -99,9 +101,9 @@ void apply_pairs(const ParamSet& params, std::string_view name, std::uint32_t si
     if (!quantity.value) {
       throw InputError({Severity::error, "bad-value", param + ": " + quantity.error.message, place, quantity.error.help});
     }
-    if (*quantity.value < minimum) {
-      throw InputError({Severity::error, "out-of-range", param + ": " + pair + "=" + value + " is below the minimum", place,
-                        "allowed: at least " + to_text(minimum)});
+    if (*quantity.value < minimum || *quantity.value > maximum) {
+      throw InputError({Severity::error, "out-of-range", param + ": " + pair + "=" + value + " is out of range", place,
+                        "allowed: " + to_text(minimum) + " .. " + to_text(maximum)});
     }
     if (!seen.insert(index).second) {
       throw InputError(
@@ -124,9 +126,9 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
   wan.borders_per_site = static_cast<std::uint32_t>(params.integer("borders_per_site"));
   wan.border = {params.bandwidth("border_rate"), propagation_delay(params.length("border_fibre"))};
   wan.pairs.assign(std::size_t{wan.sites} * (wan.sites - 1) / 2, {params.bandwidth("wan_rate"), half(params.duration("wan_rtt"))});
-  apply_pairs<Bandwidth>(params, "pair_rate", wan.sites, parse_bandwidth, Bandwidth::bps(1), place,
+  apply_pairs<Bandwidth>(params, "pair_rate", wan.sites, parse_bandwidth, Bandwidth::bps(1), link_rate_max, place,
                          [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
-  apply_pairs<Duration>(params, "pair_rtt", wan.sites, parse_duration, Duration::zero(), place,
+  apply_pairs<Duration>(params, "pair_rtt", wan.sites, parse_duration, Duration::zero(), Duration::s(10), place,
                         [&](std::size_t pair, Duration rtt) { wan.pairs[pair].delay = half(rtt); });
   check_shape(shape, wan, params.module(), place);
   return build_fabrics("multi_site", shape, wan, place);

@@ -17,7 +17,7 @@ constexpr std::array<ParamSpec, 11> own_params = {{
      "assumption: half of a 32-port group; 64-port leafs take 32 hosts without oversubscription"},
     {"spines", ParamKind::integer, "16", "0", "1000000", "", "Spines; every leaf has a cable to each of them.",
      "as many as hosts_per_leaf_group: no oversubscription"},
-    {"leaf_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "", "", "Rate of a cable from leaf to spine, each way.",
+    {"leaf_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable from leaf to spine, each way.",
      "equal to nic_rate"},
     {"oversubscription", ParamKind::real, "0", "0", "1000000", "",
      "Rate from hosts over rate to spines at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.", "off"},

@@ -40,13 +40,13 @@ struct ServerShape {
 
 /// Parameters of a server. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their defaults differ.
 inline constexpr std::array<ParamSpec, 5> server_params = {{
-    {"nic_rate", ParamKind::bandwidth, "400Gbps", "1bps", "", "", "Rate of a NIC's cable to its leaf, each way.",
+    {"nic_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a NIC's cable to its leaf, each way.",
      "NDR InfiniBand or 400G Ethernet, as in the paper's section 8.1"},
-    {"nvlink_rate", ParamKind::bandwidth, "3600Gbps", "1bps", "", "", "Rate between a GPU and its NVSwitch, each way.",
+    {"nvlink_rate", ParamKind::bandwidth, "3600Gbps", "1bps", "1000Tbps", "", "Rate between a GPU and its NVSwitch, each way.",
      "H100: 900 GB/s of NVLink in both directions together"},
     {"nvlink_delay", ParamKind::duration, "25ns", "0ns", "1ms", "", "Delay of a cable between a GPU and its NVSwitch.",
      "SimAI's H100 topologies: 0.000025 ms"},
-    {"pcie_rate", ParamKind::bandwidth, "512Gbps", "1bps", "", "", "Rate between a GPU and its NIC, each way.",
+    {"pcie_rate", ParamKind::bandwidth, "512Gbps", "1bps", "1000Tbps", "", "Rate between a GPU and its NIC, each way.",
      "PCIe 5.0 x16: 32 GT/s on 16 lanes"},
     {"pcie_delay", ParamKind::duration, "100ns", "0ns", "1ms", "", "Delay between a GPU and its NIC.",
      "assumption: one PCIe switch, whose vendors state 100 to 150 ns from port to port"},

@@ -239,7 +239,9 @@ INSTANTIATE_TEST_SUITE_P(
         Impossible{"multi_site", {{"pair_rtt", "01=5ms"}}, "bad-pair"},
         Impossible{"multi_site", {{"pair_rtt", "0-1=5ms 1-0=6ms"}}, "bad-pair"},
         Impossible{"multi_site", {{"pair_rtt", "0-1=5Gbps"}}, "bad-value"},
-        Impossible{"multi_site", {{"pair_rate", "0-1=0Gbps"}}, "out-of-range"}));
+        Impossible{"multi_site", {{"pair_rate", "0-1=0Gbps"}}, "out-of-range"},
+        Impossible{"multi_site", {{"pair_rtt", "0-1=1h"}}, "out-of-range"},
+        Impossible{"clos", {{"nic_rate", "2000Tbps"}}, "out-of-range"}));
 
 TEST(Builders, UnknownNamesGetASuggestion) {
   const std::string text = errors_of([] { find_module(topology_builders(), "fattree", {}); });
