@@ -65,7 +65,7 @@ void RankRunner::start_op(OpId op, EventContext& context) {
   account(context.now());
   switch (description.kind) {
     case OpKind::compute:
-      ++computing_;
+      if (description.processor == Processor::gpu) ++gpu_computing_;
       if (description.duration == Duration::zero()) {
         finish_op(op, context);
       } else {
@@ -208,7 +208,7 @@ void RankRunner::finish_op(OpId op, EventContext& context) {
   account(context.now());
   const OpKind kind = dag_.kind(op);
   if (kind == OpKind::compute) {
-    --computing_;
+    if (dag_.processor(op) == Processor::gpu) --gpu_computing_;
   } else {
     --communicating_;
   }
@@ -288,7 +288,7 @@ std::vector<OpId> RankRunner::waiting_ops() const {
 }
 
 void RankRunner::account(Time now) {
-  if (communicating_ > 0 && computing_ == 0) exposed_ += now - accounted_until_;
+  if (communicating_ > 0 && gpu_computing_ == 0) exposed_ += now - accounted_until_;
   accounted_until_ = now;
 }
 

@@ -10,7 +10,8 @@
 //     when the matching message has arrived. Messages are eager: they may arrive before the receiver asks for them.
 //   - A group of one rank has nothing to exchange: its collectives take no time.
 //   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
-//   - Exposed communication: time with at least one communication op under way and no GPU compute op running.
+//   - Exposed communication: time with at least one communication op under way and no GPU compute op running;
+//     CPU ops (Processor::cpu) do not hide it.
 //
 // Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i ended.
 // Threads: belongs to the logical process of its host.
@@ -152,7 +153,7 @@ class RankRunner {
   std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;
   std::unordered_set<MessageKey, KeyHash> early_messages_;
 
-  std::uint32_t computing_ = 0;
+  std::uint32_t gpu_computing_ = 0;
   std::uint32_t communicating_ = 0;
   Time accounted_until_;
   Duration exposed_;

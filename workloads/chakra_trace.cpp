@@ -278,6 +278,7 @@ class TraceReader {
   void interpret(const NodeAttributes& attributes, RawNode& raw, std::uint64_t offset) {
     Op& op = raw.node.op;
     op.kind = OpKind::compute;
+    op.processor = attributes.is_cpu_op ? Processor::cpu : Processor::gpu;
     op.duration = raw.node.recorded;
     switch (node_.type()) {
       case metadata_node:

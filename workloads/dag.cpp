@@ -179,6 +179,7 @@ Op RoleDag::op(OpId id) const {
   op.stream = stream_[i];
   if (!peer_.empty()) op.peer = peer_[i];
   if (!tag_.empty()) op.tag = tag_[i];
+  op.processor = processor(id);
   if (op.kind == OpKind::compute) {
     op.duration = Duration::ticks(amount_[i]);
   } else {
@@ -201,8 +202,8 @@ std::string_view RoleDag::name(OpId op) const {
 std::size_t RoleDag::memory_bytes() const {
   const auto of = [](const auto& array) { return array.capacity() * sizeof(array[0]); };
   return of(kind_) + of(collective_) + of(addressing_) + of(communicator_) + of(stream_) + of(amount_) + of(match_ordinal_) +
-         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(name_begin_) +
-         name_pool_.capacity();
+         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(processor_) +
+         of(name_begin_) + name_pool_.capacity();
 }
 
 std::uint64_t RoleDag::digest() const {
@@ -215,6 +216,7 @@ std::uint64_t RoleDag::digest() const {
     digest.add(static_cast<std::uint64_t>(amount_[i]));
     if (!peer_.empty()) digest.add(static_cast<std::uint32_t>(peer_[i]));
     if (!tag_.empty()) digest.add(tag_[i]);
+    if (!processor_.empty()) digest.add(static_cast<std::uint64_t>(processor_[i]));
     digest.add(successors_begin_[i + 1]);
   }
   for (const OpId successor : successors_) digest.add(successor.index());
@@ -295,6 +297,9 @@ RoleBuilder::Result RoleBuilder::finish() && {
   }
   if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.tag != 0; })) {
     fill(dag.tag_, [](const Op& op) { return op.tag; });
+  }
+  if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.processor != Processor::gpu; })) {
+    fill(dag.processor_, [](const Op& op) { return op.processor; });
   }
   dag.match_ordinal_ = match_ordinals(count, op_at);
   ops_ = {};

@@ -38,6 +38,9 @@ enum class CollectiveType : std::uint8_t { all_reduce, all_gather, reduce_scatte
 std::string_view to_text(OpKind kind);
 std::string_view to_text(CollectiveType type);
 
+/// Where a compute op runs. CPU ops (launching kernels, loading data) leave the GPU free.
+enum class Processor : std::uint8_t { gpu, cpu };
+
 /// How `peer` of an op is meant.
 enum class PeerAddressing : std::uint8_t { absolute, relative };
 
@@ -46,12 +49,13 @@ struct Op {
   OpKind kind = OpKind::compute;
   CollectiveType collective = CollectiveType::all_reduce;  ///< for collectives
   PeerAddressing addressing = PeerAddressing::absolute;
-  std::uint16_t communicator = 0;  ///< for everything but compute
-  std::uint16_t stream = 0;        ///< 0 = only dependencies order it
-  std::int32_t peer = 0;           ///< send/receive: the other side; broadcast: the root
-  std::uint32_t tag = 0;           ///< send/receive
-  Duration duration;               ///< compute
-  Bytes bytes;                     ///< communication
+  Processor processor = Processor::gpu;  ///< compute
+  std::uint16_t communicator = 0;        ///< for everything but compute
+  std::uint16_t stream = 0;              ///< 0 = only dependencies order it
+  std::int32_t peer = 0;                 ///< send/receive: the other side; broadcast: the root
+  std::uint32_t tag = 0;                 ///< send/receive
+  Duration duration;                     ///< compute
+  Bytes bytes;                           ///< communication
 
   friend bool operator==(const Op&, const Op&) = default;
 };
@@ -63,6 +67,7 @@ class RoleDag {
   std::uint64_t edge_count() const { return successors_.size(); }
   OpKind kind(OpId op) const { return kind_[op.index()]; }
   Op op(OpId op) const;
+  Processor processor(OpId op) const { return processor_.empty() ? Processor::gpu : processor_[op.index()]; }
   std::span<const OpId> successors(OpId op) const;
   std::uint32_t predecessor_count(OpId op) const { return predecessor_count_[op.index()]; }
   /// "" if the source gave none.
@@ -92,6 +97,7 @@ class RoleDag {
   std::vector<OpId> successors_;
   std::vector<std::int32_t> peer_;         ///< empty if no op of the role has one
   std::vector<std::uint32_t> tag_;         ///< likewise
+  std::vector<Processor> processor_;       ///< empty if every op runs on the GPU
   std::vector<std::uint32_t> name_begin_;  ///< empty if no op has a name
   std::string name_pool_;
 };

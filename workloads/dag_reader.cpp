@@ -130,6 +130,7 @@ class RoleReader {
       case pb::Op::kCompute:
         op.kind = OpKind::compute;
         op.duration = duration_of(i, file.compute(), places);
+        op.processor = file.compute().cpu() ? Processor::cpu : Processor::gpu;
         break;
       case pb::Op::kCollective: {
         const pb::Collective& collective = file.collective();

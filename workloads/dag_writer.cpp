@@ -108,6 +108,7 @@ void describe(const Op& op, const Workload& workload, pb::Op& out) {
   switch (op.kind) {
     case OpKind::compute:
       out.mutable_compute()->set_duration(to_text(op.duration));
+      out.mutable_compute()->set_cpu(op.processor == Processor::cpu);
       break;
     case OpKind::collective:
       out.mutable_collective()->set_type(to_file(op.collective));
@@ -186,6 +187,7 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
         piece.add_amount(static_cast<std::uint64_t>(op.kind == OpKind::compute ? op.duration.in_ticks() : op.bytes.count()));
         piece.add_dependency_count(static_cast<std::uint32_t>(dependencies.of(i).size()));
         for (const std::uint32_t dependency : dependencies.of(i)) piece.add_distance(i - dependency);
+        piece.add_cpu(op.processor == Processor::cpu ? 1 : 0);
         piece.add_name_length(static_cast<std::uint32_t>(dag.name(OpId(i)).size()));
         piece.mutable_names()->append(dag.name(OpId(i)));
       }
@@ -198,6 +200,7 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
       drop_zeros(*piece.mutable_tag());
       drop_zeros(*piece.mutable_amount());
       drop_zeros(*piece.mutable_dependency_count());
+      drop_zeros(*piece.mutable_cpu());
       drop_zeros(*piece.mutable_name_length());
       append_field(file, write);
     }

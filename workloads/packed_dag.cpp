@@ -164,6 +164,7 @@ class BinaryReader {
       op.stream = static_cast<std::uint16_t>(stream);
       if (kind == 0) {
         op.duration = Duration::ticks(static_cast<std::int64_t>(amount));
+        op.processor = value(piece_.cpu(), i) != 0 ? Processor::cpu : Processor::gpu;
       } else {
         op.bytes = Bytes::of(static_cast<std::int64_t>(amount));
         op.addressing = value(piece_.relative(), i) != 0 ? PeerAddressing::relative : PeerAddressing::absolute;

@@ -242,6 +242,7 @@ Workload random_workload(std::mt19937_64& random, bool unique_names) {
     for (std::uint32_t i = 0; i < count; ++i) {
       Op op;
       op.stream = static_cast<std::uint16_t>(random() % 4);
+      op.processor = random() % 3 == 0 ? Processor::cpu : Processor::gpu;
       op.duration = Duration::ticks(static_cast<std::int64_t>(random() % 1'000'000'000'000));
       builder.add(op, unique_names ? "op" + std::to_string(i) : (random() % 2 == 0 ? "same" : ""));
       for (std::uint32_t k = 0; i > 0 && k < random() % 4; ++k) builder.depend(i, static_cast<std::uint32_t>(random() % i));

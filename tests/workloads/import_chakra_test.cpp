@@ -256,6 +256,7 @@ TEST(ImportChakra, CpuSideOfACollectiveCostsItsLaunch) {
   const Workload workload = files.import({trace({wrapper, collective(2, 0, 4096, {1})})}, {});
   EXPECT_EQ(workload.roles[0].op(OpId(0)).kind, OpKind::compute);
   EXPECT_EQ(workload.roles[0].op(OpId(0)).duration, Duration::us(85));
+  EXPECT_EQ(workload.roles[0].processor(OpId(0)), Processor::cpu);
   EXPECT_EQ(workload.roles[0].op(OpId(1)).kind, OpKind::collective);
 }
 
