@@ -117,7 +117,7 @@ BAD = {
     ],
     "top_folders": [({"utils/a.hpp": HEADER}, "utils"), ({"notes.md": "x\n"}, "notes.md")],
     "no_machine_paths": [
-        ({"README.md": "Run /work/main/build/weft.\n"}, "README.md:1"),
+        ({"README.md": "Run /home/ann/weft/build/weft.\n"}, "README.md:1"),
         ({"tests/core/thing_test.cpp": 'auto f = "/tmp/x";\n'}, "tests/core/thing_test.cpp:1"),
         ({"core/CMakeLists.txt": "set(A /home/someone/a)\n"}, "core/CMakeLists.txt:1"),
     ],
