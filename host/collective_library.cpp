@@ -1,5 +1,6 @@
 #include "host/collective_library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -60,7 +61,10 @@ void CollectiveLibrary::compile(const CollectiveRequest& request) {
   compiled.request = request;
   compiled.algorithm = chosen.name;
   const std::uint32_t roles = chosen.algorithm->role_count(request);
-  for (std::uint32_t role = 0; role < roles; ++role) compiled.programs.push_back(chosen.algorithm->compile(request, role));
+  for (std::uint32_t role = 0; role < roles; ++role) {
+    compiled.programs.push_back(chosen.algorithm->compile(request, role));
+    program_size_max_ = std::max(program_size_max_, compiled.programs.back().size());
+  }
   if (roles > 1) {
     for (std::uint32_t position = 0; position < request.ranks; ++position) {
       compiled.role_of.push_back(chosen.algorithm->role_of(request, position));

@@ -42,6 +42,8 @@ class CollectiveLibrary {
   /// Null for a group of one rank, which has nothing to do. Requires: the request was added.
   const CompiledCollective* find(const CollectiveRequest& request) const;
   std::size_t size() const { return compiled_.size(); }
+  /// Steps of the longest program.
+  std::uint32_t program_size_max() const { return program_size_max_; }
 
  private:
   struct RequestHash {
@@ -53,6 +55,7 @@ class CollectiveLibrary {
     std::string name;
     std::shared_ptr<const CollectiveAlgorithm> algorithm;
   };
+  std::uint32_t program_size_max_ = 0;
   std::vector<Selected> selected_;  ///< per CollectiveType
   std::unordered_map<CollectiveRequest, CompiledCollective, RequestHash> compiled_;
 };

@@ -1,10 +1,12 @@
 // Message tag: the 64 bits of a transfer by which the receiving rank knows what has arrived.
 //
-// A collective message names the collective (communicator, ordinal among its collectives) and the receiving step. A point-to-point message
-// names the communicator, the user's tag (as an index into the run's sorted tags) and the ordinal among equal sends. Both carry the
-// iteration modulo 8,192, so that a rank that runs ahead is told apart from one that does not.
-// The limits are checked before a run starts (check_tag_limits), so packing never loses bits.
-// Thread safety: values; a TagIndex is immutable after construction.
+// Where it sits: made once per run from its workloads and compiled collectives; rank runners pack a tag for every transfer and unpack it on arrival.
+//
+// Model: a collective message names the collective (communicator, ordinal among its collectives) and the receiving step. A point-to-point message
+// names the communicator, the user's tag (as an index into the run's sorted tags) and the ordinal among equal sends. Both carry the iteration,
+// modulo what the bits hold. The fields are as wide as this run needs them and the iteration gets the rest, 32 bits if they are there: a rank may
+// be almost half that many iterations ahead of its peer before two iterations could be confused, and that is refused ([ran-ahead]).
+// Thread safety: immutable after construction.
 #pragma once
 
 #include <cstdint>
@@ -12,41 +14,47 @@
 #include <vector>
 
 #include "core/diagnostics.hpp"
+#include "host/collective_library.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
 
 struct MessageTag {
-  static constexpr int iteration_bits = 13;
-  static constexpr int communicator_bits = 8;
-  static constexpr int ordinal_bits = 20;
-  static constexpr int detail_bits = 22;
-
   bool point_to_point = false;
-  std::uint32_t iteration = 0;  ///< modulo 2^iteration_bits
+  std::uint32_t iteration = 0;
   std::uint32_t communicator = 0;
   std::uint32_t ordinal = 0;  ///< RoleDag::match_ordinal
   std::uint32_t detail = 0;   ///< collective: step of the receiver's program; point to point: index of the user's tag
 
-  std::uint64_t pack() const;
-  static MessageTag unpack(std::uint64_t packed);
-  /// The same message stream without `detail` for collectives: what an arrival is collected under.
-  std::uint64_t pack_without_step() const;
+  friend bool operator==(const MessageTag&, const MessageTag&) = default;
 };
 
-/// The distinct user tags of all workloads of a run, sorted.
-class TagIndex {
+/// How the tags of a run are packed.
+class MessageTags {
  public:
-  explicit TagIndex(std::span<const Workload* const> workloads);
+  /// Fewest bits that the iteration needs.
+  static constexpr int iteration_bits_min = 16;
+
+  /// Throws InputError [too-many-messages] if the workloads leave the iteration fewer than iteration_bits_min.
+  MessageTags(std::span<const Workload* const> workloads, const CollectiveLibrary& collectives);
+
+  std::uint64_t pack(const MessageTag& tag) const;
+  MessageTag unpack(std::uint64_t packed) const;
+  /// As pack(), but equal for all messages of one collective: what its arrivals are collected under.
+  std::uint64_t pack_stream(MessageTag tag) const;
+  /// Whether `iteration` of a tag is `current` or a later one, as far as the bits can tell: false for half of their range and more.
+  bool ahead_of(std::uint32_t iteration, std::uint64_t current) const;
+
+  /// Position of a user's tag among the distinct ones of the run. Requires: a workload of the run uses it.
   std::uint32_t index_of(std::uint32_t user_tag) const;
-  std::size_t size() const { return tags_.size(); }
+  int iteration_bits() const { return iteration_bits_; }
 
  private:
-  std::vector<std::uint32_t> tags_;
+  std::vector<std::uint32_t> user_tags_;
+  int iteration_bits_ = 0;
+  int communicator_bits_ = 0;
+  int ordinal_bits_ = 0;
+  int detail_bits_ = 0;
 };
-
-/// Adds [too-many-...] errors where a workload exceeds what a tag can hold: 256 communicators, 1,048,576 collectives per communicator and
-/// role, 4,194,304 distinct point-to-point tags.
-void check_tag_limits(const Workload& workload, const SourcePlace& place, Diagnostics& diagnostics);
 
 }  // namespace weft

@@ -35,6 +35,7 @@ void RankRunner::start(EventContext& context) {
 void RankRunner::begin_iteration(EventContext& context) {
   // A DAG without ops ends at once; the loop keeps millions of such rounds off the stack.
   while (!done()) {
+    note_round(context.now());
     account(context.now());
     exposed_ = Duration::zero();
     ops_left_ = dag_.size();
@@ -48,6 +49,18 @@ void RankRunner::begin_iteration(EventContext& context) {
     finished_.push_back({static_cast<std::uint32_t>(iteration_), Duration::zero()});
     ++iteration_;
   }
+}
+
+void RankRunner::note_round(Time now) {
+  rounds_at_instant_ = now == instant_ ? rounds_at_instant_ + 1 : 1;
+  instant_ = now;
+  if (rounds_at_instant_ <= rounds_per_instant_max) return;
+  SourcePlace place;
+  place.file = job_.workload->name.empty() ? "workload" : job_.workload->name;
+  throw InputError({Severity::error, "no-progress",
+                    "rank " + std::to_string(rank_.index()) + " ends " + std::to_string(rounds_per_instant_max) +
+                        " iterations without simulated time going by",
+                    place, "give an op a duration, or ask for fewer iterations"});
 }
 
 void RankRunner::run_ready(EventContext& context) {
@@ -78,7 +91,7 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       return;
     case OpKind::send: {
       ++communicating_;
-      const std::uint64_t tag = tag_of(op, description).pack();
+      const std::uint64_t tag = shared_.tags.pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
       shared_.network.start({job_.id, endpoint_, destination, description.communicator, tag, description.bytes}, context);
@@ -86,7 +99,7 @@ void RankRunner::start_op(OpId op, EventContext& context) {
     }
     case OpKind::receive: {
       ++communicating_;
-      const MessageKey key{tag_of(op, description).pack(), peer_endpoint(description)};
+      const MessageKey key{shared_.tags.pack(tag_of(op, description)), peer_endpoint(description)};
       if (const auto early = early_messages_.find(key); early != early_messages_.end()) {
         early_messages_.erase(early);
         finish_op(op, context);
@@ -126,7 +139,7 @@ void RankRunner::start_collective(OpId op, const Op& description, EventContext& 
     finish_op(op, context);
     return;
   }
-  const std::uint64_t stream = tag_of(op, description).pack_without_step();
+  const std::uint64_t stream = shared_.tags.pack_stream(tag_of(op, description));
   ActiveCollective& active = active_[stream];
   active.op = op;
   active.compiled = compiled;
@@ -173,9 +186,9 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
       const RankId peer = group[active.program->peer(step, active.position)];
       const NodeId destination = job_.endpoint_of_rank[peer.index()];
-      MessageTag tag = MessageTag::unpack(stream);
+      MessageTag tag = shared_.tags.unpack(stream);
       tag.detail = description.remote_step;
-      const std::uint64_t packed = tag.pack();
+      const std::uint64_t packed = shared_.tags.pack(tag);
       in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
       shared_.network.start(
           {job_.id, endpoint_, destination, op.communicator, packed, active.program->message_bytes(step, active.position)},
@@ -249,10 +262,15 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
 }
 
 void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
-  const MessageTag tag = MessageTag::unpack(transfer.tag);
-  const std::uint32_t window = 1U << MessageTag::iteration_bits;
-  const std::uint32_t ahead = (tag.iteration - static_cast<std::uint32_t>(iteration_)) % window;
-  WEFT_CHECK(ahead < window / 2, "a message belongs to the rank's current or a later iteration");
+  const MessageTag tag = shared_.tags.unpack(transfer.tag);
+  if (!shared_.tags.ahead_of(tag.iteration, iteration_)) {
+    SourcePlace place;
+    place.file = job_.workload->name.empty() ? "workload" : job_.workload->name;
+    throw InputError({Severity::error, "ran-ahead",
+                      "a rank ran more iterations ahead of rank " + std::to_string(rank_.index()) +
+                          " than its messages can tell apart (2^" + std::to_string(shared_.tags.iteration_bits() - 1) + ")",
+                      place, "let the sender wait for its receiver, for example by a receive or a collective"});
+  }
   if (tag.point_to_point) {
     const MessageKey key{transfer.tag, transfer.source};
     if (const auto waiting = waiting_receives_.find(key); waiting != waiting_receives_.end()) {
@@ -264,7 +282,7 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
       WEFT_CHECK(is_new, "messages of one stream have distinct ordinals");
     }
   } else {
-    const std::uint64_t stream = tag.pack_without_step();
+    const std::uint64_t stream = shared_.tags.pack_stream(tag);
     if (active_.contains(stream)) {
       release_step(stream, tag.detail, context);
     } else {

@@ -39,7 +39,7 @@ enum RankTimer : std::uint16_t {
 struct RankTimerPayload {
   std::uint32_t slot = 0;    ///< which of the host's endpoints
   std::uint32_t index = 0;   ///< op of a compute; step of a reduction
-  std::uint64_t stream = 0;  ///< reduction: the collective, as MessageTag::pack_without_step
+  std::uint64_t stream = 0;  ///< reduction: the collective, as MessageTags::pack_stream
 };
 
 /// One op's stretch of time at one rank.
@@ -58,7 +58,7 @@ enum class Recording : std::uint8_t { communication, everything };
 /// Settings shared by all ranks of a run. Referenced objects outlive the run.
 struct RankRunnerContext {
   const CollectiveLibrary& collectives;
-  const TagIndex& tags;
+  const MessageTags& tags;
   const NetworkPort& network;
   Duration reduction_time_per_mib;
   Recording recording = Recording::communication;
@@ -119,6 +119,10 @@ class RankRunner {
     OpId op;                   ///< of a point-to-point send
   };
 
+  /// More rounds than this in one instant are refused: nobody means them, and they would run for ever.
+  static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
+
+  void note_round(Time now);
   void begin_iteration(EventContext& context);
   void start_op(OpId op, EventContext& context);
   void start_collective(OpId op, const Op& description, EventContext& context);
@@ -156,6 +160,8 @@ class RankRunner {
   std::uint32_t gpu_computing_ = 0;
   std::uint32_t communicating_ = 0;
   Time accounted_until_;
+  Time instant_ = Time::max();  ///< of the latest round's start
+  std::uint64_t rounds_at_instant_ = 0;
   Duration exposed_;
 };
 

@@ -9,10 +9,11 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 1> kParams = {
-    {{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message of a ring broadcast; smaller pieces fill the pipeline sooner and pay latency more often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}}};
+constexpr std::array<ParamSpec, 1> kParams = {{{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
+                                                "Largest message of a ring broadcast, unless that took more than 65,535 pieces; "
+                                                "smaller pieces fill the pipeline sooner and pay "
+                                                "latency more often",
+                                                "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}}};
 
 class Ring final : public CollectiveAlgorithm {
  public:

@@ -1,4 +1,4 @@
-// Message tags pack and unpack without losing a bit, and streams are told apart.
+// Message tags pack and unpack without losing a bit, streams are told apart, and the iteration gets the bits that are left.
 #include "host/message_tag.hpp"
 
 #include <gtest/gtest.h>
@@ -6,39 +6,77 @@
 namespace weft {
 namespace {
 
-TEST(MessageTag, PacksAndUnpacksTheExtremesOfEveryField) {
+/// A workload with so many communicators, all-reduces over 4 ranks in "world", and distinct user tags.
+Workload workload_with(std::uint32_t communicators, std::uint32_t collectives, std::uint32_t user_tags) {
+  Workload workload;
+  workload.rank_count = 4;
+  workload.communicators.push_back(Communicator::world(4));
+  for (std::uint32_t c = 1; c < communicators; ++c) {
+    workload.communicators.emplace_back("c" + std::to_string(c), 4, std::vector<std::vector<RankId>>{});
+  }
+  RoleBuilder role;
+  for (std::uint32_t i = 0; i < collectives; ++i) {
+    Op op;
+    op.kind = OpKind::collective;
+    op.bytes = Bytes::of(4096);
+    role.add(op);
+  }
+  for (std::uint32_t i = 0; i < user_tags; ++i) {
+    Op op;
+    op.kind = i % 2 == 0 ? OpKind::send : OpKind::receive;
+    op.addressing = PeerAddressing::relative;
+    op.peer = i % 2 == 0 ? 1 : -1;
+    op.tag = i / 2 * 1000;
+    role.add(op);
+  }
+  workload.roles.push_back(std::move(role).finish().dag);
+  workload.role_of.assign(4, 0);
+  return workload;
+}
+
+MessageTags tags_of(const Workload& workload) {
+  CollectiveLibrary library(ParamSet("collective", CollectiveLibrary::selection_params()), {});
+  library.add(workload);
+  const Workload* const all[] = {&workload};
+  return {all, library};
+}
+
+TEST(MessageTags, PackAndUnpackTheExtremesOfEveryField) {
+  // 5 communicators, 300 collectives, 40 user tags. A ring all-reduce over 4 ranks has 12 steps, fewer than the tags.
+  const MessageTags tags = tags_of(workload_with(5, 300, 80));
+  EXPECT_EQ(tags.iteration_bits(), 32);
   for (const bool point_to_point : {false, true}) {
-    for (const std::uint32_t iteration : {0u, 1u, (1u << MessageTag::iteration_bits) - 1}) {
-      for (const std::uint32_t communicator : {0u, 255u}) {
-        for (const std::uint32_t ordinal : {0u, (1u << MessageTag::ordinal_bits) - 1}) {
-          for (const std::uint32_t detail : {0u, 5u, (1u << MessageTag::detail_bits) - 1}) {
-            const MessageTag back = MessageTag::unpack(MessageTag{point_to_point, iteration, communicator, ordinal, detail}.pack());
-            EXPECT_EQ(back.point_to_point, point_to_point);
-            EXPECT_EQ(back.iteration, iteration);
-            EXPECT_EQ(back.communicator, communicator);
-            EXPECT_EQ(back.ordinal, ordinal);
-            EXPECT_EQ(back.detail, detail);
+    for (const std::uint32_t iteration : {0u, 1u, UINT32_MAX}) {
+      for (const std::uint32_t communicator : {0u, 4u}) {
+        for (const std::uint32_t ordinal : {0u, 299u}) {
+          for (const std::uint32_t detail : {0u, 39u}) {
+            const MessageTag tag{point_to_point, iteration, communicator, ordinal, detail};
+            EXPECT_EQ(tags.unpack(tags.pack(tag)), tag);
           }
         }
       }
     }
   }
+  EXPECT_EQ(tags.index_of(0), 0u);
+  EXPECT_EQ(tags.index_of(39'000), 39u);
 }
 
-TEST(MessageTag, IterationWrapsAtItsWidth) {
-  MessageTag tag;
-  tag.iteration = (1u << MessageTag::iteration_bits) + 3;
-  EXPECT_EQ(MessageTag::unpack(tag.pack()).iteration, 3u);
+TEST(MessageTags, StepsOfOneCollectiveShareAStreamAndUserTagsDoNot) {
+  const MessageTags tags = tags_of(workload_with(4, 10, 16));
+  EXPECT_EQ(tags.pack_stream({false, 1, 2, 3, 4}), tags.pack_stream({false, 1, 2, 3, 5}));
+  EXPECT_NE(tags.pack_stream({true, 1, 2, 3, 4}), tags.pack_stream({true, 1, 2, 3, 5}));
+  EXPECT_NE(tags.pack_stream({true, 1, 2, 3, 0}), tags.pack_stream({false, 1, 2, 3, 0}));
 }
 
-TEST(MessageTag, StepsOfOneCollectiveShareAStreamAndUserTagsDoNot) {
-  const MessageTag first{false, 1, 2, 3, 4};
-  const MessageTag second{false, 1, 2, 3, 5};
-  EXPECT_EQ(first.pack_without_step(), second.pack_without_step());
-  const MessageTag send{true, 1, 2, 3, 4};
-  const MessageTag other{true, 1, 2, 3, 5};
-  EXPECT_NE(send.pack_without_step(), other.pack_without_step());
-  EXPECT_NE(send.pack_without_step(), first.pack_without_step());
+TEST(MessageTags, TellLaterIterationsFromEarlierOnesAcrossTheWrap) {
+  const MessageTags tags = tags_of(workload_with(1, 1, 0));
+  ASSERT_EQ(tags.iteration_bits(), 32);
+  EXPECT_TRUE(tags.ahead_of(7, 7));
+  EXPECT_TRUE(tags.ahead_of(8, 7));
+  EXPECT_FALSE(tags.ahead_of(6, 7));
+  EXPECT_TRUE(tags.ahead_of(3, UINT32_MAX)) << "iteration 2^32 + 3 is ahead of 2^32 - 1";
+  EXPECT_TRUE(tags.ahead_of(0x7fffffff, 0));
+  EXPECT_FALSE(tags.ahead_of(0x80000000, 0));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   auto shared = std::make_shared<const Workload>(std::move(workload));
   library.add(*shared);
   const Workload* const all[] = {shared.get()};
-  const TagIndex tags(all);
+  const MessageTags tags(all, library);
   JobTable jobs(1);
   RunningJob job;
   job.id = JobId(0);
@@ -302,6 +302,14 @@ TEST(RankRunner, AnIterationWithoutOpsTakesNoTimeHoweverManyThereAre) {
   EXPECT_EQ(outcome.end(0, 99'999), Duration::zero());
 }
 
+TEST(RankRunner, IterationsThatNeverTakeTimeAreRefused) {
+  RoleBuilder role;
+  role.add(compute(Duration::zero()));
+  RunOptions endless;
+  endless.iterations = 4'000'000'000;
+  EXPECT_THROW(run(uniform(1, std::move(role)), endless), InputError);
+}
+
 TEST(RankRunner, ALongChainOfOpsThatTakeNoTimeRunsInOneInstant) {
   RoleBuilder role;
   for (int i = 0; i < 200'000; ++i) role.add(compute(Duration::zero(), 1));
@@ -355,11 +363,12 @@ TEST(RankRunner, ASenderMayRunAheadOfItsReceiver) {
   std::vector<RoleBuilder> roles;
   roles.push_back(std::move(sender));
   roles.push_back(std::move(receiver));
+  // Far more iterations than the 4,096 that a tag of 13 bits could tell apart, as an earlier version had it.
   RunOptions many;
-  many.iterations = 20;
+  many.iterations = 10'000;
   const Outcome outcome = run(individual(std::move(roles)), many);
-  EXPECT_EQ(outcome.end(1, 19), Duration::ms(20));
-  EXPECT_LT(outcome.end(0, 19), Duration::us(200));
+  EXPECT_EQ(outcome.end(1, 9'999), Duration::s(10));
+  EXPECT_LT(outcome.end(0, 9'999), Duration::ms(100));
 }
 
 TEST(RankRunner, ARankThatWaitsForeverIsNamed) {

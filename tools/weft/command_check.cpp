@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "core/source_text.hpp"
-#include "host/message_tag.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/scenario.hpp"
@@ -41,7 +40,6 @@ std::string check_one(const std::string& text, std::uint32_t ranks) {
       SourcePlace place;
       place.file = input.file;
       check_workload(workload, place, diagnostics);
-      check_tag_limits(workload, place, diagnostics);
       diagnostics.throw_if_errors();
       std::uint64_t ops = 0;
       for (const RoleDag& role : workload.roles) ops += role.size();

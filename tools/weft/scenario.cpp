@@ -8,7 +8,6 @@
 
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
-#include "host/message_tag.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
 #include "tools/weft/commands.hpp"
@@ -57,7 +56,6 @@ class WorkloadShelf {
     SourcePlace place;
     place.file = path;
     check_workload(*workload, place, diagnostics);
-    check_tag_limits(*workload, place, diagnostics);
     diagnostics.throw_if_errors();
     for (const std::string& input : input_files(path, format)) scenario_.manifest.add_input("workload", input, format);
     for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(path + ": " + assumption);

@@ -58,10 +58,8 @@ class Assembly {
         options_(options),
         workloads_(workload_pointers(scenario)),
         jobs_(scenario.jobs.size()),
-        library_(scenario.parameters.of("collective"), scenario.parameters.all()),
-        tags_(workloads_) {
-    for (const Workload* workload : workloads_) library_.add(*workload);
-  }
+        library_(compiled(scenario, workloads_)),
+        tags_(workloads_, library_) {}
 
   RunSummary run() {
     // Whatever can be wrong is found before the first file is created.
@@ -109,6 +107,12 @@ class Assembly {
     std::vector<const Workload*> pointers;
     for (const auto& workload : scenario.workloads) pointers.push_back(workload.get());
     return pointers;
+  }
+
+  static CollectiveLibrary compiled(const Scenario& scenario, const std::vector<const Workload*>& workloads) {
+    CollectiveLibrary library(scenario.parameters.of("collective"), scenario.parameters.all());
+    for (const Workload* workload : workloads) library.add(*workload);
+    return library;
   }
 
   ClusterState cluster() const {
@@ -303,7 +307,7 @@ class Assembly {
   std::vector<const Workload*> workloads_;
   JobTable jobs_;
   CollectiveLibrary library_;
-  TagIndex tags_;
+  MessageTags tags_;
   std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
   std::optional<ResultsWriter> results_;
