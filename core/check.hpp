@@ -17,6 +17,12 @@ class CheckFailure : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+/// Simulated time or a size no longer fits 64 bits. Only huge inputs cause it, so the `weft` command treats it as an input error.
+class OverflowFailure : public CheckFailure {
+ public:
+  using CheckFailure::CheckFailure;
+};
+
 [[noreturn]] void fail_check(const char* expression, const std::string& expectation, const char* file, int line);
 
 }  // namespace weft

@@ -79,11 +79,14 @@ void EventProcess::post(const Event& event) {
 }
 
 void EventProcess::rethrow_with_place() {
+  const std::string place =
+      "at t=" + to_text(current_.key.time.since_start()) + ", entity \"" + directory_->name(current_.target) + "\": ";
   try {
     throw;
+  } catch (const OverflowFailure& failure) {
+    throw OverflowFailure(place + failure.what());
   } catch (const CheckFailure& failure) {
-    throw CheckFailure("at t=" + to_text(current_.key.time.since_start()) + ", entity \"" + directory_->name(current_.target) +
-                       "\": " + failure.what());
+    throw CheckFailure(place + failure.what());
   }
 }
 

@@ -174,7 +174,9 @@ std::string count_text(Wide count, std::span<const Unit> units) {
 
 }  // namespace
 
-void fail_unit_overflow(const char* operation) { fail_check("64-bit simulated arithmetic fits", operation, __FILE__, __LINE__); }
+void fail_unit_overflow(const char* operation) {
+  throw OverflowFailure(std::string(operation) + " does not fit 64 bits");
+}
 
 Duration Duration::from_seconds(double seconds) {
   const double ticks = std::round(seconds * static_cast<double>(ticks_per_s));

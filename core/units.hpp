@@ -10,7 +10,7 @@
 // Nothing else mixes. The factor 8 and the powers of ten live in this file and its source only.
 //
 // Invariants
-//   1. Arithmetic never wraps: an overflow is a WEFT_CHECK failure (the run stops).
+//   1. Arithmetic never wraps: an overflow throws OverflowFailure (the run stops).
 //   2. Text always carries a unit: parse() refuses a bare number and to_text() never prints one.
 //   3. Every text printed by to_text() is read back by parse() to the same value.
 // Thread safety: values; freely copied between threads.

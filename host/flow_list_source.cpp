@@ -38,6 +38,7 @@ void FlowListSource::handle(const Event& event, EventContext& context) {
       return;
     case transfer_delivered:
       ++delivered_;
+      last_delivery_ = context.now();
       return;
     default:
       fail_check("event.kind is known", "a flow list source knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);

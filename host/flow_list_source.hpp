@@ -28,6 +28,7 @@ class FlowListSource final : public Entity {
   /// Start of the earliest flow. Requires: at least one flow.
   Time first_start() const;
   std::uint64_t delivered() const { return delivered_; }
+  Time last_delivery() const { return last_delivery_; }
   std::uint64_t total() const { return order_.size(); }
 
  private:
@@ -36,6 +37,7 @@ class FlowListSource final : public Entity {
   std::vector<std::uint32_t> order_;  ///< indices into the list by (start, place in the file)
   std::size_t next_ = 0;
   std::uint64_t delivered_ = 0;
+  Time last_delivery_;
 };
 
 /// Adds [unknown-endpoint] for flows from or to a node that is not an endpoint of the topology, [self-flow] for flows to their own source, and

@@ -37,8 +37,8 @@ constexpr std::array<ParamSpec, 2> kMaxMinParams = {{
      .minimum = "0",
      .maximum = "1024",
      .choices = "",
-     .meaning = "Threads that solve independent segments; 0 takes all cores. Results do not depend on it.",
-     .origin = "all cores"},
+     .meaning = "Threads that solve independent segments; 0 takes as many as the run has (--threads). Results do not depend on it.",
+     .origin = "the run's threads"},
 }};
 
 constexpr std::array<ParamSpec, 1> kQuantumFillingParams = {{

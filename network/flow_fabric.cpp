@@ -174,13 +174,13 @@ FlowFabricCounters FlowFabric::counters() const {
   return counters;
 }
 
-std::vector<LinkUsage> FlowFabric::link_usage(Time end) const {
+std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end) const {
   const std::vector<Bytes> bytes = model_.link_bytes(end);
   std::vector<LinkUsage> usage(bytes.size());
   for (std::uint32_t i = 0; i < bytes.size(); ++i) {
     usage[i].bytes = bytes[i];
     const double rate_bps = static_cast<double>(topology_.link(LinkId(i)).rate.in_bps());
-    const double capacity_bits = fluid_bits(rate_bps, end.since_start());
+    const double capacity_bits = fluid_bits(rate_bps, end - begin);
     if (capacity_bits > 0) usage[i].mean_utilization = bytes[i].in_bits() / capacity_bits;
   }
   return usage;

@@ -66,7 +66,7 @@ struct UnfinishedTransfer {
 /// What went over a directed link until the end of the run.
 struct LinkUsage {
   Bytes bytes;                  ///< wire bytes
-  double mean_utilization = 0;  ///< of the link's rate, from time 0
+  double mean_utilization = 0;  ///< of the link's rate over the span asked for
 };
 
 struct FlowFabricCounters {
@@ -104,8 +104,9 @@ class FlowFabric final : public Entity {
   void handle(const Event& event, EventContext& context) override;
 
   FlowFabricCounters counters() const;
-  /// By LinkId. `end` is the time of the run's end, not before the last event that the fabric handled.
-  std::vector<LinkUsage> link_usage(Time end) const;
+  /// By LinkId. `end` is the time of the run's end, not before the last event that the fabric handled; utilization is over begin .. end, with
+  /// `begin` the start of the first job or flow.
+  std::vector<LinkUsage> link_usage(Time begin, Time end) const;
   /// Transfers that have not left their source, in order of entering.
   std::vector<UnfinishedTransfer> unfinished() const;
 

@@ -70,6 +70,14 @@ TEST_F(OutputFiles, TablesQuoteWhatNeedsIt) {
   EXPECT_EQ(content("t.csv"), "a,b,c\nplain,\"one, two\",\"say \"\"x\"\"\"\n-5,18446744073709551615,0.1\n");
 }
 
+TEST_F(OutputFiles, NanosecondsAreExactToTheTickHoweverLate) {
+  CsvFile table(folder_ / "t.csv", "a,b,c,d");
+  table.nanoseconds(Duration::ns(5)).nanoseconds(Duration::ticks(123)).nanoseconds(Duration::ticks(150));
+  table.nanoseconds(Duration::s(31'535'999) + Duration::ticks(408'784)).end_row();
+  table.commit();
+  EXPECT_EQ(content("t.csv"), "a,b,c,d\n5,1.23,1.5,31535999000004087.84\n");
+}
+
 TEST(Shortest, ReadsBackToTheSameNumber) {
   for (const double value : {0.0, 0.1, 1.0 / 3, 1e-300, 123456789.123456789, std::nextafter(1.0, 2.0)}) {
     EXPECT_EQ(std::strtod(shortest(value).c_str(), nullptr), value);

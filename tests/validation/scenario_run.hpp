@@ -92,7 +92,7 @@ struct ScenarioRunOptions {
   std::string zeta = "auto";
 };
 
-inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options = {}) {
+inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options) {
   const ScratchFolder folder;
   Scenario scenario = load_scenario(flags);
   SimulationOptions simulation;
@@ -107,6 +107,19 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.flows = read_table(simulation.out / "flows.csv");
   run.links = read_table(simulation.out / "links.csv");
   return run;
+}
+
+/// Runs on 1, 2 and 8 threads, expects one fingerprint and one makespan, and returns the first run.
+inline ScenarioRun run_scenario(const RunFlags& flags) {
+  ScenarioRun first = run_scenario(flags, ScenarioRunOptions{});
+  for (const std::uint32_t threads : {2u, 8u}) {
+    ScenarioRunOptions options;
+    options.threads = threads;
+    const ScenarioRun other = run_scenario(flags, options);
+    EXPECT_EQ(other.summary.fingerprint, first.summary.fingerprint) << threads << " threads";
+    EXPECT_EQ(other.summary.makespan, first.summary.makespan) << threads << " threads";
+  }
+  return first;
 }
 
 /// Path of a file of the real data beside the project, or "" where it is not there.

@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 void expect_one_result(const RunFlags& flags) {
-  const ScenarioRun first = run_scenario(flags);
+  const ScenarioRun first = run_scenario(flags, ScenarioRunOptions{});
   for (const std::uint32_t threads : {1u, 2u, 8u}) {
     for (const char* zeta : {"auto", "table", "1ns", "1s"}) {
       ScenarioRunOptions options;

@@ -8,6 +8,7 @@
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/scenario.hpp"
+#include "tools/weft/simulation.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/import_hpcc_flows.hpp"
 #include "workloads/job_trace_reader.hpp"
@@ -25,6 +26,7 @@ std::string check_one(const std::string& text, std::uint32_t ranks) {
       RunFlags flags;
       flags.scenario_file = input.file;
       const Scenario scenario = load_scenario(flags);
+      check_simulation(scenario);
       return "scenario, " + std::to_string(scenario.jobs.size()) + " jobs, " + std::string(to_text(scenario.mode)) + " mode";
     }
     case InputKind::topology: {

@@ -114,14 +114,12 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_option("--process-groups", flags.process_groups, "Process groups of a chakra trace that does not hold them: JSON")
       ->type_name("FILE");
-  command->add_option("--iterations", flags.iterations, "Rounds of --workload")
+  command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
       ->type_name("N")
-      ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_option("--hosts", flags.hosts, "Job mode without a topology: number of hosts")->type_name("N");
-  command->add_option("--gpus-per-host", flags.gpus_per_host, "With --hosts")
+  command->add_option("--gpus-per-host", flags.gpus_per_host, "With --hosts; default 8")
       ->type_name("N")
-      ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_option("--scheduler", flags.scheduler, "Scheduling policy; default fcfs")->type_name("NAME");
   command->add_option("--placement", flags.placement, "Placement; default first_fit")->type_name("NAME");

@@ -50,7 +50,7 @@ void write(const Topology& topology, const std::string& out) {
   OutputFile file(target.file);
   file.write(text);
   file.commit();
-  std::cout << "wrote " << target.file << " (" << format << ", " << text.size() << " bytes)\n";
+  std::cerr << "wrote " << target.file << " (" << format << ", " << text.size() << " bytes)\n";
 }
 
 nlohmann::ordered_json to_json(const TopologySummary& summary) {

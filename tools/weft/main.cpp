@@ -106,6 +106,13 @@ int main(int argc, char** argv) {
   } catch (const weft::InputError& error) {
     std::fputs(error.what(), stderr);
     return weft::kExitInput;
+  } catch (const weft::OverflowFailure& failure) {
+    weft::SourcePlace place;
+    place.file = "weft";
+    const weft::Diagnostic diagnostic{weft::Severity::error, "beyond-clock", failure.what(), place,
+                                      "simulated time ends after 2.9 years of 10 ps ticks, sizes at 8 EiB: ask for less"};
+    std::fputs(diagnostic.to_text().c_str(), stderr);
+    return weft::kExitInput;
   } catch (const weft::CheckFailure& failure) {
     std::fprintf(stderr,
                  "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",

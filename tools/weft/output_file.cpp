@@ -91,6 +91,20 @@ CsvFile& CsvFile::number(double value) {
   return *this;
 }
 
+CsvFile& CsvFile::nanoseconds(Duration value) {
+  separate();
+  const std::int64_t ticks = value.in_ticks();
+  row_ += std::to_string(ticks / Duration::ticks_per_ns);
+  const std::int64_t rest = ticks % Duration::ticks_per_ns;
+  if (rest != 0) {
+    // Two decimals at most, without a trailing zero: a tick is a hundredth of a nanosecond.
+    row_ += '.';
+    row_ += static_cast<char>('0' + rest / 10);
+    if (rest % 10 != 0) row_ += static_cast<char>('0' + rest % 10);
+  }
+  return *this;
+}
+
 void CsvFile::end_row() {
   row_ += '\n';
   file_.write(row_);

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/units.hpp"
+
 namespace weft {
 
 class OutputFile {
@@ -44,6 +46,8 @@ class CsvFile {
   CsvFile& number(std::int64_t value);
   CsvFile& number(std::uint64_t value);
   CsvFile& number(double value);
+  /// Nanoseconds, exact to the tick: "1234.56".
+  CsvFile& nanoseconds(Duration value);
   void end_row();
   void commit() { file_.commit(); }
   std::uint64_t rows() const { return rows_; }

@@ -22,6 +22,17 @@ std::filesystem::path created(std::filesystem::path folder) {
   return folder;
 }
 
+/// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
+std::filesystem::path without_old_results(std::filesystem::path folder) {
+  for (const char* name :
+       {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "collectives.csv", "flows.csv", "links.csv", "trace.json"}) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / name, ignored);
+    std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
+  }
+  return folder;
+}
+
 /// nccl-tests' factor from algorithm bandwidth to bus bandwidth; the bytes it applies to are those of the whole operation.
 double bus_factor(CollectiveType type, double ranks) {
   switch (type) {
@@ -62,7 +73,7 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
 
 ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path folder)
     : scenario_(scenario),
-      folder_(created(std::move(folder))),
+      folder_(without_old_results(created(std::move(folder)))),
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
             "placement"),
@@ -74,6 +85,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
       links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {}
 
 void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
+  jobs_done_.fetch_add(1, std::memory_order_relaxed);
   wait_s_.add(record.wait().in_s());
   jct_s_.add(record.completion().in_s());
   write_job_row(jobs_, spec, record);
@@ -83,6 +95,7 @@ void ResultsWriter::add_unfinished(const JobSpec& spec, const JobRecord& record)
 
 void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecord& record) {
   const double duration_s = (record.end - record.start).in_s();
+  iterations_done_.fetch_add(1, std::memory_order_relaxed);
   iteration_s_.add(duration_s);
   exposed_s_ += record.exposed_communication.in_s();
   iterations_.text(spec.name)
@@ -149,9 +162,9 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const C
         .number(std::uint64_t{op.kind == OpKind::collective ? ranks : 2})
         .number(op.bytes.count())
         .text(algorithm)
-        .number(row->start.in_ns())
-        .number(row->end.in_ns())
-        .number(duration.in_ns())
+        .nanoseconds(row->start.since_start())
+        .nanoseconds(row->end.since_start())
+        .nanoseconds(duration)
         .number(bus_gbps)
         .end_row();
   }
@@ -163,16 +176,17 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   fct_s_.add(fct.in_s());
   slowdown_.add(slowdown);
   payload_bytes_ += static_cast<double>(finished.transfer.size.count());
+  transfers_done_.fetch_add(1, std::memory_order_relaxed);
   const bool has_job = !finished.transfer.job.is_none() && finished.transfer.job.index() < scenario_.jobs.size();
   flows_.number(std::uint64_t{finished.id.index()})
       .text(has_job ? scenario_.jobs[finished.transfer.job.index()].name : "")
       .text(scenario_.topology->node_name(finished.transfer.source))
       .text(scenario_.topology->node_name(finished.transfer.destination))
       .number(finished.transfer.size.count())
-      .number(finished.start.in_ns())
-      .number(finished.end.in_ns())
-      .number(fct.in_ns())
-      .number(finished.ideal.in_ns())
+      .nanoseconds(finished.start.since_start())
+      .nanoseconds(finished.end.since_start())
+      .nanoseconds(fct)
+      .nanoseconds(finished.ideal)
       .number(slowdown)
       .end_row();
 }

@@ -17,6 +17,7 @@
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -37,7 +38,7 @@ namespace weft {
 
 class ResultsWriter final : public JobObserver, public FlowObserver {
  public:
-  /// Creates the folder and the tables that grow with the run.
+  /// Creates the folder, or clears it of an earlier run's results, and the tables that grow with the run.
   ResultsWriter(const Scenario& scenario, std::filesystem::path folder);
 
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
@@ -50,6 +51,11 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   void write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
   void write_trace(std::span<const OpRecord> records);
+
+  /// What has finished so far. May be called from any thread while the run goes on.
+  std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
+  std::uint64_t iterations_done() const { return iterations_done_.load(std::memory_order_relaxed); }
+  std::uint64_t transfers_done() const { return transfers_done_.load(std::memory_order_relaxed); }
 
   /// Completes `summary` with the means over jobs, iterations and flows.
   void fill(RunSummary& summary) const;
@@ -75,6 +81,9 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   CsvFile flows_;
   CsvFile links_;
   std::optional<OutputFile> trace_;
+  std::atomic<std::uint64_t> jobs_done_{0};
+  std::atomic<std::uint64_t> iterations_done_{0};
+  std::atomic<std::uint64_t> transfers_done_{0};
   Mean wait_s_;
   Mean jct_s_;
   Mean iteration_s_;

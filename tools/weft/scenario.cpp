@@ -57,6 +57,7 @@ class WorkloadShelf {
     place.file = path;
     check_workload(*workload, place, diagnostics);
     diagnostics.throw_if_errors();
+    if (!process_groups_.empty()) scenario_.manifest.add_input("process groups", process_groups_, "json");
     for (const std::string& input : input_files(path, format)) scenario_.manifest.add_input("workload", input, format);
     for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(path + ": " + assumption);
     scenario_.workloads.push_back(workload);
@@ -98,6 +99,9 @@ void add_trace(Scenario& scenario, const std::string& path, const std::string& f
   std::move(jobs.begin(), jobs.end(), std::back_inserter(scenario.jobs));
   if (scenario.name.empty()) scenario.name = trace.name;
 }
+
+/// Leaves most of the clock's 2.9 years for the jobs themselves.
+const Duration submit_max = Duration::s(366LL * 86'400);
 
 class ScenarioFile {
  public:
@@ -224,6 +228,10 @@ class ScenarioFile {
       if (!job.submit().empty()) {
         const ParsedQuantity<Duration> submit = parse_duration(job.submit());
         if (!submit.value) fail("bad-value", "submit: " + submit.error.message, inside.of(job, "submit"), submit.error.help);
+        if (*submit.value > submit_max) {
+          fail("out-of-range", "submit: " + job.submit() + " is too late", inside.of(job, "submit"),
+               "jobs are submitted within the first 366 days");
+        }
         spec.submit = Time::zero() + *submit.value;
       }
       require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
@@ -253,6 +261,20 @@ class ScenarioFile {
   const RunFlags& flags_;
 };
 
+/// A flag that belongs to another one says nothing without it.
+void check_flags(const RunFlags& flags) {
+  const auto needs = [](bool given, bool has_owner, const std::string& flag, const std::string& owner) {
+    if (given && !has_owner) {
+      fail("unused-flag", flag + " says something about " + owner + ", which is not given", flag_place(flag),
+           "add " + owner + ", or drop " + flag);
+    }
+  };
+  needs(flags.ranks > 0, !flags.workload.empty(), "--ranks", "--workload");
+  needs(flags.iterations.has_value(), !flags.workload.empty(), "--iterations", "--workload");
+  needs(!flags.process_groups.empty(), !flags.workload.empty(), "--process-groups", "--workload");
+  needs(flags.gpus_per_host.has_value(), flags.hosts > 0, "--gpus-per-host", "--hosts");
+}
+
 void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& shelf) {
   if (!flags.topology.empty()) {
     const FileAndFormat topology = split_format(flags.topology);
@@ -264,7 +286,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
            "drop one of --topology and --hosts");
     }
     scenario.hosts = flags.hosts;
-    scenario.gpus_per_host = flags.gpus_per_host;
+    scenario.gpus_per_host = flags.gpus_per_host.value_or(8);
   }
   if (!flags.jobs.empty()) {
     const FileAndFormat jobs = split_format(flags.jobs);
@@ -277,7 +299,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
     job.workload = shelf.get(file.file, file.format, flags.ranks);
     job.name = job.workload->name.empty() ? std::filesystem::path(file.file).filename().string() : job.workload->name;
     job.gpus = job.workload->rank_count;
-    job.iterations = flags.iterations;
+    job.iterations = flags.iterations.value_or(1);
     job.place = flag_place(file.file);
     scenario.jobs.push_back(std::move(job));
     scenario.mode = Mode::flow;
@@ -312,6 +334,13 @@ void check_complete(const Scenario& scenario) {
     fail("no-topology", "flow mode needs a topology", place,
          "give --topology=FILE or a scenario with a topology, or use --mode=job");
   }
+  constexpr std::uint64_t gpus_max = 1ULL << 24;
+  if (std::uint64_t{scenario.hosts} * scenario.gpus_per_host > gpus_max) {
+    fail("cluster-too-large",
+         std::to_string(scenario.hosts) + " hosts of " + std::to_string(scenario.gpus_per_host) + " GPUs are more than " +
+             std::to_string(gpus_max) + " GPUs",
+         place, "simulate a smaller cluster");
+  }
   for (const JobSpec& job : scenario.jobs) {
     if (scenario.mode == Mode::job && job.workload != nullptr) {
       fail("no-duration", "job \"" + job.name + "\" has a workload but no duration, which job mode needs", job.place,
@@ -330,6 +359,7 @@ std::string_view to_text(Mode mode) { return mode == Mode::job ? "job" : "flow";
 Scenario load_scenario(const RunFlags& flags) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
+  check_flags(flags);
   WorkloadShelf shelf(scenario, flags.process_groups);
   if (!flags.scenario_file.empty()) {
     ScenarioFile file(flags.scenario_file, flags);
@@ -347,6 +377,12 @@ Scenario load_scenario(const RunFlags& flags) {
   if (flags.mode == "job") scenario.mode = Mode::job;
   if (flags.mode == "flow") scenario.mode = Mode::flow;
   check_complete(scenario);
+  if (scenario.topology == nullptr) {
+    scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
+    scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});
+  }
+  if (flags.ranks > 0) scenario.manifest.set("ranks", std::uint64_t{flags.ranks});
+  if (flags.iterations) scenario.manifest.set("iterations", *flags.iterations);
   sort_by_submission(scenario.jobs);
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;
   if (scenario.name.empty() && scenario.flows) scenario.name = scenario.flows->name;

@@ -32,10 +32,10 @@ struct RunFlags {
   std::string jobs;      ///< FILE[:format]
   std::string mode;      ///< "" = the scenario's, or by what is given
   std::uint32_t ranks = 0;
-  std::uint64_t iterations = 1;
+  std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
   std::uint32_t hosts = 0;
-  std::uint32_t gpus_per_host = 8;
-  std::string process_groups;  ///< chakra: JSON file of process groups
+  std::optional<std::uint32_t> gpus_per_host;  ///< with --hosts; default 8
+  std::string process_groups;                  ///< chakra: JSON file of process groups
   std::string scheduler;
   std::string placement;
   std::optional<std::uint64_t> seed;

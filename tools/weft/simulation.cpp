@@ -44,29 +44,36 @@ PartitionChoice partition_choice(const std::string& zeta, const Scenario& scenar
   return PartitionByZeta{*given.value};
 }
 
-std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenario) {
+/// The solver takes no more threads than the run was given, unless told otherwise.
+std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenario, std::uint32_t threads) {
   const std::string& name = scenario.parameters.of("flow").text("allocation");
   const auto& module = find_module(allocation_policies(), name, flag_place("flow.allocation"));
-  return module.make(link_capacities_bps(*scenario.topology), scenario.parameters.of(name));
+  ParamSet params = scenario.parameters.of(name);
+  if (name == "max_min" && params.is_default("threads")) params.set("threads", std::to_string(threads), {});
+  return module.make(link_capacities_bps(*scenario.topology), params);
 }
 
 /// Everything of one run, kept together because its parts refer to each other.
 class Assembly {
  public:
-  Assembly(const Scenario& scenario, const SimulationOptions& options)
+  Assembly(const Scenario& scenario, SimulationOptions options)
       : scenario_(scenario),
-        options_(options),
+        options_(std::move(options)),
         workloads_(workload_pointers(scenario)),
         jobs_(scenario.jobs.size()),
         library_(compiled(scenario, workloads_)),
         tags_(workloads_, library_) {}
 
-  RunSummary run() {
-    // Whatever can be wrong is found before the first file is created.
+  /// Finds what is wrong before the first file is created.
+  void check() {
     check_jobs_fit();
     check_flows_fit();
-    const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     if (scenario_.mode == Mode::flow) flow_settings_.emplace(scenario_.parameters.of("flow"));
+  }
+
+  RunSummary run() {
+    check();
+    const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
     results_.emplace(scenario_, options_.out);
     if (scenario_.flows) {
@@ -177,8 +184,8 @@ class Assembly {
   }
 
   void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
-    auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_),
-                                               entity_of_host, &*results_);
+    auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_,
+                                               make_allocation_policy(scenario_, options_.threads), entity_of_host, &*results_);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources = entity_of_host;
@@ -200,22 +207,17 @@ class Assembly {
     add_fabric(builder, std::vector<EntityId>(scenario_.topology->host_count(), source_id));
   }
 
-  /// Share of the jobs or flows that have finished; read between windows.
+  /// Share of the work that has finished. Called while other threads run the model, so it reads the result writer's counters only.
   double share_done() const {
-    if (flow_source_ != nullptr) return static_cast<double>(flow_source_->delivered()) / static_cast<double>(flow_source_->total());
-    const JobCounters counters = lifecycle_->counters();
-    const double jobs = static_cast<double>(scenario_.jobs.size());
-    // One job says little by its end; its iterations say more.
-    double rounds = 0;
-    double rounds_total = 0;
-    if (jobs <= 64) {
-      for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
-        rounds += static_cast<double>(lifecycle_->records()[i].iterations);
-        rounds_total += static_cast<double>(std::max<std::uint64_t>(1, scenario_.jobs[i].iterations));
-      }
-      if (scenario_.mode == Mode::flow) return std::min(1.0, rounds / rounds_total);
+    if (scenario_.flows)
+      return static_cast<double>(results_->transfers_done()) / static_cast<double>(scenario_.flows->flows.size());
+    // Few jobs say little by their ends; their iterations say more.
+    std::uint64_t rounds = 0;
+    if (scenario_.mode == Mode::flow) {
+      for (const JobSpec& job : scenario_.jobs) rounds += job.workload != nullptr ? job.iterations : 0;
     }
-    return static_cast<double>(counters.finished) / jobs;
+    if (rounds > 0) return static_cast<double>(results_->iterations_done()) / static_cast<double>(rounds);
+    return static_cast<double>(results_->jobs_done()) / static_cast<double>(scenario_.jobs.size());
   }
 
   /// A run without events left whose jobs have not finished is stuck: say which ranks wait, and for what.
@@ -225,12 +227,16 @@ class Assembly {
       const auto unfinished = engine.entity_as<FlowFabric>(fabric_).unfinished();
       for (const UnfinishedTransfer& transfer : unfinished) {
         const Topology& topology = *scenario_.topology;
-        diagnostics.error(
-            "stalled-transfer",
-            "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
-                topology.node_name(transfer.transfer.destination) + " never ends" +
-                (transfer.stalled_at.is_none() ? "" : ": link " + topology.link_name(transfer.stalled_at) + " gives it no rate"),
-            flag_place("weft run"), "give the link a rate above 0");
+        const std::string which = "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
+                                  topology.node_name(transfer.transfer.destination);
+        if (transfer.stalled_at.is_none()) {
+          diagnostics.error("beyond-clock", which + " ends after the simulated clock does", flag_place("weft run"),
+                            "simulated time ends after 2.9 years of 10 ps ticks: move less");
+        } else {
+          diagnostics.error("stalled-transfer",
+                            which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
+                            flag_place("weft run"), "give the link a rate above 0");
+        }
       }
     }
     for (const EntityId host : hosts_) {
@@ -260,7 +266,7 @@ class Assembly {
     summary.mode = to_text(scenario_.mode);
     summary.interrupted = report.interrupted;
     summary.events = report.events;
-    summary.threads = options_.threads;
+    summary.threads = static_cast<std::uint32_t>(report.workers.size());
     summary.logical_processes = report.lp_count;
     summary.lookahead = report.lookahead;
     summary.fingerprint = report.fingerprint.to_text();
@@ -270,13 +276,15 @@ class Assembly {
       const JobCounters counters = lifecycle_->counters();
       summary.gpus = lifecycle_->cluster().gpu_count();
       summary.jobs_finished = counters.finished;
-      if (counters.finished > 0) summary.makespan = counters.makespan();
+      // An interrupted run has used GPUs until the end, not just until its last finished job.
+      summary.makespan =
+          report.interrupted ? report.end_time - std::min(counters.first_submit, report.end_time) : counters.makespan();
       summary.gpu_time_s = counters.busy_gpu_s;
       const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
-      summary.makespan = report.end_time - flow_source_->first_start();
+      summary.makespan = std::max(flow_source_->last_delivery(), flow_source_->first_start()) - flow_source_->first_start();
     }
     return summary;
   }
@@ -296,14 +304,15 @@ class Assembly {
     results_->write_collectives(records, library_);
     if (options_.trace) results_->write_trace(records);
     if (fabric_ != EntityId::none()) {
-      results_->write_links(*scenario_.topology, engine.entity_as<FlowFabric>(fabric_).link_usage(report.end_time));
+      const Time begin = flow_source_ != nullptr ? flow_source_->first_start() : lifecycle_->counters().first_submit;
+      results_->write_links(*scenario_.topology, engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time));
     }
     results_->fill(summary);
     results_->finish(summary);
   }
 
   const Scenario& scenario_;
-  const SimulationOptions& options_;
+  SimulationOptions options_;
   std::vector<const Workload*> workloads_;
   JobTable jobs_;
   CollectiveLibrary library_;
@@ -319,6 +328,8 @@ class Assembly {
 };
 
 }  // namespace
+
+void check_simulation(const Scenario& scenario) { Assembly(scenario, {}).check(); }
 
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {
   scenario.manifest.set("name", scenario.name);

@@ -28,6 +28,9 @@ struct SimulationOptions {
   Log log;
 };
 
+/// Finds what run_simulation() would refuse before it starts. Throws InputError.
+void check_simulation(const Scenario& scenario);
+
 /// Runs to the end, or until interrupted. Throws InputError [cannot-write], [bad-zeta], and [stuck] when the jobs of a finished run have not
 /// finished, naming the ranks that wait and what for.
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options);
