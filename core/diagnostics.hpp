@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -26,6 +27,13 @@ struct SourcePlace {
   int column = 0;
   int length = 1;         ///< characters to underline
   std::string line_text;  ///< the source line, for the caret; may be empty
+
+  /// A file as a whole, or a flag.
+  static SourcePlace named(std::string name) {
+    SourcePlace place;
+    place.file = std::move(name);
+    return place;
+  }
 };
 
 enum class Severity { error, warning };

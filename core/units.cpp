@@ -174,9 +174,7 @@ std::string count_text(Wide count, std::span<const Unit> units) {
 
 }  // namespace
 
-void fail_unit_overflow(const char* operation) {
-  throw OverflowFailure(std::string(operation) + " does not fit 64 bits");
-}
+void fail_unit_overflow(const char* operation) { throw OverflowFailure(std::string(operation) + " does not fit 64 bits"); }
 
 Duration Duration::from_seconds(double seconds) {
   const double ticks = std::round(seconds * static_cast<double>(ticks_per_s));

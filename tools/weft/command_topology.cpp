@@ -26,12 +26,6 @@ struct TopologyFlags {
   bool json = false;
 };
 
-SourcePlace flag_place(const std::string& flag) {
-  SourcePlace place;
-  place.file = flag;
-  return place;
-}
-
 std::shared_ptr<const Topology> load(const TopologyFlags& flags) {
   const FileAndFormat file = split_format(flags.input);
   return load_topology(file.file, file.format);
@@ -44,9 +38,10 @@ void write(const Topology& topology, const std::string& out) {
   if (format.empty() && target.file.ends_with(".dot")) format = "dot";
   if (format.empty()) {
     throw InputError({Severity::error, "unknown-ending", "the ending does not say which format to write",
-                      flag_place("--out=" + out), "write FILE.textproto, FILE.dot, or FILE:format with weft, hpcc, simai or dot"});
+                      SourcePlace::named("--out=" + out),
+                      "write FILE.textproto, FILE.dot, or FILE:format with weft, hpcc, simai or dot"});
   }
-  const std::string text = write_topology(topology, format, flag_place("--out=" + out));
+  const std::string text = write_topology(topology, format, SourcePlace::named("--out=" + out));
   OutputFile file(target.file);
   file.write(text);
   file.commit();
@@ -98,10 +93,10 @@ int show_summary(const Topology& topology, bool as_json) {
 }
 
 int build(const TopologyFlags& flags) {
-  const auto& module = find_module(topology_builders(), flags.builder, flag_place("weft topology build"));
+  const auto& module = find_module(topology_builders(), flags.builder, SourcePlace::named("weft topology build"));
   ParamSet params(flags.builder, module.info.params);
   for (const std::string& setting : flags.settings) {
-    const SourcePlace place = flag_place("--set=" + setting);
+    const SourcePlace place = SourcePlace::named("--set=" + setting);
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos) {
       throw InputError({Severity::error, "bad-setting", "\"" + setting + "\" has no value", place, "write --set=param=value"});
@@ -110,7 +105,7 @@ int build(const TopologyFlags& flags) {
     if (name.starts_with(flags.builder + ".")) name = name.substr(flags.builder.size() + 1);
     params.set(name, setting.substr(equals + 1), place);
   }
-  const auto topology = module.make(params, flag_place("weft topology build " + flags.builder));
+  const auto topology = module.make(params, SourcePlace::named("weft topology build " + flags.builder));
   if (!flags.out.empty()) write(*topology, flags.out);
   return show_summary(*topology, flags.json);
 }
@@ -123,7 +118,8 @@ int partition(const TopologyFlags& flags) {
   } else {
     const ParsedQuantity<Duration> zeta = parse_duration(flags.zeta);
     if (!zeta.value)
-      throw InputError({Severity::error, "bad-zeta", zeta.error.message, flag_place("--zeta=" + flags.zeta), zeta.error.help});
+      throw InputError(
+          {Severity::error, "bad-zeta", zeta.error.message, SourcePlace::named("--zeta=" + flags.zeta), zeta.error.help});
     found = partition_topology(*topology, *zeta.value);
   }
   const PartitionSummary summary = summarize_partition(*topology, found);

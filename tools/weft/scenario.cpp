@@ -23,12 +23,6 @@ namespace weft {
 
 namespace {
 
-SourcePlace flag_place(const std::string& flag) {
-  SourcePlace place;
-  place.file = flag;
-  return place;
-}
-
 /// Paths in a scenario are relative to its folder.
 std::string relative_to(const std::string& scenario_file, const std::string& path) {
   const std::filesystem::path given(path);
@@ -265,7 +259,7 @@ class ScenarioFile {
 void check_flags(const RunFlags& flags) {
   const auto needs = [](bool given, bool has_owner, const std::string& flag, const std::string& owner) {
     if (given && !has_owner) {
-      fail("unused-flag", flag + " says something about " + owner + ", which is not given", flag_place(flag),
+      fail("unused-flag", flag + " says something about " + owner + ", which is not given", SourcePlace::named(flag),
            "add " + owner + ", or drop " + flag);
     }
   };
@@ -282,7 +276,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   }
   if (flags.hosts > 0) {
     if (scenario.topology != nullptr) {
-      fail("topology-and-cluster", "a run has a topology or a number of hosts, not both", flag_place("--hosts"),
+      fail("topology-and-cluster", "a run has a topology or a number of hosts, not both", SourcePlace::named("--hosts"),
            "drop one of --topology and --hosts");
     }
     scenario.hosts = flags.hosts;
@@ -300,7 +294,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
     job.name = job.workload->name.empty() ? std::filesystem::path(file.file).filename().string() : job.workload->name;
     job.gpus = job.workload->rank_count;
     job.iterations = flags.iterations.value_or(1);
-    job.place = flag_place(file.file);
+    job.place = SourcePlace::named(file.file);
     scenario.jobs.push_back(std::move(job));
     scenario.mode = Mode::flow;
   }
@@ -308,7 +302,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
     const FileAndFormat file = split_format(flags.flows);
     if (!file.format.empty() && file.format != "hpcc") {
       const std::array<std::string, 1> formats = {"hpcc"};
-      fail("unknown-format", "there is no flow list format \"" + file.format + "\"", flag_place("--flows"),
+      fail("unknown-format", "there is no flow list format \"" + file.format + "\"", SourcePlace::named("--flows"),
            suggestion(file.format, formats, "format"));
     }
     scenario.flows = import_hpcc_flows(file.file);
@@ -319,7 +313,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
 
 /// A run needs somewhere to run and something to run.
 void check_complete(const Scenario& scenario) {
-  const SourcePlace place = flag_place("weft run");
+  const SourcePlace place = SourcePlace::named("weft run");
   if (scenario.jobs.empty() && !scenario.flows) {
     fail("nothing-to-run", "there is nothing to run", place,
          "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples");
@@ -368,10 +362,11 @@ Scenario load_scenario(const RunFlags& flags) {
   fill_from_flags(scenario, flags, shelf);
   for (const std::string& text : flags.settings) scenario.parameters.apply_flag(text);
   if (!flags.scheduler.empty()) {
-    scenario.policy = find_module(scheduling_policies(), flags.scheduler, flag_place("--scheduler=" + flags.scheduler)).info.name;
+    scenario.policy =
+        find_module(scheduling_policies(), flags.scheduler, SourcePlace::named("--scheduler=" + flags.scheduler)).info.name;
   }
   if (!flags.placement.empty()) {
-    scenario.placement = find_module(placers(), flags.placement, flag_place("--placement=" + flags.placement)).info.name;
+    scenario.placement = find_module(placers(), flags.placement, SourcePlace::named("--placement=" + flags.placement)).info.name;
   }
   if (flags.seed) scenario.seed = *flags.seed;
   if (flags.mode == "job") scenario.mode = Mode::job;

@@ -21,12 +21,6 @@ namespace weft {
 
 namespace {
 
-SourcePlace flag_place(const std::string& flag) {
-  SourcePlace place;
-  place.file = flag;
-  return place;
-}
-
 double mean_gpus_per_job(const Scenario& scenario) {
   double gpus = 0;
   for (const JobSpec& job : scenario.jobs) gpus += job.gpus;
@@ -38,7 +32,7 @@ PartitionChoice partition_choice(const std::string& zeta, const Scenario& scenar
   if (zeta == "table") return PartitionByTable{ZetaTable::standard(), mean_gpus_per_job(scenario)};
   const ParsedQuantity<Duration> given = parse_duration(zeta);
   if (!given.value) {
-    throw InputError({Severity::error, "bad-zeta", given.error.message, flag_place("--zeta=" + zeta),
+    throw InputError({Severity::error, "bad-zeta", given.error.message, SourcePlace::named("--zeta=" + zeta),
                       "write auto, table, or a duration such as 500ns"});
   }
   return PartitionByZeta{*given.value};
@@ -47,7 +41,7 @@ PartitionChoice partition_choice(const std::string& zeta, const Scenario& scenar
 /// The solver takes no more threads than the run was given, unless told otherwise.
 std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenario, std::uint32_t threads) {
   const std::string& name = scenario.parameters.of("flow").text("allocation");
-  const auto& module = find_module(allocation_policies(), name, flag_place("flow.allocation"));
+  const auto& module = find_module(allocation_policies(), name, SourcePlace::named("flow.allocation"));
   ParamSet params = scenario.parameters.of(name);
   if (name == "max_min" && params.is_default("threads")) params.set("threads", std::to_string(threads), {});
   return module.make(link_capacities_bps(*scenario.topology), params);
@@ -128,7 +122,7 @@ class Assembly {
   }
 
   std::unique_ptr<Placer> placer() const {
-    const auto& module = find_module(placers(), scenario_.placement, flag_place("placement"));
+    const auto& module = find_module(placers(), scenario_.placement, SourcePlace::named("placement"));
     return module.make(scenario_.parameters.of(scenario_.placement));
   }
 
@@ -163,7 +157,7 @@ class Assembly {
   }
 
   void add_scheduler(EngineBuilder& builder) {
-    const auto& module = find_module(scheduling_policies(), scenario_.policy, flag_place("scheduler"));
+    const auto& module = find_module(scheduling_policies(), scenario_.policy, SourcePlace::named("scheduler"));
     JobLifecycleSettings settings;
     settings.policy = module.make(scenario_.parameters.of(scenario_.policy));
     settings.placer = placer();
@@ -230,12 +224,12 @@ class Assembly {
         const std::string which = "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
                                   topology.node_name(transfer.transfer.destination);
         if (transfer.stalled_at.is_none()) {
-          diagnostics.error("beyond-clock", which + " ends after the simulated clock does", flag_place("weft run"),
+          diagnostics.error("beyond-clock", which + " ends after the simulated clock does", SourcePlace::named("weft run"),
                             "simulated time ends after 2.9 years of 10 ps ticks: move less");
         } else {
           diagnostics.error("stalled-transfer",
                             which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
-                            flag_place("weft run"), "give the link a rate above 0");
+                            SourcePlace::named("weft run"), "give the link a rate above 0");
         }
       }
     }
