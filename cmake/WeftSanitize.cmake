@@ -21,3 +21,10 @@ if(WEFT_SANITIZE)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_link_options(${weft_sanitize_flags})
 endif()
+
+# WEFT_FUZZ: everything carries libFuzzer's coverage counters, and tests/fuzz builds the fuzzer (preset fuzz; clang++ only).
+option(WEFT_FUZZ "Build the fuzzer of the readers" OFF)
+if(WEFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()

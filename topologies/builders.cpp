@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "topologies/clos.hpp"
-#include "topologies/fat_tree.hpp"
-#include "topologies/multi_site.hpp"
-#include "topologies/rail_optimized.hpp"
-#include "topologies/single_switch.hpp"
+#include "topologies/builders/clos.hpp"
+#include "topologies/builders/fat_tree.hpp"
+#include "topologies/builders/multi_site.hpp"
+#include "topologies/builders/rail_optimized.hpp"
+#include "topologies/builders/single_switch.hpp"
 
 namespace weft {
 

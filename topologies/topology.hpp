@@ -1,6 +1,6 @@
 // Topology: the immutable graph that a run happens on - GPUs, NVSwitches, NICs, packet switches and the links between.
 //
-// Where it sits: builders (fat_tree, clos, ...) and readers (topology_reader, import_hpcc, import_simai) make one through a
+// Where it sits: builders (fat_tree, clos, ...) and readers (topology_reader, formats/) make one through a
 // TopologyBuilder; the network model, the hosts and the scheduler only read it.
 //
 // Model

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "topologies/import_hpcc.hpp"
-#include "topologies/import_simai.hpp"
+#include "topologies/formats/hpcc.hpp"
+#include "topologies/formats/simai.hpp"
 #include "topologies/topology_file.hpp"
 
 namespace weft {

@@ -1,7 +1,7 @@
 // Topology reader: the one entry point for topology files of every format.
 //
 // Where it sits: `weft run`, `check` and `topology` and the scenario call load_topology(); it calls the reader of the format:
-// topology_file (ours), import_hpcc, import_simai.
+// topology_file (ours), formats/hpcc, formats/simai.
 //
 // All errors of a file are reported together, each with its place and what to do.
 // Thread safety: pure functions.

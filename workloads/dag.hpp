@@ -1,6 +1,6 @@
 // Workload: what a job runs - per role a DAG of operations, and which rank plays which role in which groups.
 //
-// Where it sits: readers (dag_reader, import_chakra, ...) make one through RoleBuilder; the host's DAG runner executes it.
+// Where it sits: readers (dag_reader, formats/chakra, ...) make one through RoleBuilder; the host's DAG runner executes it.
 //
 // Model
 //   - A role is a template: one DAG shared by all ranks that play it. What differs between those ranks is a parameter: the rank's

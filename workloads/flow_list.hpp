@@ -1,6 +1,6 @@
 // Flow list: transfers that start at given times, with no job around them.
 //
-// Where it sits: readers (import_hpcc_flows) make one; `weft run --flows` replays it on a topology.
+// Where it sits: readers (formats/hpcc_flows) make one; `weft run --flows` replays it on a topology.
 // Thread safety: values.
 #pragma once
 

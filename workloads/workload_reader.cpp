@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "workloads/dag_reader.hpp"
-#include "workloads/import_chakra.hpp"
+#include "workloads/formats/chakra.hpp"
 
 namespace weft {
 
@@ -35,28 +35,60 @@ constexpr std::array kFormats = {
     WorkloadFormat{"weft",
                    "Weft's own workload: ranks, groups, roles and their ops in protobuf text (.textproto), or binary (.pb, .pb.gz) "
                    "for millions of ops. The schema is workloads/workload.proto.",
-                   load_weft},
+                   0, load_weft},
     WorkloadFormat{"chakra",
                    "MLCommons Chakra execution traces, one file per rank: PREFIX.0.et, PREFIX.1.et, ..., plain or gzip. Named by "
                    "the prefix. A set of one file can be replayed on N ranks.",
-                   load_chakra},
+                   reads_process_groups | reads_as_recorded, load_chakra, chakra_files},
 };
+
+SourcePlace file_named(const std::string& path) {
+  SourcePlace place;
+  place.file = path;
+  return place;
+}
+
+const WorkloadFormat& find_format(const std::string& path, std::string_view format) {
+  std::vector<std::string> names;
+  for (const WorkloadFormat& known : kFormats) {
+    if (known.name == format || (format.empty() && known.name == "weft")) return known;
+    names.emplace_back(known.name);
+  }
+  throw InputError({Severity::error, "unknown-format", "there is no workload format \"" + std::string(format) + "\"",
+                    file_named(path), suggestion(format, names, "format")});
+}
+
+/// An option that the format does not read would be ignored in silence.
+void check_options(const std::string& path, const WorkloadFormat& format, const WorkloadOptions& options) {
+  const auto check = [&](bool given, WorkloadOption option, const char* flag) {
+    if (!given || (format.reads & option) != 0) return;
+    std::string readers;
+    for (const WorkloadFormat& known : kFormats) {
+      if ((known.reads & option) != 0) readers += (readers.empty() ? "" : ", ") + std::string(known.name);
+    }
+    throw InputError({Severity::error, "unused-flag",
+                      std::string(flag) + " says nothing about a workload of format " + std::string(format.name), file_named(path),
+                      "drop it; formats that read it: " + readers});
+  };
+  check(options.iteration.has_value(), reads_iteration, "--iteration");
+  check(!options.process_groups_path.empty(), reads_process_groups, "--process-groups");
+  check(!options.time_unit.empty(), reads_time_unit, "--time-unit");
+  check(options.collectives_as_recorded, reads_as_recorded, "--as-recorded");
+}
 
 }  // namespace
 
 std::span<const WorkloadFormat> workload_formats() { return kFormats; }
 
 Workload load_workload(const std::string& path, std::string_view format, const WorkloadOptions& options) {
-  if (format.empty()) return load_weft(path, options);
-  std::vector<std::string> names;
-  for (const WorkloadFormat& known : kFormats) {
-    if (known.name == format) return known.load(path, options);
-    names.emplace_back(known.name);
-  }
-  SourcePlace place;
-  place.file = path;
-  throw InputError({Severity::error, "unknown-format", "there is no workload format \"" + std::string(format) + "\"", place,
-                    suggestion(format, names, "format")});
+  const WorkloadFormat& known = find_format(path, format);
+  check_options(path, known, options);
+  return known.load(path, options);
+}
+
+std::vector<std::string> workload_files(const std::string& path, std::string_view format) {
+  const WorkloadFormat& known = find_format(path, format);
+  return known.files == nullptr ? std::vector<std::string>{path} : known.files(path);
 }
 
 }  // namespace weft

@@ -141,7 +141,7 @@ TEST(PyTorchRank, ReplaysOn128RanksOfARailOptimizedFabric) {
   RunFlags flags;
   flags.topology = folder.write("rail.textproto", "builder: \"rail_optimized\"\nset { name: \"hosts\" value: \"16\" }\n");
   flags.workload = trace.substr(0, trace.size() - std::string(".0.et.gz").size()) + ":chakra";
-  flags.ranks = 128;
+  flags.workload_options.ranks = 128;
   const ScenarioRun run = run_scenario(flags);
   ASSERT_EQ(run.jobs.size(), 1u);
   EXPECT_EQ(run.jobs[0].at("gpus"), "128");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "workload_testing.hpp"
-#include "workloads/import_hpcc_flows.hpp"
+#include "workloads/formats/hpcc_flows.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/job_traces/muri.hpp"
 #include "workloads/job_traces/philly.hpp"

@@ -9,8 +9,9 @@
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
+#include "tools/weft/workload_flags.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/import_hpcc_flows.hpp"
+#include "workloads/formats/hpcc_flows.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
@@ -19,7 +20,7 @@ namespace weft {
 namespace {
 
 /// Reads one input of whatever kind and says what it holds.
-std::string check_one(const std::string& text, std::uint32_t ranks) {
+std::string check_one(const std::string& text, const WorkloadOptions& options) {
   const InputFile input = recognise_input(text);
   switch (input.kind) {
     case InputKind::scenario: {
@@ -35,8 +36,6 @@ std::string check_one(const std::string& text, std::uint32_t ranks) {
              " endpoints, " + std::to_string(topology->link_count()) + " links";
     }
     case InputKind::workload: {
-      WorkloadOptions options;
-      if (ranks > 0) options.ranks = ranks;
       const Workload workload = load_workload(input.file, input.format, options);
       Diagnostics diagnostics;
       SourcePlace place;
@@ -56,11 +55,11 @@ std::string check_one(const std::string& text, std::uint32_t ranks) {
   return {};
 }
 
-int check(const std::vector<std::string>& inputs, std::uint32_t ranks) {
+int check(const std::vector<std::string>& inputs, const WorkloadOptions& options) {
   int status = kExitDone;
   for (const std::string& input : inputs) {
     try {
-      const std::string content = check_one(input, ranks);
+      const std::string content = check_one(input, options);
       std::cout << input << ": ok (" << content << ")\n";
     } catch (const InputError& error) {
       std::cout.flush();
@@ -75,7 +74,7 @@ int check(const std::vector<std::string>& inputs, std::uint32_t ranks) {
 
 void add_check_command(CLI::App& app, Action& action) {
   auto inputs = std::make_shared<std::vector<std::string>>();
-  auto ranks = std::make_shared<std::uint32_t>(0);
+  auto options = std::make_shared<WorkloadOptions>();
   CLI::App* command = app.add_subcommand("check", "Validate inputs without running anything");
   command->footer(
       "FILE may be a scenario, a topology, a workload, a job trace or a flow list. Text protobuf files are told apart by their "
@@ -84,8 +83,8 @@ void add_check_command(CLI::App& app, Action& action) {
       "jobs.csv:philly.\n"
       "Exit status 2 if any input is wrong; all of them are checked.");
   command->add_option("files", *inputs, "Inputs to check")->type_name("FILE[:format]")->required();
-  command->add_option("--ranks", *ranks, "For one-rank traces: the number of ranks that replay them")->type_name("N");
-  command->callback([inputs, ranks, &action] { action = [inputs, ranks] { return check(*inputs, *ranks); }; });
+  add_workload_flags(*command, *options);
+  command->callback([inputs, options, &action] { action = [inputs, options] { return check(*inputs, *options); }; });
 }
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
+#include "tools/weft/workload_flags.hpp"
 
 namespace weft {
 
@@ -103,17 +104,16 @@ void add_run_command(CLI::App& app, Action& action) {
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology: weft textproto, hpcc or simai")->type_name("FILE[:format]");
-  command->add_option("--workload", flags.workload, "Workload: weft or chakra; for chakra FILE is PREFIX of PREFIX.0.et ...")
+  command
+      ->add_option("--workload", flags.workload,
+                   "Workload: " + workload_format_names() + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
       ->type_name("FILE[:format]");
   command->add_option("--flows", flags.flows, "Flow list: hpcc")->type_name("FILE[:format]");
   command->add_option("--jobs", flags.jobs, "Job trace: philly, muri or weft")->type_name("FILE:format");
   command->add_option("--mode", flags.mode, "Fidelity: job or flow; default: by the inputs")
       ->type_name("MODE")
       ->check(CLI::IsMember({"job", "flow"}));
-  command->add_option("--ranks", flags.ranks, "Replay a one-rank trace on N ranks; default: the ranks in the files")
-      ->type_name("N");
-  command->add_option("--process-groups", flags.process_groups, "Process groups of a chakra trace that does not hold them: JSON")
-      ->type_name("FILE");
+  add_workload_flags(*command, flags.workload_options);
   command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
       ->type_name("N")
       ->check(CLI::PositiveNumber);

@@ -6,6 +6,7 @@
 
 #include "tools/weft/commands.hpp"
 #include "tools/weft/output_file.hpp"
+#include "tools/weft/workload_flags.hpp"
 #include "workloads/dag_writer.hpp"
 #include "workloads/summary.hpp"
 #include "workloads/workload_reader.hpp"
@@ -17,17 +18,13 @@ namespace {
 struct WorkloadFlags {
   std::string input;
   std::string out;
-  std::string process_groups;
-  std::uint32_t ranks = 0;
+  WorkloadOptions options;
   bool json = false;
 };
 
 Workload load(const WorkloadFlags& flags) {
   const FileAndFormat file = split_format(flags.input);
-  WorkloadOptions options;
-  if (flags.ranks > 0) options.ranks = flags.ranks;
-  options.process_groups_path = flags.process_groups;
-  return load_workload(file.file, file.format, options);
+  return load_workload(file.file, file.format, flags.options);
 }
 
 nlohmann::ordered_json to_json(const WorkloadSummary& summary) {
@@ -94,12 +91,11 @@ int import(const WorkloadFlags& flags) {
 }
 
 void add_input_options(CLI::App* command, const std::shared_ptr<WorkloadFlags>& flags) {
-  command->add_option("file", flags->input, "Workload: weft (.textproto, .pb) or chakra, whose FILE is PREFIX of PREFIX.0.et ...")
+  command
+      ->add_option("file", flags->input, "Workload: " + workload_format_names() + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
       ->type_name("FILE[:format]")
       ->required();
-  command->add_option("--ranks", flags->ranks, "Replay a one-rank trace on N ranks")->type_name("N");
-  command->add_option("--process-groups", flags->process_groups, "Process groups of a chakra trace that does not hold them: JSON")
-      ->type_name("FILE");
+  add_workload_flags(*command, flags->options);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "tools/weft/input_kind.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -10,6 +9,9 @@
 
 #include "core/source_text.hpp"
 #include "tools/weft/commands.hpp"
+#include "topologies/topology_reader.hpp"
+#include "workloads/job_trace_reader.hpp"
+#include "workloads/workload_reader.hpp"
 
 namespace weft {
 
@@ -20,12 +22,24 @@ struct NamedKind {
   InputKind kind;
 };
 
-constexpr std::array<NamedKind, 6> kForeign = {{{"hpcc", InputKind::topology},
-                                                {"simai", InputKind::topology},
-                                                {"chakra", InputKind::workload},
-                                                {"philly", InputKind::jobs},
-                                                {"muri", InputKind::jobs},
-                                                {"hpcc-flows", InputKind::flows}}};
+/// Every foreign format there is; a name may stand for two kinds.
+std::vector<NamedKind> foreign_formats() {
+  std::vector<NamedKind> formats;
+  for (const TopologyFormat& format : topology_formats()) formats.push_back({format.name, InputKind::topology});
+  for (const WorkloadFormat& format : workload_formats()) formats.push_back({format.name, InputKind::workload});
+  for (const JobTraceFormat& format : job_trace_formats()) formats.push_back({format.name, InputKind::jobs});
+  std::erase_if(formats, [](const NamedKind& named) { return named.format == "weft"; });
+  formats.push_back({"hpcc-flows", InputKind::flows});
+  return formats;
+}
+
+/// SimAI's topologies and workloads share a name; a topology begins with a number, a workload with the name of a policy.
+InputKind simai_kind(const std::string& path) {
+  const SourceText source = SourceText::read(path);
+  const std::size_t first = source.text().find_first_not_of(" \t\r\n");
+  const bool number = first != std::string_view::npos && std::isdigit(static_cast<unsigned char>(source.text()[first])) != 0;
+  return number ? InputKind::topology : InputKind::workload;
+}
 
 /// Names of the fields at the top level of a protobuf text.
 std::set<std::string> top_level_fields(std::string_view text) {
@@ -88,10 +102,11 @@ InputFile recognise_input(const std::string& text) {
   const FileAndFormat given = split_format(text);
   if (given.format.empty() || given.format == "weft") return {own_kind(given.file), given.file, "weft"};
   std::vector<std::string> names = {"weft"};
-  for (const NamedKind& foreign : kForeign) {
+  for (const NamedKind& foreign : foreign_formats()) {
     if (foreign.format == given.format) {
       const bool is_flows = foreign.kind == InputKind::flows;
-      return {foreign.kind, given.file, is_flows ? "hpcc" : given.format};
+      const InputKind kind = given.format == "simai" ? simai_kind(given.file) : foreign.kind;
+      return {kind, given.file, is_flows ? "hpcc" : given.format};
     }
     names.emplace_back(foreign.format);
   }

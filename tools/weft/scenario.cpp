@@ -15,7 +15,7 @@
 #include "tools/weft/version.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/import_hpcc_flows.hpp"
+#include "workloads/formats/hpcc_flows.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
@@ -37,49 +37,47 @@ std::string relative_to(const std::string& scenario_file, const std::string& pat
 /// Reads each workload file once however many jobs run it.
 class WorkloadShelf {
  public:
-  WorkloadShelf(Scenario& scenario, std::string process_groups) : scenario_(scenario), process_groups_(std::move(process_groups)) {}
+  explicit WorkloadShelf(Scenario& scenario) : scenario_(scenario) {}
 
-  std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, std::uint32_t ranks) {
-    const auto key = std::make_tuple(path, format, ranks);
-    if (const auto found = read_.find(key); found != read_.end()) return found->second;
-    WorkloadOptions options;
-    if (ranks > 0) options.ranks = ranks;
-    options.process_groups_path = process_groups_;
+  std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, const WorkloadOptions& options) {
+    for (const Entry& entry : read_) {
+      if (entry.path == path && entry.format == format && entry.options == options) return entry.workload;
+    }
     auto workload = std::make_shared<Workload>(load_workload(path, format, options));
     Diagnostics diagnostics;
     SourcePlace place;
     place.file = path;
     check_workload(*workload, place, diagnostics);
     diagnostics.throw_if_errors();
-    if (!process_groups_.empty()) scenario_.manifest.add_input("process groups", process_groups_, "json");
-    for (const std::string& input : input_files(path, format)) scenario_.manifest.add_input("workload", input, format);
+    if (!options.process_groups_path.empty()) {
+      scenario_.manifest.add_input("process groups", options.process_groups_path, "json");
+    }
+    for (const std::string& input : workload_files(path, format)) scenario_.manifest.add_input("workload", input, format);
     for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(path + ": " + assumption);
     scenario_.workloads.push_back(workload);
-    read_[key] = workload;
+    read_.push_back({path, format, options, workload});
     return workload;
   }
 
  private:
-  /// The files behind a workload's path: for chakra one per rank.
-  static std::vector<std::string> input_files(const std::string& path, const std::string& format) {
-    if (format != "chakra") return {path};
-    std::vector<std::string> files;
-    for (std::uint32_t rank = 0;; ++rank) {
-      const std::string file = path + "." + std::to_string(rank) + ".et";
-      if (std::filesystem::exists(file)) {
-        files.push_back(file);
-      } else if (std::filesystem::exists(file + ".gz")) {
-        files.push_back(file + ".gz");
-      } else {
-        return files;
-      }
-    }
-  }
+  struct Entry {
+    std::string path;
+    std::string format;
+    WorkloadOptions options;
+    std::shared_ptr<const Workload> workload;
+  };
 
   Scenario& scenario_;
-  std::string process_groups_;
-  std::map<std::tuple<std::string, std::string, std::uint32_t>, std::shared_ptr<const Workload>> read_;
+  std::vector<Entry> read_;
 };
+
+/// What is not at its default, for the manifest.
+void note_options(const WorkloadOptions& options, RunManifest& manifest) {
+  if (options.ranks) manifest.set("ranks", std::uint64_t{*options.ranks});
+  if (options.iteration) manifest.set("iteration", std::uint64_t{*options.iteration});
+  if (!options.time_unit.empty()) manifest.set("time_unit", options.time_unit);
+  if (options.collectives_as_recorded) manifest.set("as_recorded", std::uint64_t{1});
+}
 
 void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format) {
   scenario.topology = load_topology(path, format);
@@ -149,6 +147,16 @@ class ScenarioFile {
   }
 
  private:
+  WorkloadOptions options_of(const scenario::Workload& workload) const {
+    WorkloadOptions options;
+    if (workload.ranks() > 0) options.ranks = workload.ranks();
+    if (workload.has_iteration()) options.iteration = workload.iteration();
+    if (!workload.process_groups().empty()) options.process_groups_path = relative_to(path_, workload.process_groups());
+    options.time_unit = workload.time_unit();
+    options.collectives_as_recorded = workload.as_recorded();
+    return options;
+  }
+
   static bool has_workloads(const Scenario& scenario) {
     return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
   }
@@ -234,7 +242,7 @@ class ScenarioFile {
         const scenario::Workload& workload = job.workload();
         require(!workload.file().empty(), "missing-field", "a workload needs a file", inside.of(job, "workload"),
                 "file: \"my.textproto\"");
-        spec.workload = shelf.get(relative_to(path_, workload.file()), workload.format(), workload.ranks());
+        spec.workload = shelf.get(relative_to(path_, workload.file()), workload.format(), options_of(workload));
         spec.gpus = job.gpus() == 0 ? spec.workload->rank_count : job.gpus();
         spec.iterations = job.iterations() == 0 ? 1 : job.iterations();
       } else {
@@ -263,9 +271,13 @@ void check_flags(const RunFlags& flags) {
            "add " + owner + ", or drop " + flag);
     }
   };
-  needs(flags.ranks > 0, !flags.workload.empty(), "--ranks", "--workload");
+  const WorkloadOptions& workload = flags.workload_options;
+  needs(workload.ranks.has_value(), !flags.workload.empty(), "--ranks", "--workload");
+  needs(workload.iteration.has_value(), !flags.workload.empty(), "--iteration", "--workload");
+  needs(!workload.time_unit.empty(), !flags.workload.empty(), "--time-unit", "--workload");
+  needs(workload.collectives_as_recorded, !flags.workload.empty(), "--as-recorded", "--workload");
   needs(flags.iterations.has_value(), !flags.workload.empty(), "--iterations", "--workload");
-  needs(!flags.process_groups.empty(), !flags.workload.empty(), "--process-groups", "--workload");
+  needs(!workload.process_groups_path.empty(), !flags.workload.empty(), "--process-groups", "--workload");
   needs(flags.gpus_per_host.has_value(), flags.hosts > 0, "--gpus-per-host", "--hosts");
 }
 
@@ -290,7 +302,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   if (!flags.workload.empty()) {
     const FileAndFormat file = split_format(flags.workload);
     JobSpec job;
-    job.workload = shelf.get(file.file, file.format, flags.ranks);
+    job.workload = shelf.get(file.file, file.format, flags.workload_options);
     job.name = job.workload->name.empty() ? std::filesystem::path(file.file).filename().string() : job.workload->name;
     job.gpus = job.workload->rank_count;
     job.iterations = flags.iterations.value_or(1);
@@ -354,7 +366,7 @@ Scenario load_scenario(const RunFlags& flags) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
   check_flags(flags);
-  WorkloadShelf shelf(scenario, flags.process_groups);
+  WorkloadShelf shelf(scenario);
   if (!flags.scenario_file.empty()) {
     ScenarioFile file(flags.scenario_file, flags);
     file.fill(scenario, shelf);
@@ -376,7 +388,7 @@ Scenario load_scenario(const RunFlags& flags) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
     scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});
   }
-  if (flags.ranks > 0) scenario.manifest.set("ranks", std::uint64_t{flags.ranks});
+  note_options(flags.workload_options, scenario.manifest);
   if (flags.iterations) scenario.manifest.set("iterations", *flags.iterations);
   sort_by_submission(scenario.jobs);
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;

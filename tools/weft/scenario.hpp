@@ -17,6 +17,7 @@
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/flow_list.hpp"
+#include "workloads/workload_reader.hpp"
 
 namespace weft {
 
@@ -31,11 +32,10 @@ struct RunFlags {
   std::string flows;     ///< FILE[:format]
   std::string jobs;      ///< FILE[:format]
   std::string mode;      ///< "" = the scenario's, or by what is given
-  std::uint32_t ranks = 0;
+  WorkloadOptions workload_options;
   std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
   std::uint32_t hosts = 0;
   std::optional<std::uint32_t> gpus_per_host;  ///< with --hosts; default 8
-  std::string process_groups;                  ///< chakra: JSON file of process groups
   std::string scheduler;
   std::string placement;
   std::optional<std::uint64_t> seed;

@@ -1,0 +1,74 @@
+#include "tests/fuzz/readers.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "core/diagnostics.hpp"
+#include "topologies/topology_reader.hpp"
+#include "workloads/dag.hpp"
+#include "workloads/formats/chakra_trace.hpp"
+#include "workloads/formats/hpcc_flows.hpp"
+#include "workloads/job_trace_reader.hpp"
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+
+namespace {
+
+/// As `weft check` reads a workload: the file, then whether its ranks agree.
+void read_and_check(const std::string& path, std::string_view format) {
+  const Workload workload = load_workload(path, format);
+  Diagnostics diagnostics;
+  check_workload(workload, SourcePlace::named(path), diagnostics);
+  diagnostics.throw_if_errors();
+}
+
+constexpr std::array kReaders = {
+    FuzzedReader{"topology_weft", [](const std::string& path) { load_topology(path, "weft"); }},
+    FuzzedReader{"topology_hpcc", [](const std::string& path) { load_topology(path, "hpcc"); }},
+    FuzzedReader{"topology_simai", [](const std::string& path) { load_topology(path, "simai"); }},
+    FuzzedReader{"workload_weft", [](const std::string& path) { read_and_check(path, "weft"); }},
+    FuzzedReader{"chakra", [](const std::string& path) { read_chakra_trace(path); }},
+    FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
+    FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
+    FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
+    FuzzedReader{"jobs_muri", [](const std::string& path) { load_job_trace(path, "muri"); }},
+};
+
+/// A file in memory, open as long as it lives.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view content) : descriptor_(memfd_create("fuzz", 0)) {
+    if (descriptor_ < 0) std::abort();
+    while (!content.empty()) {
+      const ssize_t written = write(descriptor_, content.data(), content.size());
+      if (written <= 0) std::abort();
+      content.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  ~MemoryFile() { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+std::span<const FuzzedReader> fuzzed_readers() { return kReaders; }
+
+void feed(const FuzzedReader& reader, std::string_view content) {
+  const MemoryFile file(content);
+  try {
+    reader.read(file.path());
+  } catch (const InputError&) {  // refused, as it should be
+  }
+}
+
+}  // namespace weft

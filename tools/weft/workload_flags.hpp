@@ -1,0 +1,16 @@
+// The flags that say more about a foreign workload than its path, the same for every subcommand that reads one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+
+/// Adds --ranks, --iteration, --process-groups, --time-unit and --as-recorded. `options` outlives the command.
+void add_workload_flags(CLI::App& command, WorkloadOptions& options);
+
+/// "weft, chakra, ...", for help texts.
+std::string workload_format_names();
+
+}  // namespace weft

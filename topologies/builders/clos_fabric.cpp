@@ -1,0 +1,276 @@
+#include "topologies/builders/clos_fabric.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Node numbers of one site, counted from its first node.
+class SiteLayout {
+ public:
+  SiteLayout(const ClosShape& shape, std::uint32_t borders)
+      : leafs_begin_(shape.hosts * shape.server.node_count()),
+        aggs_begin_(leafs_begin_ + shape.leafs()),
+        spines_begin_(aggs_begin_ + shape.aggs()),
+        borders_begin_(spines_begin_ + shape.spines),
+        end_(borders_begin_ + borders) {}
+
+  std::uint32_t leafs_begin() const { return leafs_begin_; }
+  std::uint32_t aggs_begin() const { return aggs_begin_; }
+  std::uint32_t spines_begin() const { return spines_begin_; }
+  std::uint32_t borders_begin() const { return borders_begin_; }
+  std::uint32_t end() const { return end_; }
+  std::uint32_t tops_begin(const ClosShape& shape) const {
+    return shape.spines > 0 ? spines_begin_ : shape.aggs_per_pod > 0 ? aggs_begin_ : leafs_begin_;
+  }
+
+ private:
+  std::uint32_t leafs_begin_;
+  std::uint32_t aggs_begin_;
+  std::uint32_t spines_begin_;
+  std::uint32_t borders_begin_;
+  std::uint32_t end_;
+};
+
+/// Where a NIC of a host plugs in.
+struct LeafPort {
+  std::uint32_t leaf;
+  std::uint32_t port;
+};
+
+LeafPort leaf_port(const ClosShape& shape, std::uint32_t host, std::uint32_t nic) {
+  const std::uint32_t group = host / shape.hosts_per_group;
+  const std::uint32_t place = host % shape.hosts_per_group;
+  if (shape.rails == 1) return {group, place * shape.server.nics + nic};
+  return {group * shape.rails + nic, place};
+}
+
+class FabricRoutes final : public Routes {
+ public:
+  FabricRoutes(const ClosShape& shape, const WanShape& wan)
+      : shape_(shape), sites_(wan.sites), layout_(shape, wan.borders_per_site), stride_(shape.server.node_count()) {}
+
+  void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const override {
+    out.clear();
+    const std::span<const LinkId> ports = topology.out_links(at);
+    const Target target = target_of(destination);
+    const std::uint32_t site = at.index() / layout_.end();
+    const std::uint32_t local = at.index() % layout_.end();
+    const bool here = site == target.site;
+    if (local < layout_.leafs_begin()) {
+      inside_host(ports, local, here, target, out);
+    } else if (local < layout_.aggs_begin()) {
+      const std::uint32_t leaf = local - layout_.leafs_begin();
+      if (here && leaf == target.port.leaf) {
+        out.push_back(ports[target.port.port]);
+      } else {
+        up(ports, ports_down_of_leaf(leaf), out);
+      }
+    } else if (local < layout_.spines_begin()) {
+      const std::uint32_t pod = (local - layout_.aggs_begin()) / shape_.aggs_per_pod;
+      if (here && pod == target.pod) {
+        out.push_back(ports[target.port.leaf % shape_.leafs_per_pod]);
+      } else {
+        up(ports, std::min(shape_.leafs_per_pod, shape_.leafs() - pod * shape_.leafs_per_pod), out);
+      }
+    } else if (local < layout_.borders_begin()) {
+      if (here) {
+        out.push_back(ports[target.pod]);
+      } else {
+        up(ports, shape_.pods(), out);
+      }
+    } else if (here) {
+      const auto tops = ports.first(shape_.tops());
+      out.assign(tops.begin(), tops.end());
+    } else {
+      // A border router's ports: the site's top tier, then the other sites in order.
+      out.push_back(ports[shape_.tops() + target.site - (target.site > site ? 1 : 0)]);
+    }
+  }
+
+ private:
+  struct Target {
+    std::uint32_t site;
+    std::uint32_t host;  ///< inside the site
+    std::uint32_t gpu;
+    std::uint32_t nic;
+    LeafPort port;
+    std::uint32_t pod;
+  };
+
+  Target target_of(NodeId destination) const {
+    Target target{};
+    target.site = destination.index() / layout_.end();
+    const std::uint32_t local = destination.index() % layout_.end();
+    target.host = local / stride_;
+    target.gpu = local % stride_;
+    WEFT_CHECK(target.site < sites_ && local < layout_.leafs_begin() && target.gpu < shape_.server.gpus,
+               "routes lead to endpoints");
+    target.nic = target.gpu / shape_.server.gpus_per_nic();
+    target.port = leaf_port(shape_, target.host, target.nic);
+    target.pod = target.port.leaf / shape_.leafs_per_pod;
+    return target;
+  }
+
+  void inside_host(std::span<const LinkId> ports, std::uint32_t local, bool here, const Target& target,
+                   std::vector<LinkId>& out) const {
+    const ServerShape& server = shape_.server;
+    const std::uint32_t offset = local % stride_;
+    const bool same_host = here && local / stride_ == target.host;
+    if (offset < server.gpus) {
+      // A GPU's ports: NVSwitch, NIC; or its only cable.
+      out.push_back(same_host ? ports.front() : ports.back());
+    } else if (offset == server.nvswitch_offset()) {
+      if (same_host) out.push_back(ports[target.gpu]);
+    } else {
+      // A NIC's ports: its GPUs, then the leaf.
+      const bool mine = same_host && target.nic == offset - server.gpus;
+      out.push_back(mine ? ports[target.gpu % server.gpus_per_nic()] : ports.back());
+    }
+  }
+
+  std::uint32_t ports_down_of_leaf(std::uint32_t leaf) const {
+    const std::uint32_t first_host = leaf / shape_.rails * shape_.hosts_per_group;
+    const std::uint32_t hosts = std::min(shape_.hosts_per_group, shape_.hosts - first_host);
+    return shape_.rails == 1 ? hosts * shape_.server.nics : hosts;
+  }
+
+  static void up(std::span<const LinkId> ports, std::uint32_t ports_down, std::vector<LinkId>& out) {
+    const auto parents = ports.subspan(ports_down);
+    out.assign(parents.begin(), parents.end());
+  }
+
+  ClosShape shape_;
+  std::uint32_t sites_;
+  SiteLayout layout_;
+  std::uint32_t stride_;
+};
+
+struct BufferClasses {
+  std::uint16_t leaf;
+  std::uint16_t agg;
+  std::uint16_t spine;
+};
+
+void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& wan, std::uint32_t site,
+              const BufferClasses& buffers) {
+  const auto base = static_cast<std::uint32_t>(builder.node_count());
+  const SiteLayout layout(shape, wan.borders_per_site);
+  const auto node = [base](std::uint32_t local) { return NodeId(base + local); };
+  const auto name = [&](std::string_view kind, std::uint32_t i) {
+    return wan.sites == 1 ? std::string() : "site" + std::to_string(site) + "/" + std::string(kind) + std::to_string(i);
+  };
+  const bool second_is_spine = shape.second_tier_level == 3;
+
+  for (std::uint32_t host = 0; host < shape.hosts; ++host) add_server(builder, shape.server);
+  for (std::uint32_t i = 0; i < shape.leafs(); ++i) builder.add_switch(1, name("leaf", i), buffers.leaf);
+  for (std::uint32_t i = 0; i < shape.aggs(); ++i) {
+    builder.add_switch(shape.second_tier_level, name(second_is_spine ? "spine" : "agg", i),
+                       second_is_spine ? buffers.spine : buffers.agg);
+  }
+  for (std::uint32_t i = 0; i < shape.spines; ++i) builder.add_switch(3, name("spine", i), buffers.spine);
+  for (std::uint32_t i = 0; i < wan.borders_per_site; ++i) builder.add_switch(0, name("border", i), buffers.spine);
+
+  for (std::uint32_t host = 0; host < shape.hosts; ++host) {
+    for (std::uint32_t nic = 0; nic < shape.server.nics; ++nic) {
+      const std::uint32_t port = host * shape.server.node_count() + shape.server.port_offset(nic);
+      builder.add_cable(node(port), node(layout.leafs_begin() + leaf_port(shape, host, nic).leaf), shape.server.nic_rate,
+                        shape.nic_delay);
+    }
+  }
+  for (std::uint32_t leaf = 0; leaf < shape.leafs(); ++leaf) {
+    const std::uint32_t pod = leaf / shape.leafs_per_pod;
+    for (std::uint32_t agg = 0; agg < shape.aggs_per_pod; ++agg) {
+      builder.add_cable(node(layout.leafs_begin() + leaf), node(layout.aggs_begin() + pod * shape.aggs_per_pod + agg),
+                        shape.leaf_up.rate, shape.leaf_up.delay);
+    }
+  }
+  for (std::uint32_t agg = 0; agg < shape.aggs() && shape.spines > 0; ++agg) {
+    const std::uint32_t plane = agg % shape.aggs_per_pod;
+    for (std::uint32_t i = 0; i < shape.spines_per_plane(); ++i) {
+      builder.add_cable(node(layout.aggs_begin() + agg), node(layout.spines_begin() + plane * shape.spines_per_plane() + i),
+                        shape.agg_up.rate, shape.agg_up.delay);
+    }
+  }
+  for (std::uint32_t top = 0; top < shape.tops(); ++top) {
+    for (std::uint32_t border = 0; border < wan.borders_per_site; ++border) {
+      builder.add_cable(node(layout.tops_begin(shape) + top), node(layout.borders_begin() + border), wan.border.rate,
+                        wan.border.delay);
+    }
+  }
+}
+
+[[noreturn]] void fail(std::string code, std::string_view builder, const std::string& message, const SourcePlace& place,
+                       std::string help) {
+  throw InputError({Severity::error, std::move(code), std::string(builder) + ": " + message, place, std::move(help)});
+}
+
+}  // namespace
+
+void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view builder, const SourcePlace& place) {
+  // Sizes as 64-bit numbers first, before any of the 32-bit products below may wrap.
+  const std::uint64_t hosts = shape.hosts;
+  const std::uint64_t leafs = (hosts + shape.hosts_per_group - 1) / shape.hosts_per_group * shape.rails;
+  const std::uint64_t pods = (leafs + shape.leafs_per_pod - 1) / shape.leafs_per_pod;
+  const std::uint64_t aggs = pods * shape.aggs_per_pod;
+  const std::uint64_t tops = shape.spines > 0 ? shape.spines : shape.aggs_per_pod > 0 ? aggs : leafs;
+  const std::uint64_t planes = std::max<std::uint64_t>(shape.aggs_per_pod, 1);
+  const std::uint64_t cables = hosts * (shape.server.cable_count() + shape.server.nics) + leafs * shape.aggs_per_pod +
+                               aggs * (shape.spines / planes) + tops * wan.borders_per_site +
+                               std::uint64_t{wan.sites} * wan.borders_per_site;
+  const std::uint64_t nodes = hosts * shape.server.node_count() + leafs + aggs + shape.spines + wan.borders_per_site;
+  constexpr std::uint64_t things_max = 100'000'000;
+  if ((nodes + cables) > things_max / wan.sites) {
+    fail("too-large", builder,
+         "the fabric would have " + std::to_string(wan.sites * nodes) + " nodes and " + std::to_string(wan.sites * cables) +
+             " cables",
+         place, "at most " + std::to_string(things_max) + " together are built; use fewer hosts or switches");
+  }
+
+  if (shape.aggs_per_pod == 0 && leafs > 1) {
+    fail("bad-shape", builder, std::to_string(leafs) + " leafs have no second tier to join them", place,
+         "add switches above the leafs, or let one leaf take all hosts");
+  }
+  if (shape.spines == 0 && pods > 1) {
+    fail("bad-shape", builder, std::to_string(pods) + " pods have no spine to join them", place,
+         "set spines to a multiple of " + std::to_string(shape.aggs_per_pod) + ", or let one pod take all leafs");
+  }
+  if (shape.aggs_per_pod > 0 && shape.spines % shape.aggs_per_pod != 0) {
+    fail("bad-shape", builder,
+         std::to_string(shape.spines) + " spines cannot be dealt evenly to " + std::to_string(shape.aggs_per_pod) + " planes",
+         place,
+         "set spines to a multiple of " + std::to_string(shape.aggs_per_pod) + ", the number of second-tier switches of a pod");
+  }
+}
+
+std::shared_ptr<const Topology> build_fabrics(const std::string& name, const ClosShape& shape, const WanShape& wan,
+                                              const SourcePlace& place) {
+  WEFT_CHECK(shape.rails == 1 || shape.rails == shape.server.nics, "a rail is a NIC's number");
+  WEFT_CHECK(wan.pairs.size() == std::size_t{wan.sites} * (wan.sites - 1) / 2, "every pair of sites has its WAN cable");
+  TopologyBuilder builder(name);
+  BufferClasses buffers{};
+  buffers.leaf = builder.add_buffer_class({"leaf", shape.leaf_buffer});
+  buffers.agg = shape.aggs_per_pod > 0 && shape.second_tier_level == 2 ? builder.add_buffer_class({"agg", shape.agg_buffer}) : 0;
+  const bool has_spines = shape.spines > 0 || shape.second_tier_level == 3 || wan.borders_per_site > 0;
+  buffers.spine = has_spines ? builder.add_buffer_class({"spine", shape.spine_buffer}) : 0;
+
+  for (std::uint32_t site = 0; site < wan.sites; ++site) add_site(builder, shape, wan, site, buffers);
+  const SiteLayout layout(shape, wan.borders_per_site);
+  std::size_t pair = 0;
+  for (std::uint32_t a = 0; a < wan.sites; ++a) {
+    for (std::uint32_t b = a + 1; b < wan.sites; ++b, ++pair) {
+      for (std::uint32_t border = 0; border < wan.borders_per_site; ++border) {
+        const std::uint32_t local = layout.borders_begin() + border;
+        builder.add_cable(NodeId(a * layout.end() + local), NodeId(b * layout.end() + local), wan.pairs[pair].rate,
+                          wan.pairs[pair].delay);
+      }
+    }
+  }
+  return std::move(builder).build(std::make_unique<FabricRoutes>(shape, wan), place);
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+#include "topologies/builders/single_switch.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 5> own_params = {{
+    {"hosts", ParamKind::integer, "16", "1", "1000000", "", "Number of hosts.", "the 16 ranks of ASTRA-sim's example traces"},
+    {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host.", "one GPU per host keeps closed forms simple"},
+    {"nics_per_host", ParamKind::integer, "1", "1", "1024", "", "NICs that the GPUs of a host share evenly.", "one port per host"},
+    {"fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of the cable from a NIC to the switch, at 5 ns per metre.",
+     "assumption: a cable inside a rack"},
+    {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of the switch.", switch_buffer_origin},
+}};
+constexpr auto params_table = join_params(own_params, server_params);
+
+std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+  return build_fabrics("single_switch", single_switch_shape(params, place), {}, place);
+}
+
+}  // namespace
+
+ClosShape single_switch_shape(const ParamSet& params, const SourcePlace& place) {
+  ClosShape shape;
+  shape.server = read_server(params, static_cast<std::uint32_t>(params.integer("gpus_per_host")),
+                             static_cast<std::uint32_t>(params.integer("nics_per_host")), place);
+  shape.hosts = static_cast<std::uint32_t>(params.integer("hosts"));
+  shape.hosts_per_group = shape.hosts;
+  shape.nic_delay = propagation_delay(params.length("fibre"));
+  shape.leaf_buffer = params.bytes("buffer");
+  shape.spine_buffer = shape.leaf_buffer;
+  check_shape(shape, {}, params.module(), place);
+  return shape;
+}
+
+Module<TopologyFactory> single_switch_module() {
+  return {{"topology", "single_switch",
+           "Every host on one non-blocking switch. With one GPU per host a host is just that GPU with one cable to the switch, "
+           "which makes "
+           "transfer times easy to derive by hand.",
+           params_table},
+          make};
+}
+
+}  // namespace weft

@@ -1,0 +1,426 @@
+#include "workloads/formats/chakra.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "core/source_text.hpp"
+#include "workloads/formats/chakra_trace.hpp"
+#include "workloads/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+SourcePlace place_of(const std::string& path) {
+  SourcePlace place;
+  place.file = path;
+  return place;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+/// "PREFIX.12.et.gz" -> 12, if `name` is `base` + "." + number + ".et" or ".et.gz".
+std::optional<std::uint32_t> rank_of_file(std::string_view name, std::string_view base) {
+  if (ends_with(name, ".gz")) name.remove_suffix(3);
+  if (!ends_with(name, ".et")) return std::nullopt;
+  name.remove_suffix(3);
+  if (name.size() < base.size() + 2 || name.substr(0, base.size()) != base || name[base.size()] != '.') return std::nullopt;
+  name.remove_prefix(base.size() + 1);
+  std::uint32_t rank = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  const bool is_number = error == std::errc{} && end == name.data() + name.size() && (name.size() == 1 || name[0] != '0');
+  return is_number && rank < workload_rank_count_max ? std::optional(rank) : std::nullopt;
+}
+
+/// Prefixes of the traces in a folder, for suggestions.
+std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
+  std::vector<std::string> prefixes;
+  std::error_code ec;
+  for (std::filesystem::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    std::string name = it->path().filename().string();
+    if (ends_with(name, ".gz")) name.resize(name.size() - 3);
+    if (!ends_with(name, ".et")) continue;
+    name.resize(name.size() - 3);
+    const std::size_t dot = name.rfind('.');
+    if (dot != std::string::npos) prefixes.push_back(name.substr(0, dot));
+  }
+  std::sort(prefixes.begin(), prefixes.end());
+  prefixes.erase(std::unique(prefixes.begin(), prefixes.end()), prefixes.end());
+  return prefixes;
+}
+
+/// Files of a set by rank.
+std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
+  namespace fs = std::filesystem;
+  if (ends_with(prefix, ".et") || ends_with(prefix, ".et.gz")) {
+    std::string shorter = prefix.substr(0, prefix.rfind(".et"));
+    const std::size_t dot = shorter.rfind('.');
+    if (dot != std::string::npos) shorter.resize(dot);
+    throw InputError({Severity::error, "prefix-expected",
+                      "a Chakra workload is named by the prefix of its files PREFIX.0.et, PREFIX.1.et, ...", place_of(prefix),
+                      "write " + shorter});
+  }
+  const fs::path path(prefix);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const std::string base = path.filename().string();
+  std::map<std::uint32_t, std::string> files;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    const auto rank = rank_of_file(name, base);
+    if (!rank) continue;
+    const std::string file = (path.has_parent_path() ? folder / name : fs::path(name)).string();
+    const auto [other, is_new] = files.emplace(*rank, file);
+    if (!is_new) {
+      throw InputError({Severity::error, "duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
+                        place_of(std::max(file, other->second)), "remove it or " + std::min(file, other->second)});
+    }
+  }
+  if (files.empty() && fs::is_directory(path, ec)) {
+    std::string help = "name a prefix inside it";
+    if (const std::vector<std::string> inside = prefixes_in(path); !inside.empty())
+      help = "write " + (path / inside.front()).string();
+    throw InputError(
+        {Severity::error, "is-directory", "this is a directory, the prefix of Chakra traces is needed", place_of(prefix), help});
+  }
+  if (files.empty()) {
+    const std::vector<std::string> known = prefixes_in(folder);
+    std::string help = "files are named " + base + ".0.et, " + base + ".1.et, ...";
+    if (!known.empty()) help = suggestion(base, known, "prefix") + "; " + help;
+    throw InputError({Severity::error, "no-file", "there is no Chakra trace with this prefix", place_of(prefix), help});
+  }
+  return files;
+}
+
+/// Says which files of 0 .. N-1 are missing.
+void require_complete(const std::string& prefix, const std::map<std::uint32_t, std::string>& files) {
+  const std::uint64_t count = std::uint64_t{files.rbegin()->first} + 1;
+  if (files.size() == count) return;
+  std::string missing;
+  constexpr int kShown = 8;
+  int shown = 0;
+  std::uint64_t left = count - files.size();
+  for (std::uint32_t rank = 0; rank < count && shown < kShown; ++rank) {
+    if (files.count(rank) > 0) continue;
+    missing += (missing.empty() ? "" : ", ") + prefix + "." + std::to_string(rank) + ".et";
+    ++shown;
+    --left;
+  }
+  if (left > 0) missing += " and " + std::to_string(left) + " more";
+  const bool single = files.size() == 1;
+  throw InputError({Severity::error, "missing-rank",
+                    "the set has " + std::to_string(files.size()) + (single ? " file" : " files") + " up to rank " +
+                        std::to_string(files.rbegin()->first) + ", but not " + missing,
+                    place_of(prefix),
+                    single ? "add the missing files, or replay the one file on N ranks with --ranks=N" : "add the missing files"});
+}
+
+/// Collects the process groups of all ranks into communicators.
+class Communicators {
+ public:
+  explicit Communicators(std::uint32_t rank_count) : rank_count_(rank_count) {}
+
+  /// The communicator that holds this group; the same for the same (name, ranks).
+  std::uint16_t communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+    const auto [known, is_new] = placed_.try_emplace({name, ranks});
+    if (is_new) known->second = place(name, ranks);
+    return known->second;
+  }
+
+  std::vector<Communicator> build() const {
+    std::vector<Communicator> communicators;
+    communicators.push_back(Communicator::world(rank_count_));
+    for (const Slot& slot : slots_) communicators.emplace_back(slot.name, rank_count_, slot.groups);
+    return communicators;
+  }
+
+ private:
+  struct Slot {
+    std::string name;
+    std::vector<std::vector<RankId>> groups;
+    std::vector<bool> taken;
+  };
+
+  std::uint16_t place(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+    std::size_t s = 0;
+    const auto fits = [&](const Slot& slot) {
+      return slot.groups.front().size() == ranks.size() &&
+             std::none_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) { return slot.taken[rank]; });
+    };
+    while (s < slots_.size() && !fits(slots_[s])) ++s;
+    if (s == slots_.size()) slots_.push_back({"pg_" + name, {}, std::vector<bool>(rank_count_, false)});
+    std::vector<RankId>& group = slots_[s].groups.emplace_back();
+    for (const std::uint32_t rank : ranks) {
+      group.emplace_back(rank);
+      slots_[s].taken[rank] = true;
+    }
+    return static_cast<std::uint16_t>(s + 1);
+  }
+
+  std::uint32_t rank_count_;
+  std::vector<Slot> slots_;
+  std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint16_t> placed_;
+};
+
+std::vector<ChakraGroup> read_process_groups(const std::string& path) {
+  const SourceText source = SourceText::read(path);
+  source.require_utf8_text("JSON file of process groups");
+  const auto fail = [&](const std::string& message) -> InputError {
+    return InputError({Severity::error, "bad-process-groups", message, source.whole_file(),
+                       "write the ranks of each group like {\"1\": [0, 1, 2, 3], \"2\": [4, 5, 6, 7]}"});
+  };
+  const nlohmann::json file = nlohmann::json::parse(source.text(), nullptr, false);
+  if (!file.is_object()) throw fail("this is no JSON object of process groups");
+  std::vector<ChakraGroup> groups;
+  for (const auto& [name, ranks] : file.items()) {
+    ChakraGroup group;
+    group.name = name;
+    if (!ranks.is_array()) throw fail("process group " + in_quotes(name) + " is no list of ranks");
+    for (const nlohmann::json& rank : ranks) {
+      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= workload_rank_count_max) {
+        throw fail("process group " + in_quotes(name) + " holds something that is no rank");
+      }
+      group.ranks.push_back(rank.get<std::uint32_t>());
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+class Importer {
+ public:
+  Importer(const std::string& prefix, const ChakraOptions& options) : prefix_(prefix), options_(options) {
+    if (!options.process_groups_path.empty()) shared_groups_ = read_process_groups(options.process_groups_path);
+  }
+
+  Workload import() {
+    const std::map<std::uint32_t, std::string> files = find_files(prefix_);
+    replayed_ = options_.ranks && files.size() == 1;
+    if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
+      throw InputError({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
+                        place_of("--ranks"), "at least 1 and at most " + std::to_string(workload_rank_count_max)});
+    }
+    if (!options_.ranks || files.size() > 1) require_complete(prefix_, files);
+    if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
+      throw InputError(
+          {Severity::error, "rank-conflict",
+           "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
+           place_of(prefix_), "leave --ranks out; only a set of one file can be replayed on more ranks"});
+    }
+    workload_.name = std::filesystem::path(prefix_).filename().string();
+    workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
+    communicators_.emplace(workload_.rank_count);
+    for (const auto& [rank, path] : files) add_rank(rank, path);
+    if (replayed_) workload_.role_of.assign(workload_.rank_count, 0);
+    workload_.communicators = communicators_->build();
+    note_assumptions(files.size());
+    if (workload_.communicators.size() > workload_communicator_count_max) {
+      throw InputError({Severity::error, "too-many-communicators", "the set uses too many overlapping process groups",
+                        place_of(prefix_), "at most " + std::to_string(workload_communicator_count_max) + " are supported"});
+    }
+    Diagnostics diagnostics;
+    check_workload(workload_, place_of(prefix_), diagnostics);
+    diagnostics.throw_if_errors();
+    return std::move(workload_);
+  }
+
+ private:
+  void add_rank(std::uint32_t rank, const std::string& path) {
+    const ChakraTrace trace = read_chakra_trace(path);
+    // Of a replayed file the rank in its name stands for every rank.
+    const std::vector<std::uint16_t> communicators = resolve_groups(rank, path, trace);
+    RoleBuilder builder;
+    builder.reserve(trace.nodes.size(), trace.edges.size());
+    Diagnostics diagnostics;
+    for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+      const ChakraNode& node = trace.nodes[i];
+      Op op = node.op;
+      if (op.kind == OpKind::collective && options_.collectives_as_recorded) {
+        op = Op();
+        op.stream = node.op.stream;
+        op.duration = node.recorded;
+      } else if (op.kind == OpKind::collective) {
+        op.communicator = communicators[node.group];
+      } else if (op.kind != OpKind::compute) {
+        // Peers are numbered as ranks of the whole set; as offsets, neighbours of equal ranks are equal.
+        if (!replayed_ && node.peer_rank >= workload_.rank_count) {
+          diagnostics.error("peer-out-of-range",
+                            "node " + in_quotes(trace.name(i)) + " talks to rank " + std::to_string(node.peer_rank) +
+                                ", but there are " + std::to_string(workload_.rank_count) + " ranks",
+                            place_of(path), "add the traces of the other ranks");
+          continue;
+        }
+        op.addressing = PeerAddressing::relative;
+        op.peer = static_cast<std::int32_t>(node.peer_rank) - static_cast<std::int32_t>(rank);
+        if (!replayed_ && op.peer < 0) op.peer += static_cast<std::int32_t>(workload_.rank_count);
+      }
+      builder.add(op, trace.name(i));
+    }
+    diagnostics.throw_if_errors();
+    for (const auto& [dependency, node] : trace.edges) builder.depend(node, dependency);
+    // Dependencies and streams follow the order of the nodes: no cycle is possible.
+    add_role(std::move(std::move(builder).finish().dag), rank, path);
+    count_assumptions(trace);
+  }
+
+  void add_role(RoleDag dag, std::uint32_t rank, const std::string& path) {
+    std::vector<std::uint16_t>& candidates = roles_by_digest_[dag.digest()];
+    for (const std::uint16_t role : candidates) {
+      if (workload_.roles[role] == dag) {
+        workload_.role_of.push_back(role);
+        return;
+      }
+    }
+    if (workload_.roles.size() >= workload_role_count_max) {
+      throw InputError({Severity::error, "too-many-roles",
+                        "more than " + std::to_string(workload_role_count_max) + " ranks differ from all others", place_of(path),
+                        "ranks that do the same share one role if their nodes have the same names"});
+    }
+    const auto role = static_cast<std::uint16_t>(workload_.roles.size());
+    candidates.push_back(role);
+    workload_.roles.push_back(std::move(dag));
+    workload_.role_names.push_back("as_rank_" + std::to_string(rank));
+    workload_.role_of.push_back(role);
+  }
+
+  /// Communicator of each group that the trace uses.
+  std::vector<std::uint16_t> resolve_groups(std::uint32_t rank, const std::string& path, const ChakraTrace& trace) {
+    std::vector<std::uint16_t> communicators;
+    Diagnostics diagnostics;
+    for (const std::string& name : trace.group_names) {
+      if (name.empty() || replayed_) {
+        widened_groups_ += name.empty() ? 0 : 1;
+        communicators.push_back(0);
+        continue;
+      }
+      communicators.push_back(0);
+      const ChakraGroup* group = find_group(name, trace);
+      if (group == nullptr) {
+        diagnostics.error(
+            "unknown-process-group", "the trace uses process group " + in_quotes(name) + ", which nothing defines", place_of(path),
+            "name its ranks in a JSON file {" + in_quotes(name) + ": [0, 1, ...]} and give its path as process groups");
+        continue;
+      }
+      if (group->ranks.empty()) continue;
+      std::vector<bool> seen(workload_.rank_count, false);
+      bool valid = true;
+      for (const std::uint32_t member : group->ranks) {
+        if (member >= workload_.rank_count || seen[member]) {
+          diagnostics.error(
+              "bad-process-groups",
+              "process group " + in_quotes(name) + " holds rank " + std::to_string(member) +
+                  (member < workload_.rank_count ? " twice" : ", but there are " + std::to_string(workload_.rank_count) + " ranks"),
+              place_of(path), "add the missing traces, or mend the group");
+          valid = false;
+          break;
+        }
+        seen[member] = true;
+      }
+      if (!valid) continue;
+      if (!seen[rank]) {
+        diagnostics.error("not-a-member",
+                          "rank " + std::to_string(rank) + " uses process group " + in_quotes(name) + " without being in it",
+                          place_of(path), "add the rank to the group");
+        continue;
+      }
+      communicators.back() = communicators_->communicator_of(name, group->ranks);
+    }
+    diagnostics.throw_if_errors();
+    return communicators;
+  }
+
+  const ChakraGroup* find_group(const std::string& name, const ChakraTrace& trace) const {
+    const auto named = [&name](const ChakraGroup& group) { return group.name == name; };
+    const auto own = std::find_if(trace.groups.begin(), trace.groups.end(), named);
+    if (own != trace.groups.end()) return &*own;
+    const auto shared = std::find_if(shared_groups_.begin(), shared_groups_.end(), named);
+    return shared != shared_groups_.end() ? &*shared : nullptr;
+  }
+
+  void count_assumptions(const ChakraTrace& trace) {
+    ignored_control_ += trace.ignored_control_dependencies;
+    launch_costs_ += trace.launch_costs;
+    storage_waits_ += trace.storage_waits;
+    untimed_ += trace.untimed_compute;
+    broadcasts_ += trace.broadcasts;
+    reduces_ += trace.reduces;
+    barriers_ += trace.barriers;
+    partial_ += trace.partial_dimensions;
+    for (const ChakraNode& node : trace.nodes)
+      point_to_point_ += node.op.kind == OpKind::send || node.op.kind == OpKind::receive ? 1 : 0;
+    for (const ChakraNode& node : trace.nodes) collectives_ += node.op.kind == OpKind::collective ? 1 : 0;
+  }
+
+  void note(std::uint64_t count, const std::string& text) {
+    if (count > 0) workload_.assumptions.push_back(std::to_string(count) + " " + text);
+  }
+
+  void note_assumptions(std::size_t file_count) {
+    if (replayed_) {
+      workload_.assumptions.push_back("one trace is replayed on " + std::to_string(workload_.rank_count) + " ranks, all alike");
+      note(widened_groups_, "process group(s) of the trace are taken to be all ranks");
+      note(point_to_point_, "sends and receives go to the same offset from every rank");
+    }
+    if (file_count == 1 && workload_.rank_count == 1) {
+      note(collectives_, "collectives of a single rank take no time; replay the trace on N ranks with --ranks=N");
+    }
+    if (options_.collectives_as_recorded)
+      note(collectives_, "collectives take the time that the trace recorded, without a network");
+    note(launch_costs_, "collective nodes are CPU calls: they take their recorded time; the kernels they launch communicate");
+    note(storage_waits_, "waits between GPU streams that use the same tensor were added; the trace has none");
+    note(ignored_control_, "control dependencies name callers, as PyTorch traces do, and were ignored");
+    note(untimed_, "nodes give a number of operations but no duration: they take no time");
+    note(broadcasts_, "broadcasts start at position 0 of their group; the trace does not name the root");
+    note(reduces_, "reduces run as broadcasts of equal size: the same bytes in the opposite direction");
+    note(barriers_, "barriers run as all-reduces");
+    note(partial_, "collectives exclude a network dimension (involved_dim); they were taken to span their whole group");
+  }
+
+  std::string prefix_;
+  ChakraOptions options_;
+  bool replayed_ = false;
+  std::vector<ChakraGroup> shared_groups_;
+  Workload workload_;
+  std::optional<Communicators> communicators_;
+  std::map<std::uint64_t, std::vector<std::uint16_t>> roles_by_digest_;
+  std::uint64_t widened_groups_ = 0;
+  std::uint64_t ignored_control_ = 0;
+  std::uint64_t launch_costs_ = 0;
+  std::uint64_t storage_waits_ = 0;
+  std::uint64_t untimed_ = 0;
+  std::uint64_t broadcasts_ = 0;
+  std::uint64_t reduces_ = 0;
+  std::uint64_t barriers_ = 0;
+  std::uint64_t partial_ = 0;
+  std::uint64_t point_to_point_ = 0;
+  std::uint64_t collectives_ = 0;
+};
+
+}  // namespace
+
+Workload import_chakra(const std::string& prefix, const ChakraOptions& options) { return Importer(prefix, options).import(); }
+
+std::vector<std::string> chakra_files(const std::string& prefix) {
+  std::vector<std::string> files;
+  for (std::uint32_t rank = 0;; ++rank) {
+    const std::string file = prefix + "." + std::to_string(rank) + ".et";
+    if (std::filesystem::exists(file)) {
+      files.push_back(file);
+    } else if (std::filesystem::exists(file + ".gz")) {
+      files.push_back(file + ".gz");
+    } else {
+      return files;
+    }
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// Chakra import: a set of MLCommons Chakra execution traces, PREFIX.0.et ... PREFIX.N-1.et (each may be .et.gz) -> Workload.
+//
+// Where it sits: format "chakra" of workload_reader. One file is read by chakra_trace; ranks whose DAGs are equal share one role.
+//
+// Model
+//   - Rank r runs PREFIX.r.et. A set with a gap is an error that names the missing files. With `ranks` given, a set of one file
+//     is replayed on that many ranks, all alike: its groups become all ranks, and peers of messages become offsets from the own rank.
+//   - Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}; "" and "0" are everyone. Groups that share no
+//     rank and have one size are put into one communicator, in order of first use.
+//   - comm_size is the input of one rank: the whole buffer, for an all-gather its own shard.
+//   - Collectives are simulated, so their recorded durations are dropped, unless `collectives_as_recorded` asks for the
+//     trace as it was measured: then they are compute ops with that duration.
+//   - Collectives that are CPU calls (no comm_type) cost what they cost the CPU: launching.
+// What the format leaves open is written into Workload::assumptions. Errors: see chakra_trace.hpp, and [no-file], [prefix-expected],
+// [missing-rank], [duplicate-rank], [rank-conflict], [unknown-process-group], [bad-process-groups], [not-a-member], [peer-out-of-range],
+// and those of check_workload().
+// Not modelled: device speed (nodes with num_ops and no duration take no time), memory bandwidth, gather and scatter.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/dag.hpp"
+
+namespace weft {
+
+struct ChakraOptions {
+  std::optional<std::uint32_t> ranks;  ///< replay a single file on so many ranks; otherwise must be the number of files
+  std::string process_groups_path;     ///< JSON; empty if there is none
+  bool collectives_as_recorded = false;
+};
+
+/// Throws InputError.
+Workload import_chakra(const std::string& prefix, const ChakraOptions& options);
+
+/// The files of a set, from rank 0 on.
+std::vector<std::string> chakra_files(const std::string& prefix);
+
+}  // namespace weft

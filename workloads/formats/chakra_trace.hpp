@@ -1,0 +1,76 @@
+// Chakra trace: one rank's file (PREFIX.RANK.et or .et.gz) as arrays, in the order in which its ops are to be issued.
+//
+// Where it sits: formats/chakra reads one per rank and turns it into a role. The wire layout is in chakra.proto; the file is read message by
+// message, so a damaged length cannot make it allocate more than the file holds.
+//
+// What the reader makes of a file
+//   - A trace that PyTorch recorded (metadata "schema", or nodes with rf_id) lists callers in ctrl_deps, often under numbers that no
+//     longer exist; order of execution stands in data_deps alone. In all other traces both kinds are dependencies.
+//   - Lanes: nodes with a `stream` or a `tid` run one after the other per (CPU or GPU, that number). Nodes without run when their
+//     dependencies allow.
+//   - Data between GPU streams: PyTorch's data_deps join CPU ops with CPU ops and with the kernels they launch, never kernel with kernel.
+//     On the machine an event wait stands between two streams that use one tensor. So where kernels of different streams name the same storage
+//     in their inputs or outputs, the later one waits for the earlier one. In the trace of a data-parallel rank this gives exactly:
+//     gradients -> all-reduce -> copy back.
+//   - Order of nodes: topological over the dependencies; among ready ones by start time, then by place in the file.
+//   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps outermost ops only.
+// Errors are located by byte offset: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type], [duplicate-id],
+// [unknown-dependency], [cycle], [negative-size], [missing-attribute], [unsupported-collective], [too-many-streams].
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "workloads/dag.hpp"
+
+namespace weft {
+
+/// A node of the trace. `op` is complete but for the communicator, and for the peer of messages, which `peer_rank` names.
+struct ChakraNode {
+  Op op;
+  std::uint32_t name_begin = 0;  ///< in ChakraTrace::names; ends where the next node's begins
+  std::uint32_t group = 0;       ///< index into ChakraTrace::group_names, for communication
+  std::uint32_t peer_rank = 0;   ///< of sends and receives
+  Duration recorded;             ///< what the trace measured, also for communication
+};
+
+/// A process group that a metadata node declares.
+struct ChakraGroup {
+  std::string name;
+  std::vector<std::uint32_t> ranks;  ///< empty = everyone
+};
+
+struct ChakraTrace {
+  std::vector<ChakraNode> nodes;  ///< in issue order: dependencies point to earlier nodes
+  std::string names;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< (dependency, node), both indices of `nodes`
+  std::vector<std::string> group_names;                        ///< that communication uses; "" = everyone
+  std::vector<ChakraGroup> groups;                             ///< that metadata declares
+  bool from_pytorch = false;
+
+  // What was assumed, to be told once per workload.
+  std::uint64_t ignored_control_dependencies = 0;
+  std::uint64_t launch_costs = 0;     ///< collectives that are CPU calls
+  std::uint64_t storage_waits = 0;    ///< edges between GPU streams
+  std::uint64_t untimed_compute = 0;  ///< nodes that give num_ops but no duration
+  std::uint64_t broadcasts = 0;       ///< whose root the format does not say
+  std::uint64_t reduces = 0;
+  std::uint64_t barriers = 0;
+  std::uint64_t partial_dimensions = 0;  ///< collectives whose involved_dim excludes a dimension
+
+  std::string_view name(std::size_t node) const;
+};
+
+/// Reads one file. Throws InputError.
+ChakraTrace read_chakra_trace(const std::string& path);
+
+/// A JSON list of {"pg_name": "1", "ranks": [0, 1]} inside `text`, or none if there is none or it is damaged.
+std::optional<std::vector<ChakraGroup>> parse_process_groups(std::string_view text);
+
+}  // namespace weft
