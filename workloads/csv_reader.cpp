@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <utility>
 
+#include "core/check.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
@@ -19,8 +22,29 @@ std::string in_quotes(std::string_view text) { return "\"" + std::string(text) +
 
 }  // namespace
 
-CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> columns, OtherColumns others, Diagnostics& diagnostics)
-    : source_(&source), diagnostics_(&diagnostics), columns_(columns.begin(), columns.end()), position_(columns.size(), kAbsent) {
+std::optional<Duration> parse_plain_duration(std::string_view text, std::string_view unit) {
+  // The column's name says the unit, so none may stand in the field.
+  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
+  const ParsedQuantity<Duration> exact = parse_duration(std::string(text) + std::string(unit));
+  if (exact.value) return exact.value;
+  // Programs print more digits than there are ticks.
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  const ParsedQuantity<Duration> one = parse_duration("1" + std::string(unit));
+  WEFT_CHECK(one.value.has_value(), "a table's unit of time is a unit");
+  const double seconds = number * one.value->in_s();
+  if (!(std::abs(seconds) < Duration::max().in_s())) return std::nullopt;
+  return Duration::from_seconds(seconds);
+}
+
+CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> columns, OtherColumns others, Diagnostics& diagnostics,
+                     DirtyRows* dirty)
+    : source_(&source),
+      diagnostics_(&diagnostics),
+      dirty_(dirty),
+      columns_(columns.begin(), columns.end()),
+      position_(columns.size(), kAbsent) {
   source.require_utf8_text("CSV table");
   const std::size_t errors_before = diagnostics.error_count();
   std::string_view header = source.line(1);
@@ -73,9 +97,9 @@ bool CsvReader::next() {
     if (trimmed(row).empty()) continue;
     split(row);
     if (fields_.size() == field_count_) return true;
-    diagnostics_->error("wrong-field-count",
-                        "this row has " + std::to_string(fields_.size()) + " fields, the header " + std::to_string(field_count_),
-                        source_->at(line_, 0), "give every column a value");
+    report("", {Severity::error, "wrong-field-count",
+                "this row has " + std::to_string(fields_.size()) + " fields, the header " + std::to_string(field_count_),
+                source_->at(line_, 0), "give every column a value"});
   }
   return false;
 }
@@ -86,18 +110,30 @@ SourcePlace CsvReader::place(std::size_t column) const {
   return source_->at(line_, offset + 1, std::max(1, static_cast<int>(text.size())));
 }
 
+void CsvReader::report(std::string_view column, Diagnostic fault) {
+  if (dirty_ != nullptr) {
+    dirty_->report(column, std::move(fault));
+  } else {
+    diagnostics_->add(std::move(fault));
+  }
+}
+
+void CsvReader::fault(std::size_t column, std::string code, std::string message, std::string help) {
+  report(columns_[column].name, {Severity::error, std::move(code), std::move(message), place(column), std::move(help)});
+}
+
 std::optional<std::uint64_t> CsvReader::whole_number(std::size_t column, std::uint64_t minimum, std::uint64_t maximum) {
   const std::string_view text = field(column);
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string name = std::string(columns_[column].name);
   if (end != text.data() + text.size() || text.empty() || (error != std::errc{} && error != std::errc::result_out_of_range)) {
-    diagnostics_->error("bad-value", name + " is no whole number: " + in_quotes(text), place(column), "write digits only, like 8");
+    fault(column, "bad-value", name + " is no whole number: " + in_quotes(text), "write digits only, like 8");
     return std::nullopt;
   }
   if (error != std::errc{} || value < minimum || value > maximum) {
-    diagnostics_->error("out-of-range", name + " is " + std::string(text), place(column),
-                        "at least " + std::to_string(minimum) + " and at most " + std::to_string(maximum));
+    fault(column, "out-of-range", name + " is " + std::string(text),
+          "at least " + std::to_string(minimum) + " and at most " + std::to_string(maximum));
     return std::nullopt;
   }
   return value;
@@ -108,36 +144,29 @@ std::optional<std::int32_t> CsvReader::integer(std::size_t column) {
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size()) return value;
-  diagnostics_->error("bad-value", std::string(columns_[column].name) + " is no integer: " + in_quotes(text), place(column),
-                      "write digits only, like -1 or 3");
+  fault(column, "bad-value", std::string(columns_[column].name) + " is no integer: " + in_quotes(text),
+        "write digits only, like -1 or 3");
   return std::nullopt;
 }
 
 std::optional<Duration> CsvReader::duration(std::size_t column, std::string_view unit) {
   const std::string_view text = field(column);
   const std::string name = std::string(columns_[column].name);
-  // A plain number: the column's name says the unit, so none may stand in the field.
-  const bool plain = !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
-  const ParsedQuantity<Duration> parsed =
-      plain ? parse_duration(std::string(text) + std::string(unit)) : ParsedQuantity<Duration>{};
-  if (!parsed.value) {
-    if (plain && text.front() == '-') {
-      diagnostics_->error("negative-duration", name + " is negative", place(column), "times are 0 or more");
-    } else {
-      diagnostics_->error("bad-value", name + " is no number of " + std::string(unit) + ": " + in_quotes(text), place(column),
-                          "write a plain number, like 3600 or 0.5; the unit is " + std::string(unit));
-    }
+  const std::optional<Duration> value = parse_plain_duration(text, unit);
+  if (!value) {
+    fault(column, "bad-value", name + " is no number of " + std::string(unit) + ": " + in_quotes(text),
+          "write a plain number, like 3600 or 0.5; the unit is " + std::string(unit));
     return std::nullopt;
   }
-  if (*parsed.value < Duration::zero()) {
-    diagnostics_->error("negative-duration", name + " is negative", place(column), "times are 0 or more");
+  if (*value < Duration::zero()) {
+    fault(column, "negative-duration", name + " is negative", "times are 0 or more");
     return std::nullopt;
   }
-  if (*parsed.value > op_duration_max) {
-    diagnostics_->error("out-of-range", name + " is more than a year", place(column), "at most " + to_text(op_duration_max));
+  if (*value > op_duration_max) {
+    fault(column, "out-of-range", name + " is more than a year", "at most " + to_text(op_duration_max));
     return std::nullopt;
   }
-  return parsed.value;
+  return value;
 }
 
 }  // namespace weft

@@ -98,12 +98,13 @@ TEST(Philly, SortsLocalTimestamps) {
   // 2016 is a leap year: one second to midnight, the 29th of February, and one second.
   EXPECT_EQ(trace.jobs[1].submit, Duration::s(1 + 86'400 + 1));
   EXPECT_EQ(trace.jobs[1].run, Duration::ms(2500));
-  EXPECT_EQ(trace.origin_of_time, "2016-02-28 23:59:59");
+  // Pacific standard time is 8 h behind UTC.
+  EXPECT_EQ(trace.origin_of_time, "2016-02-29 07:59:59 UTC");
 }
 
 TEST(Philly, RefusesImpossibleDates) {
   for (const char* date :
-       {"2017-02-29 00:00:00", "2017-13-01 00:00:00", "2017-01-01 24:00:00", "2017-01-01T00:00:00", "yesterday", ""}) {
+       {"2017-02-29 00:00:00", "2017-13-01 00:00:00", "2017-01-01 24:00:00", "2017-01-01T00:00:0", "yesterday", ""}) {
     const std::string errors =
         errors_of([&] { read_philly(text(std::string("timestamp,duration,num_gpus\n") + date + ",1,1\n")); });
     EXPECT_HAS(errors, "jobs.csv:2:1: error: timestamp is no date and time");
@@ -124,7 +125,7 @@ TEST(Muri, ReadsMilliseconds) {
 }
 
 TEST(JobTraceReader, KnowsItsFormats) {
-  EXPECT_EQ(job_trace_formats().size(), 3U);
+  EXPECT_EQ(job_trace_formats().size(), 8U);
   const TemporaryFolder folder;
   const std::string path = folder.write("j.csv", "job,submit_s,gpus,run_s\na,0,1,1\n");
   EXPECT_EQ(load_job_trace(path, "").jobs.size(), 1U);
@@ -144,9 +145,9 @@ class RealJobs : public testing::Test {
 TEST_F(RealJobs, PhillyAddsUp) {
   const JobTrace trace = load_job_trace(data_path("traces/philly/philly_82247jobs.csv.gz"), "philly");
   ASSERT_EQ(trace.jobs.size(), 82'247U);
-  EXPECT_EQ(trace.origin_of_time, "2017-09-04 10:30:41");
-  // 4 September 10:30:41 to 22 December 08:02:11: 109 days less 2 h 28 min 30 s.
-  EXPECT_EQ(trace.jobs.back().submit, Duration::s(109 * 86'400 - (2 * 3600 + 28 * 60 + 30)));
+  EXPECT_EQ(trace.origin_of_time, "2017-09-04 17:30:41 UTC");  // 10:30:41 of Pacific daylight time
+  // 4 September 10:30:41 to 22 December 08:02:11: 109 days less 2 h 28 min 30 s, and the hour that passed twice on 5 November.
+  EXPECT_EQ(trace.jobs.back().submit, Duration::s(109 * 86'400 - (2 * 3600 + 28 * 60 + 30) + 3600));
   double seconds = 0;
   double gpus = 0;
   for (const TraceJob& job : trace.jobs) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "tools/weft/commands.hpp"
+#include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
@@ -109,11 +110,12 @@ void add_run_command(CLI::App& app, Action& action) {
                    "Workload: " + workload_format_names() + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
       ->type_name("FILE[:format]");
   command->add_option("--flows", flags.flows, "Flow list: hpcc")->type_name("FILE[:format]");
-  command->add_option("--jobs", flags.jobs, "Job trace: philly, muri or weft")->type_name("FILE:format");
+  command->add_option("--jobs", flags.jobs, "Job trace: " + job_trace_format_names())->type_name("FILE:format");
   command->add_option("--mode", flags.mode, "Fidelity: job or flow; default: by the inputs")
       ->type_name("MODE")
       ->check(CLI::IsMember({"job", "flow"}));
   add_workload_flags(*command, flags.workload_options);
+  add_job_trace_flags(*command, flags.jobs_options);
   command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
       ->type_name("N")
       ->check(CLI::PositiveNumber);

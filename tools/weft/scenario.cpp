@@ -84,9 +84,24 @@ void load_topology_file(Scenario& scenario, const std::string& path, const std::
   scenario.manifest.add_input("topology", path, format);
 }
 
-void add_trace(Scenario& scenario, const std::string& path, const std::string& format) {
-  const JobTrace trace = load_job_trace(path, format);
+/// What a trace left open, for the notes of the run and its manifest.
+void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& path, const JobTraceOptions& options) {
+  for (const std::string& note : trace.notes()) scenario.assumptions.push_back(path + ": " + note);
+  if (!options.throughputs_path.empty()) scenario.manifest.add_input("throughputs", options.throughputs_path, "gavel-throughputs");
+  if (!options.gpu_type.empty()) scenario.manifest.set("gpu_type", options.gpu_type);
+  if (!options.time_zone.empty()) scenario.manifest.set("time_zone", options.time_zone);
+  scenario.manifest.set("jobs_origin_of_time", trace.origin_of_time);
+  scenario.manifest.set("jobs_rows_left_out", trace.left_out_rows);
+}
+
+void add_trace(Scenario& scenario, const std::string& path, const std::string& format, const JobTraceOptions& options) {
+  const JobTrace trace = load_job_trace(path, format, options);
   scenario.manifest.add_input("jobs", path, format);
+  note_trace(scenario, trace, path, options);
+  if (!trace.has_run_times) {
+    fail("no-run-times", "the trace has iterations but no run times", SourcePlace::named(path),
+         "add --throughputs=FILE --gpu-type=NAME, or give each job a workload or measured iterations by rules in a scenario");
+  }
   std::vector<JobSpec> jobs = jobs_of_trace(trace, path);
   std::move(jobs.begin(), jobs.end(), std::back_inserter(scenario.jobs));
   if (scenario.name.empty()) scenario.name = trace.name;
@@ -130,7 +145,7 @@ class ScenarioFile {
               "file: \"jobs.csv\"");
       require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
               "format: \"weft\"; `weft modules job-format` lists them");
-      add_trace(scenario, relative_to(path_, trace.file()), trace.format());
+      add_trace(scenario, relative_to(path_, trace.file()), trace.format(), flags_.jobs_options);
     }
     fill_jobs(scenario, shelf, places);
     switch (message_.mode()) {
@@ -278,6 +293,11 @@ void check_flags(const RunFlags& flags) {
   needs(workload.collectives_as_recorded, !flags.workload.empty(), "--as-recorded", "--workload");
   needs(flags.iterations.has_value(), !flags.workload.empty(), "--iterations", "--workload");
   needs(!workload.process_groups_path.empty(), !flags.workload.empty(), "--process-groups", "--workload");
+  const JobTraceOptions& jobs = flags.jobs_options;
+  needs(jobs.strict, !flags.jobs.empty() || !flags.scenario_file.empty(), "--strict", "--jobs");
+  needs(!jobs.time_zone.empty(), !flags.jobs.empty(), "--time-zone", "--jobs");
+  needs(!jobs.throughputs_path.empty(), !flags.jobs.empty(), "--throughputs", "--jobs");
+  needs(!jobs.gpu_type.empty(), !flags.jobs.empty(), "--gpu-type", "--jobs");
   needs(flags.gpus_per_host.has_value(), flags.hosts > 0, "--gpus-per-host", "--hosts");
 }
 
@@ -296,7 +316,7 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   }
   if (!flags.jobs.empty()) {
     const FileAndFormat jobs = split_format(flags.jobs);
-    add_trace(scenario, jobs.file, jobs.format);
+    add_trace(scenario, jobs.file, jobs.format, flags.jobs_options);
     scenario.mode = Mode::job;
   }
   if (!flags.workload.empty()) {

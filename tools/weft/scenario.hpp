@@ -17,6 +17,7 @@
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/flow_list.hpp"
+#include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -33,6 +34,7 @@ struct RunFlags {
   std::string jobs;      ///< FILE[:format]
   std::string mode;      ///< "" = the scenario's, or by what is given
   WorkloadOptions workload_options;
+  JobTraceOptions jobs_options;
   std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
   std::uint32_t hosts = 0;
   std::optional<std::uint32_t> gpus_per_host;  ///< with --hosts; default 8

@@ -5,24 +5,23 @@
 
 #include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/limits.hpp"
 
 namespace weft {
 
 namespace {
 
-enum Column : std::size_t { job_id, num_gpu, submit_time, iterations, duration, priority };
-constexpr std::array kColumns = {CsvColumn{"job_id"},     CsvColumn{"num_gpu"},  CsvColumn{"submit_time"},
-                                 CsvColumn{"iterations"}, CsvColumn{"duration"}, CsvColumn{"priority", false}};
+enum Column : std::size_t { job_id, num_gpu, submit_time, iterations, duration, model_name, priority };
+constexpr std::array kColumns = {CsvColumn{"job_id"},         CsvColumn{"num_gpu"},  CsvColumn{"submit_time"},
+                                 CsvColumn{"iterations"},     CsvColumn{"duration"}, CsvColumn{"model_name", false},
+                                 CsvColumn{"priority", false}};
 
 }  // namespace
 
-JobTrace read_muri(const SourceText& source) {
-  Diagnostics diagnostics;
-  CsvReader rows(source, kColumns, OtherColumns::allowed, diagnostics);
-  JobTrace trace;
+JobTrace read_muri(const SourceText& source, const JobTraceOptions& options) {
+  TraceBuilder builder(source, TraceBuilder::Clock::own, options.strict);
+  CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   while (rows.next()) {
-    const auto gpus = rows.whole_number(num_gpu, 1, workload_rank_count_max);
+    const auto gpus = TraceBuilder::gpus(rows, num_gpu);
     const auto submit = rows.duration(submit_time, "ms");
     const auto rounds = rows.whole_number(iterations, 0, UINT64_MAX);
     const auto run = rows.duration(duration, "ms");
@@ -30,15 +29,15 @@ JobTrace read_muri(const SourceText& source) {
     if (!gpus || !submit || !rounds || !run || !level) continue;
     TraceJob job;
     job.name = std::string(rows.field(job_id));
-    job.submit = *submit;
+    if (rows.has(model_name)) job.model = std::string(rows.field(model_name));
     job.run = *run;
-    job.gpus = static_cast<std::uint32_t>(*gpus);
+    job.gpus = *gpus;
     job.iterations = *rounds;
     job.priority = *level;
     job.line = rows.line();
-    trace.jobs.push_back(std::move(job));
+    builder.add(std::move(job), Timestamp{0, *submit});
   }
-  return finish_trace(std::move(trace), source, diagnostics);
+  return builder.finish();
 }
 
 }  // namespace weft

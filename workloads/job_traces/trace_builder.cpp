@@ -1,36 +1,112 @@
 #include "workloads/job_traces/trace_builder.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <filesystem>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+
+#include "workloads/limits.hpp"
 
 namespace weft {
 
-JobTrace finish_trace(JobTrace trace, const SourceText& source, Diagnostics& diagnostics) {
+std::vector<std::string> JobTrace::notes() const {
+  std::vector<std::string> lines;
+  for (const LeftOutRows& reason : left_out) lines.push_back(reason.to_text());
+  lines.insert(lines.end(), assumptions.begin(), assumptions.end());
+  return lines;
+}
+
+std::optional<Timestamp> TraceBuilder::timestamp(CsvReader& rows, std::size_t column, const TimeZone& zone) {
+  const std::optional<Timestamp> value = parse_timestamp(rows.field(column), zone);
+  if (!value) {
+    rows.fault(column, "bad-value", rows.name(column) + " is no date and time: \"" + std::string(rows.field(column)) + "\"",
+               "write it like 2017-10-09 07:01:55, or with its zone 2017-10-09 07:01:55+08:00");
+  }
+  return value;
+}
+
+std::optional<std::uint32_t> TraceBuilder::gpus(CsvReader& rows, std::size_t column) {
+  const std::optional<std::uint64_t> count = rows.whole_number(column, 0, workload_rank_count_max);
+  if (!count) return std::nullopt;
+  if (*count == 0) {
+    rows.fault(column, "no-gpus", "this job has no GPU", "only jobs with GPUs are simulated; leave the row out");
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(*count);
+}
+
+void TraceBuilder::add(TraceJob job, Timestamp submitted) {
+  trace_.jobs.push_back(std::move(job));
+  submitted_.push_back(submitted);
+}
+
+void TraceBuilder::leave_out_duplicates() {
   std::unordered_map<std::string_view, int> lines;
-  lines.reserve(trace.jobs.size());
-  for (const TraceJob& job : trace.jobs) {
+  lines.reserve(trace_.jobs.size());
+  std::vector<bool> twice(trace_.jobs.size(), false);
+  for (std::size_t i = 0; i < trace_.jobs.size(); ++i) {
+    const TraceJob& job = trace_.jobs[i];
     const auto [first, is_new] = lines.emplace(job.name, job.line);
-    if (!is_new) {
-      diagnostics.error("duplicate-job", "job \"" + job.name + "\" stands in the trace twice", source.at(job.line, 0),
-                        "it is defined at line " + std::to_string(first->second) + " already; names are unique");
+    if (is_new) continue;
+    twice[i] = true;
+    dirty_.report("",
+                  {Severity::error, "duplicate-job", "job \"" + job.name + "\" stands in the trace twice", source_.at(job.line, 0),
+                   "it is defined at line " + std::to_string(first->second) + " already; names are unique"});
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < trace_.jobs.size(); ++i) {
+    if (twice[i]) continue;
+    if (kept != i) trace_.jobs[kept] = std::move(trace_.jobs[i]);
+    submitted_[kept++] = submitted_[i];
+  }
+  trace_.jobs.resize(kept);
+  submitted_.resize(kept);
+}
+
+void TraceBuilder::require_jobs() {
+  if (!trace_.jobs.empty() || diagnostics_.has_errors()) return;
+  if (dirty_.rows() == 0) {
+    diagnostics_.error("no-jobs", "the trace has no jobs", source_.whole_file(), "add a row for each job");
+    return;
+  }
+  for (const LeftOutRows& reason : dirty_.reasons()) diagnostics_.add(reason.first);
+  diagnostics_.error("no-usable-rows", "none of the " + std::to_string(dirty_.rows()) + " rows is a job that can be simulated",
+                     source_.whole_file(), "is it this format? the first row of each kind of fault is shown above");
+}
+
+JobTrace TraceBuilder::finish() {
+  leave_out_duplicates();
+  require_jobs();
+  diagnostics_.throw_if_errors();
+  const Timestamp earliest = *std::min_element(submitted_.begin(), submitted_.end());
+  for (std::size_t i = 0; i < submitted_.size(); ++i) {
+    const std::optional<Duration> since_first = between(earliest, submitted_[i]);
+    if (!since_first || *since_first > op_duration_max) {
+      diagnostics_.error("out-of-range", "this job was submitted more than a year after the first",
+                         source_.at(trace_.jobs[i].line, 0), "cut the trace into parts of a year at most");
+      continue;
     }
+    trace_.jobs[i].submit = *since_first;
   }
-  if (trace.jobs.empty() && !diagnostics.has_errors()) {
-    diagnostics.error("no-jobs", "the trace has no jobs", source.whole_file(), "add a row for each job below the header");
+  diagnostics_.throw_if_errors();
+  if (clock_ == Clock::utc) {
+    trace_.origin_of_time = to_utc_text(earliest);
+  } else {
+    const Duration since = Duration::s(earliest.seconds) + earliest.fraction;
+    trace_.origin_of_time = (since == Duration::zero() ? "0s" : to_text(since)) + " on the clock of the trace";
   }
-  diagnostics.throw_if_errors();
-  Duration earliest = Duration::max();
-  for (const TraceJob& job : trace.jobs) earliest = std::min(earliest, job.submit);
-  for (TraceJob& job : trace.jobs) job.submit -= earliest;
-  if (trace.origin_of_time.empty()) trace.origin_of_time = to_text(earliest) + " on the clock of the trace";
-  std::sort(trace.jobs.begin(), trace.jobs.end(),
+  std::sort(trace_.jobs.begin(), trace_.jobs.end(),
             [](const TraceJob& a, const TraceJob& b) { return std::tuple(a.submit, a.line) < std::tuple(b.submit, b.line); });
-  const std::string& path = source.name();
-  const std::size_t slash = path.rfind('/');
-  trace.name = slash == std::string::npos ? path : path.substr(slash + 1);
-  return trace;
+  trace_.name = std::filesystem::path(source_.name()).filename().string();
+  trace_.left_out.assign(dirty_.reasons().begin(), dirty_.reasons().end());
+  trace_.left_out_rows = dirty_.rows();
+  return std::move(trace_);
+}
+
+TimeZone zone_of(const JobTraceOptions& options, std::string_view format_zone) {
+  return TimeZone::parse(options.time_zone.empty() ? format_zone : std::string_view(options.time_zone),
+                         SourcePlace::named("--time-zone=" + options.time_zone));
 }
 
 }  // namespace weft

@@ -11,20 +11,24 @@ namespace weft {
 
 namespace {
 
-enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority };
-constexpr std::array kColumns = {
-    CsvColumn{"job"},          CsvColumn{"submit_s"},       CsvColumn{"gpus"}, CsvColumn{"run_s"}, CsvColumn{"iterations", false},
-    CsvColumn{"group", false}, CsvColumn{"priority", false}};
+enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model };
+constexpr std::array kColumns = {CsvColumn{"job"},
+                                 CsvColumn{"submit_s"},
+                                 CsvColumn{"gpus"},
+                                 CsvColumn{"run_s"},
+                                 CsvColumn{"iterations", false},
+                                 CsvColumn{"group", false},
+                                 CsvColumn{"priority", false},
+                                 CsvColumn{"model", false}};
 
 }  // namespace
 
-JobTrace read_weft_csv(const SourceText& source) {
-  Diagnostics diagnostics;
-  CsvReader rows(source, kColumns, OtherColumns::refused, diagnostics);
-  JobTrace trace;
+JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
+  TraceBuilder builder(source, TraceBuilder::Clock::own, true);
+  CsvReader rows(source, kColumns, OtherColumns::refused, builder.diagnostics(), &builder.dirty());
   while (rows.next()) {
     if (rows.field(name).empty()) {
-      diagnostics.error("bad-value", "this job has no name", rows.place(name), "give it a unique one");
+      rows.fault(name, "bad-value", "this job has no name", "give it a unique one");
       continue;
     }
     const auto submit = rows.duration(submit_s, "s");
@@ -36,15 +40,15 @@ JobTrace read_weft_csv(const SourceText& source) {
     TraceJob job;
     job.name = std::string(rows.field(name));
     if (rows.has(group)) job.group = std::string(rows.field(group));
-    job.submit = *submit;
+    if (rows.has(model)) job.model = std::string(rows.field(model));
     job.run = *run;
     job.gpus = static_cast<std::uint32_t>(*count);
     job.iterations = *rounds;
     job.priority = *level;
     job.line = rows.line();
-    trace.jobs.push_back(std::move(job));
+    builder.add(std::move(job), Timestamp{0, *submit});
   }
-  return finish_trace(std::move(trace), source, diagnostics);
+  return builder.finish();
 }
 
 }  // namespace weft

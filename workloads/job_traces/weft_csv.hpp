@@ -5,13 +5,14 @@
 //   eval,90.5,8,600,0,,0
 //
 // job         unique name
-// submit_s    seconds after any common instant; the earliest submission becomes submit 0
+// submit_s    seconds after any common instant: submissions are shifted so that the first is 0
 // gpus        how many, all at once
 // run_s       seconds for which the job holds them
 // iterations  optional column; 0 = unknown
 // group       optional column: virtual cluster or user; may be empty
 // priority    optional column: an integer, larger is more urgent
-// Columns may stand in any order; an unknown one is an error.
+// model       optional column: what the job trains; rules in a scenario can match it
+// Reading is strict: every row is a job or an error, with or without --strict. Columns may stand in any order; an unknown one is an error.
 // Thread safety: pure functions.
 #pragma once
 
@@ -21,6 +22,6 @@
 namespace weft {
 
 /// Throws InputError.
-JobTrace read_weft_csv(const SourceText& source);
+JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions& options = {});
 
 }  // namespace weft

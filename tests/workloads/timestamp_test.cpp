@@ -1,0 +1,145 @@
+#include "workloads/job_traces/timestamp.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "workload_testing.hpp"
+
+namespace weft {
+namespace {
+
+TimeZone zone(const std::string& name) { return TimeZone::parse(name, SourcePlace::named("--time-zone")); }
+
+std::int64_t seconds(const std::string& text, const std::string& in = "UTC") {
+  const auto timestamp = parse_timestamp(text, zone(in));
+  EXPECT_TRUE(timestamp.has_value()) << text;
+  return timestamp ? timestamp->seconds : 0;
+}
+
+/// Seconds since 1970 by the C library's calendar.
+std::int64_t oracle(int year, int month, int day, int hour, int minute, int second) {
+  std::tm date = {};
+  date.tm_year = year - 1900;
+  date.tm_mon = month - 1;
+  date.tm_mday = day;
+  date.tm_hour = hour;
+  date.tm_min = minute;
+  date.tm_sec = second;
+  return timegm(&date);
+}
+
+TEST(Timestamp, ReadsDates) {
+  EXPECT_EQ(seconds("1970-01-01 00:00:00"), 0);
+  EXPECT_EQ(seconds("2020-04-01 00:00:11"), oracle(2020, 4, 1, 0, 0, 11));
+  EXPECT_EQ(seconds("2020-04-01T00:00:11"), oracle(2020, 4, 1, 0, 0, 11));
+  EXPECT_EQ(seconds("2020-04-01 00:00"), oracle(2020, 4, 1, 0, 0, 0));
+  EXPECT_EQ(seconds("2020-02-29 12:00:00"), oracle(2020, 2, 29, 12, 0, 0));
+  EXPECT_EQ(seconds("1969-12-31 23:59:59"), -1);
+  EXPECT_EQ(parse_timestamp("2020-04-01 00:00:11.25", TimeZone::utc())->fraction, Duration::ms(250));
+}
+
+TEST(Timestamp, AgreesWithTheCalendarOfTheSystem) {
+  for (int year = 1904; year < 2100; year += 7) {
+    for (int month = 1; month <= 12; ++month) {
+      std::array<char, 32> text{};
+      std::snprintf(text.data(), text.size(), "%04d-%02d-%02d 07:08:09", year, month, 1 + year % 28);
+      EXPECT_EQ(seconds(text.data()), oracle(year, month, 1 + year % 28, 7, 8, 9)) << text.data();
+    }
+  }
+}
+
+TEST(Timestamp, ReadsZonesAfterTheDate) {
+  const std::int64_t noon = oracle(2023, 3, 1, 12, 0, 0);
+  for (const char* text : {"2023-03-01 20:00:00+08:00", "2023-03-01 20:00:00+0800", "2023-03-01 20:00:00+08",
+                           "2023-03-01 20:00:00 +08:00", "2023-03-01T12:00:00Z", "2023-03-01 12:00:00 UTC",
+                           "2023-03-01 06:30:00-05:30", "2023-03-01 04:00:00 PST", "2023-03-01 05:00:00 PDT"}) {
+    EXPECT_EQ(seconds(text, "Asia/Tokyo"), noon) << text;
+  }
+}
+
+TEST(Timestamp, ReadsEpochTimes) {
+  EXPECT_EQ(seconds("1585670411", "Asia/Shanghai"), 1'585'670'411);
+  EXPECT_EQ(seconds("0"), 0);
+  EXPECT_EQ(seconds("99999999999"), 99'999'999'999);  // the last that is seconds
+  EXPECT_EQ(seconds("100000000000"), 100'000'000);    // the first that is milliseconds
+  const auto milliseconds = parse_timestamp("1585670411250", TimeZone::utc());
+  EXPECT_EQ(milliseconds->seconds, 1'585'670'411);
+  EXPECT_EQ(milliseconds->fraction, Duration::ms(250));
+  EXPECT_EQ(parse_timestamp("1585670411.5", TimeZone::utc())->fraction, Duration::ms(500));
+}
+
+TEST(Timestamp, RefusesEverythingElse) {
+  for (const char* text : {"",
+                           "yesterday",
+                           "2017-02-29 00:00:00",
+                           "2017-13-01 00:00:00",
+                           "2017-00-01 00:00:00",
+                           "2017-01-01 24:00:00",
+                           "2017-01-01 00:60:00",
+                           "2017-01-01 00:00:60",
+                           "2017-01-01",
+                           "2017-1-1 0:00:00",
+                           "2017-01-01 00:00:00.",
+                           "2017-01-01 00:00:00 CET",
+                           "2017-01-01 00:00:00+24:00",
+                           "2017-01-01 00:00:00+8",
+                           "0000-01-01 00:00:00",
+                           "-5",
+                           "1e9",
+                           "99999999999999999999",
+                           "5 ",
+                           "12:00:00",
+                           "nan"}) {
+    EXPECT_FALSE(parse_timestamp(text, TimeZone::utc())) << text;
+  }
+}
+
+TEST(TimeZone, KnowsDaylightSavingOfTheUnitedStates) {
+  // 2017: from 12 March to 5 November.
+  const std::string pacific = "America/Los_Angeles";
+  EXPECT_EQ(seconds("2017-03-12 01:59:59", pacific), oracle(2017, 3, 12, 9, 59, 59));
+  EXPECT_EQ(seconds("2017-03-12 02:30:00", pacific), oracle(2017, 3, 12, 10, 30, 0));  // never was: read as standard time
+  EXPECT_EQ(seconds("2017-03-12 03:00:00", pacific), oracle(2017, 3, 12, 10, 0, 0));
+  EXPECT_EQ(seconds("2017-11-05 01:59:59", pacific), oracle(2017, 11, 5, 8, 59, 59));  // was twice: the first
+  EXPECT_EQ(seconds("2017-11-05 02:00:00", pacific), oracle(2017, 11, 5, 10, 0, 0));
+}
+
+TEST(TimeZone, KnowsDaylightSavingOfTheEuropeanUnion) {
+  // 2024: from 31 March 2:00 to 27 October 3:00 in Berlin.
+  EXPECT_EQ(seconds("2024-03-31 01:59:59", "Europe/Berlin"), oracle(2024, 3, 31, 0, 59, 59));
+  EXPECT_EQ(seconds("2024-03-31 03:00:00", "Europe/Berlin"), oracle(2024, 3, 31, 1, 0, 0));
+  EXPECT_EQ(seconds("2024-10-27 02:59:59", "Europe/Berlin"), oracle(2024, 10, 27, 0, 59, 59));
+  EXPECT_EQ(seconds("2024-10-27 03:00:00", "Europe/Berlin"), oracle(2024, 10, 27, 2, 0, 0));
+  EXPECT_EQ(seconds("2024-07-01 12:00:00", "Europe/London"), oracle(2024, 7, 1, 11, 0, 0));
+}
+
+TEST(TimeZone, FixedOnes) {
+  EXPECT_EQ(seconds("2020-04-01 00:00:11", "Asia/Shanghai"), oracle(2020, 3, 31, 16, 0, 11));
+  EXPECT_EQ(seconds("2020-04-01 00:00:11", "+05:30"), oracle(2020, 3, 31, 18, 30, 11));
+  EXPECT_EQ(seconds("2020-04-01 00:00:11", "-08:00"), oracle(2020, 4, 1, 8, 0, 11));
+}
+
+TEST(TimeZone, UnknownOnesHaveASuggestion) {
+  const std::string errors = errors_of([] { zone("Asia/Shangai"); });
+  EXPECT_HAS(errors, "there is no time zone \"Asia/Shangai\" [unknown-time-zone]");
+  EXPECT_HAS(errors, "did you mean \"Asia/Shanghai\"?");
+  EXPECT_HAS(errors_of([] { zone("Mars"); }), "or an offset such as +08:00");
+}
+
+TEST(Timestamp, Differences) {
+  const Timestamp a{10, Duration::ms(750)};
+  const Timestamp b{12, Duration::ms(250)};
+  EXPECT_EQ(between(a, b), Duration::ms(1500));
+  EXPECT_EQ(between(b, a), Duration::zero() - Duration::ms(1500));
+  EXPECT_FALSE(between(Timestamp{0, {}}, Timestamp{99'999'999'999, {}}));  // 3,000 years
+}
+
+TEST(Timestamp, WritesUtc) {
+  EXPECT_EQ(to_utc_text({1'504'546'241, {}}), "2017-09-04 17:30:41 UTC");
+  EXPECT_EQ(to_utc_text({-1, Duration::ms(5)}), "1969-12-31 23:59:59.005 UTC");
+  EXPECT_EQ(to_utc_text({INT64_MAX / 2, {}}), "4611686018427387903 s since 1970 UTC");
+}
+
+}  // namespace
+}  // namespace weft

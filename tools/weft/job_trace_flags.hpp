@@ -1,0 +1,16 @@
+// The flags that say more about a job trace than its path, the same for every subcommand that reads one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "workloads/job_trace_reader.hpp"
+
+namespace weft {
+
+/// Adds --strict, --time-zone, --throughputs and --gpu-type. `options` outlives the command.
+void add_job_trace_flags(CLI::App& command, JobTraceOptions& options);
+
+/// "weft, philly, ...", for help texts.
+std::string job_trace_format_names();
+
+}  // namespace weft

@@ -1,0 +1,158 @@
+#include "workloads/job_traces/gavel.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "workloads/job_traces/trace_builder.hpp"
+#include "workloads/limits.hpp"
+#include "workloads/measurements/gavel_throughputs.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Fields counted from the end of a line, where the traces agree.
+enum Field : std::size_t { arrival = 1, slo, priority_weight, scale_factor, total_steps, needs_data_dir };
+
+class GavelReader {
+ public:
+  GavelReader(const SourceText& source, const JobTraceOptions& options)
+      : source_(source), gpu_type_(options.gpu_type), builder_(source, TraceBuilder::Clock::own, options.strict) {
+    source.require_utf8_text("Gavel trace");
+    if (options.throughputs_path.empty()) return;
+    throughputs_ = GavelThroughputs::read(SourceText::read(options.throughputs_path));
+    throughputs_->require_gpu_type(gpu_type_, SourcePlace::named("--gpu-type=" + gpu_type_));
+  }
+
+  JobTrace read() {
+    for (std::size_t number = 1; number <= source_.line_count(); ++number) {
+      line_ = static_cast<int>(number);
+      if (source_.line(number).find_first_not_of(" \t") != std::string_view::npos) read_line();
+    }
+    builder_.trace().has_run_times = throughputs_.has_value();
+    if (throughputs_)
+      builder_.assume("run times are steps over the throughput measured on " + gpu_type_ + ", the GPUs to themselves");
+    return builder_.finish();
+  }
+
+ private:
+  std::string_view field(Field which) const { return fields_[fields_.size() - which]; }
+
+  void split() {
+    fields_.clear();
+    for (std::string_view rest = source_.line(static_cast<std::size_t>(line_));;) {
+      const std::size_t tab = rest.find('\t');
+      fields_.push_back(rest.substr(0, tab));
+      if (tab == std::string_view::npos) return;
+      rest.remove_prefix(tab + 1);
+    }
+  }
+
+  SourcePlace place(std::string_view text) const {
+    const auto offset = static_cast<int>(text.data() - source_.line(static_cast<std::size_t>(line_)).data());
+    return source_.at(line_, offset + 1, std::max(1, static_cast<int>(text.size())));
+  }
+
+  void fault(std::string_view name, Field which, std::string code, std::string message, std::string help) {
+    builder_.dirty().report(name, {Severity::error, std::move(code), std::move(message), place(field(which)), std::move(help)});
+  }
+
+  std::optional<std::uint64_t> whole_number(std::string_view name, Field which, std::uint64_t maximum) {
+    const std::string_view text = field(which);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc{} && end == text.data() + text.size() && value <= maximum) return value;
+    fault(name, which, "bad-value",
+          std::string(name) + " is no whole number up to " + std::to_string(maximum) + ": \"" + std::string(text) + "\"",
+          "write digits only, like 8");
+    return std::nullopt;
+  }
+
+  std::optional<Duration> arrival_time() {
+    const std::string_view text = field(arrival);
+    const std::optional<Duration> value = parse_plain_duration(text, "s");
+    if (value && *value >= Duration::zero() && *value <= op_duration_max) return value;
+    fault("arrival", arrival, "bad-value", "the arrival is no number of seconds up to a year: \"" + std::string(text) + "\"",
+          "write a plain number, like 536 or 0.5");
+    return std::nullopt;
+  }
+
+  void read_line() {
+    split();
+    if (fields_.size() != 9 && fields_.size() != 10) {
+      builder_.dirty().report(
+          "", {Severity::error, "wrong-field-count",
+               "this line has " + std::to_string(fields_.size()) + " fields, a job of Gavel 10, or 9 without directory",
+               source_.at(line_, 0),
+               "job type, command, [directory,] steps flag, needs data, steps, scale factor, weight, SLO, arrival, "
+               "separated by tabs"});
+      return;
+    }
+    const auto submit = arrival_time();
+    const auto gpus = whole_number("scale factor", scale_factor, workload_rank_count_max);
+    const auto steps = whole_number("total steps", total_steps, UINT64_MAX);
+    if (!submit || !gpus || !steps) return;
+    if (*gpus == 0)
+      return fault("scale factor", scale_factor, "no-gpus", "this job has no GPU", "only jobs with GPUs are simulated");
+    if (*steps == 0) return fault("total steps", total_steps, "bad-value", "this job has no steps", "give it at least one");
+    TraceJob job;
+    job.name = "job" + std::to_string(line_);
+    job.model = std::string(fields_.front());
+    job.gpus = static_cast<std::uint32_t>(*gpus);
+    job.iterations = *steps;
+    job.line = line_;
+    if (throughputs_ && !take_run_time(job)) return;
+    builder_.add(std::move(job), Timestamp{0, *submit});
+  }
+
+  bool take_run_time(TraceJob& job) {
+    const std::optional<double> rate = throughputs_->steps_per_s(gpu_type_, job.model, job.gpus);
+    if (!rate) {
+      report_unknown(job);
+      return false;
+    }
+    if (*rate == 0) {
+      fault("job type", total_steps, "does-not-run", "\"" + job.model + "\" does not run on " + gpu_type_ + ": its throughput is 0",
+            "choose another --gpu-type, or leave the job out");
+      return false;
+    }
+    const double seconds = static_cast<double>(job.iterations) / *rate;
+    if (!(seconds <= op_duration_max.in_s())) {
+      fault("total steps", total_steps, "out-of-range", "this job runs for more than a year",
+            "at most " + to_text(op_duration_max));
+      return false;
+    }
+    job.run = Duration::from_seconds(seconds);
+    return true;
+  }
+
+  void report_unknown(const TraceJob& job) {
+    std::string counts;
+    for (const std::uint32_t gpus : throughputs_->gpu_counts(gpu_type_, job.model)) {
+      counts += (counts.empty() ? "" : ", ") + std::to_string(gpus);
+    }
+    const std::string what = counts.empty() ? "no job type \"" + job.model + "\""
+                                            : "\"" + job.model + "\" not with a scale factor of " + std::to_string(job.gpus);
+    builder_.diagnostics().error(
+        "unknown-job-type", throughputs_->file() + " has " + what + " on " + gpu_type_, place(fields_.front()),
+        counts.empty() ? suggestion(job.model, throughputs_->job_types(gpu_type_), "job type") : "it was measured with " + counts);
+  }
+
+  const SourceText& source_;
+  std::string gpu_type_;
+  TraceBuilder builder_;
+  std::optional<GavelThroughputs> throughputs_;
+  int line_ = 0;
+  std::vector<std::string_view> fields_;
+};
+
+}  // namespace
+
+JobTrace read_gavel(const SourceText& source, const JobTraceOptions& options) { return GavelReader(source, options).read(); }
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+#include "workloads/job_traces/muri_result.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "workloads/csv_reader.hpp"
+#include "workloads/job_traces/trace_builder.hpp"
+
+namespace weft {
+
+namespace {
+
+enum Column : std::size_t { job_id, num_gpu, submit_time, start_time, end_time, real_executed_time, jct };
+constexpr std::array kColumns = {CsvColumn{"job_id"},     CsvColumn{"num_gpu"},  CsvColumn{"submit_time"},
+                                 CsvColumn{"start_time"}, CsvColumn{"end_time"}, CsvColumn{"real_executed_time"},
+                                 CsvColumn{"JCT"}};
+
+}  // namespace
+
+JobTrace read_muri_result(const SourceText& source, const JobTraceOptions& options) {
+  TraceBuilder builder(source, TraceBuilder::Clock::own, options.strict);
+  CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
+  const Duration tolerance = Duration::ms(100);
+  while (rows.next()) {
+    const auto gpus = TraceBuilder::gpus(rows, num_gpu);
+    const auto submit = rows.duration(submit_time, "s");
+    const auto start = rows.duration(start_time, "s");
+    const auto end = rows.duration(end_time, "s");
+    const auto run = rows.duration(real_executed_time, "s");
+    const auto completion = rows.duration(jct, "s");
+    if (!gpus || !submit || !start || !end || !run || !completion) continue;
+    if (*start < *submit) {
+      rows.fault(start_time, "start-before-submit", "this job starts before it is submitted",
+                 "the start is at or after the submission");
+    } else if (*end < *start) {
+      rows.fault(end_time, "end-before-start", "this job ends before it starts", "the end is at or after the start");
+    } else if (std::max(*completion, *end - *submit) - std::min(*completion, *end - *submit) > tolerance) {
+      rows.fault(jct, "contradiction", "JCT is " + to_text(*completion) + " but end_time - submit_time " + to_text(*end - *submit),
+                 "the job completion time is the end less the submission");
+    }
+    if (rows.is_dirty()) continue;
+    TraceJob job;
+    job.name = std::string(rows.field(job_id));
+    job.run = *run;
+    job.gpus = *gpus;
+    job.line = rows.line();
+    job.real = RealCourse{*start - *submit, *end - *submit};
+    builder.add(std::move(job), Timestamp{0, *submit});
+  }
+  builder.assume("a job's run time is its real_executed_time; start, end and JCT are kept as measured");
+  return builder.finish();
+}
+
+}  // namespace weft

@@ -1,0 +1,248 @@
+#include "workloads/job_traces/timestamp.hpp"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::int64_t kSecondsPerDay = 86'400;
+constexpr std::uint64_t kFirstMilliseconds = 100'000'000'000;  ///< epoch numbers from here on are milliseconds
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes characters off the front of a text.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : rest_(text) {}
+
+  bool at_end() const { return rest_.empty(); }
+  bool take(char c) {
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool take(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  /// Exactly `count` digits.
+  std::optional<int> digits(std::size_t count) {
+    if (rest_.size() < count) return std::nullopt;
+    int value = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is_digit(rest_[i])) return std::nullopt;
+      value = value * 10 + (rest_[i] - '0');
+    }
+    rest_.remove_prefix(count);
+    return value;
+  }
+  /// ".25" as a part of a second; zero if there is no point, none if no digit follows it. What is below a tick is cut off.
+  std::optional<Duration> fraction() {
+    if (!take('.')) return Duration::zero();
+    std::int64_t ticks = 0;
+    std::int64_t digit_ticks = Duration::ticks_per_s;
+    std::size_t count = 0;
+    for (; count < rest_.size() && is_digit(rest_[count]); ++count) {
+      digit_ticks /= 10;
+      ticks += digit_ticks * (rest_[count] - '0');
+    }
+    if (count == 0) return std::nullopt;
+    rest_.remove_prefix(count);
+    return Duration::ticks(ticks);
+  }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+};
+
+/// "+08:00", "+0800" or "+08" in seconds.
+std::optional<std::int64_t> take_offset(Cursor& cursor) {
+  const bool minus = cursor.take('-');
+  if (!minus && !cursor.take('+')) return std::nullopt;
+  const auto hours = cursor.digits(2);
+  if (!hours || *hours > 23) return std::nullopt;
+  int minutes = 0;
+  if (cursor.take(':') || !cursor.at_end()) {
+    const auto given = cursor.digits(2);
+    if (!given || *given > 59) return std::nullopt;
+    minutes = *given;
+  }
+  const std::int64_t offset = (*hours * 60 + minutes) * std::int64_t{60};
+  return minus ? -offset : offset;
+}
+
+std::optional<Timestamp> parse_epoch(std::string_view text) {
+  std::uint64_t whole = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (error != std::errc{}) return std::nullopt;
+  Cursor cursor(text.substr(static_cast<std::size_t>(end - text.data())));
+  const auto fraction = cursor.fraction();
+  if (!fraction || !cursor.at_end()) return std::nullopt;
+  Timestamp result;
+  if (whole < kFirstMilliseconds) {
+    result.seconds = static_cast<std::int64_t>(whole);
+    result.fraction = *fraction;
+  } else {
+    result.seconds = static_cast<std::int64_t>(whole / 1000);
+    result.fraction = Duration::ms(static_cast<std::int64_t>(whole % 1000)) + Duration::ticks(fraction->in_ticks() / 1000);
+  }
+  return result;
+}
+
+std::int64_t days_since_1970(std::chrono::year_month_day date) { return std::chrono::local_days(date).time_since_epoch().count(); }
+
+/// The days since 1970 of a Sunday of a month.
+template <typename Sunday>
+std::int64_t day_of(std::chrono::year year, std::chrono::month month, Sunday sunday) {
+  return std::chrono::local_days(year / month / sunday).time_since_epoch().count();
+}
+
+}  // namespace
+
+std::optional<Duration> between(const Timestamp& earlier, const Timestamp& later) {
+  constexpr std::int64_t held_s = INT64_MAX / Duration::ticks_per_s - 1;
+  std::int64_t seconds = 0;
+  if (__builtin_sub_overflow(later.seconds, earlier.seconds, &seconds)) return std::nullopt;
+  if (seconds > held_s || seconds < -held_s) return std::nullopt;
+  return Duration::s(seconds) + later.fraction - earlier.fraction;
+}
+
+struct TimeZone::Named {
+  std::string_view name;
+  int standard_offset_min;
+  Rule summer;
+};
+
+std::span<const TimeZone::Named> TimeZone::known() {
+  static constexpr std::array kZones = {
+      Named{"UTC", 0, Rule::none},
+      Named{"America/Los_Angeles", -480, Rule::united_states},
+      Named{"America/Denver", -420, Rule::united_states},
+      Named{"America/Chicago", -360, Rule::united_states},
+      Named{"America/New_York", -300, Rule::united_states},
+      Named{"Europe/London", 0, Rule::european_union},
+      Named{"Europe/Berlin", 60, Rule::european_union},
+      Named{"Europe/Paris", 60, Rule::european_union},
+      Named{"Asia/Kolkata", 330, Rule::none},
+      Named{"Asia/Shanghai", 480, Rule::none},
+      Named{"Asia/Singapore", 480, Rule::none},
+      Named{"Asia/Tokyo", 540, Rule::none},
+      Named{"Asia/Seoul", 540, Rule::none},
+  };
+  return kZones;
+}
+
+TimeZone TimeZone::parse(std::string_view text, const SourcePlace& place) {
+  TimeZone zone;
+  zone.name_ = std::string(text);
+  Cursor cursor(text);
+  if (const auto offset = take_offset(cursor); offset && cursor.at_end()) {
+    zone.standard_offset_s_ = *offset;
+    return zone;
+  }
+  std::vector<std::string> names;
+  for (const Named& named : known()) {
+    if (named.name == text) {
+      zone.standard_offset_s_ = std::int64_t{named.standard_offset_min} * 60;
+      zone.summer_ = named.summer;
+      return zone;
+    }
+    names.emplace_back(named.name);
+  }
+  throw InputError({Severity::error, "unknown-time-zone", "there is no time zone \"" + std::string(text) + "\"", place,
+                    suggestion(text, names, "zone") + (closest(text, names).empty() ? ", or an offset such as +08:00" : "")});
+}
+
+std::int64_t TimeZone::offset_s(std::int64_t local_seconds) const {
+  using namespace std::chrono;  // NOLINT: the calendar reads as dates only this way
+  if (summer_ == Rule::none) return standard_offset_s_;
+  const std::int64_t day = local_seconds >= 0 ? local_seconds / kSecondsPerDay : (local_seconds + 1) / kSecondsPerDay - 1;
+  const year_month_day date{local_days(days(day))};
+  constexpr std::int64_t hour_s = 3600;
+  // Local instants, on the clock that is in force before the change, at which clocks change.
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  if (summer_ == Rule::united_states) {
+    begin = day_of(date.year(), March, Sunday[2]) * kSecondsPerDay + 2 * hour_s;
+    end = day_of(date.year(), November, Sunday[1]) * kSecondsPerDay + 2 * hour_s;
+  } else {
+    begin = day_of(date.year(), March, Sunday[last]) * kSecondsPerDay + hour_s + standard_offset_s_;
+    end = day_of(date.year(), October, Sunday[last]) * kSecondsPerDay + hour_s + standard_offset_s_ + hour_s;
+  }
+  // The skipped hour, [begin, begin + 1 h), is read as standard time.
+  const bool summer = local_seconds >= begin + hour_s && local_seconds < end;
+  return standard_offset_s_ + (summer ? hour_s : 0);
+}
+
+std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone) {
+  if (text.find('-') == std::string_view::npos) return parse_epoch(text);
+  Cursor cursor(text);
+  const auto year = cursor.digits(4);
+  const bool first_dash = cursor.take('-');
+  const auto month = cursor.digits(2);
+  const bool second_dash = cursor.take('-');
+  const auto day = cursor.digits(2);
+  if (!year || !month || !day || !first_dash || !second_dash) return std::nullopt;
+  if (!cursor.take(' ') && !cursor.take('T')) return std::nullopt;
+  const auto hour = cursor.digits(2);
+  if (!hour || !cursor.take(':')) return std::nullopt;
+  const auto minute = cursor.digits(2);
+  if (!minute) return std::nullopt;
+  int second = 0;
+  Timestamp result;
+  if (cursor.take(':')) {
+    const auto given = cursor.digits(2);
+    const auto fraction = cursor.fraction();
+    if (!given || !fraction) return std::nullopt;
+    second = *given;
+    result.fraction = *fraction;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (*year < 1 || !date.ok() || *hour > 23 || *minute > 59 || second > 59) return std::nullopt;
+  result.seconds = days_since_1970(date) * kSecondsPerDay + *hour * 3600 + *minute * 60 + second;
+
+  if (cursor.at_end()) {
+    result.seconds -= zone.offset_s(result.seconds);
+    return result;
+  }
+  const bool blank = cursor.take(' ');
+  if (cursor.rest() == "Z" || cursor.rest() == "UTC") return result;
+  if (blank && cursor.rest() == "PST") return Timestamp{result.seconds + 8 * 3600, result.fraction};
+  if (blank && cursor.rest() == "PDT") return Timestamp{result.seconds + 7 * 3600, result.fraction};
+  const auto offset = take_offset(cursor);
+  if (!offset || !cursor.at_end()) return std::nullopt;
+  result.seconds -= *offset;
+  return result;
+}
+
+std::string to_utc_text(const Timestamp& timestamp) {
+  const std::int64_t seconds = timestamp.seconds;
+  const std::int64_t day = seconds >= 0 ? seconds / kSecondsPerDay : (seconds + 1) / kSecondsPerDay - 1;
+  const auto of_day = static_cast<int>(seconds - day * kSecondsPerDay);
+  // Epoch numbers reach beyond the calendar's years.
+  constexpr std::int64_t calendar_days_max = 11'000'000;
+  if (day > calendar_days_max || day < -calendar_days_max) return std::to_string(seconds) + " s since 1970 UTC";
+  const std::chrono::year_month_day date{std::chrono::local_days(std::chrono::days(day))};
+  std::array<char, 96> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%04d-%02u-%02u %02d:%02d:%02d", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), of_day / 3600, of_day / 60 % 60,
+                of_day % 60);
+  std::string text(buffer.data());
+  if (timestamp.fraction >= Duration::ms(1)) {
+    std::snprintf(buffer.data(), buffer.size(), ".%03d", static_cast<int>(timestamp.fraction.in_ticks() / Duration::ticks_per_ms));
+    text += buffer.data();
+  }
+  return text + " UTC";
+}
+
+}  // namespace weft

@@ -1,0 +1,147 @@
+#include "workloads/measurements/gavel_throughputs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "workloads/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+struct JobKey {
+  std::string type;
+  std::uint32_t gpus = 0;
+};
+
+/// "('ResNet-50 (batch size 64)', 2)".
+std::optional<JobKey> parse_key(std::string_view text) {
+  constexpr std::string_view kBegin = "('";
+  constexpr std::string_view kMiddle = "', ";
+  const std::size_t middle = text.rfind(kMiddle);
+  if (!text.starts_with(kBegin) || !text.ends_with(')') || middle == std::string_view::npos || middle < kBegin.size()) return {};
+  const std::string_view number = text.substr(middle + kMiddle.size(), text.size() - middle - kMiddle.size() - 1);
+  JobKey key;
+  key.type = std::string(text.substr(kBegin.size(), middle - kBegin.size()));
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), key.gpus);
+  if (error != std::errc{} || end != number.data() + number.size() || key.gpus == 0 || key.gpus > workload_rank_count_max)
+    return {};
+  return key;
+}
+
+/// The place of a quoted key: its first appearance after `from`.
+SourcePlace place_of(const SourceText& source, const std::string& key, std::size_t from) {
+  const std::size_t at = source.text().find('"' + key + '"', from);
+  return at == std::string_view::npos ? source.whole_file() : source.at_offset(at, static_cast<int>(key.size()) + 2);
+}
+
+}  // namespace
+
+GavelThroughputs GavelThroughputs::read(const SourceText& source) {
+  source.require_utf8_text("JSON table of throughputs");
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(source.text());
+  } catch (const nlohmann::json::parse_error& error) {
+    const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, source.text().size() - 1);
+    throw InputError({Severity::error, "bad-json", "this is no JSON", source.at_offset(at), "the file is damaged or cut off here"});
+  }
+  GavelThroughputs table;
+  table.file_ = source.name();
+  Diagnostics diagnostics;
+  const char* const shape = "the table is {GPU TYPE: {\"('JOB TYPE', GPUS)\": {\"null\": STEPS PER SECOND, ...}}}";
+  if (!json.is_object() || json.empty()) {
+    throw InputError({Severity::error, "bad-value", "the table of throughputs is no object of GPU types", source.at(1, 1), shape});
+  }
+  for (const auto& [gpu_type, jobs] : json.items()) {
+    const std::size_t begin = source.text().find('"' + gpu_type + '"');
+    if (!jobs.is_object()) {
+      diagnostics.error("bad-value", "GPU type \"" + gpu_type + "\" is no object of job types", place_of(source, gpu_type, 0),
+                        shape);
+      continue;
+    }
+    ByJobType& of_type = table.throughput_[gpu_type];
+    for (const auto& [key_text, entry] : jobs.items()) {
+      const std::optional<JobKey> key = parse_key(key_text);
+      if (!key) {
+        diagnostics.error("bad-value", "\"" + key_text + "\" is no job type with its number of GPUs",
+                          place_of(source, key_text, begin == std::string_view::npos ? 0 : begin), "write \"('JOB TYPE', GPUS)\"");
+        continue;
+      }
+      const auto alone = entry.is_object() ? entry.find("null") : entry.end();
+      const bool found = entry.is_object() && alone != entry.end() && alone->is_number();
+      const double rate = found ? alone->get<double>() : -1;
+      if (!found || !std::isfinite(rate) || rate < 0) {
+        diagnostics.error("bad-value", "\"" + key_text + "\" has no throughput of its own",
+                          place_of(source, key_text, begin == std::string_view::npos ? 0 : begin),
+                          "its entry \"null\" is a number of steps per second, 0 or more");
+        continue;
+      }
+      of_type[key->type][key->gpus] = rate;
+    }
+  }
+  diagnostics.throw_if_errors();
+  return table;
+}
+
+std::vector<std::string> GavelThroughputs::gpu_types() const {
+  std::vector<std::string> names;
+  for (const auto& [name, jobs] : throughput_) names.push_back(name);
+  return names;
+}
+
+void GavelThroughputs::require_gpu_type(std::string_view gpu_type, const SourcePlace& place) const {
+  if (throughput_.find(gpu_type) != throughput_.end()) return;
+  const std::string message = gpu_type.empty() ? file_ + " has several GPU types, and none is named"
+                                               : file_ + " has no GPU type \"" + std::string(gpu_type) + "\"";
+  throw InputError({Severity::error, "unknown-gpu-type", message, place, suggestion(gpu_type, gpu_types(), "GPU type")});
+}
+
+std::vector<std::string> GavelThroughputs::job_types(std::string_view gpu_type) const {
+  std::vector<std::string> names;
+  const auto jobs = throughput_.find(gpu_type);
+  if (jobs == throughput_.end()) return names;
+  for (const auto& [name, by_gpus] : jobs->second) names.push_back(name);
+  return names;
+}
+
+std::set<std::uint32_t> GavelThroughputs::gpu_counts(std::string_view gpu_type, std::string_view job_type) const {
+  std::set<std::uint32_t> counts;
+  const auto jobs = throughput_.find(gpu_type);
+  if (jobs == throughput_.end()) return counts;
+  const auto job = jobs->second.find(job_type);
+  if (job == jobs->second.end()) return counts;
+  for (const auto& [gpus, rate] : job->second) counts.insert(gpus);
+  return counts;
+}
+
+std::optional<double> GavelThroughputs::steps_per_s(std::string_view gpu_type, std::string_view job_type,
+                                                    std::uint32_t gpus) const {
+  const auto jobs = throughput_.find(gpu_type);
+  if (jobs == throughput_.end()) return std::nullopt;
+  const auto job = jobs->second.find(job_type);
+  if (job == jobs->second.end()) return std::nullopt;
+  const auto rate = job->second.find(gpus);
+  return rate == job->second.end() ? std::nullopt : std::optional<double>(rate->second);
+}
+
+std::string GavelThroughputs::to_text() const {
+  std::string text;
+  for (const auto& [gpu_type, jobs] : throughput_) {
+    std::size_t entries = 0;
+    std::size_t not_running = 0;
+    for (const auto& [name, by_gpus] : jobs) {
+      entries += by_gpus.size();
+      not_running +=
+          static_cast<std::size_t>(std::count_if(by_gpus.begin(), by_gpus.end(), [](const auto& e) { return e.second == 0; }));
+    }
+    text += gpu_type + ": " + std::to_string(jobs.size()) + " job types, " + std::to_string(entries) + " throughputs";
+    if (not_running > 0) text += ", of which " + std::to_string(not_running) + " are 0 (does not run)";
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace weft
