@@ -5,6 +5,7 @@
 
 #include "workloads/dag_reader.hpp"
 #include "workloads/formats/chakra.hpp"
+#include "workloads/formats/kineto.hpp"
 
 namespace weft {
 
@@ -31,6 +32,15 @@ Workload load_chakra(const std::string& path, const WorkloadOptions& options) {
   return import_chakra(path, chakra);
 }
 
+Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
+  KinetoOptions kineto;
+  kineto.ranks = options.ranks;
+  kineto.iteration = options.iteration;
+  kineto.process_groups_path = options.process_groups_path;
+  kineto.as_recorded = options.collectives_as_recorded;
+  return import_kineto(path, kineto);
+}
+
 constexpr std::array kFormats = {
     WorkloadFormat{"weft",
                    "Weft's own workload: ranks, groups, roles and their ops in protobuf text (.textproto), or binary (.pb, .pb.gz) "
@@ -40,6 +50,11 @@ constexpr std::array kFormats = {
                    "MLCommons Chakra execution traces, one file per rank: PREFIX.0.et, PREFIX.1.et, ..., plain or gzip. Named by "
                    "the prefix. A set of one file can be replayed on N ranks.",
                    reads_process_groups | reads_as_recorded, load_chakra, chakra_files},
+    WorkloadFormat{"kineto",
+                   "Traces of PyTorch's profiler (Chrome JSON, plain or gzip), one file per rank: one file, a folder, or the beginning of "
+                   "the names. One iteration is taken, with its kernels' mean over all alike; --as-recorded takes the whole file as "
+                   "measured. A single file can be replayed on N ranks.",
+                   reads_iteration | reads_process_groups | reads_as_recorded, load_kineto, kineto_files},
 };
 
 SourcePlace file_named(const std::string& path) {

@@ -4,12 +4,11 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
-#include "core/source_text.hpp"
 #include "workloads/formats/chakra_trace.hpp"
+#include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
@@ -124,78 +123,6 @@ void require_complete(const std::string& prefix, const std::map<std::uint32_t, s
                     single ? "add the missing files, or replay the one file on N ranks with --ranks=N" : "add the missing files"});
 }
 
-/// Collects the process groups of all ranks into communicators.
-class Communicators {
- public:
-  explicit Communicators(std::uint32_t rank_count) : rank_count_(rank_count) {}
-
-  /// The communicator that holds this group; the same for the same (name, ranks).
-  std::uint16_t communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks) {
-    const auto [known, is_new] = placed_.try_emplace({name, ranks});
-    if (is_new) known->second = place(name, ranks);
-    return known->second;
-  }
-
-  std::vector<Communicator> build() const {
-    std::vector<Communicator> communicators;
-    communicators.push_back(Communicator::world(rank_count_));
-    for (const Slot& slot : slots_) communicators.emplace_back(slot.name, rank_count_, slot.groups);
-    return communicators;
-  }
-
- private:
-  struct Slot {
-    std::string name;
-    std::vector<std::vector<RankId>> groups;
-    std::vector<bool> taken;
-  };
-
-  std::uint16_t place(const std::string& name, const std::vector<std::uint32_t>& ranks) {
-    std::size_t s = 0;
-    const auto fits = [&](const Slot& slot) {
-      return slot.groups.front().size() == ranks.size() &&
-             std::none_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) { return slot.taken[rank]; });
-    };
-    while (s < slots_.size() && !fits(slots_[s])) ++s;
-    if (s == slots_.size()) slots_.push_back({"pg_" + name, {}, std::vector<bool>(rank_count_, false)});
-    std::vector<RankId>& group = slots_[s].groups.emplace_back();
-    for (const std::uint32_t rank : ranks) {
-      group.emplace_back(rank);
-      slots_[s].taken[rank] = true;
-    }
-    return static_cast<std::uint16_t>(s + 1);
-  }
-
-  std::uint32_t rank_count_;
-  std::vector<Slot> slots_;
-  std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint16_t> placed_;
-};
-
-std::vector<ChakraGroup> read_process_groups(const std::string& path) {
-  const SourceText source = SourceText::read(path);
-  source.require_utf8_text("JSON file of process groups");
-  const auto fail = [&](const std::string& message) -> InputError {
-    return InputError({Severity::error, "bad-process-groups", message, source.whole_file(),
-                       "write the ranks of each group like {\"1\": [0, 1, 2, 3], \"2\": [4, 5, 6, 7]}"});
-  };
-  const nlohmann::json file = nlohmann::json::parse(source.text(), nullptr, false);
-  if (!file.is_object()) throw fail("this is no JSON object of process groups");
-  std::vector<ChakraGroup> groups;
-  for (const auto& [name, ranks] : file.items()) {
-    ChakraGroup group;
-    group.name = name;
-    if (!ranks.is_array()) throw fail("process group " + in_quotes(name) + " is no list of ranks");
-    for (const nlohmann::json& rank : ranks) {
-      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= workload_rank_count_max) {
-        throw fail("process group " + in_quotes(name) + " holds something that is no rank");
-      }
-      group.ranks.push_back(rank.get<std::uint32_t>());
-    }
-    groups.push_back(std::move(group));
-  }
-  return groups;
-}
-
 class Importer {
  public:
   Importer(const std::string& prefix, const ChakraOptions& options) : prefix_(prefix), options_(options) {
@@ -268,28 +195,8 @@ class Importer {
     diagnostics.throw_if_errors();
     for (const auto& [dependency, node] : trace.edges) builder.depend(node, dependency);
     // Dependencies and streams follow the order of the nodes: no cycle is possible.
-    add_role(std::move(std::move(builder).finish().dag), rank, path);
+    roles_.add_rank(workload_, std::move(std::move(builder).finish().dag), rank, path);
     count_assumptions(trace);
-  }
-
-  void add_role(RoleDag dag, std::uint32_t rank, const std::string& path) {
-    std::vector<std::uint16_t>& candidates = roles_by_digest_[dag.digest()];
-    for (const std::uint16_t role : candidates) {
-      if (workload_.roles[role] == dag) {
-        workload_.role_of.push_back(role);
-        return;
-      }
-    }
-    if (workload_.roles.size() >= workload_role_count_max) {
-      throw InputError({Severity::error, "too-many-roles",
-                        "more than " + std::to_string(workload_role_count_max) + " ranks differ from all others", place_of(path),
-                        "ranks that do the same share one role if their nodes have the same names"});
-    }
-    const auto role = static_cast<std::uint16_t>(workload_.roles.size());
-    candidates.push_back(role);
-    workload_.roles.push_back(std::move(dag));
-    workload_.role_names.push_back("as_rank_" + std::to_string(rank));
-    workload_.role_of.push_back(role);
   }
 
   /// Communicator of each group that the trace uses.
@@ -303,7 +210,7 @@ class Importer {
         continue;
       }
       communicators.push_back(0);
-      const ChakraGroup* group = find_group(name, trace);
+      const ProcessGroup* group = find_group(name, trace);
       if (group == nullptr) {
         diagnostics.error(
             "unknown-process-group", "the trace uses process group " + in_quotes(name) + ", which nothing defines", place_of(path),
@@ -338,8 +245,8 @@ class Importer {
     return communicators;
   }
 
-  const ChakraGroup* find_group(const std::string& name, const ChakraTrace& trace) const {
-    const auto named = [&name](const ChakraGroup& group) { return group.name == name; };
+  const ProcessGroup* find_group(const std::string& name, const ChakraTrace& trace) const {
+    const auto named = [&name](const ProcessGroup& group) { return group.name == name; };
     const auto own = std::find_if(trace.groups.begin(), trace.groups.end(), named);
     if (own != trace.groups.end()) return &*own;
     const auto shared = std::find_if(shared_groups_.begin(), shared_groups_.end(), named);
@@ -388,10 +295,10 @@ class Importer {
   std::string prefix_;
   ChakraOptions options_;
   bool replayed_ = false;
-  std::vector<ChakraGroup> shared_groups_;
+  std::vector<ProcessGroup> shared_groups_;
   Workload workload_;
-  std::optional<Communicators> communicators_;
-  std::map<std::uint64_t, std::vector<std::uint16_t>> roles_by_digest_;
+  std::optional<CommunicatorTable> communicators_;
+  RoleTable roles_;
   std::uint64_t widened_groups_ = 0;
   std::uint64_t ignored_control_ = 0;
   std::uint64_t launch_costs_ = 0;

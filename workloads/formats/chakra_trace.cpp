@@ -284,7 +284,7 @@ class TraceReader {
       case metadata_node:
         op.duration = Duration::zero();
         if (auto groups = parse_process_groups(node_.inputs().values())) {
-          for (ChakraGroup& group : *groups) trace_.groups.push_back(std::move(group));
+          for (ProcessGroup& group : *groups) trace_.groups.push_back(std::move(group));
         }
         break;
       case memory_load_node:
@@ -564,7 +564,7 @@ std::string_view ChakraTrace::name(std::size_t node) const {
 
 ChakraTrace read_chakra_trace(const std::string& path) { return TraceReader(path).read(); }
 
-std::optional<std::vector<ChakraGroup>> parse_process_groups(std::string_view text) {
+std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text) {
   const std::size_t begin = text.find("[{");
   const std::size_t end = text.rfind("}]");
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return std::nullopt;
@@ -573,10 +573,10 @@ std::optional<std::vector<ChakraGroup>> parse_process_groups(std::string_view te
   for (std::size_t at = json.find("\\\""); at != std::string::npos; at = json.find("\\\"", at)) json.erase(at, 1);
   const nlohmann::json list = nlohmann::json::parse(json, nullptr, false);
   if (!list.is_array()) return std::nullopt;
-  std::vector<ChakraGroup> groups;
+  std::vector<ProcessGroup> groups;
   for (const nlohmann::json& entry : list) {
     if (!entry.is_object() || !entry.contains("pg_name")) return std::nullopt;
-    ChakraGroup group;
+    ProcessGroup group;
     const nlohmann::json& name = entry["pg_name"];
     if (!name.is_string() && !name.is_number_unsigned()) return std::nullopt;
     group.name = name.is_string() ? name.get<std::string>() : std::to_string(name.get<std::uint64_t>());

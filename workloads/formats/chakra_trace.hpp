@@ -28,6 +28,7 @@
 
 #include "core/diagnostics.hpp"
 #include "workloads/dag.hpp"
+#include "workloads/formats/rank_set.hpp"
 
 namespace weft {
 
@@ -40,18 +41,12 @@ struct ChakraNode {
   Duration recorded;             ///< what the trace measured, also for communication
 };
 
-/// A process group that a metadata node declares.
-struct ChakraGroup {
-  std::string name;
-  std::vector<std::uint32_t> ranks;  ///< empty = everyone
-};
-
 struct ChakraTrace {
   std::vector<ChakraNode> nodes;  ///< in issue order: dependencies point to earlier nodes
   std::string names;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< (dependency, node), both indices of `nodes`
   std::vector<std::string> group_names;                        ///< that communication uses; "" = everyone
-  std::vector<ChakraGroup> groups;                             ///< that metadata declares
+  std::vector<ProcessGroup> groups;                            ///< that metadata declares
   bool from_pytorch = false;
 
   // What was assumed, to be told once per workload.
@@ -71,6 +66,6 @@ struct ChakraTrace {
 ChakraTrace read_chakra_trace(const std::string& path);
 
 /// A JSON list of {"pg_name": "1", "ranks": [0, 1]} inside `text`, or none if there is none or it is damaged.
-std::optional<std::vector<ChakraGroup>> parse_process_groups(std::string_view text);
+std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text);
 
 }  // namespace weft

@@ -1,0 +1,764 @@
+#include "workloads/formats/kineto.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/source_text.hpp"
+#include "workloads/element_type.hpp"
+#include "workloads/formats/kineto_communication.hpp"
+#include "workloads/formats/kineto_iterations.hpp"
+#include "workloads/formats/kineto_replay.hpp"
+#include "workloads/formats/kineto_trace.hpp"
+#include "workloads/formats/rank_set.hpp"
+#include "workloads/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names of kernels are C++ signatures of any length; so much of them is kept.
+constexpr std::size_t kNameLengthMax = 96;
+
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text.substr(0, 80)) + "\""; }
+
+bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+bool is_trace_name(std::string_view name) { return ends_with(name, ".json") || ends_with(name, ".json.gz"); }
+
+// --- Files ---
+
+/// Traces in a folder whose names start so, sorted.
+std::vector<std::string> traces_in(const fs::path& folder, const std::string& start, bool with_folder) {
+  std::vector<std::string> files;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    if (is_trace_name(name) && starts_with(name, start)) files.push_back(with_folder ? (folder / name).string() : name);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> find_files(const std::string& path) {
+  std::error_code ec;
+  if (fs::exists(path, ec) && !fs::is_directory(path, ec)) return {path};
+  const fs::path given(path);
+  if (fs::is_directory(given, ec)) return traces_in(given, "", true);
+  const fs::path folder = given.has_parent_path() ? given.parent_path() : fs::path(".");
+  return traces_in(folder, given.filename().string(), given.has_parent_path());
+}
+
+std::vector<std::string> require_files(const std::string& path) {
+  std::vector<std::string> files = find_files(path);
+  if (!files.empty()) return files;
+  std::error_code ec;
+  const fs::path given(path);
+  const bool is_folder = fs::is_directory(given, ec);
+  std::string help = "name a trace (.json or .json.gz), a folder of traces, or the beginning of their names";
+  if (!is_folder) {
+    const fs::path folder = given.has_parent_path() ? given.parent_path() : fs::path(".");
+    std::vector<std::string> known = traces_in(folder, "", false);
+    for (std::string& name : known) name = fs::path(name).filename().string();
+    if (!known.empty()) help = suggestion(given.filename().string(), known, "trace") + "; " + help;
+  }
+  throw InputError({Severity::error, "no-file",
+                    is_folder ? "there is no Kineto trace in this folder" : "there is no Kineto trace of this name",
+                    SourcePlace::named(path), help});
+}
+
+/// The last number in a file's name, without its extensions.
+std::optional<std::uint32_t> rank_in_name(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  for (const std::string_view extension : {".gz", ".json", ".trace", ".pt"}) {
+    if (ends_with(name, extension)) name.resize(name.size() - extension.size());
+  }
+  const std::size_t end = name.find_last_of("0123456789");
+  if (end == std::string::npos) return std::nullopt;
+  const std::size_t before = name.find_last_not_of("0123456789", end);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  std::uint32_t rank = 0;
+  const auto [last, error] = std::from_chars(name.data() + begin, name.data() + end + 1, rank);
+  if (error != std::errc{} || rank >= workload_rank_count_max) return std::nullopt;
+  return rank;
+}
+
+// --- The set ---
+
+/// One rank on its way into the workload.
+struct Rank {
+  std::uint32_t number = 0;
+  std::string path;
+  std::vector<Op> ops;
+  std::vector<std::uint32_t> op_names;  ///< index of `names`
+  std::vector<std::string> names;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+};
+
+class Importer {
+ public:
+  Importer(const std::string& path, const KinetoOptions& options) : path_(path), options_(options) {
+    if (!options.process_groups_path.empty()) given_groups_ = read_process_groups(options.process_groups_path);
+  }
+
+  Workload import() {
+    const std::vector<std::string> files = require_files(path_);
+    if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
+      throw InputError({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
+                        SourcePlace::named("--ranks"), "at least 1 and at most " + std::to_string(workload_rank_count_max)});
+    }
+    if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
+      throw InputError(
+          {Severity::error, "rank-conflict",
+           "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
+           SourcePlace::named(path_), "leave --ranks out; only a single file can be replayed on more ranks"});
+    }
+    replayed_ = options_.ranks && files.size() == 1;
+    file_count_ = files.size();
+    for (const std::string& file : files) read_rank(file);
+    std::sort(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
+    require_complete();
+    place_communication();
+    even_out();
+    return finish();
+  }
+
+ private:
+  /// Communication that waits for its communicator.
+  struct Exchange {
+    std::size_t rank = 0;  ///< number of the rank; index of ranks_ once these are sorted
+    std::uint32_t op = 0;
+    KinetoVerb verb = KinetoVerb::all_reduce;
+    KinetoCommunication communication;
+  };
+
+  [[noreturn]] static void fail(std::string code, std::string message, const std::string& path, std::string help) {
+    throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
+  }
+
+  void read_rank(const std::string& path) {
+    const KinetoTrace trace = read_kineto_trace(path);
+    const KinetoCommunicationFinder finder(trace);
+    Rank rank;
+    rank.path = path;
+    rank.number = number_of(trace, path);
+    world_size_ = std::max(world_size_, trace.world_size.value_or(1));
+    says_world_ = says_world_ || trace.world_size.has_value();
+    for (const auto& [category, count] : trace.unknown_categories) unknown_categories_[category] += count;
+    for (const ProcessGroup& group : trace.groups) declared_groups_[rank.number].push_back(group);
+
+    const KinetoIterations iterations = find_kineto_iterations(trace);
+    if (options_.iteration && *options_.iteration >= std::max<std::uint32_t>(iterations.count(), 1)) {
+      throw InputError({Severity::error, "no-such-iteration",
+                        "--iteration=" + std::to_string(*options_.iteration) + ", but the trace has " +
+                            (iterations.count() == 0 ? std::string("no marks of iterations: it is one")
+                                                     : std::to_string(iterations.count()) + " iterations"),
+                        SourcePlace::named(path), "iterations count from 0"});
+    }
+    const bool whole = iterations.count() == 0 || (options_.as_recorded && !options_.iteration);
+    const std::uint32_t chosen = options_.iteration ? *options_.iteration : iterations.typical;
+    const KinetoReplay replay = rebuild_kineto(trace, iterations.boundaries, iterations.main_thread);
+    if (replay.lane_count >= UINT16_MAX) {
+      fail("too-many-streams", "the trace has " + std::to_string(replay.lane_count) + " threads and streams", path,
+           "at most " + std::to_string(UINT16_MAX - 1) + " are supported");
+    }
+    const std::vector<std::int64_t> means = whole ? std::vector<std::int64_t>() : mean_durations(trace, iterations, chosen);
+    tell_iterations(iterations, whole, chosen, !means.empty());
+    add_ops(trace, finder, replay, means, iterations, whole, chosen, rank);
+    unlaunched_ += replay.unlaunched;
+    guessed_syncs_ += replay.guessed_syncs;
+    guessed_waits_ += replay.guessed_waits;
+    handovers_ += replay.handovers;
+    overlapping_ += replay.overlapping;
+    ranks_.push_back(std::move(rank));
+  }
+
+  std::uint32_t number_of(const KinetoTrace& trace, const std::string& path) const {
+    if (trace.rank) return *trace.rank;
+    if (file_count_ == 1) return 0;
+    const auto number = rank_in_name(path);
+    if (!number) {
+      fail("unknown-rank", "neither distributedInfo nor the file's name says which rank this is", path,
+           "end the names with the rank: trace-0.json, trace-1.json");
+    }
+    return *number;
+  }
+
+  /// Per kernel of the chosen iteration its mean over the iterations that launch the same; empty if there is nothing to average.
+  std::vector<std::int64_t> mean_durations(const KinetoTrace& trace, const KinetoIterations& iterations, std::uint32_t chosen) {
+    if (options_.as_recorded) return {};
+    std::vector<std::uint32_t> alike;
+    for (std::uint32_t i = 0; i < iterations.count(); ++i) {
+      if (are_alike(trace, iterations, chosen, i)) alike.push_back(i);
+    }
+    if (alike.size() < 2) return {};
+    averaged_ = std::max<std::uint64_t>(averaged_, alike.size());
+    std::vector<std::int64_t> means(trace.kernels.size(), 0);
+    for (std::size_t k = 0; k < iterations.kernels[chosen].size(); ++k) {
+      std::int64_t sum_ns = 0;
+      for (const std::uint32_t i : alike) {
+        const KinetoKernel& kernel = trace.kernels[iterations.kernels[i][k]];
+        sum_ns += kernel.end_ns - kernel.begin_ns;
+      }
+      means[iterations.kernels[chosen][k]] = sum_ns / static_cast<std::int64_t>(alike.size());
+    }
+    return means;
+  }
+
+  void tell_iterations(const KinetoIterations& iterations, bool whole, std::uint32_t chosen, bool averaged) {
+    if (iterations.count() == 0) {
+      told_.insert("the trace shows no iterations; it is taken whole as one");
+      return;
+    }
+    const char* by = iterations.source == KinetoIterations::Source::profiler_steps    ? "ProfilerStep annotations"
+                     : iterations.source == KinetoIterations::Source::optimizer_steps ? "optimizer steps"
+                                                                                      : "its repeating sequence of GPU ops";
+    if (whole) {
+      told_.insert("the trace is replayed whole, with its " + std::to_string(iterations.count()) + " iterations (by " + by + ")");
+      return;
+    }
+    told_.insert("of " + std::to_string(iterations.count()) + " iterations (by " + by + "), number " + std::to_string(chosen) +
+                 " is taken");
+    if (averaged) {
+      told_.insert("kernels take their mean over " + std::to_string(averaged_) + " iterations of the same kernels");
+    } else if (!options_.as_recorded && iterations.count() > 1) {
+      told_.insert("no other iteration launches the same kernels as the one taken, so nothing is averaged");
+    }
+  }
+
+  void add_ops(const KinetoTrace& trace, const KinetoCommunicationFinder& finder, const KinetoReplay& replay,
+               const std::vector<std::int64_t>& means, const KinetoIterations& iterations, bool whole, std::uint32_t chosen,
+               Rank& rank) {
+    const std::vector<bool> kept = choose_ops(trace, replay, iterations, whole, chosen);
+    for (const std::string& name : trace.names) {
+      rank.names.push_back(name.size() <= kNameLengthMax ? name : name.substr(0, kNameLengthMax - 3) + "...");
+    }
+    const auto extra_name = [&](const char* name) {
+      rank.names.emplace_back(name);
+      return static_cast<std::uint32_t>(rank.names.size() - 1);
+    };
+    const std::uint32_t host = extra_name("host");
+    const std::array delays = {extra_name("launch latency"), extra_name("stream gap"), extra_name("event wait")};
+
+    std::vector<std::uint32_t> index(replay.ops.size(), kineto_none);
+    for (std::uint32_t i = 0; i < replay.ops.size(); ++i) {
+      if (!kept[i]) continue;
+      const KinetoOp& source = replay.ops[i];
+      Op op;
+      op.processor = source.kind == KinetoOp::Kind::kernel ? Processor::gpu : Processor::cpu;
+      op.stream = source.lane == kineto_none ? std::uint16_t{0} : static_cast<std::uint16_t>(source.lane + 1);
+      op.duration = Duration::ns(source.end_ns - source.begin_ns);
+      std::uint32_t name = source.name;
+      if (source.kind == KinetoOp::Kind::host) name = host;
+      if (source.kind == KinetoOp::Kind::delay) {
+        name = delays[static_cast<std::size_t>(source.delay)];
+        if (op.duration > Duration::ms(1)) {
+          ++unexplained_;
+          unexplained_time_ += op.duration;
+        }
+      }
+      if (source.kind == KinetoOp::Kind::kernel) {
+        const KinetoKernel& kernel = trace.kernels[source.kernel];
+        op.duration = Duration::ns(means.empty() ? kernel.end_ns - kernel.begin_ns : means[source.kernel]);
+        if (is_kineto_communication(trace, kernel)) {
+          ++communications_;
+          if (!options_.as_recorded) describe(finder, source.kernel, rank, static_cast<std::uint32_t>(rank.ops.size()));
+        }
+      }
+      index[i] = static_cast<std::uint32_t>(rank.ops.size());
+      rank.ops.push_back(op);
+      rank.op_names.push_back(name);
+    }
+    diagnostics_.throw_if_errors();
+
+    std::vector<bool> has_predecessor(replay.ops.size(), false);
+    for (const auto& [dependency, op] : replay.edges) {
+      if (index[dependency] == kineto_none || index[op] == kineto_none) continue;
+      rank.edges.emplace_back(index[dependency], index[op]);
+      has_predecessor[op] = true;
+    }
+    // What an op waited for may lie in an earlier iteration; its launch never does.
+    for (std::uint32_t i = 0; i < replay.ops.size(); ++i) {
+      const KinetoOp& op = replay.ops[i];
+      if (index[i] == kineto_none || op.kind != KinetoOp::Kind::delay || has_predecessor[i]) continue;
+      if (op.launch != kineto_none && index[op.launch] != kineto_none) rank.edges.emplace_back(index[op.launch], index[i]);
+    }
+    if (rank.ops.empty()) {
+      fail("no-ops", "iteration " + std::to_string(chosen) + " of the trace is empty", rank.path,
+           "take another one with --iteration=N");
+    }
+  }
+
+  std::vector<bool> choose_ops(const KinetoTrace& trace, const KinetoReplay& replay, const KinetoIterations& iterations, bool whole,
+                               std::uint32_t chosen) {
+    const auto& matters = replay.thread_matters;
+    const bool none_matters = std::find(matters.begin(), matters.end(), true) == matters.end();
+    const bool keep_watchers = none_matters || (whole && options_.as_recorded);
+    std::vector<bool> kept(replay.ops.size(), false);
+    std::vector<bool> at_work(trace.threads.size(), false);
+    for (std::size_t i = replay.ops.size(); i-- > 0;) {
+      const KinetoOp& op = replay.ops[i];
+      if (!whole && op.iteration != chosen) continue;
+      const bool on_thread = op.lane < trace.threads.size();
+      if (on_thread && !keep_watchers && !matters[op.lane] && op.lane != iterations.main_thread) {
+        watchers_.insert(trace.threads[op.lane]);
+        continue;
+      }
+      if (on_thread && op.kind == KinetoOp::Kind::call) at_work[op.lane] = true;
+      // Behind its last call a thread is idle; only the main thread's time counts to the end of the iteration.
+      const bool trailing = on_thread && op.kind == KinetoOp::Kind::host && !at_work[op.lane];
+      if (trailing && !whole && op.lane != iterations.main_thread) continue;
+      kept[i] = true;
+    }
+    return kept;
+  }
+
+  // --- Communication ---
+
+  SourcePlace place_of(const std::string& path, const KinetoCommunication& communication) const {
+    // The text was not kept; errors are rare.
+    return SourceText::read(path).at_offset(communication.offset);
+  }
+
+  /// Turns an op of `rank` into communication, or leaves it as recorded.
+  void describe(const KinetoCommunicationFinder& finder, std::uint32_t kernel, const Rank& rank, std::uint32_t op) {
+    std::optional<KinetoCommunication> found = finder.find(kernel);
+    if (!found) {
+      ++undescribed_;
+      return;
+    }
+    KinetoCommunication& communication = *found;
+    const auto verb = kineto_verb(communication.collective);
+    if (!verb || *verb == KinetoVerb::unsupported) {
+      if (!reported_.insert(communication.collective).second) return;
+      const std::vector<std::string> known = kineto_collective_names();
+      diagnostics_.error(
+          verb ? "unsupported-collective" : "unknown-collective",
+          (verb ? "Weft does not simulate collective " : "there is no collective ") + in_quotes(communication.collective),
+          place_of(rank.path, communication),
+          (verb ? std::string() : suggestion(communication.collective, known, "collective") + "; ") +
+              "--as-recorded lets collectives take their recorded time");
+      return;
+    }
+    if (*verb == KinetoVerb::bundle || communication.elements_in < 0 || communication.type.empty()) {
+      ++undescribed_;
+      return;
+    }
+    exchanges_.push_back({rank.number, op, *verb, std::move(communication)});
+  }
+
+  void require_complete() {
+    for (std::size_t r = 1; r < ranks_.size(); ++r) {
+      if (ranks_[r].number != ranks_[r - 1].number) continue;
+      fail("duplicate-rank", "rank " + std::to_string(ranks_[r].number) + " has two traces", ranks_[r].path,
+           "remove it or " + ranks_[r - 1].path);
+    }
+    if (replayed_) {
+      rank_count_ = *options_.ranks;
+      return;
+    }
+    rank_count_ = static_cast<std::uint32_t>(ranks_.size());
+    std::uint64_t needed = std::max<std::uint64_t>(world_size_, std::uint64_t{ranks_.back().number} + 1);
+    for (const Exchange& exchange : exchanges_) {
+      needed = std::max(needed, static_cast<std::uint64_t>(
+                                    std::clamp<std::int64_t>(exchange.communication.group_size, 0, workload_rank_count_max)));
+    }
+    if (needed == rank_count_) return;
+    if (exchanges_.empty()) {
+      told_.insert(std::to_string(rank_count_) + " of " + std::to_string(needed) +
+                   " ranks have a trace; nothing is simulated between ranks, so the others are left out");
+      return;
+    }
+    constexpr std::uint32_t kShown = 8;
+    std::string missing;
+    std::uint32_t shown = 0;
+    std::size_t next = 0;
+    for (std::uint32_t rank = 0; rank < needed && shown < kShown; ++rank) {
+      if (next < ranks_.size() && ranks_[next].number == rank) {
+        ++next;
+        continue;
+      }
+      missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+      ++shown;
+    }
+    const std::uint64_t left = needed - rank_count_ - shown;
+    if (left > 0) missing += " and " + std::to_string(left) + " more";
+    fail("missing-rank",
+         "the set has traces of " + std::to_string(rank_count_) + " of " + std::to_string(needed) + " ranks; missing: " + missing,
+         path_,
+         rank_count_ == 1
+             ? "add the missing files, replay the one file on N ranks with --ranks=N, or take collectives --as-recorded"
+             : "add the missing files, replay one file on N ranks with --ranks=N, or take collectives --as-recorded");
+  }
+
+  void place_communication() {
+    communicators_.emplace(rank_count_);
+    for (Exchange& exchange : exchanges_) {
+      const auto rank = std::lower_bound(ranks_.begin(), ranks_.end(), exchange.rank,
+                                         [](const Rank& a, std::size_t number) { return a.number < number; });
+      place(exchange, *rank);
+    }
+    diagnostics_.throw_if_errors();
+  }
+
+  void place(const Exchange& exchange, Rank& rank) {
+    const KinetoCommunication& communication = exchange.communication;
+    Op& op = rank.ops[exchange.op];
+    const auto type = kineto_element_type(communication.type);
+    if (!type) {
+      if (reported_.insert("type " + communication.type).second) {
+        diagnostics_.error("unknown-type", "there is no element type " + in_quotes(communication.type),
+                           place_of(rank.path, communication), "known are PyTorch's: Float, BFloat16, Half, Long, Byte, ...");
+      }
+      return;
+    }
+    const auto bytes = tensor_size(static_cast<std::uint64_t>(communication.elements_in), *type);
+    if (!bytes || *bytes > op_size_max) {
+      diagnostics_.error("out-of-range", "a communication moves more than 1 PiB", place_of(rank.path, communication),
+                         "the trace is damaged; record it again");
+      return;
+    }
+    const auto group = group_of(communication, rank);
+    if (!group) return;
+    Op placed;
+    placed.stream = op.stream;
+    placed.bytes = *bytes;
+    if (exchange.verb == KinetoVerb::send || exchange.verb == KinetoVerb::receive) {
+      if (!place_message(exchange, rank, *group, placed)) return;
+    } else {
+      placed.kind = OpKind::collective;
+      placed.collective = type_of(exchange.verb);
+      placed.communicator = communicator_of(communication, *group);
+    }
+    op = placed;
+  }
+
+  CollectiveType type_of(KinetoVerb verb) {
+    switch (verb) {
+      case KinetoVerb::all_gather:
+        return CollectiveType::all_gather;
+      case KinetoVerb::reduce_scatter:
+        return CollectiveType::reduce_scatter;
+      case KinetoVerb::all_to_all:
+        return CollectiveType::all_to_all;
+      case KinetoVerb::broadcast:
+        ++broadcasts_;
+        return CollectiveType::broadcast;
+      case KinetoVerb::reduce:
+        ++reduces_;
+        return CollectiveType::broadcast;
+      case KinetoVerb::barrier:
+        ++barriers_;
+        return CollectiveType::all_reduce;
+      default:
+        return CollectiveType::all_reduce;
+    }
+  }
+
+  /// The ranks of a group in the trace's own numbers; empty = everyone. None after an error.
+  std::optional<std::vector<std::uint32_t>> group_of(const KinetoCommunication& communication, const Rank& rank) {
+    const std::uint64_t world = says_world_ ? world_size_ : rank_count_;
+    auto ranks = known_group(communication, rank.number);
+    if (!ranks) {
+      const bool unnamed = communication.group_name.empty() && communication.group_size < 0;
+      if (unnamed) {
+        ++unnamed_groups_;
+        return std::vector<std::uint32_t>();
+      }
+      if (communication.group_size >= 0 && static_cast<std::uint64_t>(communication.group_size) == world) {
+        return std::vector<std::uint32_t>();
+      }
+      if (replayed_) {
+        ++widened_groups_;
+        return std::vector<std::uint32_t>();
+      }
+      if (reported_.insert("group " + communication.group_name).second) {
+        diagnostics_.error("unknown-process-group",
+                           "the trace does not list the ranks of process group " + in_quotes(communication.group_name),
+                           place_of(rank.path, communication),
+                           "name them in a JSON file {" + in_quotes(communication.group_name) +
+                               ": [0, 1, ...]} and give it as --process-groups=FILE");
+      }
+      return std::nullopt;
+    }
+    if (ranks->empty() || replayed_) return ranks;
+    std::set<std::uint32_t> seen;
+    for (const std::uint32_t member : *ranks) {
+      if (member < rank_count_ && seen.insert(member).second) continue;
+      if (reported_.insert("group " + communication.group_name).second) {
+        diagnostics_.error("bad-process-groups",
+                           "process group " + in_quotes(communication.group_name) + " holds rank " + std::to_string(member) +
+                               (member < rank_count_ ? " twice" : ", but there are " + std::to_string(rank_count_) + " ranks"),
+                           place_of(rank.path, communication), "add the missing traces, or mend the group");
+      }
+      return std::nullopt;
+    }
+    if (seen.count(rank.number) == 0) {
+      if (reported_.insert("group " + communication.group_name).second) {
+        diagnostics_.error("not-a-member",
+                           "rank " + std::to_string(rank.number) + " uses process group " + in_quotes(communication.group_name) +
+                               " without being in it",
+                           place_of(rank.path, communication), "add the rank to the group");
+      }
+      return std::nullopt;
+    }
+    // The default group is the world communicator.
+    const bool is_default =
+        communication.group_name.empty() || communication.group_name == "0" || communication.group_name == "default_pg";
+    if (is_default && ranks->size() == rank_count_ && std::is_sorted(ranks->begin(), ranks->end())) ranks->clear();
+    return ranks;
+  }
+
+  std::optional<std::vector<std::uint32_t>> known_group(const KinetoCommunication& communication, std::uint32_t number) const {
+    const auto named = [&](const ProcessGroup& group) { return group.name == communication.group_name; };
+    if (const auto given = std::find_if(given_groups_.begin(), given_groups_.end(), named); given != given_groups_.end()) {
+      return given->ranks;
+    }
+    if (auto ranks = parse_kineto_ranks(communication.group_ranks); ranks && !ranks->empty()) return ranks;
+    if (const auto own = declared_groups_.find(number); own != declared_groups_.end()) {
+      const auto declared = std::find_if(own->second.begin(), own->second.end(), named);
+      if (declared != own->second.end() && !communication.group_name.empty()) return declared->ranks;
+    }
+    const std::int64_t size = communication.group_size;
+    const std::int64_t stride = communication.rank_stride;
+    const std::int64_t start = communication.rank_start;
+    const bool regular = size > 0 && stride > 0 && start >= 0 && size <= workload_rank_count_max &&
+                         stride <= workload_rank_count_max && start + (size - 1) * stride < workload_rank_count_max;
+    if (!regular || size > static_cast<std::int64_t>(world_size_)) return std::nullopt;
+    std::vector<std::uint32_t> ranks;
+    for (std::int64_t i = 0; i < size; ++i) ranks.push_back(static_cast<std::uint32_t>(start + i * stride));
+    return ranks;
+  }
+
+  std::uint16_t communicator_of(const KinetoCommunication& communication, const std::vector<std::uint32_t>& group) {
+    if (group.empty()) return 0;
+    const std::string name = communication.group_name.empty() ? "unnamed" : communication.group_name;
+    if (!replayed_) return communicators_->communicator_of(name, group);
+    // One rank stands for all: repeat its group over them.
+    const std::size_t size = group.size();
+    if (size == world_size_ || size == rank_count_) return 0;
+    const std::uint64_t stride = size > 1 && group[1] > group[0] ? group[1] - group[0] : 1;
+    bool regular = rank_count_ % (size * stride) == 0;
+    for (std::size_t i = 1; i < size; ++i) regular = regular && group[i] == group[0] + i * stride;
+    if (!regular) {
+      ++widened_groups_;
+      return 0;
+    }
+    tiled_groups_.insert(name);
+    const auto known = tiles_.find({name, group});
+    if (known != tiles_.end()) return known->second;
+    std::uint16_t communicator = 0;
+    for (std::uint64_t block = 0; block < rank_count_; block += size * stride) {
+      for (std::uint64_t first = block; first < block + stride; ++first) {
+        std::vector<std::uint32_t> tile;
+        for (std::uint64_t i = 0; i < size; ++i) tile.push_back(static_cast<std::uint32_t>(first + i * stride));
+        communicator = communicators_->communicator_of(name, tile);
+      }
+    }
+    tiles_.emplace(std::pair(name, group), communicator);
+    return communicator;
+  }
+
+  bool place_message(const Exchange& exchange, const Rank& rank, const std::vector<std::uint32_t>& group, Op& op) {
+    const KinetoCommunication& communication = exchange.communication;
+    const bool sends = exchange.verb == KinetoVerb::send;
+    std::optional<std::uint32_t> peer;
+    const std::int64_t position = sends ? communication.destination : communication.source;
+    if (group.size() == 2) {
+      peer = group[0] == rank.number ? group[1] : group[0];
+    } else if (position >= 0 && group.empty() && position < workload_rank_count_max) {
+      peer = static_cast<std::uint32_t>(position);
+    } else if (position >= 0 && static_cast<std::size_t>(position) < group.size()) {
+      peer = group[static_cast<std::size_t>(position)];
+    }
+    if (!peer || (!replayed_ && *peer >= rank_count_)) {
+      if (reported_.insert(sends ? "send" : "recv").second) {
+        diagnostics_.error("unknown-peer",
+                           std::string("the trace does not say ") + (sends ? "to" : "from") + " which rank a " +
+                               (sends ? "send goes" : "receive comes"),
+                           place_of(rank.path, communication),
+                           "record it with a newer PyTorch, or take communication --as-recorded");
+      }
+      return false;
+    }
+    op.kind = sends ? OpKind::send : OpKind::receive;
+    ++messages_;
+    if (!replayed_) {
+      op.peer = static_cast<std::int32_t>(*peer);
+      return true;
+    }
+    // As offsets, neighbours of equal ranks are equal.
+    const auto count = static_cast<std::int64_t>(rank_count_);
+    const std::int64_t offset = static_cast<std::int64_t>(*peer) - static_cast<std::int64_t>(rank.number);
+    op.addressing = PeerAddressing::relative;
+    op.peer = static_cast<std::int32_t>((offset % count + count) % count);
+    return true;
+  }
+
+  /// Gives all-to-alls that match each other the mean of their sizes.
+  void even_out() {
+    if (replayed_ || exchanges_.empty()) return;
+    const std::vector<Communicator> communicators = communicators_->build();
+    std::vector<std::vector<std::vector<std::uint32_t>>> collectives(ranks_.size());  // per rank and communicator, in order
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      collectives[r].resize(communicators.size());
+      for (std::uint32_t o = 0; o < ranks_[r].ops.size(); ++o) {
+        const Op& op = ranks_[r].ops[o];
+        if (op.kind == OpKind::collective) collectives[r][op.communicator].push_back(o);
+      }
+    }
+    for (std::size_t c = 0; c < communicators.size(); ++c) {
+      for (std::uint32_t g = 0; g < communicators[c].group_count(); ++g) {
+        const auto members = communicators[c].ranks(GroupId(g));
+        std::size_t count = SIZE_MAX;
+        for (const RankId member : members) count = std::min(count, collectives[member.index()][c].size());
+        for (std::size_t i = 0; i < count; ++i) even_out(members, c, i, collectives);
+      }
+    }
+  }
+
+  void even_out(std::span<const RankId> members, std::size_t c, std::size_t i,
+                const std::vector<std::vector<std::vector<std::uint32_t>>>& collectives) {
+    const auto op_of = [&](RankId member) -> Op& { return ranks_[member.index()].ops[collectives[member.index()][c][i]]; };
+    Bytes sum = Bytes::zero();
+    bool uneven = false;
+    for (const RankId member : members) {
+      const Op& op = op_of(member);
+      if (op.collective != CollectiveType::all_to_all) return;
+      uneven = uneven || op.bytes != op_of(members.front()).bytes;
+      sum += op.bytes;
+    }
+    if (!uneven) return;
+    ++uneven_;
+    const auto count = static_cast<std::int64_t>(members.size());
+    for (const RankId member : members) op_of(member).bytes = Bytes::of((sum.count() + count - 1) / count);
+  }
+
+  // --- The workload ---
+
+  Workload finish() {
+    Workload workload;
+    workload.name = fs::path(path_).filename().string();
+    workload.rank_count = rank_count_;
+    RoleTable roles;
+    for (Rank& rank : ranks_) {
+      RoleBuilder builder;
+      builder.reserve(rank.ops.size(), rank.edges.size());
+      for (std::size_t o = 0; o < rank.ops.size(); ++o) builder.add(rank.ops[o], rank.names[rank.op_names[o]]);
+      for (const auto& [dependency, op] : rank.edges) builder.depend(op, dependency);
+      RoleBuilder::Result result = std::move(builder).finish();
+      if (!result.cycle.empty()) {
+        fail("contradictory-times",
+             "the times of the trace make op " + in_quotes(rank.names[rank.op_names[result.cycle.front()]]) + " wait for itself",
+             rank.path, "the trace is damaged; record it again");
+      }
+      roles.add_rank(workload, std::move(result.dag), rank.number, rank.path);
+      rank = Rank();
+    }
+    if (replayed_) workload.role_of.assign(workload.rank_count, 0);
+    workload.communicators = communicators_->build();
+    if (workload.communicators.size() > workload_communicator_count_max) {
+      fail("too-many-communicators", "the set uses too many overlapping process groups", path_,
+           "at most " + std::to_string(workload_communicator_count_max) + " are supported");
+    }
+    note_assumptions(workload.assumptions);
+    Diagnostics diagnostics;
+    check_workload(workload, SourcePlace::named(path_), diagnostics);
+    diagnostics.throw_if_errors();
+    return workload;
+  }
+
+  void note_assumptions(std::vector<std::string>& notes) const {
+    const auto note = [&notes](std::uint64_t count, const std::string& text) {
+      if (count > 0) notes.push_back(std::to_string(count) + " " + text);
+    };
+    notes.insert(notes.end(), told_.begin(), told_.end());
+    if (replayed_) {
+      notes.push_back("one trace is replayed on " + std::to_string(rank_count_) + " ranks, all alike");
+      note(tiled_groups_.size(), "process group(s) of the trace are repeated over all ranks with their size and stride");
+      note(widened_groups_, "communications of other process groups are taken to be among all ranks");
+      note(messages_, "sends and receives go to the same offset from every rank");
+    }
+    if (options_.as_recorded)
+      note(communications_, "communication kernels take the time that the trace recorded, without a network");
+    note(undescribed_, "communication kernels do not say what they move; they take their recorded time");
+    note(unnamed_groups_, "communications name no process group; they are taken to be among all ranks");
+    note(broadcasts_, "broadcasts start at position 0 of their group; the trace does not name the root");
+    note(reduces_, "reduces run as broadcasts of equal size: the same bytes in the opposite direction");
+    note(barriers_, "barriers run as all-reduces");
+    note(uneven_, "all-to-alls of uneven sizes run as even ones of the mean size");
+    note(handovers_, "waits between CPU threads of the file are read off their idle times");
+    note(guessed_syncs_,
+         "synchronisation calls of the file do not say what they waited for; taken: the GPU op that ended last before they "
+         "returned");
+    note(guessed_waits_, "waits between GPU streams of the file are inferred from the order of calls and from times");
+    note(unlaunched_, "GPU ops of the file have no launching call in it; only their stream orders them");
+    note(overlapping_, "GPU ops of the file overlap others of their own stream and run beside them");
+    if (unexplained_ > 0) {
+      note(unexplained_, "GPU ops started more than 1ms later than launch, stream and known waits explain; these delays (" +
+                             to_text(Duration::ms(unexplained_time_.in_ticks() / Duration::ticks_per_ms)) +
+                             " in total) stay as they are");
+    }
+    note(watchers_.size(), "CPU thread(s) that launch nothing and that nobody waits for are left out");
+    for (const auto& [category, count] : unknown_categories_)
+      note(count, "events of unknown category " + in_quotes(category) + " are ignored");
+  }
+
+  std::string path_;
+  KinetoOptions options_;
+  bool replayed_ = false;
+  std::size_t file_count_ = 0;
+  std::uint32_t rank_count_ = 0;
+  std::uint32_t world_size_ = 1;
+  bool says_world_ = false;
+  std::vector<ProcessGroup> given_groups_;
+  std::map<std::uint32_t, std::vector<ProcessGroup>> declared_groups_;  ///< by rank
+  std::vector<Rank> ranks_;
+  std::vector<Exchange> exchanges_;
+  std::optional<CommunicatorTable> communicators_;
+  std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint16_t> tiles_;
+  Diagnostics diagnostics_;
+  std::set<std::string> reported_;  ///< mistakes that every further kernel would repeat
+
+  // For the notes.
+  std::set<std::string> told_;
+  std::set<std::string> tiled_groups_;
+  std::set<std::string> watchers_;
+  std::map<std::string, std::uint64_t> unknown_categories_;
+  std::uint64_t averaged_ = 0;
+  std::uint64_t communications_ = 0;
+  std::uint64_t undescribed_ = 0;
+  std::uint64_t unnamed_groups_ = 0;
+  std::uint64_t widened_groups_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t broadcasts_ = 0;
+  std::uint64_t reduces_ = 0;
+  std::uint64_t barriers_ = 0;
+  std::uint64_t uneven_ = 0;
+  std::uint64_t handovers_ = 0;
+  std::uint64_t guessed_syncs_ = 0;
+  std::uint64_t guessed_waits_ = 0;
+  std::uint64_t unlaunched_ = 0;
+  std::uint64_t overlapping_ = 0;
+  std::uint64_t unexplained_ = 0;
+  Duration unexplained_time_;
+};
+
+}  // namespace
+
+Workload import_kineto(const std::string& path, const KinetoOptions& options) { return Importer(path, options).import(); }
+
+std::vector<std::string> kineto_files(const std::string& path) { return find_files(path); }
+
+}  // namespace weft

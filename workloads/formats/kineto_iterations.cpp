@@ -1,0 +1,182 @@
+#include "workloads/formats/kineto_iterations.hpp"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+namespace weft {
+
+namespace {
+
+/// Fewer kernels than this repeat inside an iteration as well.
+constexpr std::size_t kPeriodMin = 16;
+
+bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+/// Begin of the call that launched a kernel; without one, of the kernel itself.
+std::vector<std::int64_t> launch_times(const KinetoTrace& trace) {
+  const std::vector<std::uint32_t> launches = kineto_launches(trace);
+  std::vector<std::int64_t> times(trace.kernels.size());
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    times[k] = launches[k] == kineto_none ? trace.kernels[k].begin_ns : trace.calls[launches[k]].begin_ns;
+  }
+  return times;
+}
+
+bool same_kernel(const KinetoTrace& trace, std::uint32_t a, std::uint32_t b) {
+  return trace.kernels[a].name == trace.kernels[b].name && trace.kernels[a].stream == trace.kernels[b].stream;
+}
+
+/// Length of the shortest period of the sequence's end that covers enough of it; 0 if there is none.
+std::size_t repetition(const KinetoTrace& trace, const std::vector<std::uint32_t>& order) {
+  const std::size_t n = order.size();
+  const auto equal = [&](std::size_t i, std::size_t j) { return same_kernel(trace, order[n - 1 - i], order[n - 1 - j]); };
+  // z[i]: how far the reversed sequence from i on equals its beginning.
+  std::vector<std::size_t> z(n, 0);
+  for (std::size_t i = 1, left = 0, right = 0; i < n; ++i) {
+    if (i < right) z[i] = std::min(right - i, z[i - left]);
+    while (i + z[i] < n && equal(z[i], i + z[i])) ++z[i];
+    if (i + z[i] > right) {
+      left = i;
+      right = i + z[i];
+    }
+  }
+  for (std::size_t period = kPeriodMin; 2 * period <= n; ++period) {
+    const std::size_t covered = period + z[period];
+    if (covered >= 2 * period && 5 * covered >= 4 * n) return period;
+  }
+  return 0;
+}
+
+class IterationFinder {
+ public:
+  explicit IterationFinder(const KinetoTrace& trace) : trace_(trace), launched_(launch_times(trace)) {
+    order_.resize(trace.kernels.size());
+    for (std::uint32_t k = 0; k < order_.size(); ++k) order_[k] = k;
+    std::sort(order_.begin(), order_.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return std::pair(launched_[a], a) < std::pair(launched_[b], b); });
+  }
+
+  KinetoIterations find() {
+    if (!by_profiler_steps() && !by_optimizer_steps()) by_repetition();
+    if (found_.boundaries.size() < 2) return KinetoIterations();
+    deal_kernels();
+    choose_typical();
+    return std::move(found_);
+  }
+
+ private:
+  bool by_profiler_steps() {
+    std::vector<const KinetoCall*> steps = annotations("ProfilerStep#");
+    if (steps.empty()) return false;
+    for (const KinetoCall* step : steps) found_.boundaries.push_back(step->begin_ns);
+    found_.boundaries.push_back(std::max(steps.back()->end_ns, steps.back()->begin_ns));
+    return accept(KinetoIterations::Source::profiler_steps, steps.front()->thread);
+  }
+
+  bool by_optimizer_steps() {
+    std::vector<const KinetoCall*> steps = annotations("Optimizer.step#");
+    if (steps.empty()) return false;
+    // A model may have several optimizers; the first one's steps count.
+    const std::uint32_t name = steps.front()->name;
+    for (const KinetoCall* step : steps) {
+      if (step->name == name) found_.boundaries.push_back(step->end_ns);
+    }
+    if (found_.boundaries.size() < 3) {
+      found_.boundaries.clear();
+      return false;
+    }
+    return accept(KinetoIterations::Source::optimizer_steps, steps.front()->thread);
+  }
+
+  void by_repetition() {
+    const std::size_t period = repetition(trace_, order_);
+    if (period == 0) return;
+    const std::size_t count = order_.size() / period;
+    for (std::size_t i = order_.size() - count * period; i < order_.size(); i += period) {
+      found_.boundaries.push_back(launched_[order_[i]]);
+    }
+    std::int64_t end = launched_[order_.back()];
+    for (const KinetoCall& call : trace_.calls) end = std::max(end, call.end_ns);
+    found_.boundaries.push_back(end + 1);
+    accept(KinetoIterations::Source::repetition, kineto_none);
+  }
+
+  /// In order of begin, of the first thread that has them.
+  std::vector<const KinetoCall*> annotations(std::string_view start) const {
+    std::vector<const KinetoCall*> found;
+    for (const KinetoCall& call : trace_.calls) {
+      if (call.kind != KinetoCall::Kind::annotation || !starts_with(trace_.names[call.name], start)) continue;
+      if (found.empty() || found.front()->thread == call.thread) found.push_back(&call);
+    }
+    return found;
+  }
+
+  /// Iterations without any length are none.
+  bool accept(KinetoIterations::Source source, std::uint32_t main_thread) {
+    auto& boundaries = found_.boundaries;
+    boundaries.erase(std::unique(boundaries.begin(), boundaries.end()), boundaries.end());
+    if (boundaries.size() < 2 || !std::is_sorted(boundaries.begin(), boundaries.end())) {
+      boundaries.clear();
+      return false;
+    }
+    found_.source = source;
+    found_.main_thread = main_thread;
+    return true;
+  }
+
+  void deal_kernels() {
+    found_.kernels.resize(found_.boundaries.size() - 1);
+    for (const std::uint32_t kernel : order_) {
+      const auto next = std::upper_bound(found_.boundaries.begin(), found_.boundaries.end(), launched_[kernel]);
+      if (next == found_.boundaries.begin() || next == found_.boundaries.end()) continue;
+      found_.kernels[static_cast<std::size_t>(next - found_.boundaries.begin()) - 1].push_back(kernel);
+    }
+  }
+
+  void choose_typical() {
+    // Kinds in order of their first iteration; ties go to the kind with more kernels, then to the earlier one.
+    std::vector<std::vector<std::uint32_t>> kinds;
+    for (std::uint32_t i = 0; i < found_.count(); ++i) {
+      const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::uint32_t>& kind) {
+        return are_alike(trace_, found_, kind.front(), i);
+      });
+      if (same == kinds.end()) {
+        if (kinds.size() < kKindsMax) kinds.push_back({i});
+      } else {
+        same->push_back(i);
+      }
+    }
+    const auto rank = [this](const std::vector<std::uint32_t>& kind) {
+      return std::pair(kind.size(), found_.kernels[kind.front()].size());
+    };
+    const auto best = std::max_element(kinds.begin(), kinds.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    found_.alike = *best;
+    std::vector<std::uint32_t> by_length = *best;
+    const auto length = [this](std::uint32_t i) { return found_.boundaries[i + 1] - found_.boundaries[i]; };
+    std::sort(by_length.begin(), by_length.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return std::pair(length(a), a) < std::pair(length(b), b); });
+    found_.typical = by_length[(by_length.size() - 1) / 2];
+  }
+
+  /// Keeps comparing linear for traces in which every iteration is different.
+  static constexpr std::size_t kKindsMax = 16;
+
+  const KinetoTrace& trace_;
+  std::vector<std::int64_t> launched_;
+  std::vector<std::uint32_t> order_;  ///< kernels by launch
+  KinetoIterations found_;
+};
+
+}  // namespace
+
+KinetoIterations find_kineto_iterations(const KinetoTrace& trace) { return IterationFinder(trace).find(); }
+
+bool are_alike(const KinetoTrace& trace, const KinetoIterations& iterations, std::uint32_t a, std::uint32_t b) {
+  const std::vector<std::uint32_t>& of_a = iterations.kernels[a];
+  const std::vector<std::uint32_t>& of_b = iterations.kernels[b];
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
+                    [&](std::uint32_t x, std::uint32_t y) { return same_kernel(trace, x, y); });
+}
+
+}  // namespace weft

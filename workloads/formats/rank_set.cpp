@@ -1,0 +1,91 @@
+#include "workloads/formats/rank_set.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/source_text.hpp"
+#include "workloads/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+}  // namespace
+
+std::vector<ProcessGroup> read_process_groups(const std::string& path) {
+  const SourceText source = SourceText::read(path);
+  source.require_utf8_text("JSON file of process groups");
+  const auto fail = [&](const std::string& message) -> InputError {
+    return InputError({Severity::error, "bad-process-groups", message, source.whole_file(),
+                       "write the ranks of each group like {\"1\": [0, 1, 2, 3], \"2\": [4, 5, 6, 7]}"});
+  };
+  const nlohmann::json file = nlohmann::json::parse(source.text(), nullptr, false);
+  if (!file.is_object()) throw fail("this is no JSON object of process groups");
+  std::vector<ProcessGroup> groups;
+  for (const auto& [name, ranks] : file.items()) {
+    ProcessGroup group;
+    group.name = name;
+    if (!ranks.is_array()) throw fail("process group " + in_quotes(name) + " is no list of ranks");
+    for (const nlohmann::json& rank : ranks) {
+      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= workload_rank_count_max) {
+        throw fail("process group " + in_quotes(name) + " holds something that is no rank");
+      }
+      group.ranks.push_back(rank.get<std::uint32_t>());
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::uint16_t CommunicatorTable::communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+  const auto [known, is_new] = placed_.try_emplace({name, ranks});
+  if (is_new) known->second = place(name, ranks);
+  return known->second;
+}
+
+std::vector<Communicator> CommunicatorTable::build() const {
+  std::vector<Communicator> communicators;
+  communicators.push_back(Communicator::world(rank_count_));
+  for (const Slot& slot : slots_) communicators.emplace_back(slot.name, rank_count_, slot.groups);
+  return communicators;
+}
+
+std::uint16_t CommunicatorTable::place(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+  std::size_t s = 0;
+  const auto fits = [&](const Slot& slot) {
+    return slot.groups.front().size() == ranks.size() &&
+           std::none_of(ranks.begin(), ranks.end(), [&](std::uint32_t rank) { return slot.taken[rank]; });
+  };
+  while (s < slots_.size() && !fits(slots_[s])) ++s;
+  if (s == slots_.size()) slots_.push_back({"pg_" + name, {}, std::vector<bool>(rank_count_, false)});
+  std::vector<RankId>& group = slots_[s].groups.emplace_back();
+  for (const std::uint32_t rank : ranks) {
+    group.emplace_back(rank);
+    slots_[s].taken[rank] = true;
+  }
+  return static_cast<std::uint16_t>(s + 1);
+}
+
+void RoleTable::add_rank(Workload& workload, RoleDag dag, std::uint32_t rank, const std::string& path) {
+  std::vector<std::uint16_t>& candidates = roles_by_digest_[dag.digest()];
+  for (const std::uint16_t role : candidates) {
+    if (workload.roles[role] == dag) {
+      workload.role_of.push_back(role);
+      return;
+    }
+  }
+  if (workload.roles.size() >= workload_role_count_max) {
+    throw InputError({Severity::error, "too-many-roles",
+                      "more than " + std::to_string(workload_role_count_max) + " ranks differ from all others",
+                      SourcePlace::named(path), "ranks that do the same share one role if their nodes have the same names"});
+  }
+  const auto role = static_cast<std::uint16_t>(workload.roles.size());
+  candidates.push_back(role);
+  workload.roles.push_back(std::move(dag));
+  workload.role_names.push_back("as_rank_" + std::to_string(rank));
+  workload.role_of.push_back(role);
+}
+
+}  // namespace weft
