@@ -8,9 +8,7 @@ namespace weft {
 
 namespace {
 
-bool is_inner(const Node& node) { return node.kind == NodeKind::nvswitch || node.kind == NodeKind::nic; }
-
-bool is_endpoint(const Node& node) { return node.kind == NodeKind::gpu || node.kind == NodeKind::host; }
+bool is_inner(const Node& node) { return stays_inside(node.kind) || node.kind == NodeKind::nic; }
 
 }  // namespace
 
@@ -36,7 +34,7 @@ InsideHost::InsideHost(const Topology& topology) : topology_(topology), first_of
   }
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
     const auto first = static_cast<std::ptrdiff_t>(groups_.size());
-    if (is_endpoint(topology.node(NodeId(i)))) {
+    if (is_endpoint(topology.node(NodeId(i)).kind)) {
       for (const LinkId link : topology.out_links(NodeId(i))) {
         const NodeId next = topology.link(link).destination;
         if (group_of[next.index()] != kNone && topology.node(next).host == topology.node(NodeId(i)).host) {

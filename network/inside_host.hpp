@@ -3,7 +3,7 @@
 // Where it sits: hosts' network ports and the flow fabric ask it, since such transfers are NVLink or PCIe copies: no NIC, no headers.
 //
 // Model: two endpoints of one host are joined if a cable connects them or both touch the same connected set of the host's inner nodes
-// (NVSwitches, NICs). That is the rule by which Routes keeps their traffic inside (topologies/topology).
+// (NVSwitches, PCIe switches, NICs). That is the rule by which Routes keeps their traffic inside (topologies/topology).
 // Threads: immutable after construction.
 #pragma once
 

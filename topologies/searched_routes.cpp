@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/graph/filtered_graph.hpp>
 #include <boost/graph/two_bit_color_map.hpp>
 #include <boost/pending/queue.hpp>
 #include <map>
@@ -18,9 +19,7 @@ namespace {
 using Hops = std::uint16_t;
 constexpr Hops unreachable = UINT16_MAX;
 
-bool forwards(NodeKind kind) { return kind == NodeKind::nic || kind == NodeKind::packet_switch; }
-
-/// Links that may follow each other outside hosts: those that leave NICs and packet switches, and do not enter an NVSwitch.
+/// Links that may follow each other outside hosts: those that leave NICs, PCIe and packet switches, and do not enter an NVSwitch.
 using FabricGraph =
     boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property, boost::no_property, std::uint32_t>;
 
@@ -36,6 +35,30 @@ FabricGraph fabric_graph(const Topology& topology) {
   return {boost::edges_are_sorted, edges.begin(), edges.end(), static_cast<std::uint32_t>(topology.node_count())};
 }
 
+/// Traffic goes from a NIC to a PCIe switch only if its destination is in that host: hosts are no way between NICs for others.
+bool crosses_foreign_host(const Topology& topology, NodeId from, NodeId to, HostId destination) {
+  const Node& enters = topology.node(to);
+  return enters.kind == NodeKind::pcie_switch && enters.host != destination && topology.node(from).kind == NodeKind::nic;
+}
+
+/// Edges of the search, which runs against the traffic: from the destination outwards.
+class AllowedEdges {
+ public:
+  AllowedEdges() = default;
+  AllowedEdges(const Topology& topology, const FabricGraph& graph, HostId destination)
+      : topology_(&topology), graph_(&graph), destination_(destination) {}
+  template <class Edge>
+  bool operator()(Edge edge) const {
+    const NodeId from(boost::target(edge, *graph_));
+    return !crosses_foreign_host(*topology_, from, NodeId(boost::source(edge, *graph_)), destination_);
+  }
+
+ private:
+  const Topology* topology_ = nullptr;
+  const FabricGraph* graph_ = nullptr;
+  HostId destination_ = HostId::none();
+};
+
 class HopCounter : public boost::default_bfs_visitor {
  public:
   explicit HopCounter(std::vector<Hops>& hops) : hops_(&hops) {}
@@ -50,7 +73,7 @@ class HopCounter : public boost::default_bfs_visitor {
   std::vector<Hops>* hops_;
 };
 
-/// Distances in links to an endpoint, per node, over NICs and packet switches. Of the endpoint itself it says nothing of use.
+/// Distances in links to an endpoint, per node, over NICs, PCIe switches and packet switches. Of the endpoint itself it says nothing of use.
 using HopTable = std::vector<Hops>;
 
 /// Nodes next to an endpoint outside its host's NVSwitches, ascending.
@@ -65,14 +88,14 @@ std::vector<std::uint32_t> neighbours_outside(const Topology& topology, NodeId e
   return neighbours;
 }
 
-/// Distances to an endpoint inside its host, over NVSwitches or a direct cable.
+/// Distances to an endpoint inside its host, over switches of one kind or a direct cable.
 class InsideDistances {
  public:
-  InsideDistances(const Topology& topology, NodeId destination) : reached_{{destination, Hops{0}}} {
+  InsideDistances(const Topology& topology, NodeId destination, NodeKind over) : reached_{{destination, Hops{0}}} {
     const HostId host = topology.node(destination).host;
     for (std::size_t next = 0; next < reached_.size(); ++next) {
       const auto [node, hops] = reached_[next];
-      if (node != destination && topology.node(node).kind != NodeKind::nvswitch) continue;
+      if (node != destination && topology.node(node).kind != over) continue;
       for (const LinkId link : topology.out_links(node)) {
         const NodeId to = topology.link(link).destination;
         if (topology.node(to).host == host && of(to) == unreachable) reached_.emplace_back(to, static_cast<Hops>(hops + 1));
@@ -90,12 +113,15 @@ class InsideDistances {
 
 class SearchedRoutes final : public Routes {
  public:
-  SearchedRoutes(const Topology& topology, std::size_t slots) : graph_(fabric_graph(topology)) {
+  SearchedRoutes(const Topology& topology, std::size_t slots) : graph_(fabric_graph(topology)), has_pcie_(has_pcie(topology)) {
     table_of_.assign(topology.node_count(), no_table);
     std::map<std::vector<std::uint32_t>, std::uint32_t> tables;
     for (const NodeId endpoint : topology.endpoints()) {
       const auto number = static_cast<std::uint32_t>(tables.size());
-      table_of_[endpoint.index()] = tables.try_emplace(neighbours_outside(topology, endpoint), number).first->second;
+      // Endpoints with the same neighbours share a table, unless PCIe switches tell their hosts apart.
+      std::vector<std::uint32_t> key = neighbours_outside(topology, endpoint);
+      if (has_pcie_) key.push_back(topology.node(endpoint).host.index());
+      table_of_[endpoint.index()] = tables.try_emplace(std::move(key), number).first->second;
     }
     slots_ = std::vector<Slot>(slots > 0 ? slots : default_route_slots(topology.node_count(), tables.size()));
   }
@@ -104,12 +130,13 @@ class SearchedRoutes final : public Routes {
     out.clear();
     WEFT_CHECK(table_of_[destination.index()] != no_table, "routes lead to endpoints");
     if (topology.node(at).host == topology.node(destination).host) {
-      const InsideDistances inside(topology, destination);
-      const Hops here = inside.of(at);
-      if (here != unreachable) {
+      for (const NodeKind over : {NodeKind::nvswitch, NodeKind::pcie_switch}) {
+        const InsideDistances inside(topology, destination, over);
+        const Hops here = inside.of(at);
+        if (here == unreachable) continue;
         for (const LinkId link : topology.out_links(at)) {
           const NodeId to = topology.link(link).destination;
-          const bool allowed = to == destination || topology.node(to).kind == NodeKind::nvswitch;
+          const bool allowed = to == destination || topology.node(to).kind == over;
           if (allowed && inside.of(to) == here - 1) out.push_back(link);
         }
         return;
@@ -121,12 +148,19 @@ class SearchedRoutes final : public Routes {
     for (const LinkId link : topology.out_links(at)) {
       const NodeId to = topology.link(link).destination;
       const bool nearer = to == destination ? here == 1 : forwards(topology.node(to).kind) && (*table)[to.index()] == here - 1;
-      if (nearer) out.push_back(link);
+      if (nearer && !crosses_foreign_host(topology, at, to, topology.node(destination).host)) out.push_back(link);
     }
   }
 
  private:
   static constexpr std::uint32_t no_table = UINT32_MAX;
+
+  static bool has_pcie(const Topology& topology) {
+    for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+      if (topology.node(NodeId(i)).kind == NodeKind::pcie_switch) return true;
+    }
+    return false;
+  }
 
   struct Slot {
     std::mutex mutex;
@@ -151,11 +185,18 @@ class SearchedRoutes final : public Routes {
     for (const std::uint32_t node : neighbours) hops[node] = 1;
     boost::two_bit_color_map<> colors(topology.node_count());
     boost::queue<std::uint32_t> frontier;
-    boost::breadth_first_visit(graph_, neighbours.begin(), neighbours.end(), frontier, HopCounter(hops), colors);
+    if (!has_pcie_) {
+      boost::breadth_first_visit(graph_, neighbours.begin(), neighbours.end(), frontier, HopCounter(hops), colors);
+      return hops;
+    }
+    const AllowedEdges allowed(topology, graph_, topology.node(destination).host);
+    const boost::filtered_graph<FabricGraph, AllowedEdges> graph(graph_, allowed);
+    boost::breadth_first_visit(graph, neighbours.begin(), neighbours.end(), frontier, HopCounter(hops), colors);
     return hops;
   }
 
   FabricGraph graph_;
+  bool has_pcie_;
   std::vector<std::uint32_t> table_of_;  ///< per node; no_table where it is no endpoint
   mutable std::vector<Slot> slots_;
 };

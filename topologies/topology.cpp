@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/check.hpp"
@@ -15,14 +16,12 @@ namespace weft {
 
 namespace {
 
-bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
-
 std::string_view level_name(std::uint8_t level) {
   constexpr std::array<std::string_view, 4> names = {"switch", "leaf", "agg", "spine"};
   return level < names.size() ? names[level] : "switch";
 }
 
-/// Which nodes can forward to each other: NICs and packet switches outside, NVSwitches inside their host.
+/// Which nodes can forward to each other: NICs and packet switches outside, NVSwitches inside their host, PCIe switches inside theirs.
 class ForwardingIslands {
  public:
   explicit ForwardingIslands(const Topology& topology)
@@ -33,8 +32,9 @@ class ForwardingIslands {
       const NodeKind a = topology.node(link.source).kind;
       const NodeKind b = topology.node(link.destination).kind;
       if (is_endpoint(a) || is_endpoint(b)) continue;
-      if ((a == NodeKind::nvswitch) == (b == NodeKind::nvswitch)) sets_.union_set(link.source.index(), link.destination.index());
+      if (class_of(a) == class_of(b)) sets_.union_set(link.source.index(), link.destination.index());
     }
+    note_exits();
   }
 
   /// The islands an endpoint's cables reach, ascending.
@@ -42,7 +42,13 @@ class ForwardingIslands {
     std::vector<std::uint32_t> islands;
     for (const LinkId link : topology_.out_links(endpoint)) {
       const NodeId to = topology_.link(link).destination;
-      if (!is_endpoint(topology_.node(to).kind)) islands.push_back(sets_.find_set(to.index()));
+      const NodeKind kind = topology_.node(to).kind;
+      if (is_endpoint(kind)) continue;
+      const std::uint32_t island = sets_.find_set(to.index());
+      islands.push_back(island);
+      if (kind != NodeKind::pcie_switch) continue;
+      const auto exits = exits_.find(island);
+      if (exits != exits_.end()) islands.insert(islands.end(), exits->second.begin(), exits->second.end());
     }
     std::sort(islands.begin(), islands.end());
     islands.erase(std::unique(islands.begin(), islands.end()), islands.end());
@@ -50,10 +56,27 @@ class ForwardingIslands {
   }
 
  private:
+  enum class Class : std::uint8_t { nvlink, pcie, fabric };
+  static Class class_of(NodeKind kind) {
+    if (kind == NodeKind::nvswitch) return Class::nvlink;
+    return kind == NodeKind::pcie_switch ? Class::pcie : Class::fabric;
+  }
+
+  /// The PCIe switches of a host lead its own endpoints out to the NICs' islands; nobody else may cross them.
+  void note_exits() {
+    for (std::uint32_t i = 0; i < topology_.link_count(); ++i) {
+      const Link& link = topology_.link(LinkId(i));
+      if (topology_.node(link.source).kind != NodeKind::pcie_switch) continue;
+      if (topology_.node(link.destination).kind != NodeKind::nic) continue;
+      exits_[sets_.find_set(link.source.index())].insert(sets_.find_set(link.destination.index()));
+    }
+  }
+
   const Topology& topology_;
   std::vector<std::uint32_t> rank_;
   std::vector<std::uint32_t> parent_;
   boost::disjoint_sets<std::uint32_t*, std::uint32_t*> sets_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> exits_;  ///< islands beyond an island of PCIe switches
 };
 
 bool share_one(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
@@ -118,6 +141,8 @@ std::string_view to_text(NodeKind kind) {
       return "nvswitch";
     case NodeKind::nic:
       return "nic";
+    case NodeKind::pcie_switch:
+      return "pcie";
     case NodeKind::packet_switch:
       return "switch";
   }
@@ -167,7 +192,8 @@ NodeId TopologyBuilder::add_endpoint(HostId host, NodeKind kind, std::string nam
 }
 
 NodeId TopologyBuilder::add_inside(HostId host, NodeKind kind, std::string name) {
-  WEFT_CHECK(kind == NodeKind::nvswitch || kind == NodeKind::nic, "an inner node of a host is an nvswitch or a nic");
+  WEFT_CHECK(kind == NodeKind::nvswitch || kind == NodeKind::nic || kind == NodeKind::pcie_switch,
+             "an inner node of a host is an nvswitch, a nic or a pcie switch");
   WEFT_CHECK(host.index() < host_count_, "the inner node's host was added");
   return add_node({kind, 0, host, 0}, std::move(name));
 }
@@ -191,8 +217,8 @@ LinkId TopologyBuilder::add_cable(NodeId a, NodeId b, Bandwidth rate, Duration p
   WEFT_CHECK(propagation_delay >= Duration::zero(), "a cable's delay is not negative");
   const Node& from = nodes[a.index()];
   const Node& to = nodes[b.index()];
-  WEFT_CHECK((from.kind != NodeKind::nvswitch && to.kind != NodeKind::nvswitch) || from.host == to.host,
-             "a cable of an nvswitch stays inside its host");
+  WEFT_CHECK((!stays_inside(from.kind) && !stays_inside(to.kind)) || from.host == to.host,
+             "a cable of an nvswitch or a pcie switch stays inside its host");
   WEFT_CHECK(links.size() < UINT32_MAX - 2, "link ids fit 32 bits");
   links.push_back({a, b, rate, propagation_delay});
   links.push_back({b, a, rate, propagation_delay});
@@ -225,7 +251,7 @@ std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Rou
   next.assign(t.host_endpoints_begin_.begin(), t.host_endpoints_begin_.end() - 1);
 
   // Ordinals for made names: inside a host per kind, for switches per level.
-  std::vector<std::array<std::uint32_t, 4>> inside(host_count_);
+  std::vector<std::array<std::uint32_t, 5>> inside(host_count_);
   std::array<std::uint32_t, UINT8_MAX + 1> switches{};
   t.ordinal_.resize(t.nodes_.size());
   for (std::uint32_t i = 0; i < t.nodes_.size(); ++i) {
@@ -243,7 +269,7 @@ std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Rou
   if (const auto pair = find_unconnected(t)) {
     throw InputError({Severity::error, "disconnected",
                       "there is no path from \"" + t.node_name(pair->first) + "\" to \"" + t.node_name(pair->second) + "\"", place,
-                      "join them by links over NICs and packet switches; an NVSwitch only joins GPUs of its own host"});
+                      "join them by links over NICs and packet switches; NVSwitches and PCIe switches only serve their own host"});
   }
   t.routes_ = routes != nullptr ? std::move(routes) : searched_routes(t);
   return std::shared_ptr<const Topology>(topology_.release());

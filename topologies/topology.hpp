@@ -8,15 +8,17 @@
 //     (`NodeKind::host`). Every endpoint belongs to a host (server). Ranks are placed on endpoints.
 //   - A cable is two directed links, each with its own rate and propagation delay; `reverse()` finds the other.
 //   - Traffic between endpoints of one host goes over that host's NVSwitches or direct cables when there is such a path; all other
-//     traffic crosses NICs and packet switches, never an NVSwitch. No path passes through an endpoint. Among the paths allowed,
-//     those with the fewest links count. `Routes` answers accordingly.
+//     traffic crosses NICs, PCIe switches and packet switches, never an NVSwitch. No path passes through an endpoint or through the
+//     PCIe switches of a host where it neither begins nor ends. Among the paths allowed, those with the fewest links count. `Routes`
+//     answers accordingly.
+//   - A PCIe switch stands for whatever carries PCIe traffic inside a host: switches, bridges and the root complexes of CPUs.
 //   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown or not a switch.
 //
 // Invariants
 //   1. Ids are dense; endpoints(), gpus order and links never change. Endpoint order is host order.
 //   2. reverse(reverse(l)) == l; source(reverse(l)) == destination(l); rate > 0; delay >= 0.
 //   3. All endpoints are mutually reachable (checked by TopologyBuilder::build).
-//   4. Every host has an endpoint; a cable of an NVSwitch ends in the NVSwitch's own host.
+//   4. Every host has an endpoint; a cable of an NVSwitch or a PCIe switch ends in its own host.
 // Thread safety: immutable after build(); any thread may read.
 #pragma once
 
@@ -25,6 +27,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/diagnostics.hpp"
@@ -33,8 +36,16 @@
 
 namespace weft {
 
-enum class NodeKind : std::uint8_t { gpu, host, nvswitch, nic, packet_switch };
+enum class NodeKind : std::uint8_t { gpu, host, nvswitch, nic, pcie_switch, packet_switch };
 std::string_view to_text(NodeKind kind);
+/// Where a transfer may begin or end.
+constexpr bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
+/// What may only be cabled to nodes of its own host.
+constexpr bool stays_inside(NodeKind kind) { return kind == NodeKind::nvswitch || kind == NodeKind::pcie_switch; }
+/// What passes traffic on outside the NVSwitches of a host.
+constexpr bool forwards(NodeKind kind) {
+  return kind == NodeKind::nic || kind == NodeKind::pcie_switch || kind == NodeKind::packet_switch;
+}
 
 class Topology;
 
@@ -90,6 +101,8 @@ class Topology {
   /// Endpoints of one host, in local GPU order.
   std::span<const NodeId> endpoints_of(HostId host) const;
   std::span<const BufferClass> buffer_classes() const { return buffer_classes_; }
+  /// What the source did not say or Weft cannot hold, and what is taken instead; a sentence each, to be shown to the user.
+  std::span<const std::string> assumptions() const { return assumptions_; }
 
   const Routes& routes() const { return *routes_; }
 
@@ -103,6 +116,7 @@ class Topology {
   std::vector<NodeId> endpoints_;
   std::vector<std::uint32_t> host_endpoints_begin_;
   std::vector<BufferClass> buffer_classes_;
+  std::vector<std::string> assumptions_;
   std::vector<std::string> names_;      ///< only where the source gave names; otherwise names are made on demand
   std::vector<std::uint32_t> ordinal_;  ///< index of a node among its kind and level (and inside its host), for made names
   std::unique_ptr<const Routes> routes_;
@@ -115,9 +129,10 @@ class TopologyBuilder {
 
   HostId add_host();
   NodeId add_endpoint(HostId host, NodeKind kind, std::string name = {});  ///< kind gpu or host
-  NodeId add_inside(HostId host, NodeKind kind, std::string name = {});    ///< kind nvswitch or nic
+  NodeId add_inside(HostId host, NodeKind kind, std::string name = {});    ///< kind nvswitch, nic or pcie_switch
   NodeId add_switch(std::uint8_t level, std::string name = {}, std::uint16_t buffer_class = 0);
   std::uint16_t add_buffer_class(BufferClass buffer_class);
+  void add_assumption(std::string sentence) { topology_->assumptions_.push_back(std::move(sentence)); }
   /// Both directions. Returns the link from a to b; its reverse is b to a. Requires: a != b, rate > 0, delay >= 0, and invariant 4.
   LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay);
 

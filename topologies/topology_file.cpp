@@ -18,7 +18,7 @@ std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'
 
 std::shared_ptr<const Topology> build_from_parameters(const topology_file::TopologyFile& file, const FieldPlaces& places,
                                                       Diagnostics& diagnostics) {
-  for (const char* field : {"name", "buffer_class", "host", "switch", "link"}) {
+  for (const char* field : {"name", "buffer_class", "host", "switch", "link", "assumption"}) {
     const auto* descriptor = file.GetDescriptor()->FindFieldByName(field);
     const auto* reflection = file.GetReflection();
     const bool given = descriptor->is_repeated() ? reflection->FieldSize(file, descriptor) > 0 : !file.name().empty();
@@ -71,6 +71,7 @@ class ExplicitTopology {
     for (int i = 0; i < file_.switch__size(); ++i) read_switch(file_.switch_(i), i);
     for (int i = 0; i < file_.link_size(); ++i) read_link(file_.link(i), i);
     diagnostics_.throw_if_errors();
+    for (const std::string& assumption : file_.assumption()) builder_.add_assumption(assumption);
     return std::move(builder_).build(nullptr, whole_file);
   }
 
@@ -161,6 +162,11 @@ class ExplicitTopology {
         builder_.add_inside(host, NodeKind::nvswitch, given.nvswitch(i));
       }
     }
+    for (int i = 0; i < given.pcie_switch_size(); ++i) {
+      if (claim(given.pcie_switch(i), inside.of(given, "pcie_switch", i), "PCIe switch")) {
+        builder_.add_inside(host, NodeKind::pcie_switch, given.pcie_switch(i));
+      }
+    }
   }
 
   void read_switch(const topology_file::Switch& given, int index) {
@@ -202,7 +208,7 @@ class ExplicitTopology {
       std::vector<std::string> known;
       for (const auto& [known_name, node] : names_) known.push_back(known_name);
       const std::string best = closest(name, known);
-      help = best.empty() ? "nodes are the names given to GPUs, ports, NICs, NVSwitches and switches"
+      help = best.empty() ? "nodes are the names given to GPUs, ports, NICs, NVSwitches, PCIe switches and switches"
                           : "did you mean " + quoted(best) + "? it is defined at line " + std::to_string(names_.at(best).line);
     }
     diagnostics_.error("unknown-node", "there is no node " + quoted(name), inside.of(given, field), help);
@@ -263,11 +269,14 @@ class ExplicitTopology {
     }
     const Node& from = builder_.node(a);
     const Node& to = builder_.node(b);
-    if ((from.kind == NodeKind::nvswitch || to.kind == NodeKind::nvswitch) && from.host != to.host) {
-      diagnostics_.error(
-          "nvswitch-leaves-host",
-          "the link between " + quoted(given.a()) + " and " + quoted(given.b()) + " takes an NVSwitch out of its host", whole,
-          "an NVSwitch joins the GPUs of one host; put them into one host, or use a switch");
+    if ((stays_inside(from.kind) || stays_inside(to.kind)) && from.host != to.host) {
+      const bool nvswitch = from.kind == NodeKind::nvswitch || to.kind == NodeKind::nvswitch;
+      diagnostics_.error(nvswitch ? "nvswitch-leaves-host" : "pcie-leaves-host",
+                         "the link between " + quoted(given.a()) + " and " + quoted(given.b()) + " takes " +
+                             (nvswitch ? "an NVSwitch" : "a PCIe switch") + " out of its host",
+                         whole,
+                         nvswitch ? "an NVSwitch joins the GPUs of one host; put them into one host, or use a switch"
+                                  : "a PCIe switch joins GPUs and NICs of one host; put a NIC between it and the fabric");
       return false;
     }
     return true;

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "topologies/counted.hpp"
+
 namespace weft {
 
 std::vector<PartitionEdge> partition_edges(const Topology& topology) {
@@ -58,15 +60,15 @@ PartitionSummary summarize_partition(const Topology& topology, const Partition& 
 }
 
 std::string to_text(const PartitionSummary& summary) {
-  std::string out = std::to_string(summary.lps.size()) + " logical processes, lookahead " +
+  std::string out = counted(summary.lps.size(), "logical process", "logical processes") + ", lookahead " +
                     (summary.lookahead == Duration::max() ? "unlimited (nothing joins two of them)" : to_text(summary.lookahead)) +
-                    ", " + std::to_string(summary.cut_cables) + " cables between them\n";
+                    ", " + counted(summary.cut_cables, "cable", "cables") + " between them\n";
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> alike;
   for (const PartitionSummary::Lp& lp : summary.lps) ++alike[{lp.hosts, lp.switches, lp.cables_out}];
   for (const auto& [size, count] : alike) {
     const auto& [hosts, switches, cables] = size;
-    out += "  " + std::to_string(count) + " x: " + std::to_string(hosts) + " hosts, " + std::to_string(switches) + " switches, " +
-           std::to_string(cables) + " cables to others\n";
+    out += "  " + std::to_string(count) + " x: " + counted(hosts, "host", "hosts") + ", " +
+           counted(switches, "switch", "switches") + ", " + counted(cables, "cable", "cables") + " to others\n";
   }
   return out;
 }

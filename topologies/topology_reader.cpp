@@ -3,15 +3,18 @@
 #include <array>
 #include <vector>
 
+#include "topologies/formats/astra_network.hpp"
 #include "topologies/formats/hpcc.hpp"
+#include "topologies/formats/nccl_topology.hpp"
 #include "topologies/formats/simai.hpp"
+#include "topologies/formats/simgrid.hpp"
 #include "topologies/topology_file.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<TopologyFormat, 3> formats = {{
+constexpr std::array<TopologyFormat, 6> formats = {{
     {"weft",
      "Weft's own: protobuf text with a builder and its parameters, or with every host, switch and link "
      "(topologies/topology.proto)."},
@@ -23,11 +26,18 @@ constexpr std::array<TopologyFormat, 3> formats = {{
      "SimAI's topologies: \"nodes gpus_per_server nvswitches switches links gpu_type\", the ids of NVSwitches and switches, then "
      "links "
      "as in hpcc. GPUs come first and are grouped into hosts."},
+    {"simgrid",
+     "SimGrid's platform XML, version 4 and 4.1: zones with hosts, routers, links and routes, and clusters (flat, fat tree, "
+     "dragonfly, torus)."},
+    {"astrasim-network",
+     "ASTRA-sim's analytical network (YAML): a building block - Ring, FullyConnected or Switch - with NPUs, GB/s and ns per "
+     "dimension."},
+    {"nccl", "NCCL's topology XML, which NCCL_TOPO_DUMP_FILE writes: the inside of one server with PCIe, NVLink, GPUs and NICs."},
 }};
 
 /// In the order of `formats`.
-constexpr std::array<std::shared_ptr<const Topology> (*)(const SourceText&), formats.size()> readers = {read_topology_file,
-                                                                                                        import_hpcc, import_simai};
+constexpr std::array<std::shared_ptr<const Topology> (*)(const SourceText&), formats.size()> readers = {
+    read_topology_file, import_hpcc, import_simai, import_simgrid, import_astra_network, import_nccl_topology};
 
 [[noreturn]] void fail_format(const std::string& message, const std::string& file, const std::string& help) {
   SourcePlace place;
@@ -53,7 +63,7 @@ std::shared_ptr<const Topology> load_topology(const std::string& path, const std
   if (!format.empty()) return read_topology(source, format);
   if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_topology(source, "weft");
   fail_format("the format of this topology is not given", path,
-              "append it to the path: " + path + ":hpcc or " + path + ":simai; only *.textproto files are known by their ending");
+              "append it to the path, such as " + path + ":hpcc; only *.textproto files are known by their ending");
 }
 
 }  // namespace weft

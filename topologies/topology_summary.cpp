@@ -6,16 +6,16 @@
 #include <map>
 #include <tuple>
 
+#include "topologies/counted.hpp"
+
 namespace weft {
 
 namespace {
 
-constexpr std::uint32_t unknown = UINT32_MAX;
+constexpr std::uint32_t unknown = TopologySummary::no_tier;
 
-bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
-bool forwards(NodeKind kind) { return kind == NodeKind::nic || kind == NodeKind::packet_switch; }
+}  // namespace
 
-/// Tier per node; 0 for everything inside a host.
 std::vector<std::uint32_t> tiers_of(const Topology& topology) {
   std::vector<std::uint32_t> tier(topology.node_count(), unknown);
   std::vector<NodeId> frontier;
@@ -34,6 +34,8 @@ std::vector<std::uint32_t> tiers_of(const Topology& topology) {
   }
   return tier;
 }
+
+namespace {
 
 /// Distances in links over the fabric from one endpoint.
 class FabricDistances {
@@ -57,6 +59,9 @@ class FabricDistances {
       for (const LinkId link : topology_.out_links(at)) {
         const NodeId to = topology_.link(link).destination;
         if (distance_[to.index()] != unknown) continue;
+        // PCIe switches of other hosts lead to their endpoints, not out again.
+        const bool leaves = kind == NodeKind::pcie_switch && topology_.node(to).kind == NodeKind::nic;
+        if (leaves && topology_.node(at).host != topology_.node(start).host) continue;
         distance_[to.index()] = distance_[at.index()] + 1;
         frontier_.push_back(to);
       }
@@ -156,7 +161,12 @@ std::string fixed(double value, int digits) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-std::string tbps(double bps) { return fixed(bps / 1e12, 2) + " Tb/s"; }
+/// Of slow networks a sum of rates would be 0.00 Tb/s.
+std::string rate_text(double bps) {
+  constexpr double tera = 1e12;
+  constexpr double giga = 1e9;
+  return bps < tera / 10 ? fixed(bps / giga, 2) + " Gb/s" : fixed(bps / tera, 2) + " Tb/s";
+}
 
 std::string range(std::uint32_t low, std::uint32_t high) {
   return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
@@ -169,6 +179,7 @@ TopologySummary summarize(const Topology& topology) {
   summary.name = topology.name();
   summary.hosts = static_cast<std::uint32_t>(topology.host_count());
   summary.cables = static_cast<std::uint32_t>(topology.link_count() / 2);
+  summary.assumptions.assign(topology.assumptions().begin(), topology.assumptions().end());
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
     switch (topology.node(NodeId(i)).kind) {
       case NodeKind::gpu:
@@ -182,6 +193,9 @@ TopologySummary summarize(const Topology& topology) {
         break;
       case NodeKind::nic:
         ++summary.nics;
+        break;
+      case NodeKind::pcie_switch:
+        ++summary.pcie_switches;
         break;
       case NodeKind::packet_switch:
         ++summary.switches;
@@ -203,19 +217,21 @@ TopologySummary summarize(const Topology& topology) {
 std::string to_text(const TopologySummary& summary) {
   std::string out = summary.name + "\n";
   out += "  hosts      " + std::to_string(summary.hosts) + " with ";
-  out += range(summary.gpus_per_host_min, summary.gpus_per_host_max) + (summary.gpus > 0 ? " GPUs" : " ports") + " each, " +
-         std::to_string(summary.gpus + summary.ports) + " in all\n";
-  out += "  inside     " + std::to_string(summary.nvswitches) + " NVSwitches, " + std::to_string(summary.nics) + " NICs\n";
-  out += "  fabric     " + std::to_string(summary.switches) + " switches, " + std::to_string(summary.cables) +
-         " cables with those inside hosts\n";
+  out += range(summary.gpus_per_host_min, summary.gpus_per_host_max) + (summary.gpus > 0 ? " GPU" : " port") +
+         (summary.gpus_per_host_max == 1 ? "" : "s") + " each, " + std::to_string(summary.gpus + summary.ports) + " in all\n";
+  out += "  inside     " + counted(summary.nvswitches, "NVSwitch", "NVSwitches") + ", " + counted(summary.nics, "NIC", "NICs");
+  if (summary.pcie_switches > 0) out += ", " + counted(summary.pcie_switches, "PCIe switch", "PCIe switches");
+  out += "\n  fabric     " + counted(summary.switches, "switch", "switches") + ", " + counted(summary.cables, "cable", "cables") +
+         " with those inside hosts\n";
   out += std::string("  diameter   ") + (summary.diameter_is_exact ? "" : "at least ") + std::to_string(summary.diameter_links) +
-         " links\n";
+         (summary.diameter_links == 1 ? " link\n" : " links\n");
   for (const TopologySummary::Tier& tier : summary.tiers) {
-    out += "  tier " + std::to_string(tier.tier) + "     " + std::to_string(tier.switches) + " switches of " +
-           range(tier.ports_min, tier.ports_max) + " ports, down " + tbps(tier.rate_down_bps);
-    if (tier.rate_same_bps > 0) out += ", sideways " + tbps(tier.rate_same_bps);
+    out += "  tier " + std::to_string(tier.tier) + "     " + counted(tier.switches, "switch", "switches") + " of " +
+           range(tier.ports_min, tier.ports_max) + (tier.ports_max == 1 ? " port" : " ports") + ", down " +
+           rate_text(tier.rate_down_bps);
+    if (tier.rate_same_bps > 0) out += ", sideways " + rate_text(tier.rate_same_bps);
     if (tier.rate_up_bps > 0) {
-      out += ", up " + tbps(tier.rate_up_bps) + ", oversubscription " + fixed(tier.rate_down_bps / tier.rate_up_bps, 3) + "\n";
+      out += ", up " + rate_text(tier.rate_up_bps) + ", oversubscription " + fixed(tier.rate_down_bps / tier.rate_up_bps, 3) + "\n";
     } else {
       out += "\n";
     }
@@ -224,6 +240,7 @@ std::string to_text(const TopologySummary& summary) {
     out += "  cables     " + std::to_string(cables.count) + " x " + cables.from + " - " + cables.to + ": " + to_text(cables.rate) +
            ", " + to_text(cables.delay) + "\n";
   }
+  for (const std::string& assumption : summary.assumptions) out += "  assumed    " + assumption + "\n";
   return out;
 }
 

@@ -21,6 +21,8 @@
 namespace weft {
 
 struct TopologySummary {
+  static constexpr std::uint32_t no_tier = UINT32_MAX;
+
   struct Tier {
     std::uint32_t tier = 0;
     std::uint32_t switches = 0;
@@ -44,6 +46,7 @@ struct TopologySummary {
   std::uint32_t ports = 0;  ///< endpoints of hosts without GPUs
   std::uint32_t nvswitches = 0;
   std::uint32_t nics = 0;
+  std::uint32_t pcie_switches = 0;
   std::uint32_t switches = 0;
   std::uint32_t cables = 0;
   std::uint32_t gpus_per_host_min = 0;  ///< endpoints, to be exact
@@ -52,9 +55,13 @@ struct TopologySummary {
   std::vector<CableClass> cable_classes;
   std::uint32_t diameter_links = 0;
   bool diameter_is_exact = true;
+  std::vector<std::string> assumptions;  ///< of the topology
 };
 
 TopologySummary summarize(const Topology& topology);
+
+/// Tier per node; 0 for everything inside a host, no_tier for a switch that is joined to nothing.
+std::vector<std::uint32_t> tiers_of(const Topology& topology);
 
 /// A table for people.
 std::string to_text(const TopologySummary& summary);

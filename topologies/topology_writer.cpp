@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "topologies/counted.hpp"
+#include "topologies/formats/dot.hpp"
+
 namespace weft {
 
 namespace {
 
-bool is_endpoint(NodeKind kind) { return kind == NodeKind::gpu || kind == NodeKind::host; }
-
-/// A string literal of protobuf text format and of Graphviz.
+/// A string literal of protobuf text format.
 std::string quoted(const std::string& text) {
   constexpr std::string_view octal = "01234567";
   std::string out = "\"";
@@ -70,7 +71,7 @@ std::vector<Cable> cables_of(const Topology& topology, const std::string& format
 
 std::string write_weft(const Topology& topology, const SourcePlace& place) {
   struct Parts {
-    std::array<std::vector<std::string>, 4> names;  ///< per NodeKind inside a host
+    std::array<std::vector<std::string>, 5> names;  ///< per NodeKind inside a host
   };
   std::vector<Parts> hosts(topology.host_count());
   std::string switches;
@@ -89,6 +90,7 @@ std::string write_weft(const Topology& topology, const SourcePlace& place) {
   }
 
   std::string out = "name: " + quoted(topology.name()) + "\n";
+  for (const std::string& assumption : topology.assumptions()) out += "assumption: " + quoted(assumption) + "\n";
   for (const BufferClass& buffer_class : classes) {
     out += "buffer_class { name: " + quoted(buffer_class.name) + " size: \"" + to_text(buffer_class.size) + "\" }\n";
   }
@@ -112,6 +114,7 @@ std::string write_weft(const Topology& topology, const SourcePlace& place) {
     list("port", NodeKind::host);
     list("nic", NodeKind::nic);
     list("nvswitch", NodeKind::nvswitch);
+    list("pcie_switch", NodeKind::pcie_switch);
     out += " }\n";
   }
   out += switches;
@@ -149,8 +152,8 @@ LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& f
   const std::size_t cables = topology.out_links(nic).size();
   if (own != 1 || cables != 2 || on_nvswitch) {
     fail(format,
-         "NIC \"" + topology.node_name(nic) + "\" serves " + std::to_string(own) + " GPUs over " + std::to_string(cables) +
-             " cables, and the format has no NICs",
+         "NIC \"" + topology.node_name(nic) + "\" serves " + counted(own, "GPU", "GPUs") + " over " +
+             counted(cables, "cable", "cables") + ", and the format has no NICs",
          place, "only a NIC between one GPU and one cable can be left out; give every GPU its own NIC (nics_per_host)");
   }
   return served;
@@ -209,9 +212,8 @@ std::string write_hpcc(const Topology& topology, const SourcePlace& place) {
     const auto endpoints = topology.endpoints_of(HostId(host));
     if (endpoints.size() > 1) {
       fail("hpcc",
-           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + std::to_string(endpoints.size()) +
-               " GPUs, and the format "
-               "has no servers",
+           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
+               ", and the format has no servers",
            place, "use simai, which has, or hosts with one GPU");
     }
   }
@@ -239,8 +241,8 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
     const auto endpoints = topology.endpoints_of(HostId(host));
     if (endpoints.size() != per_host) {
       fail("simai",
-           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + std::to_string(endpoints.size()) +
-               " GPUs, the first host has " + std::to_string(per_host),
+           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
+               ", the first host has " + std::to_string(per_host),
            place, "the format has one number of GPUs for all servers");
     }
   }
@@ -265,43 +267,50 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
          id_row(ids) + cable_rows(graph.cables, number);
 }
 
-std::string write_dot(const Topology& topology, const SourcePlace& place) {
-  std::string out = "graph " + quoted(topology.name()) + " {\n  rankdir=BT;\n  node [shape=box];\n";
-  std::vector<std::string> hosts(topology.host_count());
-  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
-    const Node& node = topology.node(NodeId(i));
-    const std::string name = quoted(topology.node_name(NodeId(i)));
-    if (node.kind == NodeKind::packet_switch) {
-      out += "  " + name + " [shape=ellipse];\n";
-    } else {
-      hosts[node.host.index()] += "    " + name + ";\n";
-    }
-  }
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    out += "  subgraph cluster_" + std::to_string(i) + " {\n    label=\"host " + std::to_string(i) + "\";\n" + hosts[i] + "  }\n";
-  }
-  for (const Cable& cable : cables_of(topology, "dot", place)) {
-    out += "  " + quoted(topology.node_name(cable.a)) + " -- " + quoted(topology.node_name(cable.b)) + " [label=\"";
-    if (cable.count > 1) out += std::to_string(cable.count) + " x ";
-    out += to_text(cable.rate) + "\"];\n";
-  }
-  return out + "}\n";
-}
+std::string draw(const Topology& topology, const SourcePlace&) { return write_dot(topology); }
+std::string draw_overview(const Topology& topology, const SourcePlace&) { return write_dot_overview(topology); }
 
-constexpr std::array<TopologyFormat, 4> formats = {{
+constexpr std::array<TopologyFormat, 5> formats = {{
     {"weft", "Weft's own protobuf text with every host, switch and link; nothing is lost."},
     {"hpcc", "topology.txt of the ns-3 RDMA simulators; for hosts with one port or GPU."},
     {"simai", "SimAI's topology; for hosts with equal numbers of GPUs."},
-    {"dot", "A picture for Graphviz."},
+    {"dot", "A picture for Graphviz of every node: dot -Tsvg net.dot -o net.svg."},
+    {"dot-overview", "A picture for Graphviz with one box for all hosts or switches that are alike; for large fabrics."},
 }};
 
 /// In the order of `formats`.
-constexpr std::array<std::string (*)(const Topology&, const SourcePlace&), formats.size()> writers = {write_weft, write_hpcc,
-                                                                                                      write_simai, write_dot};
+constexpr std::array<std::string (*)(const Topology&, const SourcePlace&), formats.size()> writers = {
+    write_weft, write_hpcc, write_simai, draw, draw_overview};
 
 }  // namespace
 
 std::span<const TopologyFormat> topology_output_formats() { return formats; }
+
+std::vector<std::string> lost_in_format(const Topology& topology, const std::string& format) {
+  std::vector<std::string> lost;
+  if (format != "hpcc" && format != "simai") return lost;
+  std::uint64_t nics = 0;
+  std::uint64_t named = 0;
+  std::uint64_t levels = 0;
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    const Node& node = topology.node(NodeId(i));
+    if (node.kind == NodeKind::nic) ++nics;
+    if (topology.node_name(NodeId(i)) != std::to_string(i)) ++named;
+    if (node.level > 0) ++levels;
+  }
+  if (nics > 0) {
+    lost.push_back(counted(nics, "NIC is", "NICs are") + " folded into " + (nics == 1 ? "its cable" : "their cables") +
+                   ": least rate, sum of delays");
+  }
+  if (named > 0) lost.emplace_back("nodes are numbered: endpoints and switches have no names in the format");
+  if (levels > 0) lost.push_back("the " + counted(levels, "level", "levels") + " of switches are not in the format");
+  if (!topology.buffer_classes().empty()) lost.emplace_back("buffer sizes of switches are not in the format");
+  if (format == "hpcc" && topology.node(topology.endpoints()[0]).kind == NodeKind::gpu) {
+    lost.emplace_back("GPUs became hosts with one port: the format knows no GPUs");
+  }
+  if (!topology.assumptions().empty()) lost.emplace_back("what was assumed of the source is not in the format");
+  return lost;
+}
 
 std::string write_topology(const Topology& topology, const std::string& format, const SourcePlace& place) {
   std::vector<std::string> names;

@@ -39,7 +39,7 @@ TEST(TopologyPartition, AThresholdAboveTheRowFibreJoinsPods) {
   EXPECT_EQ(summary.lps[0].cables_out, 4U);  // 2 aggregation switches with 2 spines each
   EXPECT_EQ(to_text(summary),
             "6 logical processes, lookahead 1us, 8 cables between them\n"
-            "  4 x: 0 hosts, 1 switches, 2 cables to others\n"
+            "  4 x: 0 hosts, 1 switch, 2 cables to others\n"
             "  2 x: 4 hosts, 6 switches, 4 cables to others\n");
 }
 

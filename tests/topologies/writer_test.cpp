@@ -123,7 +123,7 @@ TEST(TopologyWriter, SaysWhyAFormatCannotHoldATopology) {
     link { a: "a" b: "s" rate: "1Gbps" delay: "1ns" } link { a: "b" b: "s" rate: "1Gbps" delay: "1ns" }
     link { a: "c" b: "s" rate: "1Gbps" delay: "1ns" })"),
                                     "weft");
-  EXPECT_NE(error(*uneven, "simai").find("has 1 GPUs, the first host has 2"), std::string::npos);
+  EXPECT_NE(error(*uneven, "simai").find("has 1 GPU, the first host has 2"), std::string::npos);
 
   const auto parallel = read_topology(SourceText("net", R"(
     host { port: "a" } host { port: "b" } link { a: "a" b: "b" rate: "1Gbps" delay: "1ns" cables: 2 })"),

@@ -48,8 +48,11 @@ Content check_one(const std::string& text, const CheckOptions& options) {
     }
     case InputKind::topology: {
       const auto topology = load_topology(input.file, input.format);
+      std::string notes;
+      for (const std::string& assumption : topology->assumptions()) notes += "note: " + assumption + "\n";
       return {"topology, " + std::to_string(topology->host_count()) + " hosts, " + std::to_string(topology->endpoints().size()) +
-              " endpoints, " + std::to_string(topology->link_count()) + " links"};
+                  " endpoints, " + std::to_string(topology->link_count()) + " links",
+              notes};
     }
     case InputKind::workload: {
       const Workload workload = load_workload(input.file, input.format, options.workload);

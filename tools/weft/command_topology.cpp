@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "tools/weft/commands.hpp"
 #include "tools/weft/output_file.hpp"
@@ -21,6 +22,7 @@ struct TopologyFlags {
   std::string builder;
   std::vector<std::string> settings;
   std::string out;
+  std::string to;
   std::string zeta;
   std::uint32_t lps_min = 0;
   bool json = false;
@@ -31,20 +33,41 @@ std::shared_ptr<const Topology> load(const TopologyFlags& flags) {
   return load_topology(file.file, file.format);
 }
 
-void write(const Topology& topology, const std::string& out) {
+/// Names of formats for help: "weft, hpcc or simai".
+std::string listed(std::span<const TopologyFormat> formats) {
+  std::string names;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (i > 0) names += i + 1 == formats.size() ? " or " : ", ";
+    names += formats[i].name;
+  }
+  return names;
+}
+
+/// What the reader assumed, for people; JSON and summaries have it themselves.
+void print_assumptions(const Topology& topology) {
+  for (const std::string& assumption : topology.assumptions()) std::cerr << "note: " << assumption << "\n";
+}
+
+/// `to` is the value of --to, empty if not given.
+void write(const Topology& topology, const std::string& out, const std::string& to) {
   const FileAndFormat target = split_format(out);
-  std::string format = target.format;
+  if (!to.empty() && !target.format.empty() && target.format != to) {
+    throw InputError({Severity::error, "conflicting-formats", "--out names the format " + target.format + ", --to names " + to,
+                      SourcePlace::named("--to=" + to), "name the format once"});
+  }
+  std::string format = to.empty() ? target.format : to;
   if (format.empty() && target.file.ends_with(".textproto")) format = "weft";
   if (format.empty() && target.file.ends_with(".dot")) format = "dot";
   if (format.empty()) {
     throw InputError({Severity::error, "unknown-ending", "the ending does not say which format to write",
                       SourcePlace::named("--out=" + out),
-                      "write FILE.textproto, FILE.dot, or FILE:format with weft, hpcc, simai or dot"});
+                      "write FILE.textproto, FILE.dot, or FILE:format with " + listed(topology_output_formats())});
   }
-  const std::string text = write_topology(topology, format, SourcePlace::named("--out=" + out));
+  const std::string text = write_topology(topology, format, SourcePlace::named(to.empty() ? "--out=" + out : "--to=" + to));
   OutputFile file(target.file);
   file.write(text);
   file.commit();
+  for (const std::string& lost : lost_in_format(topology, format)) std::cerr << "note: " << lost << "\n";
   std::cerr << "wrote " << target.file << " (" << format << ", " << text.size() << " bytes)\n";
 }
 
@@ -55,6 +78,7 @@ nlohmann::ordered_json to_json(const TopologySummary& summary) {
                                  {"ports", summary.ports},
                                  {"nvswitches", summary.nvswitches},
                                  {"nics", summary.nics},
+                                 {"pcie_switches", summary.pcie_switches},
                                  {"switches", summary.switches},
                                  {"cables", summary.cables},
                                  {"gpus_per_host_min", summary.gpus_per_host_min},
@@ -79,6 +103,7 @@ nlohmann::ordered_json to_json(const TopologySummary& summary) {
                                        {"delay_ns", cables.delay.in_ns()},
                                        {"count", cables.count}});
   }
+  json["assumptions"] = summary.assumptions;
   return json;
 }
 
@@ -106,7 +131,7 @@ int build(const TopologyFlags& flags) {
     params.set(name, setting.substr(equals + 1), place);
   }
   const auto topology = module.make(params, SourcePlace::named("weft topology build " + flags.builder));
-  if (!flags.out.empty()) write(*topology, flags.out);
+  if (!flags.out.empty()) write(*topology, flags.out, {});
   return show_summary(*topology, flags.json);
 }
 
@@ -144,7 +169,9 @@ void add_topology_command(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   auto flags = std::make_shared<TopologyFlags>();
   const auto add_file = [flags](CLI::App* sub) {
-    sub->add_option("file", flags->input, "Topology: weft textproto, hpcc or simai")->type_name("FILE[:format]")->required();
+    sub->add_option("file", flags->input, "Topology; formats: " + listed(topology_formats()) + "; *.textproto needs none")
+        ->type_name("FILE[:format]")
+        ->required();
   };
   const auto add_json = [flags](CLI::App* sub) { sub->add_flag("--json", flags->json, "Print JSON"); };
 
@@ -155,7 +182,8 @@ void add_topology_command(CLI::App& app, Action& action) {
   build_command->add_option("--set", flags->settings, "Parameter of the builder, repeatable")
       ->type_name("param=value")
       ->allow_extra_args(false);
-  build_command->add_option("--out", flags->out, "Also write it: .textproto, .dot, or FILE:format (weft, hpcc, simai, dot)")
+  build_command
+      ->add_option("--out", flags->out, "Also write it: .textproto, .dot, or FILE:format with " + listed(topology_output_formats()))
       ->type_name("FILE[:format]");
   add_json(build_command);
   build_command->footer("Example:\n  weft topology build fat_tree --set=k=8 --out=net.txt:hpcc");
@@ -168,12 +196,22 @@ void add_topology_command(CLI::App& app, Action& action) {
 
   CLI::App* convert_command = command->add_subcommand("convert", "Write a topology in another format");
   add_file(convert_command);
-  convert_command->add_option("--out", flags->out, ".textproto, .dot, or FILE:format (weft, hpcc, simai, dot)")
+  convert_command->add_option("--out", flags->out, "File to write; .textproto and .dot say their format")
       ->type_name("FILE[:format]")
       ->required();
+  convert_command->add_option("--to", flags->to, "Format to write: " + listed(topology_output_formats()))->type_name("FORMAT");
+  std::string formats;
+  for (const TopologyFormat& format : topology_output_formats()) {
+    formats += "  " + std::string(format.name) + "\n      " + std::string(format.summary) + "\n";
+  }
+  convert_command->footer("Formats to write:\n" + formats +
+                          "What the format cannot hold is told as a note, or refused where it would change the network.\n"
+                          "Example:\n  weft topology convert platform.xml:simgrid --out=net.textproto");
   convert_command->callback([flags, &action] {
     action = [flags] {
-      write(*load(*flags), flags->out);
+      const auto topology = load(*flags);
+      print_assumptions(*topology);
+      write(*topology, flags->out, flags->to);
       return kExitDone;
     };
   });

@@ -81,6 +81,7 @@ void note_options(const WorkloadOptions& options, RunManifest& manifest) {
 
 void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format) {
   scenario.topology = load_topology(path, format);
+  for (const std::string& assumption : scenario.topology->assumptions()) scenario.assumptions.push_back(path + ": " + assumption);
   scenario.manifest.add_input("topology", path, format);
 }
 

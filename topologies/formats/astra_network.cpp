@@ -1,0 +1,254 @@
+#include "topologies/formats/astra_network.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topologies/link_limits.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint64_t npus_max = 1U << 18;
+constexpr std::uint64_t cables_max = 1U << 22;
+constexpr std::array<const char*, 4> keys = {"topology", "npus_count", "bandwidth", "latency"};
+
+std::string quoted(const std::string& text) { return '"' + text + '"'; }
+
+enum class Block : std::uint8_t { ring, fully_connected, crossbar };
+
+struct Dimension {
+  Block block = Block::crossbar;
+  std::uint32_t npus = 0;
+  Bandwidth rate;
+  Duration delay;
+};
+
+/// The four lists of a file.
+class NetworkFile {
+ public:
+  NetworkFile(const SourceText& source, Diagnostics& diagnostics) : source_(source), diagnostics_(diagnostics) {
+    source.require_utf8_text("network description in YAML");
+    try {
+      root_ = YAML::Load(std::string(source.text()));
+    } catch (const YAML::Exception& error) {
+      throw InputError({Severity::error, "bad-yaml", "this is no YAML: " + error.msg, place(error.mark),
+                        "four lists are expected: topology, npus_count, bandwidth and latency"});
+    }
+    if (!root_.IsMap()) {
+      throw InputError({Severity::error, "bad-yaml", "the file holds no keys", source.whole_file(),
+                        "four lists are expected: topology, npus_count, bandwidth and latency"});
+    }
+  }
+
+  std::vector<Dimension> dimensions() {
+    read_lists();
+    diagnostics_.throw_if_errors();
+    std::vector<Dimension> dimensions(lists_["topology"].size());
+    if (dimensions.empty()) {
+      diagnostics_.error("missing-key", "the topology has no dimension", place(root_.Mark()),
+                         "write topology: [ Ring ], for example");
+    }
+    for (const char* key : keys) {
+      if (lists_[key].size() == dimensions.size()) continue;
+      diagnostics_.error("length-mismatch",
+                         quoted(key) + " has " + std::to_string(lists_[key].size()) + " entries, \"topology\" has " +
+                             std::to_string(dimensions.size()),
+                         place(marks_.at(key)), "every dimension has one entry in each of the four lists");
+    }
+    diagnostics_.throw_if_errors();
+    for (std::size_t i = 0; i < dimensions.size(); ++i) {
+      dimensions[i].block = block(lists_["topology"][i]);
+      dimensions[i].npus = count(lists_["npus_count"][i]);
+      dimensions[i].rate = rate(lists_["bandwidth"][i]);
+      dimensions[i].delay = delay(lists_["latency"][i]);
+    }
+    diagnostics_.throw_if_errors();
+    return dimensions;
+  }
+
+ private:
+  SourcePlace place(const YAML::Mark& mark, std::size_t length = 1) const {
+    if (mark.is_null() || mark.line < 0 || static_cast<std::size_t>(mark.line) >= source_.line_count()) return source_.whole_file();
+    return source_.at(mark.line + 1, mark.column + 1, static_cast<int>(std::clamp<std::size_t>(length, 1, 80)));
+  }
+
+  SourcePlace place(const YAML::Node& node) const { return place(node.Mark(), node.IsScalar() ? node.Scalar().size() : 1); }
+
+  void read_lists() {
+    std::vector<std::string> known(keys.begin(), keys.end());
+    for (const auto& entry : root_) {
+      if (!entry.first.IsScalar() || std::find(known.begin(), known.end(), entry.first.Scalar()) == known.end()) {
+        const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
+        diagnostics_.error("unknown-key", name.empty() ? "this key is no word" : "there is no key " + quoted(name),
+                           place(entry.first), suggestion(name, known, "key"));
+        continue;
+      }
+      const std::string& key = entry.first.Scalar();
+      if (!marks_.emplace(key, entry.first.Mark()).second) {
+        diagnostics_.error("duplicate-key", quoted(key) + " stands twice", place(entry.first), "keep one of them");
+      } else if (!entry.second.IsSequence()) {
+        diagnostics_.error("bad-value", quoted(key) + " is no list", place(entry.second),
+                           "write " + key + ": [ ... ] with one entry per dimension");
+      } else {
+        for (const YAML::Node& value : entry.second) lists_[key].push_back(value);
+      }
+    }
+    for (const char* key : keys) {
+      if (marks_.contains(key)) continue;
+      diagnostics_.error("missing-key", "the list " + quoted(key) + " is missing", source_.whole_file(),
+                         "write " + std::string(key) + ": [ ... ] with one entry per dimension");
+    }
+  }
+
+  Block block(const YAML::Node& node) {
+    const std::string name = node.IsScalar() ? node.Scalar() : "";
+    if (name == "Ring") return Block::ring;
+    if (name == "FullyConnected") return Block::fully_connected;
+    if (name == "Switch") return Block::crossbar;
+    const std::vector<std::string> known = {"Ring", "FullyConnected", "Switch"};
+    diagnostics_.error("unknown-block", "there is no building block " + quoted(name), place(node),
+                       suggestion(name, known, "building block"));
+    return Block::crossbar;
+  }
+
+  std::uint32_t count(const YAML::Node& node) {
+    const std::optional<double> value = number(node, "a number of NPUs");
+    if (!value) return 1;
+    if (*value != std::floor(*value) || *value < 1 || *value > static_cast<double>(npus_max)) {
+      diagnostics_.error("out-of-range", quoted(node.Scalar()) + " is no number of NPUs", place(node),
+                         "a whole number from 1 to " + std::to_string(npus_max) + " is expected");
+      return 1;
+    }
+    return static_cast<std::uint32_t>(*value);
+  }
+
+  Bandwidth rate(const YAML::Node& node) {
+    constexpr double bits_of_gb = 8.0 * (1U << 30U);
+    const std::optional<double> value = number(node, "a bandwidth in GB/s");
+    if (!value) return Bandwidth::bps(1);
+    const double bps = *value * bits_of_gb;
+    if (!(bps >= 1) || bps > static_cast<double>(link_rate_max.in_bps())) {
+      diagnostics_.error("out-of-range", "a link cannot have " + node.Scalar() + " GB/s", place(node),
+                         "more than zero and at most " + to_text(link_rate_max) + " are expected");
+      return Bandwidth::bps(1);
+    }
+    return Bandwidth::bps(std::llround(bps));
+  }
+
+  Duration delay(const YAML::Node& node) {
+    const std::optional<double> value = number(node, "a latency in ns");
+    if (!value) return {};
+    if (!(*value >= 0) || *value > link_delay_max.in_ns()) {
+      diagnostics_.error("out-of-range", "a link cannot have a latency of " + node.Scalar() + " ns", place(node),
+                         "zero to " + to_text(link_delay_max) + " is expected");
+      return {};
+    }
+    return Duration::ticks(std::llround(*value * static_cast<double>(Duration::ticks_per_ns)));
+  }
+
+  std::optional<double> number(const YAML::Node& node, const std::string& what) {
+    double value = 0;
+    if (node.IsScalar() && YAML::convert<double>::decode(node, value) && std::isfinite(value)) return value;
+    diagnostics_.error("bad-value", (node.IsScalar() ? quoted(node.Scalar()) : "this") + " is not " + what, place(node),
+                       "write a plain number: the unit is part of the format");
+    return std::nullopt;
+  }
+
+  const SourceText& source_;
+  Diagnostics& diagnostics_;
+  YAML::Node root_;
+  std::map<std::string, YAML::Mark, std::less<>> marks_;
+  std::map<std::string, std::vector<YAML::Node>, std::less<>> lists_;
+};
+
+void check_size(const std::vector<Dimension>& dimensions, const SourceText& source) {
+  std::uint64_t npus = 1;
+  for (const Dimension& dimension : dimensions) {
+    npus *= dimension.npus;
+    if (npus > npus_max) break;
+  }
+  std::uint64_t cables = npus;
+  for (const Dimension& dimension : dimensions) {
+    cables += dimension.block == Block::fully_connected ? npus * dimension.npus / 2 : npus;
+  }
+  if (npus <= npus_max && cables <= cables_max) return;
+  throw InputError({Severity::error, "too-large",
+                    npus > npus_max ? "there are more than " + std::to_string(npus_max) + " NPUs"
+                                    : "there are more than " + std::to_string(cables_max) + " links",
+                    source.whole_file(), "describe a smaller network, or build one with `weft topology build`"});
+}
+
+std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, const SourceText& source) {
+  TopologyBuilder builder(std::filesystem::path(source.name()).filename().string());
+  std::uint32_t npus = 1;
+  for (const Dimension& dimension : dimensions) npus *= dimension.npus;
+  for (std::uint32_t i = 0; i < npus; ++i) builder.add_endpoint(builder.add_host(), NodeKind::gpu, "npu" + std::to_string(i));
+
+  // An NPU of one switch or one full mesh has no traffic of others to pass on.
+  const bool routers = dimensions.size() > 1 || dimensions[0].block == Block::ring;
+  if (routers) {
+    std::int64_t own_bps = 0;
+    for (const Dimension& dimension : dimensions) {
+      const std::int64_t links = dimension.block == Block::fully_connected ? dimension.npus - 1
+                                 : dimension.block == Block::ring          ? 2
+                                                                           : 1;
+      own_bps = std::min(own_bps + dimension.rate.in_bps() * std::max<std::int64_t>(links, 1), link_rate_max.in_bps());
+    }
+    for (std::uint32_t i = 0; i < npus; ++i) {
+      const NodeId router = builder.add_switch(0, "npu" + std::to_string(i) + "/router");
+      builder.add_cable(NodeId(i), router, Bandwidth::bps(own_bps), Duration::zero());
+    }
+  }
+  const auto at = [&](std::uint32_t npu) { return NodeId(routers ? npus + npu : npu); };
+
+  std::uint32_t stride = 1;
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    const Dimension& dimension = dimensions[d];
+    const std::uint32_t n = dimension.npus;
+    const auto join = [&](NodeId a, NodeId b) { builder.add_cable(a, b, dimension.rate, dimension.delay); };
+    for (std::uint32_t group = 0; group < npus / n; ++group) {
+      // The group's members differ in this coordinate; those below count fastest.
+      const std::uint32_t first = group / stride * stride * n + group % stride;
+      const auto member = [&](std::uint32_t i) { return at(first + i * stride); };
+      if (dimension.block == Block::crossbar) {
+        const NodeId hub = builder.add_switch(0, "dim" + std::to_string(d) + "/switch" + std::to_string(group));
+        for (std::uint32_t i = 0; i < n; ++i) join(member(i), hub);
+      } else if (dimension.block == Block::ring) {
+        for (std::uint32_t i = 0; i + 1 < n; ++i) join(member(i), member(i + 1));
+        if (n > 2) join(member(n - 1), member(0));
+      } else {
+        for (std::uint32_t i = 0; i < n; ++i) {
+          for (std::uint32_t j = i + 1; j < n; ++j) join(member(i), member(j));
+        }
+      }
+    }
+    stride *= n;
+  }
+  builder.add_assumption("1 GB/s is 2^30 B/s, as ASTRA-sim computes it");
+  builder.add_assumption("every NPU is a host with one GPU: the format knows no servers");
+  if (dimensions.size() > 1) {
+    builder.add_assumption("NPUs that differ in several dimensions use all paths of fewest links; the format has no routes");
+  }
+  return std::move(builder).build(nullptr, source.whole_file());
+}
+
+}  // namespace
+
+std::shared_ptr<const Topology> import_astra_network(const SourceText& source) {
+  Diagnostics diagnostics;
+  const std::vector<Dimension> dimensions = NetworkFile(source, diagnostics).dimensions();
+  check_size(dimensions, source);
+  return build(dimensions, source);
+}
+
+}  // namespace weft

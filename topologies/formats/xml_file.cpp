@@ -1,0 +1,150 @@
+#include "topologies/formats/xml_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+bool is_name(char c) { return c != '=' && c != '>' && c != '/' && c != '"' && c != '\'' && static_cast<unsigned char>(c) > ' '; }
+
+}  // namespace
+
+/// Visits everything below the root without recursion: how deep the file goes is not known yet.
+class XmlFile::ContentWalker final : public pugi::xml_tree_walker {
+ public:
+  explicit ContentWalker(XmlFile& file) : file_(file) {}
+
+  bool begin(pugi::xml_node& root) override { return visit(root, 0); }
+  bool for_each(pugi::xml_node& node) override { return visit(node, depth() + 1); }
+
+ private:
+  bool visit(pugi::xml_node node, int levels_above) {
+    if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
+      file_.diagnostics_.error("stray-text", "there is text inside <" + std::string(node.parent().name()) + ">",
+                               file_.place(node.parent()), "elements hold attributes and elements; is a bracket missing?");
+      return true;
+    }
+    names_.clear();
+    for (const pugi::xml_attribute attribute : node.attributes()) names_.emplace_back(attribute.name());
+    std::sort(names_.begin(), names_.end());
+    const auto twice = std::adjacent_find(names_.begin(), names_.end());
+    if (twice != names_.end()) {
+      file_.diagnostics_.error("duplicate-attribute", "<" + std::string(node.name()) + "> has two attributes " + in_quotes(*twice),
+                               file_.place(node), "keep one of them");
+    }
+    if (levels_above < depth_max) return true;
+    file_.diagnostics_.error("too-deep", "elements nest more than " + std::to_string(depth_max) + " deep", file_.place(node),
+                             "is an element not closed?");
+    return false;
+  }
+
+  XmlFile& file_;
+  std::vector<std::string_view> names_;
+};
+
+XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_view what, Diagnostics& diagnostics)
+    : source_(source), diagnostics_(diagnostics) {
+  source.require_utf8_text("XML file");
+  const std::string_view text = source.text();
+  const pugi::xml_parse_result result =
+      document_.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+  if (!result) {
+    const std::size_t at = std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text.size() - 1);
+    std::string message = result.description();
+    if (!message.empty()) message.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(message.front())));
+    throw InputError({Severity::error, "bad-xml", "this is no well-formed XML: " + message, source.at_offset(at),
+                      std::string(what) + " is expected; every element must be closed by its own name"});
+  }
+  root_ = document_.document_element();
+  if (root_.name() != root) {
+    throw InputError({Severity::error, "wrong-root",
+                      "the file holds <" + std::string(root_.name()) + ">, not <" + std::string(root) + ">", place(root_),
+                      std::string(what) + " is expected here"});
+  }
+  check_content();
+  diagnostics.throw_if_errors();
+}
+
+void XmlFile::check_content() {
+  for (pugi::xml_node other = root_.next_sibling(); other; other = other.next_sibling()) {
+    diagnostics_.error("second-root", "there is more after the end of <" + std::string(root_.name()) + ">", place(other),
+                       "a file holds one <" + std::string(root_.name()) + ">");
+  }
+  ContentWalker walker(*this);
+  root_.traverse(walker);
+}
+
+SourcePlace XmlFile::place(pugi::xml_node element) const {
+  const std::ptrdiff_t offset = element.offset_debug();
+  if (offset < 0 || static_cast<std::size_t>(offset) >= source_.text().size()) return source_.whole_file();
+  return source_.at_offset(static_cast<std::size_t>(offset), static_cast<int>(std::strlen(element.name())));
+}
+
+SourcePlace XmlFile::place(pugi::xml_node element, std::string_view attribute) const {
+  const std::string_view text = source_.text();
+  const std::ptrdiff_t offset = element.offset_debug();
+  if (offset < 0) return source_.whole_file();
+  std::size_t at = static_cast<std::size_t>(offset) + std::strlen(element.name());
+  while (at < text.size() && text[at] != '>') {
+    if (!is_name(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < text.size() && is_name(text[at])) ++at;
+    const std::string_view name = text.substr(begin, at - begin);
+    const std::size_t open = text.find_first_of("\"'", at);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = text.find(text[open], open + 1);
+    if (close == std::string_view::npos) break;
+    if (name == attribute) {
+      if (close == open + 1) return source_.at_offset(begin, static_cast<int>(name.size()));
+      return source_.at_offset(open + 1, static_cast<int>(std::min<std::size_t>(close - open - 1, 80)));
+    }
+    at = close + 1;
+  }
+  return place(element);
+}
+
+void XmlFile::check(pugi::xml_node element, std::span<const std::string> attributes, std::span<const std::string> elements) const {
+  for (const pugi::xml_attribute attribute : element.attributes()) {
+    const std::string name = attribute.name();
+    if (std::find(attributes.begin(), attributes.end(), name) != attributes.end()) continue;
+    diagnostics_.error("unknown-attribute", "<" + std::string(element.name()) + "> has no attribute " + in_quotes(name),
+                       place(element, name), suggestion(name, attributes, "attribute"));
+  }
+  for (const pugi::xml_node child : element.children()) {
+    if (child.type() != pugi::node_element) continue;
+    const std::string name = child.name();
+    if (std::find(elements.begin(), elements.end(), name) != elements.end()) continue;
+    diagnostics_.error("unknown-element", "<" + std::string(element.name()) + "> holds no <" + name + ">", place(child),
+                       elements.empty() ? "nothing stands inside it" : suggestion(name, elements, "element"));
+  }
+}
+
+std::optional<std::string> XmlFile::required(pugi::xml_node element, const char* attribute) const {
+  std::string value = element.attribute(attribute).value();
+  if (!value.empty()) return value;
+  diagnostics_.error("missing-attribute", "<" + std::string(element.name()) + "> needs the attribute " + in_quotes(attribute),
+                     place(element, attribute), "write " + std::string(attribute) + "=\"...\"");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> XmlFile::integer(pugi::xml_node element, const char* attribute) const {
+  const std::string_view text = element.attribute(attribute).value();
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && stop == text.data() + text.size()) return value;
+  diagnostics_.error("bad-number", in_quotes(text) + " is not a whole number", place(element, attribute),
+                     "write it in digits, without unit");
+  return std::nullopt;
+}
+
+}  // namespace weft
