@@ -5,6 +5,7 @@
 
 #include "workloads/dag_reader.hpp"
 #include "workloads/formats/chakra.hpp"
+#include "workloads/formats/goal.hpp"
 #include "workloads/formats/kineto.hpp"
 
 namespace weft {
@@ -41,6 +42,10 @@ Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
   return import_kineto(path, kineto);
 }
 
+Workload load_goal(const std::string& path, const WorkloadOptions& options) {
+  return import_goal(path, {options.ranks, options.time_unit});
+}
+
 constexpr std::array kFormats = {
     WorkloadFormat{"weft",
                    "Weft's own workload: ranks, groups, roles and their ops in protobuf text (.textproto), or binary (.pb, .pb.gz) "
@@ -55,6 +60,9 @@ constexpr std::array kFormats = {
                    "the names. One iteration is taken, with its kernels' mean over all alike; --as-recorded takes the whole file as "
                    "measured. A single file can be replayed on N ranks.",
                    reads_iteration | reads_process_groups | reads_as_recorded, load_kineto, kineto_files},
+    WorkloadFormat{"goal",
+                   "GOAL schedules as LogGOPSim reads them (text): per rank send, recv and calc, ordered by requires and irequires.",
+                   reads_time_unit, load_goal},
 };
 
 SourcePlace file_named(const std::string& path) {

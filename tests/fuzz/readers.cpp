@@ -32,6 +32,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"topology_simai", [](const std::string& path) { load_topology(path, "simai"); }},
     FuzzedReader{"workload_weft", [](const std::string& path) { read_and_check(path, "weft"); }},
     FuzzedReader{"chakra", [](const std::string& path) { read_chakra_trace(path); }},
+    FuzzedReader{"goal", [](const std::string& path) { read_and_check(path, "goal"); }},
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},

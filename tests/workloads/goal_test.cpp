@@ -1,0 +1,297 @@
+#include "workloads/formats/goal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workload_testing.hpp"
+#include "workloads/formats/goal_text.hpp"
+#include "workloads/workload_reader.hpp"
+
+namespace weft {
+namespace {
+
+class GoalFile {
+ public:
+  Workload import(const std::string& text, const GoalOptions& options = {}) const {
+    return import_goal(folder_.write("s.goal", text), options);
+  }
+  std::string errors(const std::string& text, const GoalOptions& options = {}) const {
+    return errors_of([&] { import(text, options); });
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+bool has_assumption(const Workload& workload, const std::string& part) {
+  return std::any_of(workload.assumptions.begin(), workload.assumptions.end(),
+                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
+}
+
+TEST(ImportGoal, ReadsEveryStatement) {
+  const Workload workload = GoalFile().import(
+      "num_ranks 2\n"
+      "/* a comment\n"
+      "   of two lines */\n"
+      "rank 0 {\n"
+      "  a: calc 1500 cpu 3   // a comment\n"
+      "  b: send 1024b to 1 nic 1 cpu 2 tag 7\n"
+      "  b requires a\n"
+      "}\n"
+      "rank 1 { recv 1024b from 0 tag 7; calc 20 /* inside */ cpu 0 }\n");
+  EXPECT_EQ(workload.name, "s");
+  EXPECT_EQ(workload.rank_count, 2U);
+  ASSERT_EQ(workload.roles.size(), 2U);
+  const RoleDag& sender = workload.dag_of(RankId(0));
+  ASSERT_EQ(sender.size(), 2U);
+  EXPECT_EQ(sender.op(OpId(0)).duration, Duration::ns(1500));
+  EXPECT_EQ(sender.op(OpId(1)).kind, OpKind::send);
+  EXPECT_EQ(sender.op(OpId(1)).bytes, Bytes::of(1024));
+  EXPECT_EQ(sender.op(OpId(1)).tag, 7U);
+  EXPECT_EQ(sender.edge_count(), 1U);
+  const RoleDag& receiver = workload.dag_of(RankId(1));
+  EXPECT_EQ(receiver.op(OpId(0)).kind, OpKind::receive);
+  EXPECT_EQ(receiver.edge_count(), 0U);
+  EXPECT_TRUE(has_assumption(workload, "nanoseconds"));
+  EXPECT_TRUE(has_assumption(workload, "1 ops name a nic"));
+}
+
+TEST(ImportGoal, TakesATimeUnit) {
+  const Workload workload = GoalFile().import("num_ranks 1\nrank 0 { calc 3 }\n", {std::nullopt, "us"});
+  EXPECT_EQ(workload.roles[0].op(OpId(0)).duration, Duration::us(3));
+  EXPECT_FALSE(has_assumption(workload, "nanoseconds"));
+}
+
+TEST(ImportGoal, ReadsRanksInAnyOrderAndLabelsBeforeTheirOps) {
+  const Workload workload =
+      GoalFile().import("num_ranks 3\nrank 2 { calc 3 }\nrank 0 { b requires a\n a: calc 1\n b: calc 10 cpu 1 }\nrank 1\n{\n}\n");
+  EXPECT_EQ(longest_path(workload.dag_of(RankId(0))), Duration::ns(11));
+  EXPECT_EQ(workload.dag_of(RankId(1)).size(), 0U);
+  EXPECT_EQ(workload.dag_of(RankId(2)).op(OpId(0)).duration, Duration::ns(3));
+}
+
+TEST(ImportGoal, ARingIsOneRoleAndSoAreTheLeavesOfAGather) {
+  std::string ring = "num_ranks 16\n";
+  std::string gather = "num_ranks 16\n";
+  for (int r = 0; r < 16; ++r) {
+    ring += "rank " + std::to_string(r) + " { l" + std::to_string(r) + ": send 8b to " + std::to_string((r + 1) % 16) +
+            "\n recv 8b from " + std::to_string((r + 15) % 16) + " }\n";
+    gather += "rank " + std::to_string(r) + " {";
+    for (int s = 1; s < 16 && r == 0; ++s) gather += " recv 8b from " + std::to_string(s) + ";";
+    gather += r == 0 ? "}\n" : " send 8b to 0 }\n";
+  }
+  EXPECT_EQ(GoalFile().import(ring).roles.size(), 1U);
+  // The root, the first leaf (told by offset), and all other leaves (told by number).
+  EXPECT_EQ(GoalFile().import(gather).roles.size(), 3U);
+}
+
+// c starts with b, that is after a (30 ns); d starts with c and so at the same instant.
+TEST(ImportGoal, IrequiresWaitsForTheStart) {
+  const Workload workload = GoalFile().import(
+      "num_ranks 1\nrank 0 {\n a: calc 30\n b: calc 1000 cpu 1\n c: calc 5 cpu 2\n d: calc 7 cpu 3\n"
+      " b requires a\n c irequires b\n d irequires c\n}\n");
+  const RoleDag& dag = workload.roles[0];
+  std::vector<Duration> start(dag.size());
+  std::map<std::int64_t, Duration> start_by_duration_ns;
+  for (std::uint32_t i = 0; i < dag.size(); ++i) {
+    const Op op = dag.op(OpId(i));
+    start_by_duration_ns[op.duration.in_ticks() / Duration::ticks_per_ns] = start[i];
+    for (const OpId next : dag.successors(OpId(i))) start[next.index()] = std::max(start[next.index()], start[i] + op.duration);
+  }
+  EXPECT_EQ(start_by_duration_ns[1000], Duration::ns(30));
+  EXPECT_EQ(start_by_duration_ns[5], Duration::ns(30));
+  EXPECT_EQ(start_by_duration_ns[7], Duration::ns(30));
+}
+
+TEST(ImportGoal, OpsWhoseStartNothingDelaysDelayNobody) {
+  const Workload workload = GoalFile().import("num_ranks 1\nrank 0 { a: calc 30 cpu 0; b: calc 5 cpu 1; b irequires a }\n");
+  EXPECT_EQ(workload.roles[0].size(), 2U);
+  EXPECT_EQ(longest_path(workload.roles[0]), Duration::ns(30));
+}
+
+TEST(ImportGoal, CalcsOfACpuThatBecomeReadyTogetherTakeTurns) {
+  // 10 + 20 on cpu 0, 25 on cpu 1; then 1 + 2, both after the 25.
+  const Workload workload = GoalFile().import(
+      "num_ranks 1\nrank 0 { calc 10; calc 20; w: calc 25 cpu 1; x: calc 1 cpu 2; y: calc 2 cpu 2; x requires w; y requires w }\n");
+  EXPECT_EQ(longest_path(workload.roles[0]), Duration::ns(30));
+  EXPECT_EQ(workload.roles[0].edge_count(), 4U);
+  EXPECT_FALSE(has_assumption(workload, "overlap"));
+}
+
+TEST(ImportGoal, CountsCalcsThatMayOverlap) {
+  const Workload workload = GoalFile().import(
+      "num_ranks 2\nrank 0 { a: calc 10; r: recv 1b from 1; b: calc 20; c: calc 3; b requires r; c requires a; c requires b }\n"
+      "rank 1 { send 1b to 0 }\n");
+  EXPECT_TRUE(has_assumption(workload, "1 calcs may overlap"));
+}
+
+// Ranks 1 and 2 send after 50 and 20 ns, so the first receive from anybody gets rank 2's message. The second, with any tag, is left with
+// rank 1's.
+TEST(ImportGoal, ReceivesFromAnySourceTakeWhatComesFirst) {
+  const Workload workload = GoalFile().import(
+      "num_ranks 3\n"
+      "rank 0 { a: recv 8b from -1 tag 4; b: recv 9b from -1 tag -1; b requires a }\n"
+      "rank 1 { c: calc 50; s: send 9b to 0 tag 4; s requires c }\n"
+      "rank 2 { c: calc 20; s: send 8b to 0 tag 4; s requires c }\n");
+  const RoleDag& dag = workload.dag_of(RankId(0));
+  EXPECT_EQ(dag.op(OpId(0)).peer, 2);
+  EXPECT_EQ(dag.op(OpId(1)).peer, 1);
+  EXPECT_EQ(dag.op(OpId(1)).tag, 4U);
+  EXPECT_TRUE(has_assumption(workload, "2 receives from any source"));
+}
+
+struct Fault {
+  std::string title;
+  std::string text;
+  std::string wanted;
+};
+
+class GoalFaults : public testing::TestWithParam<Fault> {};
+
+TEST_P(GoalFaults, AreReported) { EXPECT_HAS(GoalFile().errors(GetParam().text), GetParam().wanted); }
+
+INSTANTIATE_TEST_SUITE_P(
+    ImportGoal, GoalFaults,
+    testing::Values(
+        Fault{"empty", "", "[empty-file]"}, Fault{"only_comments", "// nothing\n", "[empty-file]"},
+        Fault{"binary", std::string("\x01\0\x02", 3), "[not-text]"},
+        Fault{"other_text", "hello\n", "s.goal:1:1: error: a GOAL schedule begins with num_ranks, not with \"hello\" [syntax]"},
+        Fault{"no_count", "rank 0 { }\n", "s.goal:1:1: error: num_ranks is missing before the first rank [missing-field]"},
+        Fault{"two_counts", "num_ranks 1\nnum_ranks 2\nrank 0 { calc 1 }\n", "s.goal:2:1: error: num_ranks is given twice"},
+        Fault{"zero_ranks", "num_ranks 0\n", "[out-of-range]"}, Fault{"many_ranks", "num_ranks 99999999\n", "at most 16777216"},
+        Fault{"misspelt_op", "num_ranks 1\nrank 0 {\n a: clac 3\n}\n", "s.goal:3:5: error: \"clac\" is no op [unknown-keyword]"},
+        Fault{"misspelt_statement", "num_ranks 1\nrank 0 {\n clac 3\n}\n", "did you mean \"calc\"?"},
+        Fault{"misspelt_relation", "num_ranks 1\nrank 0 {\n a: calc 1\n b: calc 2\n b require a\n}\n",
+              "s.goal:5:4: error: \"require\" is no relation between ops [unknown-keyword]"},
+        Fault{"misspelt_rank", "num_ranks 1\nrnak 0 { calc 1 }\n", "did you mean \"rank\"?"},
+        Fault{"no_unit", "num_ranks 2\nrank 0 { send 8 to 1 }\nrank 1 {}\n",
+              "s.goal:2:17: error: there is \"to\" where the b of a size"},
+        Fault{"wrong_direction", "num_ranks 2\nrank 0 { send 8b from 1 }\nrank 1 {}\n", "there is \"from\" where to is expected"},
+        Fault{"fraction", "num_ranks 1\nrank 0 { calc 1.5 }\n", "s.goal:2:15: error: the duration is no whole number: \"1.5\""},
+        Fault{"negative", "num_ranks 1\nrank 0 { calc -5 }\n", "there is \"-5\" where the duration is expected"},
+        Fault{"endless", "num_ranks 1\nrank 0 { calc 99999999999999999999 }\n", "[out-of-range]"},
+        Fault{"huge", "num_ranks 2\nrank 0 { send 2000000000000000b to 1 }\nrank 1 {}\n", "at most 1125899906842624"},
+        Fault{"unknown_option", "num_ranks 1\nrank 0 { calc 1 tag 3 }\n", "\"tag\" is no option of calc"},
+        Fault{"option_twice", "num_ranks 1\nrank 0 { calc 1 cpu 0 cpu 1 }\n", "s.goal:2:23: error: \"cpu\" is given twice"},
+        Fault{"peer_outside", "num_ranks 2\nrank 0 { send 8b to 2 }\nrank 1 {}\n",
+              "s.goal:2:21: error: there is no rank 2 [peer-out-of-range]"},
+        Fault{"itself", "num_ranks 2\nrank 0 { send 8b to 0 }\nrank 1 {}\n", "rank 0 talks to itself"},
+        Fault{"send_to_any", "num_ranks 2\nrank 0 { send 8b to -1 }\nrank 1 {}\n", "there is \"-1\" where a rank is expected"},
+        Fault{"rank_outside", "num_ranks 1\nrank 0 { calc 1 }\nrank 1 { calc 1 }\n",
+              "rank 1 contradicts num_ranks 1 [out-of-range]"},
+        Fault{"rank_twice", "num_ranks 1\nrank 0 { calc 1 }\nrank 0 { calc 1 }\n",
+              "s.goal:3:6: error: rank 0 stands twice [duplicate-rank]"},
+        Fault{"rank_missing", "num_ranks 4\nrank 1 { calc 1 }\n", "there is no block of rank 0,2-3 [missing-rank]"},
+        Fault{"no_ops", "num_ranks 1\nrank 0 { }\n", "[no-ops]"},
+        Fault{"cut_in_rank", "num_ranks 1\nrank 0 {\n calc 1\n", "s.goal:2: error: the file ends inside rank 0 [truncated-file]"},
+        Fault{"cut_in_comment", "num_ranks 1\nrank 0 { calc 1 }\n/* and\n", "s.goal:3: error: the file ends inside a comment"},
+        Fault{"nested", "num_ranks 2\nrank 0 { calc 1\nrank 1 { calc 1 }\n",
+              "\"rank\" stands inside rank 0, which begins at line 2"},
+        Fault{"closes_nothing", "num_ranks 1\nrank 0 { calc 1 } }\n", "this } closes nothing"},
+        Fault{"label_twice", "num_ranks 1\nrank 0 { a: calc 1; a: calc 2 }\n", "s.goal:2:21: error: label \"a\" stands twice"},
+        Fault{"unknown_label", "num_ranks 1\nrank 0 {\n lbl1: calc 1\n b: calc 2\n b requires lbl2\n}\n",
+              "s.goal:5:13: error: label \"lbl2\" is not defined in rank 0 [unknown-label]"},
+        Fault{"cycle", "num_ranks 1\nrank 0 {\n a: calc 1\n b: calc 2\n a requires b\n b irequires a\n}\n",
+              "s.goal:3: error: ops of rank 0 wait for each other: a -> b -> a [cycle]"},
+        Fault{"two_statements", "num_ranks 1\nrank 0 { calc 1 calc 2 }\n", "\"calc\" is no option of calc"},
+        Fault{"unmatched_send", "num_ranks 2\nrank 0 { x: send 8b to 1 tag 1 }\nrank 1 { calc 1 }\n", "in op \"x, line 2\""},
+        Fault{"unmatched_receive", "num_ranks 2\nrank 0 { calc 1 }\nrank 1 {\n recv 8b from 0\n}\n", "in op \"line 4\""},
+        Fault{"unequal_sizes", "num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 9b from 0 }\n",
+              "but op \"line 3\" receives 9B [unmatched-send]"},
+        Fault{"unmatched_wildcard", "num_ranks 2\nrank 0 { calc 1 }\nrank 1 {\n recv 8b from -1\n}\n",
+              "s.goal:4: error: rank 1 receives here from any source"}),
+    [](const testing::TestParamInfo<Fault>& fault) { return fault.param.title; });
+
+TEST(ImportGoal, RefusesOptionsThatContradictTheFile) {
+  GoalOptions options;
+  options.ranks = 3;
+  EXPECT_HAS(GoalFile().errors("num_ranks 1\nrank 0 { calc 1 }\n", options), "[rank-conflict]");
+  options.ranks = 1;
+  EXPECT_EQ(GoalFile().errors("num_ranks 1\nrank 0 { calc 1 }\n", options), "");
+  options.time_unit = "s";
+  EXPECT_HAS(GoalFile().errors("num_ranks 1\nrank 0 { calc 1 }\n", options), "[bad-value]");
+}
+
+TEST(ImportGoal, ManyErrorsAreCountedToo) {
+  std::string text = "num_ranks 1\nrank 0 {\n";
+  for (int i = 0; i < 100; ++i) text += "clac 1\n";
+  EXPECT_HAS(GoalFile().errors(text + "}\n"), "[unknown-keyword]");
+}
+
+/// What read_goal_text() finds, the slow way: for files of the plain form that random_schedule() writes.
+struct PlainOp {
+  std::string kind;
+  std::int64_t amount = 0;
+  std::uint32_t peer = 0;
+};
+
+TEST(GoalText, ReadsWhatWasWrittenWhateverTheBlanks) {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
+  const auto blank = [&] { return std::vector<std::string>{" ", "  ", "\t", " /* c */ "}[below(4)]; };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<PlainOp> wanted;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    std::string text = "num_ranks 2\nrank 1 {}\nrank 0 {";
+    const std::uint32_t count = 1 + below(40);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const bool is_calc = below(2) == 0;
+      const std::uint32_t amount = below(1'000'000);
+      wanted.push_back({is_calc ? "calc" : "send", amount, 1});
+      text += blank() + "l" + std::to_string(i) + ":" + blank() +
+              (is_calc ? "calc" + blank() + std::to_string(amount)
+                       : "send" + blank() + std::to_string(amount) + "b" + blank() + "to" + blank() + "1");
+      text += std::vector<std::string>{"\n", ";", " // x\n", "\r\n"}[below(4)];
+      for (std::uint32_t k = 0; i > 0 && k < below(3); ++k) {
+        const std::uint32_t before = below(i);
+        edges.emplace_back(before, i);
+        text +=
+            "l" + std::to_string(i) + blank() + "requires" + blank() + "l" + std::to_string(before) + (below(2) == 0 ? ";" : "\n");
+      }
+    }
+    const TemporaryFolder folder;
+    GoalRank found;
+    const auto take = [&](GoalRank& rank) {
+      if (rank.rank == 0) found = rank;
+    };
+    read_goal_text(folder.write("s.goal", text + "}"), {}, take);
+    ASSERT_EQ(found.ops.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const bool is_calc = wanted[i].kind == "calc";
+      EXPECT_EQ(found.ops[i].kind, is_calc ? OpKind::compute : OpKind::send);
+      EXPECT_EQ(found.ops[i].amount, is_calc ? wanted[i].amount * Duration::ticks_per_ns : wanted[i].amount);
+    }
+    EXPECT_EQ(found.after_end, edges);
+  }
+}
+
+TEST(ImportGoal, DamagedFilesNeverCrash) {
+  std::mt19937_64 random(3);
+  const std::string whole =
+      "num_ranks 3\nrank 0 { a: calc 5 cpu 1; b: send 8b to 1 tag 2 }\n/* x */ rank 1 {\n r: recv 8b from -1\n c: calc 3\n c "
+      "irequires r\n}\n"
+      "rank 2 { calc 1; calc 2 // y\n}\n";
+  const GoalFile file;
+  for (int round = 0; round < 2000; ++round) {
+    std::string damaged = whole;
+    for (std::uint64_t k = 0; k < 1 + random() % 3; ++k) damaged[random() % damaged.size()] = "0123 {}\n;:/*abr-"[random() % 16];
+    file.errors(damaged.substr(0, random() % 4 == 0 ? random() % damaged.size() : damaged.size()));
+  }
+}
+
+TEST(ImportGoal, IsListedAsAFormat) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.goal", "num_ranks 1\nrank 0 { calc 4 }\n");
+  WorkloadOptions options;
+  options.time_unit = "ms";
+  EXPECT_EQ(load_workload(path, "goal", options).roles[0].op(OpId(0)).duration, Duration::ms(4));
+}
+
+}  // namespace
+}  // namespace weft

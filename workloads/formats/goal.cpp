@@ -1,0 +1,379 @@
+#include "workloads/formats/goal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/fingerprint.hpp"
+#include "workloads/formats/goal_matching.hpp"
+#include "workloads/formats/goal_text.hpp"
+#include "workloads/formats/rank_set.hpp"
+#include "workloads/limits.hpp"
+#include "workloads/text_lines.hpp"
+#include "workloads/topological_order.hpp"
+
+namespace weft {
+
+namespace {
+
+using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< (dependency, op)
+
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::int64_t ticks_per_unit(const std::string& unit) {
+  if (unit.empty() || unit == "ns") return Duration::ticks_per_ns;
+  if (unit == "us") return Duration::ticks_per_us;
+  if (unit == "ms") return Duration::ticks_per_ms;
+  const std::array<std::string, 3> known = {"ns", "us", "ms"};
+  throw InputError({Severity::error, "bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named("--time-unit"),
+                    suggestion(unit, known, "unit")});
+}
+
+/// Edges by dependency: the ops that wait for `op`.
+class Successors {
+ public:
+  Successors(std::size_t count, const Edges& edges) : begin_(count + 1, 0) {
+    for (const auto& [dependency, op] : edges) ++begin_[dependency + 1];
+    for (std::size_t i = 0; i < count; ++i) begin_[i + 1] += begin_[i];
+    targets_.resize(edges.size());
+    std::vector<std::uint64_t> next(begin_.begin(), begin_.end() - 1);
+    for (const auto& [dependency, op] : edges) targets_[next[dependency]++] = op;
+  }
+  std::span<const std::uint32_t> of(std::uint32_t op) const {
+    return {targets_.data() + begin_[op], static_cast<std::size_t>(begin_[op + 1] - begin_[op])};
+  }
+
+ private:
+  std::vector<std::uint64_t> begin_;
+  std::vector<std::uint32_t> targets_;
+};
+
+/// Replaces `op irequires dependency`: whatever the dependency waits for, a new op of no duration waits for, and both wait for that.
+/// Returns the ops that got such a start, in the order in which the new ops were appended.
+std::vector<std::uint32_t> resolve_starts(GoalRank& rank) {
+  std::vector<std::uint32_t> started;
+  if (rank.after_start.empty()) return started;
+  const auto written = static_cast<std::uint32_t>(rank.ops.size());
+  std::vector<bool> waits(written, false);
+  for (const auto& [dependency, op] : rank.after_end) waits[op] = true;
+  for (const auto& [dependency, op] : rank.after_start) waits[op] = true;
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  std::vector<std::uint32_t> gate_of(written, kNone);
+  for (const auto& [dependency, op] : rank.after_start) {
+    // An op that waits for nothing starts at once.
+    if (!waits[dependency] || gate_of[dependency] != kNone) continue;
+    gate_of[dependency] = static_cast<std::uint32_t>(rank.ops.size());
+    started.push_back(dependency);
+    rank.ops.emplace_back();
+  }
+  const auto entry_of = [&](std::uint32_t op) { return gate_of[op] == kNone ? op : gate_of[op]; };
+  for (auto& [dependency, op] : rank.after_end) op = entry_of(op);
+  for (const auto& [dependency, op] : rank.after_start) {
+    if (gate_of[dependency] != kNone) rank.after_end.emplace_back(gate_of[dependency], entry_of(op));
+  }
+  for (std::uint32_t op = 0; op < written; ++op) {
+    if (gate_of[op] != kNone) rank.after_end.emplace_back(gate_of[op], op);
+  }
+  rank.after_start = {};
+  return started;
+}
+
+bool takes_cpu(const GoalOp& op) { return op.kind == OpKind::compute && op.amount > 0; }
+
+/// Calcs of one cpu that wait for nothing, or for the same single op, become ready at one instant: they run in file order.
+void join_siblings(GoalRank& rank) {
+  constexpr std::uint32_t kNothing = UINT32_MAX;
+  constexpr std::uint32_t kSeveral = UINT32_MAX - 1;
+  std::vector<std::uint32_t> waits_for(rank.ops.size(), kNothing);
+  for (const auto& [dependency, op] : rank.after_end) {
+    waits_for[op] = waits_for[op] == kNothing || waits_for[op] == dependency ? dependency : kSeveral;
+  }
+  for (const auto& [dependency, op] : rank.after_start) waits_for[op] = kSeveral;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> siblings;
+  for (std::uint32_t op = 0; op < rank.ops.size(); ++op) {
+    if (!takes_cpu(rank.ops[op]) || waits_for[op] == kSeveral) continue;
+    siblings.emplace_back(std::uint64_t{waits_for[op]} << 16 | rank.ops[op].cpu, op);
+  }
+  std::sort(siblings.begin(), siblings.end());
+  for (std::size_t i = 1; i < siblings.size(); ++i) {
+    if (siblings[i].first == siblings[i - 1].first) rank.after_end.emplace_back(siblings[i - 1].second, siblings[i].second);
+  }
+}
+
+/// How many calcs are not preceded by the calc before them on their cpu. Requires: starts are resolved.
+std::uint64_t count_overlaps(const GoalRank& rank) {
+  std::map<std::uint16_t, std::uint32_t> calcs_of;
+  for (const GoalOp& op : rank.ops) {
+    if (takes_cpu(op)) ++calcs_of[op.cpu];
+  }
+  std::erase_if(calcs_of, [](const auto& entry) { return entry.second < 2; });
+  if (calcs_of.empty()) return 0;
+  const auto count = static_cast<std::uint32_t>(rank.ops.size());
+  const Successors successors(count, rank.after_end);
+  const auto of = [&](std::uint32_t op) { return successors.of(op); };
+  const bool forward =
+      std::all_of(rank.after_end.begin(), rank.after_end.end(), [](const auto& edge) { return edge.first < edge.second; });
+  std::vector<std::uint32_t> order;
+  if (!forward) {
+    order = topological_order(count, of).order;
+    if (order.size() < count) return 0;  // a cycle, which the builder finds
+  }
+  std::uint64_t overlapping = 0;
+  std::vector<std::uint32_t> reached(count);
+  for (const auto& [cpu, calcs] : calcs_of) {
+    // reached[op]: the number, among the calcs of this cpu, of the latest that comes before op.
+    std::fill(reached.begin(), reached.end(), 0);
+    std::uint32_t seen = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t op = forward ? i : order[i];
+      if (takes_cpu(rank.ops[op]) && rank.ops[op].cpu == cpu) {
+        if (reached[op] < seen) ++overlapping;
+        reached[op] = ++seen;
+      }
+      for (const std::uint32_t next : successors.of(op)) reached[next] = std::max(reached[next], reached[op]);
+    }
+  }
+  return overlapping;
+}
+
+class Importer {
+ public:
+  Importer(const std::string& path, const GoalOptions& options) : path_(path), options_(options) {
+    text_options_.ticks_per_unit = ticks_per_unit(options.time_unit);
+  }
+
+  Workload import() {
+    const auto take = [this](GoalRank& rank) {
+      if (!needs_matching_) {
+        needs_matching_ = std::any_of(rank.ops.begin(), rank.ops.end(), [](const GoalOp& op) { return op.is_wildcard(); });
+      }
+      if (!needs_matching_) add_rank(rank);
+    };
+    workload_.rank_count = read_goal_text(path_, text_options_, take);
+    if (needs_matching_) read_with_matching();
+    require_no_cycle();
+    sort_ranks();
+    workload_.name = std::filesystem::path(path_).stem().string();
+    workload_.communicators.push_back(Communicator::world(workload_.rank_count));
+    if (options_.ranks && *options_.ranks != workload_.rank_count) {
+      throw InputError({Severity::error, "rank-conflict",
+                        "--ranks=" + std::to_string(*options_.ranks) + " contradicts the schedule, whose num_ranks is " +
+                            std::to_string(workload_.rank_count),
+                        SourcePlace::named(path_), "leave --ranks out; a GOAL schedule lists every rank"});
+    }
+    note_assumptions();
+    require_agreement();
+    return std::move(workload_);
+  }
+
+ private:
+  void add_rank(GoalRank& rank) {
+    const std::size_t written = rank.ops.size();
+    count(rank);
+    join_siblings(rank);
+    const std::vector<std::uint32_t> started = resolve_starts(rank);
+    overlapping_ += count_overlaps(rank);
+    // A rank that reads like an earlier one talks to the same ranks; others are told by offset.
+    const bool is_twin = !texts_.insert(digest_of_text(rank)).second;
+    RoleBuilder builder;
+    builder.reserve(rank.ops.size(), rank.after_end.size());
+    for (std::size_t i = 0; i < rank.ops.size(); ++i) builder.add(op_of(rank, i, is_twin), name_of(rank, i));
+    rank.ops = {};
+    for (const auto& [dependency, op] : rank.after_end) builder.depend(op, dependency);
+    rank.after_end = {};
+    RoleBuilder::Result result = std::move(builder).finish();
+    if (!result.cycle.empty()) {
+      // The start of an op goes by the name of the op.
+      for (std::uint32_t& op : result.cycle) op = op < written ? op : started[op - written];
+      result.cycle.erase(std::unique(result.cycle.begin(), result.cycle.end()), result.cycle.end());
+      std::rotate(result.cycle.begin(), std::min_element(result.cycle.begin(), result.cycle.end()), result.cycle.end());
+      cycles_.emplace(rank.rank, std::move(result.cycle));
+      return;
+    }
+    roles_.add_rank(workload_, std::move(result.dag), rank.rank, path_);
+    ranks_.push_back(rank.rank);
+  }
+
+  /// The file may list ranks in any order.
+  void sort_ranks() {
+    std::vector<std::uint16_t> role_of(ranks_.size());
+    for (std::size_t i = 0; i < ranks_.size(); ++i) role_of[ranks_[i]] = workload_.role_of[i];
+    workload_.role_of = std::move(role_of);
+  }
+
+  /// With the line's text as long as errors are shown; fetching it reads the file.
+  SourcePlace place_of_line(int line, const Diagnostics& diagnostics) const {
+    if (diagnostics.error_count() < Diagnostics::kept_errors_max) return place_in_line(path_, line, 0, 1);
+    return SourcePlace::named(path_);
+  }
+
+  Op op_of(const GoalRank& rank, std::size_t index, bool is_twin) const {
+    const GoalOp& what = rank.ops[index];
+    Op op;
+    op.kind = what.kind;
+    if (what.kind == OpKind::compute) {
+      op.duration = Duration::ticks(what.amount);
+      return op;
+    }
+    op.bytes = Bytes::of(what.amount);
+    op.tag = what.tag;
+    op.addressing = is_twin ? PeerAddressing::absolute : PeerAddressing::relative;
+    op.peer = static_cast<std::int32_t>(what.peer);
+    if (!is_twin) {
+      op.peer -= static_cast<std::int32_t>(rank.rank);
+      if (op.peer < 0) op.peer += static_cast<std::int32_t>(rank.rank_count);
+    }
+    return op;
+  }
+
+  static std::string name_of(const GoalRank& rank, std::size_t op) {
+    if (op >= rank.origins.size()) return {};
+    const GoalOrigin& origin = rank.origins[op];
+    return (origin.label.empty() ? "" : origin.label + ", ") + "line " + std::to_string(origin.line);
+  }
+
+  static std::uint64_t digest_of_text(const GoalRank& rank) {
+    Fingerprint digest;
+    for (const GoalOp& op : rank.ops) {
+      digest.add(static_cast<std::uint64_t>(op.kind) | std::uint64_t{op.peer} << 8);
+      digest.add(static_cast<std::uint64_t>(op.amount) ^ std::uint64_t{op.tag} << 32);
+    }
+    for (const auto& [dependency, op] : rank.after_end) digest.add(std::uint64_t{dependency} << 32 | op);
+    return digest.value();
+  }
+
+  void count(const GoalRank& rank) {
+    for (const GoalOp& op : rank.ops) {
+      if (op.kind == OpKind::compute) {
+        ++calcs_;
+      } else {
+        ++messages_;
+      }
+    }
+    nic_choices_ += rank.nic_choices;
+  }
+
+  /// Sources of wildcards come out of the whole schedule, so all ranks are kept until they are known.
+  void read_with_matching() {
+    forget();
+    std::vector<GoalRank> ranks;
+    read_goal_text(path_, text_options_, [&ranks](GoalRank& rank) { ranks.push_back(std::move(rank)); });
+    wildcards_ = 0;
+    for (const GoalRank& rank : ranks) {
+      wildcards_ += static_cast<std::uint64_t>(
+          std::count_if(rank.ops.begin(), rank.ops.end(), [](const GoalOp& op) { return op.is_wildcard(); }));
+    }
+    const auto unmatched = match_goal_wildcards(ranks);
+    if (!unmatched.empty()) report_unmatched(unmatched, ranks);
+    for (GoalRank& rank : ranks) add_rank(rank);
+  }
+
+  /// Back to before the first rank.
+  void forget() {
+    workload_.roles.clear();
+    workload_.role_names.clear();
+    workload_.role_of.clear();
+    roles_ = RoleTable();
+    ranks_.clear();
+    texts_.clear();
+    cycles_.clear();
+    calcs_ = messages_ = nic_choices_ = overlapping_ = 0;
+  }
+
+  [[noreturn]] void report_unmatched(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& unmatched,
+                                     const std::vector<GoalRank>& ranks) {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> ops_of;
+    for (const auto& [index, op] : unmatched) ops_of[ranks[index].rank].push_back(op);
+    Diagnostics diagnostics;
+    GoalTextOptions with_origins = text_options_;
+    with_origins.keep_origins = true;
+    read_goal_text(path_, with_origins, [&](GoalRank& rank) {
+      for (const std::uint32_t op : ops_of[rank.rank]) {
+        const SourcePlace place = place_of_line(rank.origins[op].line, diagnostics);
+        diagnostics.error("unmatched-receive",
+                          "rank " + std::to_string(rank.rank) + " receives here from any source, but no message is left for it",
+                          place, "add the send that is missing, or remove the recv; ranks that wait for each other never send");
+      }
+    });
+    diagnostics.throw_if_errors();
+    throw InputError(
+        {Severity::error, "unmatched-receive", "a receive from any source gets no message", SourcePlace::named(path_), ""});
+  }
+
+  /// Names the ops of cycles by reading their labels.
+  void require_no_cycle() {
+    if (cycles_.empty()) return;
+    Diagnostics diagnostics;
+    GoalTextOptions with_origins = text_options_;
+    with_origins.keep_origins = true;
+    read_goal_text(path_, with_origins, [&](GoalRank& rank) {
+      const auto cycle = cycles_.find(rank.rank);
+      if (cycle == cycles_.end()) return;
+      std::string chain;
+      constexpr std::size_t kShown = 12;
+      for (std::size_t i = 0; i < cycle->second.size() && i < kShown; ++i) chain += rank.origins[cycle->second[i]].label + " -> ";
+      if (cycle->second.size() > kShown) chain += "... -> ";
+      const GoalOrigin& first = rank.origins[cycle->second.front()];
+      diagnostics.error("cycle", "ops of rank " + std::to_string(rank.rank) + " wait for each other: " + chain + first.label,
+                        place_of_line(first.line, diagnostics), "remove one of their requires");
+    });
+    diagnostics.throw_if_errors();
+  }
+
+  /// Sends have their receives; if not, the ops are named by label and line, for which the file is read once more.
+  void require_agreement() {
+    const SourcePlace place = SourcePlace::named(path_);
+    Diagnostics diagnostics;
+    check_workload(workload_, place, diagnostics);
+    if (!diagnostics.has_errors()) return;
+    if (text_options_.keep_origins || workload_.rank_count > workload_role_count_max) diagnostics.throw_if_errors();
+    Importer again(path_, options_);
+    again.text_options_.keep_origins = true;
+    again.import();
+    diagnostics.throw_if_errors();
+  }
+
+  void note(std::uint64_t count, const std::string& text) {
+    if (count > 0) workload_.assumptions.push_back(std::to_string(count) + " " + text);
+  }
+
+  void note_assumptions() {
+    if (calcs_ > 0 && options_.time_unit.empty()) {
+      workload_.assumptions.emplace_back("durations of calc are taken to be nanoseconds; --time-unit=us or ms says otherwise");
+    }
+    if (messages_ > 0) {
+      workload_.assumptions.emplace_back(
+          "messages take the time of the simulated network and no CPU time; LogGOPS parameters are not part of a schedule");
+    }
+    note(overlapping_, "calcs may overlap with the one before them on their cpu: no dependency orders them");
+    note(wildcards_, "receives from any source or with any tag take the message that comes first if messages take no time");
+    note(nic_choices_, "ops name a nic other than 0: ignored, the topology decides");
+  }
+
+  std::string path_;
+  GoalOptions options_;
+  GoalTextOptions text_options_;
+  Workload workload_;
+  RoleTable roles_;
+  std::vector<std::uint32_t> ranks_;                            ///< in the order of the file, as role_of is while ranks are added
+  std::unordered_set<std::uint64_t> texts_;                     ///< digests of the ranks so far
+  std::map<std::uint32_t, std::vector<std::uint32_t>> cycles_;  ///< by rank
+  bool needs_matching_ = false;
+  std::uint64_t calcs_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t overlapping_ = 0;
+  std::uint64_t wildcards_ = 0;
+  std::uint64_t nic_choices_ = 0;
+};
+
+}  // namespace
+
+Workload import_goal(const std::string& path, const GoalOptions& options) { return Importer(path, options).import(); }
+
+}  // namespace weft

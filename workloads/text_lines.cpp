@@ -1,0 +1,122 @@
+#include "workloads/text_lines.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+
+#include "core/source_text.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Longer lines are not repeated in messages.
+constexpr std::size_t kShownLineMax = 400;
+
+}  // namespace
+
+struct TextLines::State {
+  static constexpr std::size_t block_bytes = 1U << 18;
+
+  std::string path;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file{nullptr, gzclose};
+  std::vector<char> buffer = std::vector<char>(block_bytes);
+  std::size_t begin = 0;  ///< of what is still to be read
+  std::size_t end = 0;
+  bool at_end = false;
+  std::string_view line;
+  int number = 0;
+
+  [[noreturn]] void fail(std::string code, std::string message, std::string help) const {
+    throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
+  }
+
+  /// Moves what is left to the front and reads on behind it.
+  void refill() {
+    std::memmove(buffer.data(), buffer.data() + begin, end - begin);
+    end -= begin;
+    begin = 0;
+    if (end == buffer.size()) buffer.resize(buffer.size() * 2);
+    const std::size_t room = std::min<std::size_t>(buffer.size() - end, INT_MAX);
+    const int n = gzread(file.get(), buffer.data() + end, static_cast<unsigned>(room));
+    int error = Z_OK;
+    gzerror(file.get(), &error);
+    if (n < 0 || (n == 0 && error == Z_BUF_ERROR)) {
+      fail("bad-gzip", n < 0 ? "the compressed file is damaged" : "the compressed file ends too early",
+           "unpack it with gunzip to see where, or fetch it again");
+    }
+    end += static_cast<std::size_t>(n);
+    at_end = n == 0;
+  }
+};
+
+TextLines::TextLines(const std::string& path) : state_(std::make_unique<State>()) {
+  state_->path = path;
+  std::error_code ec;
+  const auto status = std::filesystem::status(path, ec);
+  // What is no file is reported by the one place that knows how to say it.
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) SourceText::read(path);
+  state_->file.reset(gzopen(path.c_str(), "rb"));
+  if (!state_->file)
+    state_->fail("unreadable", std::string("the file cannot be opened: ") + std::strerror(errno), "check its permissions");
+  gzbuffer(state_->file.get(), State::block_bytes);
+}
+
+TextLines::~TextLines() = default;
+
+const std::string& TextLines::path() const { return state_->path; }
+
+bool TextLines::next() {
+  State& s = *state_;
+  std::size_t searched = 0;
+  for (;;) {
+    const char* first = s.buffer.data() + s.begin;
+    const std::size_t length = s.end - s.begin;
+    const void* found = length > searched ? std::memchr(first + searched, '\n', length - searched) : nullptr;
+    if (found == nullptr && !s.at_end) {
+      searched = length;
+      s.refill();
+      continue;
+    }
+    if (found == nullptr && length == 0) return false;
+    const std::size_t line_length = found == nullptr ? length : static_cast<std::size_t>(static_cast<const char*>(found) - first);
+    s.line = std::string_view(first, line_length);
+    if (!s.line.empty() && s.line.back() == '\r') s.line.remove_suffix(1);
+    s.begin += line_length + (found == nullptr ? 0 : 1);
+    if (s.number == INT_MAX) s.fail("too-large", "the file has more lines than can be counted", "cut it into parts");
+    ++s.number;
+    return true;
+  }
+}
+
+std::string_view TextLines::line() const { return state_->line; }
+
+int TextLines::number() const { return state_->number; }
+
+SourcePlace TextLines::place(std::size_t offset, std::size_t length) const {
+  SourcePlace place = whole_file();
+  place.line = state_->number;
+  place.column = static_cast<int>(std::min<std::size_t>(offset, INT_MAX - 1)) + 1;
+  place.length = static_cast<int>(std::clamp<std::size_t>(length, 1, INT_MAX));
+  if (state_->line.size() <= kShownLineMax) place.line_text = std::string(state_->line);
+  return place;
+}
+
+SourcePlace TextLines::whole_file() const { return SourcePlace::named(state_->path); }
+
+SourcePlace place_in_line(const std::string& path, int line, int column, int length) {
+  SourcePlace place = SourcePlace::named(path);
+  place.line = line;
+  place.column = column;
+  place.length = length;
+  TextLines lines(path);
+  while (lines.number() < line && lines.next()) continue;
+  if (lines.number() == line && lines.line().size() <= kShownLineMax) place.line_text = std::string(lines.line());
+  return place;
+}
+
+}  // namespace weft
