@@ -73,23 +73,33 @@ class FabricDistances {
   std::uint32_t longest_inside(HostId host) {
     std::uint32_t longest = 0;
     for (const NodeId start : topology_.endpoints_of(host)) {
-      std::map<NodeId, std::uint32_t> seen{{start, 0}};
-      frontier_.assign(1, start);
-      for (std::size_t next = 0; next < frontier_.size(); ++next) {
-        const NodeId at = frontier_[next];
-        const NodeKind kind = topology_.node(at).kind;
-        if (is_endpoint(kind)) longest = std::max(longest, seen[at]);
-        if (at != start && kind != NodeKind::nvswitch) continue;
-        for (const LinkId link : topology_.out_links(at)) {
-          const NodeId to = topology_.link(link).destination;
-          if (topology_.node(to).host == host && seen.emplace(to, seen[at] + 1).second) frontier_.push_back(to);
-        }
-      }
+      // NVLink goes before PCIe, even where it is the longer way.
+      std::map<NodeId, std::uint32_t> ways = endpoints_over(NodeKind::pcie_switch, start);
+      for (const auto& [endpoint, links] : endpoints_over(NodeKind::nvswitch, start)) ways[endpoint] = links;
+      for (const auto& [endpoint, links] : ways) longest = std::max(longest, links);
     }
     return longest;
   }
 
  private:
+  /// Links to each endpoint of the same host that direct cables or switches of one kind lead to.
+  std::map<NodeId, std::uint32_t> endpoints_over(NodeKind over, NodeId start) {
+    std::map<NodeId, std::uint32_t> endpoints;
+    std::map<NodeId, std::uint32_t> seen{{start, 0}};
+    frontier_.assign(1, start);
+    for (std::size_t next = 0; next < frontier_.size(); ++next) {
+      const NodeId at = frontier_[next];
+      const NodeKind kind = topology_.node(at).kind;
+      if (is_endpoint(kind)) endpoints[at] = seen[at];
+      if (at != start && kind != over) continue;
+      for (const LinkId link : topology_.out_links(at)) {
+        const NodeId to = topology_.link(link).destination;
+        if (topology_.node(to).host == topology_.node(start).host && seen.emplace(to, seen[at] + 1).second) frontier_.push_back(to);
+      }
+    }
+    return endpoints;
+  }
+
   const Topology& topology_;
   std::vector<std::uint32_t> distance_;
   std::vector<NodeId> frontier_;

@@ -77,8 +77,6 @@ INSTANTIATE_TEST_SUITE_P(
                   {"fabric", "clos"},
                   {"fabric_params", "hosts=9 leafs_per_pod=3 aggs_per_pod=2 spines=4 gpus_per_host=2"}}}));
 
-bool forwards(NodeKind kind) { return kind == NodeKind::nic || kind == NodeKind::packet_switch; }
-
 /// Distance in links from `from` to `to` over nodes that `may_pass` allows, by the plainest search there is; 0 if there is no path.
 template <class MayPass>
 int naive_distance(const Topology& topology, NodeId from, NodeId to, MayPass may_pass) {

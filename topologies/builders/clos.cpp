@@ -37,7 +37,7 @@ constexpr std::array<ParamSpec, 17> own_params = {{
     {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, server_params);
+constexpr auto params_table = join_params(own_params, servers_params);
 
 std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("clos", clos_shape(params, place), {}, place);
@@ -48,8 +48,7 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
 ClosShape clos_shape(const ParamSet& params, const SourcePlace& place) {
   const auto count = [&](std::string_view name) { return static_cast<std::uint32_t>(params.integer(name)); };
   ClosShape shape;
-  shape.server = read_server(params, count("gpus_per_host"), count("nics_per_host"), place);
-  shape.hosts = count("hosts");
+  shape.servers = read_servers(params, count("hosts"), place);
   shape.hosts_per_group = count("hosts_per_leaf");
   shape.leafs_per_pod = count("leafs_per_pod");
   shape.aggs_per_pod = count("aggs_per_pod");
@@ -59,8 +58,8 @@ ClosShape clos_shape(const ParamSet& params, const SourcePlace& place) {
   shape.agg_buffer = params.bytes("agg_buffer");
   shape.spine_buffer = params.bytes("spine_buffer");
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {uplink_rate(params, "leaf_uplink_rate", "leaf_oversubscription", shape.server.nic_rate,
-                               std::uint64_t{shape.hosts_per_group} * shape.server.nics, shape.aggs_per_pod, place),
+  shape.leaf_up = {uplink_rate(params, "leaf_uplink_rate", "leaf_oversubscription", shape.servers.usual().nic_rate,
+                               std::uint64_t{shape.hosts_per_group} * shape.servers.usual().nics, shape.aggs_per_pod, place),
                    propagation_delay(params.length("leaf_fibre"))};
   shape.agg_up = {uplink_rate(params, "agg_uplink_rate", "agg_oversubscription", shape.leaf_up.rate, shape.leafs_per_pod,
                               shape.spines_per_plane(), place),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "topologies/builders/size_limit.hpp"
 
 namespace weft {
 
@@ -13,7 +14,7 @@ namespace {
 class SiteLayout {
  public:
   SiteLayout(const ClosShape& shape, std::uint32_t borders)
-      : leafs_begin_(shape.hosts * shape.server.node_count()),
+      : leafs_begin_(static_cast<std::uint32_t>(shape.servers.node_count())),
         aggs_begin_(leafs_begin_ + shape.leafs()),
         spines_begin_(aggs_begin_ + shape.aggs()),
         borders_begin_(spines_begin_ + shape.spines),
@@ -36,23 +37,25 @@ class SiteLayout {
   std::uint32_t end_;
 };
 
-/// Where a NIC of a host plugs in.
-struct LeafPort {
-  std::uint32_t leaf;
-  std::uint32_t port;
-};
+std::uint32_t rail_of(const ClosShape& shape, std::uint32_t nic) { return shape.rails == 1 ? 0 : nic; }
 
-LeafPort leaf_port(const ClosShape& shape, std::uint32_t host, std::uint32_t nic) {
-  const std::uint32_t group = host / shape.hosts_per_group;
-  const std::uint32_t place = host % shape.hosts_per_group;
-  if (shape.rails == 1) return {group, place * shape.server.nics + nic};
-  return {group * shape.rails + nic, place};
+/// Ports that hosts below `host` take at a leaf of this rail, if the leaf joined them all.
+std::uint32_t ports_before(const ClosShape& shape, std::uint32_t host, std::uint32_t rail) {
+  return shape.rails == 1 ? shape.servers.nics_before(host) : shape.servers.hosts_with_nic_before(host, rail);
+}
+
+/// The plane of a leaf, or of a second-tier switch.
+std::uint32_t plane_of_leaf(const ClosShape& shape, std::uint32_t leaf) {
+  return shape.planes == 1 ? 0 : leaf % shape.leafs_per_group() / shape.rails;
+}
+std::uint32_t plane_of_agg(const ClosShape& shape, std::uint32_t agg) {
+  return agg % shape.aggs_per_pod / (shape.aggs_per_pod / shape.planes);
 }
 
 class FabricRoutes final : public Routes {
  public:
   FabricRoutes(const ClosShape& shape, const WanShape& wan)
-      : shape_(shape), sites_(wan.sites), layout_(shape, wan.borders_per_site), stride_(shape.server.node_count()) {}
+      : shape_(shape), sites_(wan.sites), layout_(shape, wan.borders_per_site) {}
 
   void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const override {
     out.clear();
@@ -62,21 +65,12 @@ class FabricRoutes final : public Routes {
     const std::uint32_t local = at.index() % layout_.end();
     const bool here = site == target.site;
     if (local < layout_.leafs_begin()) {
-      inside_host(ports, local, here, target, out);
+      const Servers::Place place = shape_.servers.locate(local);
+      server_next_hops(*place.shape, ports, place.offset, here && place.host == target.host, target.gpu, out);
     } else if (local < layout_.aggs_begin()) {
-      const std::uint32_t leaf = local - layout_.leafs_begin();
-      if (here && leaf == target.port.leaf) {
-        out.push_back(ports[target.port.port]);
-      } else {
-        up(ports, ports_down_of_leaf(leaf), out);
-      }
+      at_leaf(ports, local - layout_.leafs_begin(), here, target, out);
     } else if (local < layout_.spines_begin()) {
-      const std::uint32_t pod = (local - layout_.aggs_begin()) / shape_.aggs_per_pod;
-      if (here && pod == target.pod) {
-        out.push_back(ports[target.port.leaf % shape_.leafs_per_pod]);
-      } else {
-        up(ports, std::min(shape_.leafs_per_pod, shape_.leafs() - pod * shape_.leafs_per_pod), out);
-      }
+      at_agg(ports, local - layout_.aggs_begin(), here, target, out);
     } else if (local < layout_.borders_begin()) {
       if (here) {
         out.push_back(ports[target.pod]);
@@ -97,8 +91,9 @@ class FabricRoutes final : public Routes {
     std::uint32_t site;
     std::uint32_t host;  ///< inside the site
     std::uint32_t gpu;
+    std::uint32_t rail;
+    std::uint32_t group;
     std::uint32_t nic;
-    LeafPort port;
     std::uint32_t pod;
   };
 
@@ -106,37 +101,42 @@ class FabricRoutes final : public Routes {
     Target target{};
     target.site = destination.index() / layout_.end();
     const std::uint32_t local = destination.index() % layout_.end();
-    target.host = local / stride_;
-    target.gpu = local % stride_;
-    WEFT_CHECK(target.site < sites_ && local < layout_.leafs_begin() && target.gpu < shape_.server.gpus,
-               "routes lead to endpoints");
-    target.nic = target.gpu / shape_.server.gpus_per_nic();
-    target.port = leaf_port(shape_, target.host, target.nic);
-    target.pod = target.port.leaf / shape_.leafs_per_pod;
+    WEFT_CHECK(target.site < sites_ && local < layout_.leafs_begin(), "routes lead to endpoints");
+    const Servers::Place place = shape_.servers.locate(local);
+    WEFT_CHECK(place.offset < place.shape->gpus, "routes lead to endpoints");
+    target.host = place.host;
+    target.gpu = place.offset;
+    target.nic = target.gpu / place.shape->gpus_per_nic();
+    target.rail = rail_of(shape_, target.nic);
+    target.group = target.host / shape_.hosts_per_group;
+    target.pod = target.group * shape_.leafs_per_group() / shape_.leafs_per_pod;
     return target;
   }
 
-  void inside_host(std::span<const LinkId> ports, std::uint32_t local, bool here, const Target& target,
-                   std::vector<LinkId>& out) const {
-    const ServerShape& server = shape_.server;
-    const std::uint32_t offset = local % stride_;
-    const bool same_host = here && local / stride_ == target.host;
-    if (offset < server.gpus) {
-      // A GPU's ports: NVSwitch, NIC; or its only cable.
-      out.push_back(same_host ? ports.front() : ports.back());
-    } else if (offset == server.nvswitch_offset()) {
-      if (same_host) out.push_back(ports[target.gpu]);
+  void at_leaf(std::span<const LinkId> ports, std::uint32_t leaf, bool here, const Target& target, std::vector<LinkId>& out) const {
+    const std::uint32_t group = leaf / shape_.leafs_per_group();
+    const std::uint32_t rail = leaf % shape_.rails;
+    const std::uint32_t first_host = group * shape_.hosts_per_group;
+    const std::uint32_t before = ports_before(shape_, first_host, rail);
+    if (here && group == target.group && rail == target.rail) {
+      const std::uint32_t nic = shape_.rails == 1 ? target.nic : 0;
+      out.push_back(ports[ports_before(shape_, target.host, rail) - before + nic]);
     } else {
-      // A NIC's ports: its GPUs, then the leaf.
-      const bool mine = same_host && target.nic == offset - server.gpus;
-      out.push_back(mine ? ports[target.gpu % server.gpus_per_nic()] : ports.back());
+      const std::uint32_t end = std::min(first_host + shape_.hosts_per_group, shape_.servers.host_count());
+      up(ports, ports_before(shape_, end, rail) - before, out);
     }
   }
 
-  std::uint32_t ports_down_of_leaf(std::uint32_t leaf) const {
-    const std::uint32_t first_host = leaf / shape_.rails * shape_.hosts_per_group;
-    const std::uint32_t hosts = std::min(shape_.hosts_per_group, shape_.hosts - first_host);
-    return shape_.rails == 1 ? hosts * shape_.server.nics : hosts;
+  void at_agg(std::span<const LinkId> ports, std::uint32_t agg, bool here, const Target& target, std::vector<LinkId>& out) const {
+    const std::uint32_t pod = agg / shape_.aggs_per_pod;
+    if (here && pod == target.pod) {
+      const std::uint32_t first = target.group * shape_.leafs_per_group() % shape_.leafs_per_pod / shape_.planes + target.rail;
+      const std::uint32_t leafs = shape_.planes == 1 ? shape_.nic_ports : 1;
+      for (std::uint32_t i = 0; i < leafs; ++i) out.push_back(ports[first + i * shape_.rails]);
+    } else {
+      const std::uint32_t leafs = std::min(shape_.leafs_per_pod, shape_.leafs() - pod * shape_.leafs_per_pod);
+      up(ports, leafs / shape_.planes, out);
+    }
   }
 
   static void up(std::span<const LinkId> ports, std::uint32_t ports_down, std::vector<LinkId>& out) {
@@ -147,7 +147,6 @@ class FabricRoutes final : public Routes {
   ClosShape shape_;
   std::uint32_t sites_;
   SiteLayout layout_;
-  std::uint32_t stride_;
 };
 
 struct BufferClasses {
@@ -166,7 +165,7 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
   };
   const bool second_is_spine = shape.second_tier_level == 3;
 
-  for (std::uint32_t host = 0; host < shape.hosts; ++host) add_server(builder, shape.server);
+  shape.servers.add_to(builder);
   for (std::uint32_t i = 0; i < shape.leafs(); ++i) builder.add_switch(1, name("leaf", i), buffers.leaf);
   for (std::uint32_t i = 0; i < shape.aggs(); ++i) {
     builder.add_switch(shape.second_tier_level, name(second_is_spine ? "spine" : "agg", i),
@@ -175,18 +174,23 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
   for (std::uint32_t i = 0; i < shape.spines; ++i) builder.add_switch(3, name("spine", i), buffers.spine);
   for (std::uint32_t i = 0; i < wan.borders_per_site; ++i) builder.add_switch(0, name("border", i), buffers.spine);
 
-  for (std::uint32_t host = 0; host < shape.hosts; ++host) {
-    for (std::uint32_t nic = 0; nic < shape.server.nics; ++nic) {
-      const std::uint32_t port = host * shape.server.node_count() + shape.server.port_offset(nic);
-      builder.add_cable(node(port), node(layout.leafs_begin() + leaf_port(shape, host, nic).leaf), shape.server.nic_rate,
-                        shape.nic_delay);
+  for (std::uint32_t host = 0; host < shape.servers.host_count(); ++host) {
+    const ServerShape& server = shape.servers.of(host);
+    const std::uint32_t first = shape.servers.first_node(host);
+    const std::uint32_t first_leaf = layout.leafs_begin() + host / shape.hosts_per_group * shape.leafs_per_group();
+    for (std::uint32_t nic = 0; nic < server.nics; ++nic) {
+      for (std::uint32_t port = 0; port < shape.nic_ports; ++port) {
+        builder.add_cable(node(first + server.port_offset(nic)), node(first_leaf + port * shape.rails + rail_of(shape, nic)),
+                          server.nic_rate, shape.nic_delay);
+      }
     }
   }
   for (std::uint32_t leaf = 0; leaf < shape.leafs(); ++leaf) {
-    const std::uint32_t pod = leaf / shape.leafs_per_pod;
-    for (std::uint32_t agg = 0; agg < shape.aggs_per_pod; ++agg) {
-      builder.add_cable(node(layout.leafs_begin() + leaf), node(layout.aggs_begin() + pod * shape.aggs_per_pod + agg),
-                        shape.leaf_up.rate, shape.leaf_up.delay);
+    const std::uint32_t first_agg = leaf / shape.leafs_per_pod * shape.aggs_per_pod;
+    for (std::uint32_t agg = first_agg; agg < first_agg + shape.aggs_per_pod; ++agg) {
+      if (plane_of_leaf(shape, leaf) != plane_of_agg(shape, agg)) continue;
+      builder.add_cable(node(layout.leafs_begin() + leaf), node(layout.aggs_begin() + agg), shape.leaf_up.rate,
+                        shape.leaf_up.delay);
     }
   }
   for (std::uint32_t agg = 0; agg < shape.aggs() && shape.spines > 0; ++agg) {
@@ -213,23 +217,17 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
 
 void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view builder, const SourcePlace& place) {
   // Sizes as 64-bit numbers first, before any of the 32-bit products below may wrap.
-  const std::uint64_t hosts = shape.hosts;
-  const std::uint64_t leafs = (hosts + shape.hosts_per_group - 1) / shape.hosts_per_group * shape.rails;
+  const std::uint64_t hosts = shape.servers.host_count();
+  const std::uint64_t leafs = (hosts + shape.hosts_per_group - 1) / shape.hosts_per_group * shape.rails * shape.nic_ports;
   const std::uint64_t pods = (leafs + shape.leafs_per_pod - 1) / shape.leafs_per_pod;
   const std::uint64_t aggs = pods * shape.aggs_per_pod;
   const std::uint64_t tops = shape.spines > 0 ? shape.spines : shape.aggs_per_pod > 0 ? aggs : leafs;
   const std::uint64_t planes = std::max<std::uint64_t>(shape.aggs_per_pod, 1);
-  const std::uint64_t cables = hosts * (shape.server.cable_count() + shape.server.nics) + leafs * shape.aggs_per_pod +
+  const std::uint64_t cables = shape.servers.cable_count() + leafs * (shape.aggs_per_pod / shape.planes) +
                                aggs * (shape.spines / planes) + tops * wan.borders_per_site +
                                std::uint64_t{wan.sites} * wan.borders_per_site;
-  const std::uint64_t nodes = hosts * shape.server.node_count() + leafs + aggs + shape.spines + wan.borders_per_site;
-  constexpr std::uint64_t things_max = 100'000'000;
-  if ((nodes + cables) > things_max / wan.sites) {
-    fail("too-large", builder,
-         "the fabric would have " + std::to_string(wan.sites * nodes) + " nodes and " + std::to_string(wan.sites * cables) +
-             " cables",
-         place, "at most " + std::to_string(things_max) + " together are built; use fewer hosts or switches");
-  }
+  const std::uint64_t nodes = shape.servers.node_count() + leafs + aggs + shape.spines + wan.borders_per_site;
+  check_size(builder, wan.sites * nodes, wan.sites * cables, place);
 
   if (shape.aggs_per_pod == 0 && leafs > 1) {
     fail("bad-shape", builder, std::to_string(leafs) + " leafs have no second tier to join them", place,
@@ -249,7 +247,11 @@ void check_shape(const ClosShape& shape, const WanShape& wan, std::string_view b
 
 std::shared_ptr<const Topology> build_fabrics(const std::string& name, const ClosShape& shape, const WanShape& wan,
                                               const SourcePlace& place) {
-  WEFT_CHECK(shape.rails == 1 || shape.rails == shape.server.nics, "a rail is a NIC's number");
+  WEFT_CHECK(shape.rails == 1 || shape.rails == shape.servers.nics_max(), "a rail is a NIC's number");
+  WEFT_CHECK(shape.nic_ports == shape.servers.usual().nic_ports, "a port of every NIC has its leaf");
+  WEFT_CHECK(shape.planes == 1 || (shape.planes == shape.nic_ports && shape.aggs_per_pod % shape.planes == 0),
+             "a plane is a port's number");
+  WEFT_CHECK(shape.pods() <= 1 || shape.leafs_per_pod % shape.leafs_per_group() == 0, "a group is in one pod");
   WEFT_CHECK(wan.pairs.size() == std::size_t{wan.sites} * (wan.sites - 1) / 2, "every pair of sites has its WAN cable");
   TopologyBuilder builder(name);
   BufferClasses buffers{};

@@ -1,13 +1,15 @@
 // Clos fabric: servers below one, two or three tiers of switches, and next hops by arithmetic. The common core of most builders.
 //
-// Where it sits: single_switch, fat_tree, clos, rail_optimized read their parameters into a ClosShape; multi_site joins
+// Where it sits: single_switch, fat_tree, clos, rail_optimized, dual_plane_rail read their parameters into a ClosShape; multi_site joins
 // several of them. build_fabrics() makes the graph and its structural Routes together, because the routes rest on its numbering.
 //
 // Model
-//   hosts h are dealt in order to groups of hosts_per_group; a group has `rails` leafs
-//     rails = 1      every NIC of a host goes to the group's leaf
-//     rails = N > 1  NIC j of every host of the group goes to the group's leaf j
-//   leafs are dealt in order to pods of leafs_per_pod; each leaf has a cable to each of its pod's aggs_per_pod second-tier switches
+//   hosts h are dealt in order to groups of hosts_per_group; a group has `rails` leafs for each port of a NIC
+//     rails = 1      port p of every NIC of a host goes to the group's leaf p
+//     rails = N > 1  port p of NIC j of every host of the group goes to the group's leaf p*N + j. A leaf whose NIC number no host of
+//                    the group has stays empty
+//   leafs are dealt in order to pods of leafs_per_pod; each leaf has a cable to each of its pod's aggs_per_pod second-tier switches;
+//   with planes = P, only to those of its port's plane: leafs of port p and switches p*A/P .. (p+1)*A/P - 1 of a pod's A
 //   second-tier switch a of every pod belongs to plane a, with spines/aggs_per_pod spines, and has a cable to each of them
 //   a site may be joined to others: border router b has a cable to each switch of the top tier, and a WAN cable to border router b
 //   of every other site.
@@ -25,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "topologies/builders/server.hpp"
+#include "topologies/builders/servers.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -37,10 +39,11 @@ struct CableShape {
 };
 
 struct ClosShape {
-  ServerShape server;
-  std::uint32_t hosts = 1;
+  Servers servers{{}, 1};
   std::uint32_t hosts_per_group = 1;
-  std::uint32_t rails = 1;  ///< 1 or server.nics
+  std::uint32_t rails = 1;      ///< 1 or servers.nics_max()
+  std::uint32_t nic_ports = 1;  ///< of every NIC, as in `servers`
+  std::uint32_t planes = 1;     ///< 1 or nic_ports; then leafs_per_pod and aggs_per_pod are multiples of it
   std::uint32_t leafs_per_pod = 1;
   std::uint32_t aggs_per_pod = 0;
   std::uint32_t spines = 0;
@@ -53,8 +56,9 @@ struct ClosShape {
   Bytes agg_buffer;
   Bytes spine_buffer;
 
-  std::uint32_t groups() const { return (hosts + hosts_per_group - 1) / hosts_per_group; }
-  std::uint32_t leafs() const { return groups() * rails; }
+  std::uint32_t groups() const { return (servers.host_count() + hosts_per_group - 1) / hosts_per_group; }
+  std::uint32_t leafs_per_group() const { return rails * nic_ports; }
+  std::uint32_t leafs() const { return groups() * leafs_per_group(); }
   std::uint32_t pods() const { return (leafs() + leafs_per_pod - 1) / leafs_per_pod; }
   std::uint32_t aggs() const { return pods() * aggs_per_pod; }
   std::uint32_t spines_per_plane() const { return aggs_per_pod == 0 ? 0 : spines / aggs_per_pod; }

@@ -23,7 +23,7 @@ constexpr std::array<ParamSpec, 9> own_params = {{
     {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, server_params);
+constexpr auto params_table = join_params(own_params, servers_params);
 
 std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("fat_tree", fat_tree_shape(params, place), {}, place);
@@ -39,8 +39,7 @@ ClosShape fat_tree_shape(const ParamSet& params, const SourcePlace& place) {
   }
   const std::uint32_t half = k / 2;
   ClosShape shape;
-  shape.server = read_server(params, static_cast<std::uint32_t>(params.integer("gpus_per_host")), 1, place);
-  shape.hosts = k * half * half;
+  shape.servers = read_servers(params, k * half * half, place);
   shape.hosts_per_group = half;
   shape.leafs_per_pod = half;
   shape.aggs_per_pod = half;

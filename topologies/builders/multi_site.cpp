@@ -6,6 +6,7 @@
 
 #include "topologies/builders/clos.hpp"
 #include "topologies/builders/clos_fabric.hpp"
+#include "topologies/builders/dual_plane_rail.hpp"
 #include "topologies/builders/fat_tree.hpp"
 #include "topologies/builders/rail_optimized.hpp"
 #include "topologies/builders/single_switch.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::array<ParamSpec, 10> params_table = {{
     {"sites", ParamKind::integer, "2", "1", "64", "", "Number of sites.", "the smallest WAN"},
-    {"fabric", ParamKind::choice, "rail_optimized", "", "", "single_switch|fat_tree|clos|rail_optimized", "Builder of every site.",
-     "the fabric of current GPU clusters"},
+    {"fabric", ParamKind::choice, "rail_optimized", "", "", "single_switch|fat_tree|clos|rail_optimized|dual_plane_rail",
+     "Builder of every site.", "the fabric of current GPU clusters"},
     {"fabric_params", ParamKind::text, "", "", "", "", "Parameters of that builder: name=value, separated by blanks or commas.",
      "the builder's own defaults"},
     {"borders_per_site", ParamKind::integer, "1", "1", "64", "", "Border routers of a site, each with its own WAN links.",
@@ -47,6 +48,7 @@ SiteFabric site_fabric(std::string_view name) {
   if (name == "single_switch") return {single_switch_module(), single_switch_shape};
   if (name == "fat_tree") return {fat_tree_module(), fat_tree_shape};
   if (name == "clos") return {clos_module(), clos_shape};
+  if (name == "dual_plane_rail") return {dual_plane_rail_module(), dual_plane_rail_shape};
   return {rail_optimized_module(), rail_optimized_shape};
 }
 

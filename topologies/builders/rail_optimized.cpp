@@ -29,7 +29,7 @@ constexpr std::array<ParamSpec, 11> own_params = {{
     {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, server_params);
+constexpr auto params_table = join_params(own_params, servers_params);
 
 std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("rail_optimized", rail_optimized_shape(params, place), {}, place);
@@ -40,10 +40,9 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
 ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place) {
   const auto count = [&](std::string_view name) { return static_cast<std::uint32_t>(params.integer(name)); };
   ClosShape shape;
-  shape.server = read_server(params, count("gpus_per_host"), count("nics_per_host"), place);
-  shape.hosts = count("hosts");
+  shape.servers = read_servers(params, count("hosts"), place);
   shape.hosts_per_group = count("hosts_per_leaf_group");
-  shape.rails = shape.server.nics;
+  shape.rails = shape.servers.nics_max();
   shape.aggs_per_pod = count("spines");
   shape.second_tier_level = 3;
   shape.nic_delay = propagation_delay(params.length("host_fibre"));
@@ -53,8 +52,8 @@ ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place)
   const std::uint64_t leafs = std::uint64_t{shape.groups()} * shape.rails;
   shape.leafs_per_pod = static_cast<std::uint32_t>(std::min<std::uint64_t>(leafs, UINT32_MAX));
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {uplink_rate(params, "leaf_uplink_rate", "oversubscription", shape.server.nic_rate, shape.hosts_per_group,
-                               shape.aggs_per_pod, place),
+  shape.leaf_up = {uplink_rate(params, "leaf_uplink_rate", "oversubscription", shape.servers.usual().nic_rate,
+                               shape.hosts_per_group, shape.aggs_per_pod, place),
                    propagation_delay(params.length("leaf_fibre"))};
   return shape;
 }

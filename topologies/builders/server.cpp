@@ -1,35 +1,144 @@
 #include "topologies/builders/server.hpp"
 
+#include <algorithm>
+
 namespace weft {
 
-ServerShape read_server(const ParamSet& params, std::uint32_t gpus, std::uint32_t nics, const SourcePlace& place) {
-  if (gpus % nics != 0) {
-    throw InputError({Severity::error, "uneven-nics",
-                      params.module() + ": " + std::to_string(gpus) + " GPUs cannot share " + std::to_string(nics) + " NICs evenly",
-                      place, "let gpus_per_host be a multiple of nics_per_host"});
+namespace {
+
+constexpr std::uint32_t cube_mesh_gpus = 8;
+
+Inside inside_of(const std::string& name) {
+  if (name == "full_mesh") return Inside::full_mesh;
+  if (name == "hybrid_cube_mesh") return Inside::hybrid_cube_mesh;
+  return name == "pcie" ? Inside::pcie : Inside::nvswitch;
+}
+
+/// The pairs with one link, GPUs numbered along the ring of pairs with two.
+bool single_in_cube_mesh(std::uint32_t a, std::uint32_t b) {
+  constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 8> singles = {
+      {{0, 2}, {0, 3}, {1, 3}, {1, 6}, {2, 5}, {4, 6}, {4, 7}, {5, 7}}};
+  return std::find(singles.begin(), singles.end(), std::pair(std::min(a, b), std::max(a, b))) != singles.end();
+}
+
+bool knows(const ParamSet& params, std::string_view name) {
+  const ParamTable table = params.table();
+  return std::any_of(table.begin(), table.end(), [name](const ParamSpec& spec) { return spec.name == name; });
+}
+
+std::uint32_t integer_or_one(const ParamSet& params, std::string_view name) {
+  return knows(params, name) ? static_cast<std::uint32_t>(params.integer(name)) : 1;
+}
+
+[[noreturn]] void fail(std::string code, const ParamSet& params, const std::string& message, const SourcePlace& place,
+                       std::string help) {
+  throw InputError({Severity::error, std::move(code), params.module() + ": " + message, place, std::move(help)});
+}
+
+}  // namespace
+
+std::uint32_t ServerShape::mesh_width(std::uint32_t a, std::uint32_t b) const {
+  if (a == b || gpus == 1) return 0;
+  if (inside == Inside::full_mesh) return 1;
+  if (inside != Inside::hybrid_cube_mesh) return 0;
+  const std::uint32_t apart = (a > b ? a - b : b - a);
+  if (apart == 1 || apart == cube_mesh_gpus - 1) return 2;
+  return single_in_cube_mesh(a, b) ? 1 : 0;
+}
+
+std::uint32_t ServerShape::cable_count() const {
+  if (gpus == 1) return relays ? 1 : 0;
+  const std::uint32_t mesh = inside == Inside::full_mesh ? gpus * (gpus - 1) / 2 : inside == Inside::hybrid_cube_mesh ? 16 : 0;
+  return mesh + (has_hub() ? gpus : 0) + (has_nics() ? gpus : 0);
+}
+
+ServerShape read_server(const ParamSet& params, const SourcePlace& place) {
+  ServerShape shape;
+  shape.gpus = integer_or_one(params, "gpus_per_host");
+  shape.nics = integer_or_one(params, "nics_per_host");
+  shape.inside = inside_of(params.text("inside"));
+  shape.nics_are_nodes = !knows(params, "nic_model") || params.text("nic_model") == "node";
+  shape.nvlink_rate = params.bandwidth("nvlink_rate");
+  shape.nvlink_delay = params.duration("nvlink_delay");
+  shape.pcie_rate = params.bandwidth("pcie_rate");
+  shape.pcie_delay = params.duration("pcie_delay");
+  if (knows(params, "nic_rate")) shape.nic_rate = params.bandwidth("nic_rate");
+
+  const std::string gpus = std::to_string(shape.gpus);
+  if (shape.gpus % shape.nics != 0) {
+    fail("uneven-nics", params, gpus + " GPUs cannot share " + std::to_string(shape.nics) + " NICs evenly", place,
+         "let gpus_per_host be a multiple of nics_per_host");
   }
-  return {gpus,
-          nics,
-          params.bandwidth("nvlink_rate"),
-          params.duration("nvlink_delay"),
-          params.bandwidth("pcie_rate"),
-          params.duration("pcie_delay"),
-          params.bandwidth("nic_rate")};
+  if (!shape.nics_are_nodes && shape.nics != shape.gpus) {
+    fail("uneven-nics", params,
+         "with nic_model = port each GPU has a port of its own, but " + gpus + " GPUs have " + std::to_string(shape.nics) +
+             (shape.nics == 1 ? " NIC" : " NICs"),
+         place, "let nics_per_host equal gpus_per_host, or use nic_model = node");
+  }
+  if (shape.inside == Inside::hybrid_cube_mesh && shape.gpus != cube_mesh_gpus) {
+    fail("bad-inside", params, "a hybrid cube mesh joins 8 GPUs, not " + gpus, place,
+         "set gpus_per_host to 8, or inside to full_mesh or nvswitch");
+  }
+  const bool mesh = shape.gpus > 1 && (shape.inside == Inside::full_mesh || shape.inside == Inside::hybrid_cube_mesh);
+  if (mesh && shape.nvlink_rate.in_bps() < shape.mesh_shares()) {
+    fail("bad-inside", params, "nvlink_rate is too low to be shared by a GPU's links", place,
+         "nvlink_rate is the rate of all links of a GPU together; give at least 1 bps for each");
+  }
+  return shape;
 }
 
 NodeId add_server(TopologyBuilder& builder, const ServerShape& shape) {
   const HostId host = builder.add_host();
   const NodeId first = builder.add_endpoint(host, NodeKind::gpu);
-  if (shape.bare()) return first;
   const auto node = [first](std::uint32_t offset) { return NodeId(first.index() + offset); };
   for (std::uint32_t gpu = 1; gpu < shape.gpus; ++gpu) builder.add_endpoint(host, NodeKind::gpu);
-  for (std::uint32_t nic = 0; nic < shape.nics; ++nic) builder.add_inside(host, NodeKind::nic);
-  builder.add_inside(host, NodeKind::nvswitch);
+  for (std::uint32_t nic = 0; shape.has_nics() && nic < shape.nics; ++nic) builder.add_inside(host, NodeKind::nic);
+  const bool nvswitch = shape.inside == Inside::nvswitch;
+  if (shape.has_hub()) builder.add_inside(host, nvswitch ? NodeKind::nvswitch : NodeKind::pcie_switch);
+
+  for (std::uint32_t a = 0; a < shape.gpus; ++a) {
+    for (std::uint32_t b = a + 1; b < shape.gpus; ++b) {
+      const std::uint32_t width = shape.mesh_width(a, b);
+      if (width == 0) continue;
+      const Bandwidth share = Bandwidth::bps(shape.nvlink_rate.in_bps() / shape.mesh_shares() * width);
+      builder.add_cable(node(a), node(b), share, shape.nvlink_delay);
+    }
+  }
   for (std::uint32_t gpu = 0; gpu < shape.gpus; ++gpu) {
-    builder.add_cable(node(gpu), node(shape.nvswitch_offset()), shape.nvlink_rate, shape.nvlink_delay);
-    builder.add_cable(node(gpu), node(shape.port_offset(gpu / shape.gpus_per_nic())), shape.pcie_rate, shape.pcie_delay);
+    if (shape.has_hub()) {
+      builder.add_cable(node(gpu), node(shape.hub_offset()), nvswitch ? shape.nvlink_rate : shape.pcie_rate,
+                        nvswitch ? shape.nvlink_delay : shape.pcie_delay);
+    }
+    if (shape.has_nics()) {
+      builder.add_cable(node(gpu), node(shape.port_offset(gpu / shape.gpus_per_nic())), shape.pcie_rate, shape.pcie_delay);
+    }
   }
   return first;
+}
+
+void server_next_hops(const ServerShape& shape, std::span<const LinkId> ports, std::uint32_t offset, bool same_host,
+                      std::uint32_t gpu, std::vector<LinkId>& out) {
+  out.clear();
+  const auto take_last = [&](std::size_t skipped) {
+    out.assign(ports.begin() + static_cast<std::ptrdiff_t>(skipped), ports.end());
+  };
+  if (offset < shape.gpus) {
+    if (!same_host) return take_last(ports.size() - (shape.has_nics() ? 1 : shape.nic_ports));
+    std::size_t neighbours = 0;
+    std::size_t before = 0;
+    for (std::uint32_t peer = 0; peer < shape.gpus; ++peer) {
+      if (shape.mesh_width(offset, peer) == 0) continue;
+      ++neighbours;
+      if (peer < gpu) ++before;
+    }
+    out.push_back(shape.mesh_width(offset, gpu) > 0 ? ports[before] : ports[neighbours]);
+  } else if (shape.has_hub() && offset == shape.hub_offset()) {
+    if (same_host) out.push_back(ports[gpu]);
+  } else {
+    const bool mine = same_host && gpu / shape.gpus_per_nic() == offset - shape.gpus;
+    if (mine) return out.push_back(ports[gpu % shape.gpus_per_nic()]);
+    take_last(shape.gpus_per_nic());
+  }
 }
 
 }  // namespace weft

@@ -1,62 +1,87 @@
-// Server: what every builder puts inside a host.
+// Server: what builders put inside a host.
 //
-// Where it sits: builders describe their hosts by a ServerShape read from the parameters below and place them with add_server().
+// Where it sits: builders describe their hosts by ServerShapes read from the parameters below and place them with add_server();
+// their Routes ask server_next_hops() for the part of a path inside a host.
 //
 // Model
-//   GPUs g0..gG-1, N NICs, G divisible by N; NIC j serves GPUs j*G/N .. (j+1)*G/N - 1.
-//   gpu -- nvswitch    one cable per GPU (nvlink_rate each way, nvlink_delay); one NVSwitch stands for the whole NVLink domain
-//   gpu -- nic         one cable per GPU (pcie_rate each way, pcie_delay)
-//   nic -- leaf        one cable per NIC (nic_rate), added by the builder
-//   A host with one GPU is just that GPU: no NVSwitch, no NIC; the GPU itself is cabled to the leaf. Closed forms stay simple.
-//   Node ids of a server: its GPUs, then its NICs, then its NVSwitch, without gaps.
+//   GPUs g0..gG-1, N NICs, G divisible by N; NIC j serves GPUs j*G/N .. (j+1)*G/N - 1. What joins the GPUs is `inside`:
+//     nvswitch          one cable per GPU (nvlink_rate each way); one NVSwitch stands for the whole NVLink domain
+//     full_mesh         a cable between every two GPUs, nvlink_rate / (G-1) each way
+//     hybrid_cube_mesh  8 GPUs as in a DGX-1 with V100: six NVLinks per GPU of nvlink_rate / 6 each. Eight pairs have two links, which
+//                       close a ring of all GPUs, eight pairs have one. The two links of a pair are one cable of twice the rate, as
+//                       NVLink stripes over them
+//     pcie              no NVLink
+//   Pairs of GPUs without NVLink meet at the host's PCIe switch, one cable of pcie_rate per GPU: GPUs do not relay for others (no path
+//   passes through an endpoint), nor does CUDA when a GPU writes to another. A library that relays, as NCCL's rings do, says so by its
+//   order of ranks: GPUs of hybrid_cube_mesh are numbered along the ring of double links (0 3 2 1 5 6 7 4 of nvidia-smi; both halves
+//   keep their GPUs), so that neighbours in rank order are neighbours by NVLink.
+//   gpu -- nic          one cable per GPU (pcie_rate each way, pcie_delay); the GPU's way to the PCIe switch is a cable of its own
+//   nic -- fabric       nic_ports cables per NIC, added by the builder
+//   nic_model = port: a GPU's NIC is no node, its ports are the GPU's own, without pcie_rate. A host with one GPU is always just that
+//   GPU, unless it relays: closed forms stay simple.
+//   relays: the host has its single NIC even then, and passes foreign traffic on through it (bcube).
+//   Node ids of a server: GPUs, NICs, then its NVSwitch or PCIe switch, without gaps.
+//   Links of a GPU: to other GPUs in their order, to NVSwitch or PCIe switch, to the NIC or the fabric. Of a NIC: to its GPUs, then to
+//   the fabric.
+//
+// Not modelled: traffic of several NVLink rings at once (a ring over a full mesh uses one of a GPU's cables each way), and the sharing
+// of a GPU's PCIe slot between its NIC and other GPUs.
 // Thread safety: values.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "core/params.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
 
+enum class Inside : std::uint8_t { nvswitch, full_mesh, hybrid_cube_mesh, pcie };
+
 struct ServerShape {
   std::uint32_t gpus = 1;
-  std::uint32_t nics = 1;  ///< 1 when gpus == 1: the GPU's own port
+  std::uint32_t nics = 1;       ///< 1 when gpus == 1
+  std::uint32_t nic_ports = 1;  ///< cables of a NIC to the fabric
+  Inside inside = Inside::nvswitch;
+  bool nics_are_nodes = true;  ///< nic_model
+  bool relays = false;
   Bandwidth nvlink_rate;
   Duration nvlink_delay;
   Bandwidth pcie_rate;
   Duration pcie_delay;
-  Bandwidth nic_rate;
+  Bandwidth nic_rate;  ///< of one port
 
-  bool bare() const { return gpus == 1; }
+  bool has_nics() const { return relays || (gpus > 1 && nics > 0 && nics_are_nodes); }
+  bool has_hub() const { return gpus > 1 && inside != Inside::full_mesh; }  ///< an NVSwitch or a PCIe switch
   std::uint32_t gpus_per_nic() const { return gpus / nics; }
-  std::uint32_t node_count() const { return bare() ? 1 : gpus + nics + 1; }
-  std::uint32_t cable_count() const { return bare() ? 0 : 2 * gpus; }
-  /// Node of the server, counted from its first, that is cabled to the leaf on behalf of NIC `nic`.
-  std::uint32_t port_offset(std::uint32_t nic) const { return bare() ? 0 : gpus + nic; }
-  std::uint32_t nvswitch_offset() const { return gpus + nics; }
+  std::uint32_t node_count() const { return gpus + (has_nics() ? nics : 0) + (has_hub() ? 1 : 0); }
+  std::uint32_t cable_count() const;  ///< inside the host
+  /// Node of the server, counted from its first, that is cabled to the fabric on behalf of NIC `nic`.
+  std::uint32_t port_offset(std::uint32_t nic) const { return has_nics() ? gpus + nic : nic; }
+  std::uint32_t hub_offset() const { return gpus + (has_nics() ? nics : 0); }
+  /// NVLinks between two GPUs, in shares of nvlink_rate / mesh_shares(); 0 where there is none.
+  std::uint32_t mesh_width(std::uint32_t a, std::uint32_t b) const;
+  std::uint32_t mesh_shares() const { return inside == Inside::full_mesh ? gpus - 1 : 6; }
 };
 
-/// Parameters of a server. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their defaults differ.
-inline constexpr std::array<ParamSpec, 5> server_params = {{
-    {"nic_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a NIC's cable to its leaf, each way.",
-     "NDR InfiniBand or 400G Ethernet, as in the paper's section 8.1"},
-    {"nvlink_rate", ParamKind::bandwidth, "3600Gbps", "1bps", "1000Tbps", "", "Rate between a GPU and its NVSwitch, each way.",
+/// What is inside a host, for builders of any kind. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their
+/// defaults differ.
+inline constexpr std::array<ParamSpec, 5> inside_params = {{
+    {"inside", ParamKind::choice, "nvswitch", "", "", "nvswitch|full_mesh|hybrid_cube_mesh|pcie",
+     "What joins the GPUs of a host: an NVSwitch, a cable between every two, the 8-GPU mesh of the DGX-1, or only PCIe.",
+     "DGX/HGX since A100"},
+    {"nvlink_rate", ParamKind::bandwidth, "3600Gbps", "1bps", "1000Tbps", "", "Rate of all NVLinks of a GPU together, each way.",
      "H100: 900 GB/s of NVLink in both directions together"},
-    {"nvlink_delay", ParamKind::duration, "25ns", "0ns", "1ms", "", "Delay of a cable between a GPU and its NVSwitch.",
-     "SimAI's H100 topologies: 0.000025 ms"},
-    {"pcie_rate", ParamKind::bandwidth, "512Gbps", "1bps", "1000Tbps", "", "Rate between a GPU and its NIC, each way.",
-     "PCIe 5.0 x16: 32 GT/s on 16 lanes"},
-    {"pcie_delay", ParamKind::duration, "100ns", "0ns", "1ms", "", "Delay between a GPU and its NIC.",
+    {"nvlink_delay", ParamKind::duration, "25ns", "0ns", "1ms", "",
+     "Delay of a cable between a GPU and its NVSwitch or another GPU.", "SimAI's H100 topologies: 0.000025 ms"},
+    {"pcie_rate", ParamKind::bandwidth, "512Gbps", "1bps", "1000Tbps", "",
+     "Rate between a GPU and its NIC, and between a GPU and the PCIe switch, each way.", "PCIe 5.0 x16: 32 GT/s on 16 lanes"},
+    {"pcie_delay", ParamKind::duration, "100ns", "0ns", "1ms", "", "Delay between a GPU and its NIC or the PCIe switch.",
      "assumption: one PCIe switch, whose vendors state 100 to 150 ns from port to port"},
 }};
-
-/// The server that `params` describes. Throws InputError [uneven-nics] when the NICs cannot be dealt evenly to the GPUs.
-ServerShape read_server(const ParamSet& params, std::uint32_t gpus, std::uint32_t nics, const SourcePlace& place);
-
-/// Adds a host and returns its first node.
-NodeId add_server(TopologyBuilder& builder, const ServerShape& shape);
 
 /// One parameter table made of several.
 template <std::size_t A, std::size_t B>
@@ -66,5 +91,31 @@ constexpr std::array<ParamSpec, A + B> join_params(const std::array<ParamSpec, A
   for (std::size_t i = 0; i < B; ++i) joined[A + i] = b[i];
   return joined;
 }
+
+inline constexpr std::array<ParamSpec, 1> nic_rate_param = {{
+    {"nic_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a NIC's cable to the fabric, each way.",
+     "NDR InfiniBand or 400G Ethernet, as in the paper's section 8.1"},
+}};
+inline constexpr std::array<ParamSpec, 1> nic_model_param = {{
+    {"nic_model", ParamKind::choice, "node", "", "", "node|port",
+     "Whether a NIC is a node between GPU and fabric, behind pcie_rate, or just a port of its GPU; port needs a NIC per GPU.",
+     "real servers; topology files without NICs mean port"},
+}};
+
+/// Parameters of a server with a network.
+inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_param);
+
+/// The server that `params` describes; where the table has no gpus_per_host or nics_per_host they are 1,
+/// where it has no nic_model or nic_rate NICs are nodes without a rate. Throws InputError at `place`:
+/// [uneven-nics] when the NICs cannot be dealt evenly to the GPUs, [bad-inside] when `inside` does not fit the GPUs.
+ServerShape read_server(const ParamSet& params, const SourcePlace& place);
+
+/// Adds a host and returns its first node.
+NodeId add_server(TopologyBuilder& builder, const ServerShape& shape);
+
+/// Replaces `out` by the next hops from the node at `offset` of a server, whose links are `ports`, to GPU `gpu` of the same server or of
+/// another one. To another one, or from the NIC of other GPUs, all the node's cables to the fabric are taken for next hops.
+void server_next_hops(const ServerShape& shape, std::span<const LinkId> ports, std::uint32_t offset, bool same_host,
+                      std::uint32_t gpu, std::vector<LinkId>& out);
 
 }  // namespace weft

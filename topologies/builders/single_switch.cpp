@@ -12,7 +12,7 @@ constexpr std::array<ParamSpec, 5> own_params = {{
      "assumption: a cable inside a rack"},
     {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of the switch.", switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, server_params);
+constexpr auto params_table = join_params(own_params, servers_params);
 
 std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("single_switch", single_switch_shape(params, place), {}, place);
@@ -22,10 +22,9 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
 
 ClosShape single_switch_shape(const ParamSet& params, const SourcePlace& place) {
   ClosShape shape;
-  shape.server = read_server(params, static_cast<std::uint32_t>(params.integer("gpus_per_host")),
-                             static_cast<std::uint32_t>(params.integer("nics_per_host")), place);
-  shape.hosts = static_cast<std::uint32_t>(params.integer("hosts"));
-  shape.hosts_per_group = shape.hosts;
+  const auto hosts = static_cast<std::uint32_t>(params.integer("hosts"));
+  shape.servers = read_servers(params, hosts, place);
+  shape.hosts_per_group = hosts;
   shape.nic_delay = propagation_delay(params.length("fibre"));
   shape.leaf_buffer = params.bytes("buffer");
   shape.spine_buffer = shape.leaf_buffer;

@@ -1,0 +1,41 @@
+#include "topologies/builders/dimensions.hpp"
+
+#include <charconv>
+#include <string>
+
+namespace weft {
+
+Dimensions read_dimensions(const ParamSet& params, std::string_view name, const SourcePlace& place) {
+  constexpr std::size_t dimensions_max = 16;
+  constexpr std::uint64_t places_max = 1'000'000;
+  const std::string& text = params.text(name);
+  const auto fail = [&](const std::string& message, const std::string& help) {
+    throw InputError({Severity::error, "bad-dimensions", params.module() + "." + std::string(name) + ": " + message, place, help});
+  };
+  Dimensions sizes;
+  std::uint64_t places = 1;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();; ++at) {
+    std::uint32_t size = 0;
+    const auto parsed = std::from_chars(at, end, size);
+    if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != 'x') || size == 0) {
+      fail("\"" + text + "\" is no list of sizes", "write whole numbers above zero with an x between, such as 4x4x8");
+    }
+    sizes.push_back(size);
+    places *= size;
+    if (places > places_max || sizes.size() > dimensions_max) {
+      fail("\"" + text + "\" is too large",
+           "at most " + std::to_string(dimensions_max) + " dimensions and " + std::to_string(places_max) + " switches");
+    }
+    if (parsed.ptr == end) return sizes;
+    at = parsed.ptr;
+  }
+}
+
+std::uint32_t places(const Dimensions& sizes) {
+  std::uint32_t product = 1;
+  for (const std::uint32_t size : sizes) product *= size;
+  return product;
+}
+
+}  // namespace weft

@@ -1,0 +1,138 @@
+#include "topologies/builders/dragonfly.hpp"
+
+#include "topologies/builders/direct_fabric.hpp"
+#include "topologies/builders/size_limit.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 10> own_params = {{
+    {"groups", ParamKind::integer, "0", "0", "1000000", "", "Groups, g; 0 = as many as there can be, a*h + 1.",
+     "Kim et al., section 3.1: the largest dragonfly"},
+    {"routers_per_group", ParamKind::integer, "4", "1", "10000", "", "Routers of a group, a.",
+     "Kim et al., figure 5: p = h = 2, a = 4"},
+    {"hosts_per_router", ParamKind::integer, "2", "1", "1024", "", "Hosts at a router, p.",
+     "Kim et al., figure 5; balanced is a = 2p = 2h"},
+    {"global_cables", ParamKind::integer, "2", "1", "1024", "", "Cables from a router to other groups, h.", "Kim et al., figure 5"},
+    {"arrangement", ParamKind::choice, "palmtree", "", "", "palmtree|consecutive", "Which global port leads to which group.",
+     "palmtree spreads the cables of neighbouring groups (Camarero et al., 2014)"},
+    {"local_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable inside a group, each way.",
+     "equal to nic_rate"},
+    {"local_fibre", ParamKind::length, "5m", "0m", "100000km", "", "Length of a cable inside a group, at 5 ns per metre.",
+     "assumption: a group is a row of racks joined by electric cables"},
+    {"global_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable between groups, each way.",
+     "equal to nic_rate"},
+    {"global_fibre", ParamKind::length, "50m", "0m", "100000km", "", "Length of a fibre between groups.",
+     "assumption: within a hall"},
+    {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "",
+     "Length of the cable from a NIC to its switch, at 5 ns per metre.", "assumption: a cable inside a rack"},
+}};
+constexpr auto params_table = join_params(join_params(own_params, direct_params), servers_params);
+
+class DragonflyGraph final : public RouterGraph {
+ public:
+  DragonflyGraph(std::uint32_t groups, std::uint32_t routers, std::uint32_t global_cables, bool palmtree)
+      : groups_(groups),
+        routers_(routers),
+        global_cables_(global_cables),
+        rounds_(groups > 1 ? routers * global_cables / (groups - 1) : 0),
+        palmtree_(palmtree) {}
+
+  std::uint32_t rounds() const { return rounds_; }
+
+  /// Router of `group` from which the cable of a round to `other` starts.
+  std::uint32_t router_to(std::uint32_t group, std::uint32_t other, std::uint32_t round) const {
+    const std::uint32_t i = palmtree_ ? (group + groups_ - other - 1) % groups_ : other - (other > group ? 1 : 0);
+    return group * routers_ + (round * (groups_ - 1) + i) / global_cables_;
+  }
+
+  std::uint32_t distance(std::uint32_t from, std::uint32_t to) const override {
+    if (from == to) return 0;
+    if (adjacent(from, to)) return 1;
+    // Two cables: local and global, global and local, or two global ones over a third group.
+    const std::uint32_t there = to / routers_;
+    const std::uint32_t here = from / routers_;
+    bool two = false;
+    for_each_global_neighbour(from, [&](std::uint32_t next) { two = two || next / routers_ == there || adjacent(next, to); });
+    if (!two) for_each_global_neighbour(to, [&](std::uint32_t next) { two = two || next / routers_ == here; });
+    return two ? 2 : 3;
+  }
+
+ private:
+  bool adjacent(std::uint32_t a, std::uint32_t b) const {
+    const std::uint32_t from = a / routers_;
+    const std::uint32_t to = b / routers_;
+    if (from == to) return a != b;
+    for (std::uint32_t round = 0; round < rounds_; ++round) {
+      if (router_to(from, to, round) == a && router_to(to, from, round) == b) return true;
+    }
+    return false;
+  }
+
+  template <class Visit>
+  void for_each_global_neighbour(std::uint32_t router, Visit visit) const {
+    const std::uint32_t group = router / routers_;
+    const std::uint32_t first = router % routers_ * global_cables_;
+    for (std::uint32_t port = first; port < first + global_cables_; ++port) {
+      if (port >= rounds_ * (groups_ - 1)) return;
+      const std::uint32_t i = port % (groups_ - 1);
+      const std::uint32_t other = palmtree_ ? (group + groups_ - i - 1) % groups_ : i + (i >= group ? 1 : 0);
+      visit(router_to(other, group, port / (groups_ - 1)));
+    }
+  }
+
+  std::uint32_t groups_;
+  std::uint32_t routers_;
+  std::uint32_t global_cables_;
+  std::uint32_t rounds_;  ///< cables between every two groups
+  bool palmtree_;
+};
+
+std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+  const auto routers = static_cast<std::uint32_t>(params.integer("routers_per_group"));
+  const auto global_cables = static_cast<std::uint32_t>(params.integer("global_cables"));
+  const std::uint32_t groups_max = routers * global_cables + 1;
+  const auto given = static_cast<std::uint32_t>(params.integer("groups"));
+  const std::uint32_t groups = given == 0 ? groups_max : given;
+  if (groups > groups_max) {
+    throw InputError({Severity::error, "bad-shape",
+                      params.module() + ": " + std::to_string(groups) + " groups cannot all be joined: a group has " +
+                          std::to_string(routers) + " x " + std::to_string(global_cables) + " cables to others",
+                      place, "use at most " + std::to_string(groups_max) + " groups, or more routers_per_group or global_cables"});
+  }
+  const std::uint64_t all_routers = std::uint64_t{groups} * routers;
+  check_size(params.module(), all_routers, all_routers * (routers - 1 + global_cables) / 2, place);
+  const DirectShape shape = read_direct(params, all_routers, static_cast<std::uint64_t>(params.integer("hosts_per_router")), place);
+  check_direct_size(shape, all_routers * (routers - 1 + global_cables) / 2, params.module(), place);
+
+  const CableShape local{params.bandwidth("local_rate"), propagation_delay(params.length("local_fibre"))};
+  const CableShape global{params.bandwidth("global_rate"), propagation_delay(params.length("global_fibre"))};
+  auto graph = std::make_unique<DragonflyGraph>(groups, routers, global_cables, params.text("arrangement") == "palmtree");
+  std::vector<RouterCable> cables;
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    for (std::uint32_t a = group * routers; a < (group + 1) * routers; ++a) {
+      for (std::uint32_t b = a + 1; b < (group + 1) * routers; ++b) cables.push_back({a, b, local});
+    }
+  }
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    for (std::uint32_t other = group + 1; other < groups; ++other) {
+      for (std::uint32_t round = 0; round < graph->rounds(); ++round) {
+        cables.push_back({graph->router_to(group, other, round), graph->router_to(other, group, round), global});
+      }
+    }
+  }
+  return build_direct_fabric("dragonfly", shape, cables, std::move(graph), place);
+}
+
+}  // namespace
+
+Module<TopologyFactory> dragonfly_module() {
+  return {{"topology", "dragonfly",
+           "Groups of routers, all joined inside a group, and every two groups joined by one or more global cables. At most three "
+           "cables lie between two routers. Paths are those of fewest cables, which may include two global ones.",
+           params_table},
+          make};
+}
+
+}  // namespace weft

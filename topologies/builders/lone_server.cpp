@@ -1,0 +1,45 @@
+#include "topologies/builders/lone_server.hpp"
+
+#include "core/check.hpp"
+#include "topologies/builders/server.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 1> own_params = {{
+    {"gpus_per_host", ParamKind::integer, "8", "2", "1024", "", "GPUs of the server.", "DGX and HGX servers"},
+}};
+constexpr auto params_table = join_params(own_params, inside_params);
+
+class ServerRoutes final : public Routes {
+ public:
+  explicit ServerRoutes(const ServerShape& shape) : shape_(shape) {}
+  void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const override {
+    WEFT_CHECK(destination.index() < shape_.gpus, "routes lead to endpoints");
+    server_next_hops(shape_, topology.out_links(at), at.index(), true, destination.index(), out);
+  }
+
+ private:
+  ServerShape shape_;
+};
+
+std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+  ServerShape shape = read_server(params, place);
+  shape.nics = 0;
+  TopologyBuilder builder("lone_server");
+  add_server(builder, shape);
+  return std::move(builder).build(std::make_unique<ServerRoutes>(shape), place);
+}
+
+}  // namespace
+
+Module<TopologyFactory> lone_server_module() {
+  return {{"topology", "lone_server",
+           "One server without a network: GPUs around an NVSwitch, cabled to each other without a switch (full mesh, or the hybrid "
+           "cube mesh of the DGX-1), or on PCIe only.",
+           params_table},
+          make};
+}
+
+}  // namespace weft
