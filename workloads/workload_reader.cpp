@@ -7,6 +7,7 @@
 #include "workloads/formats/chakra.hpp"
 #include "workloads/formats/goal.hpp"
 #include "workloads/formats/kineto.hpp"
+#include "workloads/formats/layer_text.hpp"
 
 namespace weft {
 
@@ -46,6 +47,21 @@ Workload load_goal(const std::string& path, const WorkloadOptions& options) {
   return import_goal(path, {options.ranks, options.time_unit});
 }
 
+Workload load_layers(const std::string& path, const WorkloadOptions& options, LayerDialect dialect) {
+  LayerTextOptions text;
+  text.ranks = options.ranks;
+  text.time_unit = options.time_unit;
+  return import_layer_text(SourceText::read(path), dialect, text);
+}
+
+Workload load_simai(const std::string& path, const WorkloadOptions& options) {
+  return load_layers(path, options, LayerDialect::simai);
+}
+
+Workload load_astrasim_text(const std::string& path, const WorkloadOptions& options) {
+  return load_layers(path, options, LayerDialect::astra_sim);
+}
+
 constexpr std::array kFormats = {
     WorkloadFormat{"weft",
                    "Weft's own workload: ranks, groups, roles and their ops in protobuf text (.textproto), or binary (.pb, .pb.gz) "
@@ -63,6 +79,13 @@ constexpr std::array kFormats = {
     WorkloadFormat{"goal",
                    "GOAL schedules as LogGOPSim reads them (text): per rank send, recv and calc, ordered by requires and irequires.",
                    reads_time_unit, load_goal},
+    WorkloadFormat{"simai",
+                   "SimAI's text workload: a line with the parallelism policy and group sizes, the number of layers, then a row per "
+                   "layer with times and collectives of forward, input and weight gradient.",
+                   reads_time_unit, load_simai},
+    WorkloadFormat{"astrasim-text",
+                   "ASTRA-sim 1.0's text workload: as simai, without group sizes and suffixes; --ranks says how many ranks run it.",
+                   reads_time_unit, load_astrasim_text},
 };
 
 SourcePlace file_named(const std::string& path) {

@@ -33,6 +33,13 @@ constexpr std::array kReaders = {
     FuzzedReader{"workload_weft", [](const std::string& path) { read_and_check(path, "weft"); }},
     FuzzedReader{"chakra", [](const std::string& path) { read_chakra_trace(path); }},
     FuzzedReader{"goal", [](const std::string& path) { read_and_check(path, "goal"); }},
+    FuzzedReader{"simai_text", [](const std::string& path) { read_and_check(path, "simai"); }},
+    FuzzedReader{"astrasim_text",
+                 [](const std::string& path) {
+                   WorkloadOptions options;
+                   options.ranks = 16;
+                   load_workload(path, "astrasim-text", options);
+                 }},
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},

@@ -1,4 +1,4 @@
-// `weft workload`: looks at workloads and turns foreign ones into Weft's own files.
+// `weft workload`: looks at workloads, turns foreign ones into Weft's own files and makes new ones from templates.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -9,6 +9,7 @@
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/dag_writer.hpp"
 #include "workloads/summary.hpp"
+#include "workloads/templates/workload_templates.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -18,6 +19,8 @@ namespace {
 struct WorkloadFlags {
   std::string input;
   std::string out;
+  std::string template_name;
+  std::vector<std::string> settings;
   WorkloadOptions options;
   bool json = false;
 };
@@ -58,27 +61,32 @@ nlohmann::ordered_json to_json(const WorkloadSummary& summary) {
   return json;
 }
 
-int show(const WorkloadFlags& flags) {
-  const WorkloadSummary summary = summarise(load(flags));
-  if (flags.json) {
+void print(const Workload& workload, bool as_json) {
+  const WorkloadSummary summary = summarise(workload);
+  if (as_json) {
     std::cout << to_json(summary).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   } else {
     std::cout << to_text(summary);
   }
+}
+
+int show(const WorkloadFlags& flags) {
+  print(load(flags), flags.json);
   return kExitDone;
 }
 
-int import(const WorkloadFlags& flags) {
-  const std::string& out = flags.out;
+/// Does the ending ask for text? Throws [unknown-ending] if it asks for nothing known.
+bool is_text_file(const std::string& out) {
   const bool is_text = out.ends_with(".textproto");
   if (!is_text && !out.ends_with(".pb")) {
-    SourcePlace place;
-    place.file = "--out=" + out;
-    throw InputError({Severity::error, "unknown-ending", "the ending does not say which form to write", place,
-                      "FILE.textproto for text, FILE.pb for the compact binary form"});
+    throw InputError({Severity::error, "unknown-ending", "the ending does not say which form to write",
+                      SourcePlace::named("--out=" + out), "FILE.textproto for text, FILE.pb for the compact binary form"});
   }
-  const Workload workload = load(flags);
-  for (const std::string& assumption : workload.assumptions) std::cerr << "note: " << assumption << "\n";
+  return is_text;
+}
+
+void write(const Workload& workload, const std::string& out) {
+  const bool is_text = is_text_file(out);
   OutputFile file(out);
   if (is_text) {
     file.write(to_workload_text(workload));
@@ -86,8 +94,55 @@ int import(const WorkloadFlags& flags) {
     write_workload_binary(workload, [&file](std::string_view piece) { file.write(piece); });
   }
   file.commit();
-  std::cout << "wrote " << out << " (" << std::filesystem::file_size(out) << " bytes)\n";
+}
+
+void print_notes(const Workload& workload) {
+  for (const std::string& assumption : workload.assumptions) std::cerr << "note: " << assumption << "\n";
+}
+
+int import(const WorkloadFlags& flags) {
+  is_text_file(flags.out);
+  const Workload workload = load(flags);
+  print_notes(workload);
+  write(workload, flags.out);
+  std::cout << "wrote " << flags.out << " (" << std::filesystem::file_size(flags.out) << " bytes)\n";
   return kExitDone;
+}
+
+int make(const WorkloadFlags& flags) {
+  if (!flags.out.empty()) is_text_file(flags.out);
+  const SourcePlace place = SourcePlace::named("--template=" + flags.template_name);
+  const Module<WorkloadFactory>& module = find_module(workload_templates(), flags.template_name, place);
+  ParamSet params(flags.template_name, module.info.params);
+  for (const std::string& text : flags.settings) {
+    const SourcePlace setting = SourcePlace::named("--set=" + text);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      throw InputError({Severity::error, "bad-setting", "\"" + text + "\" has no value", setting, "write --set=param=value"});
+    }
+    std::string name = text.substr(0, equals);
+    if (name.starts_with(flags.template_name + ".")) name = name.substr(flags.template_name.size() + 1);
+    params.set(name, text.substr(equals + 1), setting);
+  }
+  const Workload workload = module.make(params, place);
+  if (flags.out.empty()) {
+    print(workload, flags.json);
+    return kExitDone;
+  }
+  print_notes(workload);
+  write(workload, flags.out);
+  if (flags.json) {
+    print(workload, true);
+  } else {
+    std::cout << "wrote " << flags.out << " (" << std::filesystem::file_size(flags.out) << " bytes)\n";
+  }
+  return kExitDone;
+}
+
+std::string template_names() {
+  std::string names;
+  for (const auto& module : workload_templates()) names += (names.empty() ? "" : ", ") + std::string(module.info.name);
+  return names;
 }
 
 void add_input_options(CLI::App* command, const std::shared_ptr<WorkloadFlags>& flags) {
@@ -101,7 +156,7 @@ void add_input_options(CLI::App* command, const std::shared_ptr<WorkloadFlags>& 
 }  // namespace
 
 void add_workload_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("workload", "Look at workloads, import foreign ones");
+  CLI::App* command = app.add_subcommand("workload", "Look at workloads, import foreign ones, make new ones from templates");
   command->require_subcommand(1);
   auto flags = std::make_shared<WorkloadFlags>();
 
@@ -117,6 +172,27 @@ void add_workload_command(CLI::App& app, Action& action) {
       ->required();
   import_command->footer("Example:\n  weft workload import traces/all_reduce:chakra --out=all_reduce.textproto");
   import_command->callback([flags, &action] { action = [flags] { return import(*flags); }; });
+
+  CLI::App* make_command = command->add_subcommand("make", "Make a workload from a template and parameters");
+  make_command->add_option("--template", flags->template_name, template_names() + "; `weft modules NAME` lists its parameters")
+      ->type_name("NAME")
+      ->required();
+  make_command->add_option("--set", flags->settings, "Parameter of the template, repeatable")
+      ->type_name("param=value")
+      ->allow_extra_args(false);
+  make_command
+      ->add_option("--out", flags->out,
+                   "FILE.textproto for text, FILE.pb for the compact binary form; default: only say what it would hold")
+      ->type_name("FILE");
+  make_command->add_flag("--json", flags->json, "Print what it holds as JSON");
+  make_command->footer(
+      "Examples:\n"
+      "  weft modules llm\n"
+      "  weft workload make --template=llm --set=tp=8 --set=pp=2 --set=dp=4\n"
+      "  weft workload make --template=moe --set=experts=64 --set=ep=8 --set=dp=8 --out=moe.pb\n"
+      "  weft workload make --template=collectives --set=ranks=16 --set=size=1GiB --out=ar.textproto\n"
+      "  weft run --topology=cluster.textproto --workload=ar.textproto");
+  make_command->callback([flags, &action] { action = [flags] { return make(*flags); }; });
 }
 
 }  // namespace weft

@@ -1,0 +1,177 @@
+#include "workloads/templates/dlrm.hpp"
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "workloads/templates/role_script.hpp"
+#include "workloads/templates/tensor_math.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view mlperf_origin = "MLPerf's DLRM (Criteo terabyte)";
+
+constexpr std::array<ParamSpec, 12> params_table = {{
+    {"ranks", ParamKind::integer, "16", "1", "16777216", "", "Ranks; each trains its samples and holds its part of the tables.",
+     "assumption: two servers"},
+    {"batch", ParamKind::integer, "4096", "1", "1073741824", "", "Samples per rank.", "65,536 in all, MLPerf's closed division"},
+    {"tables", ParamKind::integer, "26", "1", "1000000", "", "Embedding tables.", mlperf_origin},
+    {"dimension", ParamKind::integer, "128", "1", "1048576", "", "Elements of an embedding.", mlperf_origin},
+    {"lookups", ParamKind::integer, "1", "1", "1000000", "", "Lookups per table and sample, pooled into one embedding.",
+     mlperf_origin},
+    {"bottom", ParamKind::text, "13-512-256-128", "", "", "",
+     "Widths of the bottom layers, from the dense features to the dimension.", mlperf_origin},
+    {"top", ParamKind::text, "1024-1024-512-256-1", "", "", "", "Widths of the top layers; the first reads the concatenation.",
+     mlperf_origin},
+    {"dtype", ParamKind::choice, "FP32", "", "", tensor_dtypes, "Type of embeddings and activations.", "the reference code"},
+    {"grad_dtype", ParamKind::choice, "FP32", "", "", tensor_dtypes, "Type in which gradients are reduced.", "the reference code"},
+    {"memory_bandwidth", ParamKind::bandwidth, "26.8Tbps", "1Gbps", "1000000Tbps", "",
+     "Of a GPU's memory; lookups are bound by it.", "3.35 TB/s of an H100 SXM"},
+    {"tflops", ParamKind::real, "50", "0.001", "1e9", "", tensor_rate_meaning, "assumption: narrow layers in TF32"},
+    {"optimizer_time", ParamKind::duration, "100us", "0s", "", "", "The dense optimizer's step.", "assumption: small layers"},
+}};
+
+constexpr std::uint64_t kIndexBytes = 8;
+constexpr std::uint64_t kWidthMax = 1ULL << 24;
+constexpr std::size_t kLayersMax = 1000;
+
+/// "13-512-256": widths, at least `least` of them.
+std::vector<std::uint64_t> widths_of(const TensorMath& math, const char* parameter, std::size_t least) {
+  const std::string& text = math.params().text(parameter);
+  std::vector<std::uint64_t> widths;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::uint64_t width = 0;
+    const auto [stop, error] = std::from_chars(at, end, width);
+    const bool valid = error == std::errc{} && width > 0 && width <= kWidthMax && (stop == end || *stop == '-');
+    if (!valid || widths.size() == kLayersMax) {
+      math.fail("bad-value", std::string(parameter) + " = \"" + text + "\" is no list of widths",
+                "widths from 1 to " + std::to_string(kWidthMax) + " joined by -, as in \"512-256-128\"");
+    }
+    widths.push_back(width);
+    if (stop == end) break;
+    at = stop + 1;
+  }
+  if (widths.size() < least) {
+    math.fail("bad-value", std::string(parameter) + " = \"" + text + "\" has no layer",
+              "give at least " + std::to_string(least) + " widths");
+  }
+  return widths;
+}
+
+struct Layer {
+  std::string name;
+  Duration forward;
+  Bytes gradients;
+};
+
+/// Fully connected layers from one width to the next.
+std::vector<Layer> layers_of(const TensorMath& math, const std::string& name, const std::vector<std::uint64_t>& widths) {
+  std::vector<Layer> layers;
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    const std::uint64_t weights = math.product({widths[i], widths[i + 1]});
+    const double operations = 2.0 * math.count("batch") * static_cast<double>(weights);
+    layers.push_back({name + "_" + std::to_string(i), math.time(operations), math.bytes(weights, math.element("grad_dtype"))});
+  }
+  return layers;
+}
+
+class DlrmBuilder {
+ public:
+  explicit DlrmBuilder(const TensorMath& math) : math_(math) {
+    const std::uint64_t batch = math.count("batch");
+    const std::uint64_t tables = math.count("tables");
+    const std::uint64_t dimension = math.count("dimension");
+    const std::vector<std::uint64_t> bottom = widths_of(math, "bottom", 2);
+    if (bottom.back() != dimension) {
+      math.fail("bad-plan",
+                "the last width of bottom is " + std::to_string(bottom.back()) + ", the dimension " + std::to_string(dimension),
+                "the dense branch is combined with the embeddings: both have the same width");
+    }
+    // Dot products of all pairs of the tables + 1 vectors, and the dense vector itself.
+    std::vector<std::uint64_t> top = widths_of(math, "top", 1);
+    top.insert(top.begin(), math.product({tables + 1, tables}) / 2 + dimension);
+    bottom_ = layers_of(math, "fc_bottom", bottom);
+    top_ = layers_of(math, "fc_top", top);
+    concat_ = math.time(2.0 * static_cast<double>(batch) * static_cast<double>(tables + 1) * static_cast<double>(tables + 1) *
+                        static_cast<double>(dimension));
+    const std::uint64_t lookups = math.product({batch, tables, math.count("lookups")});
+    indices_ = math.checked(Bytes::of(static_cast<std::int64_t>(math.product({lookups, kIndexBytes}))));
+    embeddings_ = math.bytes(math.product({batch, tables, dimension}), math.element("dtype"));
+    rows_ = math.bytes(math.product({lookups, dimension}), math.element("dtype"));
+    dense_ = math.bytes(math.product({batch, bottom.front()}), math.element("dtype"));
+  }
+
+  Workload build() {
+    Workload workload = start_workload("dlrm", math_.count("ranks"));
+    forward();
+    backward();
+    add_role_of_all(workload, script_.finish());
+    workload.assumptions.push_back(math_.rate_note());
+    workload.assumptions.emplace_back("tables are spread evenly over the ranks and their lookups over the tables");
+    return workload;
+  }
+
+ private:
+  Duration in_memory(Bytes size) const { return transmit_time(size, math_.params().bandwidth("memory_bandwidth")); }
+
+  void forward() {
+    const std::uint32_t sparse = script_.compute("sparse", in_memory(indices_));
+    const std::uint32_t index = script_.collective("a2a_index", CollectiveType::all_to_all, 0, indices_, {sparse});
+    const std::uint32_t lookup = script_.unordered_compute("emb", in_memory(rows_), {index});
+    const std::uint32_t exchange = script_.collective("a2a_emb", CollectiveType::all_to_all, 0, embeddings_, {lookup});
+    last_ = {script_.compute("dense", in_memory(dense_))};
+    for (const Layer& layer : bottom_) last_ = {script_.compute(layer.name, layer.forward, last_)};
+    last_ = {script_.compute("concat", concat_, {last_[0], exchange})};
+    for (const Layer& layer : top_) last_ = {script_.compute(layer.name, layer.forward, last_)};
+  }
+
+  void backward() {
+    RoleScript::After done;
+    const auto layers_back = [&](const std::vector<Layer>& layers) {
+      for (std::size_t i = layers.size(); i-- > 0;) {
+        last_ = {script_.compute(layers[i].name + "_bwd", math_.checked(layers[i].forward * 2), last_)};
+        done.push_back(script_.collective("ar_" + layers[i].name, CollectiveType::all_reduce, 0, layers[i].gradients, last_));
+      }
+    };
+    layers_back(top_);
+    last_ = {script_.compute("concat_bwd", math_.checked(concat_ * 2), last_)};
+    const std::uint32_t exchange = script_.collective("a2a_grad", CollectiveType::all_to_all, 0, embeddings_, last_);
+    done.push_back(script_.unordered_compute("emb_update", in_memory(rows_) * 2, {exchange}));
+    layers_back(bottom_);
+    done.push_back(last_[0]);
+    script_.compute("step", math_.checked(math_.params().duration("optimizer_time")), done);
+  }
+
+  const TensorMath& math_;
+  std::vector<Layer> bottom_;
+  std::vector<Layer> top_;
+  Duration concat_;
+  Bytes indices_;
+  Bytes embeddings_;
+  Bytes rows_;
+  Bytes dense_;
+  RoleScript script_;
+  RoleScript::After last_;
+};
+
+Workload make(const ParamSet& params, const SourcePlace& place) {
+  const TensorMath math(params, place);
+  return DlrmBuilder(math).build();
+}
+
+}  // namespace
+
+Module<WorkloadFactory> dlrm_module() {
+  return {{"template", "dlrm",
+           "A recommendation model: embeddings are exchanged by all-to-alls forward and backward, the dense layers' gradients are "
+           "all-reduced while backward goes on.",
+           params_table},
+          make};
+}
+
+}  // namespace weft

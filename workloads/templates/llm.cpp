@@ -1,0 +1,24 @@
+#include "workloads/templates/llm.hpp"
+
+#include "workloads/templates/transformer.hpp"
+
+namespace weft {
+
+namespace {
+
+Workload make(const ParamSet& params, const SourcePlace& place) {
+  const TensorMath math(params, place);
+  return make_transformer("llm", math, ExpertPlan());
+}
+
+}  // namespace
+
+Module<WorkloadFactory> llm_module() {
+  return {{"template", "llm",
+           "A dense transformer decoder in tensor, pipeline (1F1B) and data parallelism on tp x pp x dp ranks: tensor-parallel "
+           "collectives around attention and MLP, sends and receives between stages, gradients reduced beside backward.",
+           transformer_params},
+          make};
+}
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+#include "workloads/templates/role_script.hpp"
+
+#include <utility>
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint16_t kComputeStream = 1;
+
+Op message(OpKind kind, std::uint16_t communicator, std::uint32_t peer, Bytes bytes) {
+  Op op;
+  op.kind = kind;
+  op.communicator = communicator;
+  op.peer = static_cast<std::int32_t>(peer);
+  op.bytes = bytes;
+  return op;
+}
+
+}  // namespace
+
+std::uint32_t RoleScript::add(const Op& op, std::string_view name, const After& after) {
+  const std::uint32_t id = builder_.add(op, name);
+  for (const std::uint32_t before : after) builder_.depend(id, before);
+  return id;
+}
+
+std::uint32_t RoleScript::compute(std::string_view name, Duration duration, const After& after) {
+  Op op;
+  op.duration = duration;
+  op.stream = kComputeStream;
+  return add(op, name, after);
+}
+
+std::uint32_t RoleScript::unordered_compute(std::string_view name, Duration duration, const After& after) {
+  Op op;
+  op.duration = duration;
+  return add(op, name, after);
+}
+
+std::uint32_t RoleScript::collective(std::string_view name, CollectiveType type, std::uint16_t communicator, Bytes bytes,
+                                     const After& after) {
+  Op op;
+  op.kind = OpKind::collective;
+  op.collective = type;
+  op.communicator = communicator;
+  op.stream = static_cast<std::uint16_t>(kComputeStream + 1 + communicator);
+  op.bytes = bytes;
+  return add(op, name, after);
+}
+
+std::uint32_t RoleScript::send(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes,
+                               const After& after) {
+  return add(message(OpKind::send, communicator, peer, bytes), name, after);
+}
+
+std::uint32_t RoleScript::receive(std::string_view name, std::uint16_t communicator, std::uint32_t peer, Bytes bytes,
+                                  const After& after) {
+  return add(message(OpKind::receive, communicator, peer, bytes), name, after);
+}
+
+RoleDag RoleScript::finish() { return std::move(std::move(builder_).finish().dag); }
+
+}  // namespace weft

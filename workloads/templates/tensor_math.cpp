@@ -1,0 +1,109 @@
+#include "workloads/templates/tensor_math.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "workloads/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Ops of all roles together: 80 bytes each while they are built.
+constexpr std::uint64_t kOpsMax = 1ULL << 24;
+
+}  // namespace
+
+void TensorMath::fail(const char* code, const std::string& message, const std::string& help) const {
+  throw InputError({Severity::error, code, params_.module() + ": " + message, place_, help});
+}
+
+ElementType TensorMath::element(std::string_view parameter) const { return *element_type_named(params_.text(parameter)); }
+
+std::uint64_t TensorMath::product(std::initializer_list<std::uint64_t> factors) const {
+  std::uint64_t result = 1;
+  for (const std::uint64_t factor : factors) {
+    if (__builtin_mul_overflow(result, factor, &result) || result >> 62 != 0) {
+      fail("too-large", "a tensor has more than 2^62 elements", "make the model, the batch or the sequence smaller");
+    }
+  }
+  return result;
+}
+
+Bytes TensorMath::bytes(std::uint64_t elements, ElementType type) const {
+  const std::optional<Bytes> size = tensor_size(elements, type);
+  return checked(size.value_or(Bytes::of(INT64_MAX)));
+}
+
+Bytes TensorMath::share(Bytes size, std::uint32_t ranks) {
+  return Bytes::of(size.count() / ranks + (size.count() % ranks == 0 ? 0 : 1));
+}
+
+Bytes TensorMath::checked(Bytes size) const {
+  if (size > op_size_max) {
+    fail("too-large", "a collective or message would have more than " + to_text(op_size_max),
+         "make the model, the batch or the sequence smaller");
+  }
+  return size;
+}
+
+Duration TensorMath::time(double operations) const {
+  const double seconds = operations / (params_.real("tflops") * 1e12);
+  if (!(seconds < op_duration_max.in_s())) {
+    fail("too-large", "a computation would take more than " + to_text(op_duration_max), "raise tflops, or make the model smaller");
+  }
+  return Duration::from_seconds(seconds);
+}
+
+Duration TensorMath::checked(Duration duration) const {
+  if (duration > op_duration_max) {
+    fail("too-large", "a computation would take more than " + to_text(op_duration_max), "give a shorter time");
+  }
+  return duration;
+}
+
+Duration TensorMath::scaled(Duration duration, double factor) const {
+  const double seconds = duration.in_s() * factor;
+  if (!(seconds < op_duration_max.in_s())) checked(Duration::max());
+  return Duration::ticks(std::llround(static_cast<double>(duration.in_ticks()) * factor));
+}
+
+void TensorMath::require_divides(std::string_view number_name, std::uint64_t number, std::string_view divisor_name,
+                                 std::uint64_t divisor) const {
+  if (number % divisor == 0) return;
+  fail("bad-plan",
+       std::string(number_name) + " = " + std::to_string(number) + " cannot be divided by " + std::string(divisor_name) + " = " +
+           std::to_string(divisor),
+       std::string(number_name) + " is a multiple of " + std::string(divisor_name));
+}
+
+void TensorMath::require_op_count(std::uint64_t ops) const {
+  if (ops <= kOpsMax) return;
+  fail("too-large", "the roles would have " + std::to_string(ops) + " ops",
+       "at most " + std::to_string(kOpsMax) + " are written; lower layers, micro-batches or counts");
+}
+
+std::string TensorMath::rate_note() const {
+  std::string rate;
+  for (std::size_t i = 0; i < params_.table().size(); ++i) {
+    if (params_.table()[i].name == "tflops") rate = params_.value_text(i);
+  }
+  return "compute times follow from shapes at tflops = " + rate + " per GPU";
+}
+
+Workload start_workload(std::string_view name, std::uint32_t ranks) {
+  Workload workload;
+  workload.name = name;
+  workload.rank_count = ranks;
+  workload.communicators.push_back(Communicator::world(ranks));
+  return workload;
+}
+
+void add_role_of_all(Workload& workload, RoleDag dag) {
+  workload.roles.push_back(std::move(dag));
+  workload.role_names.emplace_back("all");
+  workload.role_of.assign(workload.rank_count, 0);
+}
+
+}  // namespace weft

@@ -1,0 +1,380 @@
+#include "workloads/templates/transformer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/limits.hpp"
+#include "workloads/strided_groups.hpp"
+#include "workloads/templates/role_script.hpp"
+
+namespace weft {
+
+namespace {
+
+/// A group size with its communicator.
+struct Axis {
+  std::uint32_t size = 1;
+  std::uint16_t communicator = 0;
+};
+
+/// One line of a layer's program: a computation, or a collective of a tensor that is `whole` on one side or the other.
+struct Step {
+  std::string name;
+  bool is_compute = true;
+  Duration duration;
+  CollectiveType type = CollectiveType::all_reduce;
+  Axis axis;
+  Bytes whole;
+};
+
+/// Gradients that are summed together.
+struct Weights {
+  std::string name;
+  std::uint64_t elements = 0;
+  Axis axis;
+};
+
+class TransformerBuilder {
+ public:
+  TransformerBuilder(std::string_view name, const TensorMath& math, const ExpertPlan& experts) : math_(math), experts_(experts) {
+    read_parameters();
+    check_plan();
+    workload_ = start_workload(name, tp_.size * pp_.size * dp_.size);
+    add_axes();
+    plan_layer();
+  }
+
+  Workload build() {
+    workload_.role_of.resize(workload_.rank_count);
+    for (std::uint32_t stage = 0; stage < pp_.size; ++stage) {
+      workload_.roles.push_back(stage_program(stage));
+      workload_.role_names.push_back("stage" + std::to_string(stage));
+    }
+    const std::uint32_t ranks_per_stage = tp_.size * dp_.size;
+    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+      workload_.role_of[rank] = static_cast<std::uint16_t>(rank / ranks_per_stage);
+    }
+    if (math_.params().duration("forward_time") == Duration::zero()) {
+      workload_.assumptions.push_back(math_.rate_note());
+    } else {
+      workload_.assumptions.push_back(
+          "forward_time is one layer's; attention, MLP and head take time in proportion to their operations");
+    }
+    if (experts_.experts > 0) workload_.assumptions.push_back("tokens are spread evenly over the experts");
+    return std::move(workload_);
+  }
+
+ private:
+  void read_parameters() {
+    tp_.size = math_.count("tp");
+    pp_.size = math_.count("pp");
+    dp_.size = math_.count("dp");
+    layers_ = math_.count("layers");
+    hidden_ = math_.count("hidden");
+    ffn_ = math_.count("ffn");
+    vocab_ = math_.count("vocab");
+    batches_ = math_.count("microbatches");
+    matrices_ = math_.params().boolean("gated") ? 3 : 2;
+    seq_ = math_.count("seq");
+    tokens_ = math_.product({seq_, math_.count("microbatch")});
+    sequence_parallel_ = math_.params().boolean("sequence_parallel");
+    shards_optimizer_ = math_.params().text("gradients") == "reduce_scatter";
+    dtype_ = math_.element("dtype");
+    grad_dtype_ = math_.element("grad_dtype");
+  }
+
+  void check_plan() const {
+    const std::uint64_t ranks = math_.product({tp_.size, pp_.size, dp_.size});
+    if (ranks > workload_rank_count_max) {
+      math_.fail("too-large", "tp x pp x dp = " + std::to_string(ranks) + " ranks",
+                 "at most " + std::to_string(workload_rank_count_max) + " are supported");
+    }
+    math_.require_divides("layers", layers_, "pp", pp_.size);
+    math_.require_divides("hidden", hidden_, "heads", math_.count("heads"));
+    math_.require_divides("heads", math_.count("heads"), "tp", tp_.size);
+    math_.require_divides("ffn", ffn_, "tp", tp_.size);
+    math_.require_divides("vocab", vocab_, "tp", tp_.size);
+    if (experts_.experts > 0) {
+      math_.require_divides("dp", dp_.size, "ep", experts_.ep);
+      math_.require_divides("experts", experts_.experts, "ep", experts_.ep);
+      if (experts_.top_k > experts_.experts) {
+        math_.fail("bad-plan",
+                   "top_k = " + std::to_string(experts_.top_k) + " is more than experts = " + std::to_string(experts_.experts),
+                   "a token goes to different experts");
+      }
+      if (tp_.size > 1 && !sequence_parallel_) {
+        math_.fail("bad-plan", "experts with tp = " + std::to_string(tp_.size) + " need sequence_parallel",
+                   "set sequence_parallel=true or tp=1, as Megatron demands");
+      }
+    }
+    // A layer has at most 10 lines each way.
+    math_.require_op_count(math_.product({batches_, std::uint64_t{20} * layers_ + 6 * pp_.size}) + 4 * layers_ + 8 * pp_.size);
+  }
+
+  void add_axis(Axis& axis, const char* name, std::uint32_t stride) {
+    if (axis.size == 1) return;
+    axis.communicator = static_cast<std::uint16_t>(workload_.communicators.size());
+    workload_.communicators.push_back(strided_communicator(name, workload_.rank_count, axis.size, stride));
+  }
+
+  void add_axes() {
+    ep_.size = experts_.ep;
+    dp_ep_.size = dp_.size / experts_.ep;
+    add_axis(tp_, "tp", 1);
+    add_axis(pp_, "pp", tp_.size * dp_.size);
+    add_axis(dp_, "dp", tp_.size);
+    if (experts_.experts == 0) return;
+    add_axis(ep_, "ep", tp_.size);
+    add_axis(dp_ep_, "dp_ep", tp_.size * experts_.ep);
+  }
+
+  /// Times of the parts of a layer and of the head.
+  struct Times {
+    Duration attention;
+    Duration mlp;
+    Duration head;
+  };
+
+  Times forward_times() const {
+    const double tp = tp_.size;
+    const auto tokens = static_cast<double>(tokens_);
+    const double hidden = hidden_;
+    const double attention = 2 * tokens * hidden * 4 * hidden / tp + 2 * 2 * tokens * seq_ * hidden / tp;
+    double mlp = matrices_ * 2 * tokens * hidden * ffn_ / tp;
+    if (experts_.experts > 0) mlp = mlp * experts_.top_k + 2 * tokens * hidden * experts_.experts / tp;
+    const double head = 2 * tokens * hidden * vocab_ / tp;
+    const Duration given = math_.checked(math_.params().duration("forward_time"));
+    if (given == Duration::zero()) return {math_.time(attention), math_.time(mlp), math_.time(head)};
+    const double layer = attention + mlp;
+    return {math_.scaled(given, attention / layer), math_.scaled(given, mlp / layer), math_.scaled(given, head / layer)};
+  }
+
+  static Step computation(const char* name, Duration duration) {
+    Step step;
+    step.name = name;
+    step.duration = duration;
+    return step;
+  }
+
+  static void add_collective(std::vector<Step>& steps, std::string name, CollectiveType type, Axis axis, Bytes whole) {
+    if (axis.size == 1) return;
+    Step step;
+    step.name = std::move(name);
+    step.is_compute = false;
+    step.type = type;
+    step.axis = axis;
+    step.whole = whole;
+    steps.push_back(std::move(step));
+  }
+
+  /// A dense block: computation with its tensor-parallel collectives.
+  std::vector<Step> dense_block(const char* name, Duration duration) const {
+    std::vector<Step> steps;
+    if (sequence_parallel_) add_collective(steps, std::string(name) + "_gather", CollectiveType::all_gather, tp_, activations_);
+    steps.push_back(computation(name, duration));
+    if (sequence_parallel_) {
+      add_collective(steps, std::string(name) + "_scatter", CollectiveType::reduce_scatter, tp_, activations_);
+    } else {
+      add_collective(steps, std::string(name) + "_reduce", CollectiveType::all_reduce, tp_, activations_);
+    }
+    return steps;
+  }
+
+  std::vector<Step> expert_block(Duration duration) const {
+    // All tokens that a tensor-parallel group holds, once per chosen expert; each of its ranks dispatches its part.
+    const Bytes routed = math_.bytes(math_.product({tokens_, hidden_, experts_.top_k}), dtype_);
+    const Bytes own = TensorMath::share(routed, tp_.size);
+    std::vector<Step> steps;
+    add_collective(steps, "dispatch", CollectiveType::all_to_all, ep_, own);
+    add_collective(steps, "expert_gather", CollectiveType::all_gather, tp_, routed);
+    steps.push_back(computation("experts", duration));
+    add_collective(steps, "expert_scatter", CollectiveType::reduce_scatter, tp_, routed);
+    add_collective(steps, "combine", CollectiveType::all_to_all, ep_, own);
+    return steps;
+  }
+
+  void plan_layer() {
+    activations_ = math_.bytes(math_.product({tokens_, hidden_}), dtype_);
+    passed_on_ = sequence_parallel_ ? TensorMath::share(activations_, tp_.size) : activations_;
+    const Times times = forward_times();
+    const double factor = math_.params().real("backward_factor");
+    const auto back = [&](Duration forward) { return math_.scaled(forward, factor); };
+    const auto mlp = [&](Duration duration) {
+      return experts_.experts > 0 ? expert_block(duration) : dense_block("mlp", duration);
+    };
+    const auto append = [](std::vector<Step>& steps, std::vector<Step> more) {
+      steps.insert(steps.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    };
+    append(forward_, dense_block("attention", times.attention));
+    append(forward_, mlp(times.mlp));
+    append(backward_, mlp(back(times.mlp)));
+    append(backward_, dense_block("attention", back(times.attention)));
+    head_ = times.head;
+    head_backward_ = back(times.head);
+  }
+
+  // --- One stage ---
+
+  struct Stage {
+    RoleScript script;
+    std::uint32_t index = 0;
+    RoleScript::After last;          ///< what the next line waits for
+    RoleScript::After reductions;    ///< what the optimizer waits for
+    std::vector<Weights> reduced;    ///< in order of reduction
+    std::vector<Weights> collected;  ///< a bucket that is not full yet
+  };
+
+  RoleDag stage_program(std::uint32_t index) const {
+    Stage stage;
+    stage.index = index;
+    const std::uint32_t warm_up = std::min(pp_.size - 1 - index, batches_);
+    for (std::uint32_t batch = 0; batch < warm_up; ++batch) forward(stage, batch);
+    for (std::uint32_t batch = warm_up; batch < batches_; ++batch) {
+      forward(stage, batch);
+      backward(stage, batch - warm_up);
+    }
+    for (std::uint32_t batch = batches_ - warm_up; batch < batches_; ++batch) backward(stage, batch);
+    optimize(stage);
+    return stage.script.finish();
+  }
+
+  static std::string name_of(const char* pass, std::uint32_t batch, const std::string& what) {
+    return std::string(pass) + "." + std::to_string(batch) + "." + what;
+  }
+
+  bool is_first(const Stage& stage) const { return stage.index == 0; }
+  bool is_last(const Stage& stage) const { return stage.index + 1 == pp_.size; }
+
+  void forward(Stage& stage, std::uint32_t batch) const {
+    if (!is_first(stage)) receive(stage, name_of("fwd", batch, "recv"), stage.index - 1);
+    if (is_first(stage)) {
+      std::vector<Step> embedding;
+      add_collective(embedding, "embedding", sequence_parallel_ ? CollectiveType::reduce_scatter : CollectiveType::all_reduce, tp_,
+                     activations_);
+      run(stage, embedding, "fwd." + std::to_string(batch));
+    }
+    const std::uint32_t per_stage = layers_ / pp_.size;
+    for (std::uint32_t layer = 0; layer < per_stage; ++layer) {
+      run(stage, forward_, name_of("fwd", batch, "layer" + std::to_string(stage.index * per_stage + layer)));
+    }
+    if (is_last(stage)) compute(stage, name_of("fwd", batch, "head"), head_);
+    if (!is_last(stage))
+      stage.script.send(name_of("fwd", batch, "send"), pp_.communicator, stage.index + 1, passed_on_, stage.last);
+  }
+
+  void backward(Stage& stage, std::uint32_t batch) const {
+    const bool sums = batch + 1 == batches_;
+    if (!is_last(stage)) receive(stage, name_of("bwd", batch, "recv"), stage.index + 1);
+    if (is_last(stage)) {
+      compute(stage, name_of("bwd", batch, "head"), head_backward_);
+      if (sums) reduce(stage, {{"head", vocabulary(), dp_}});
+    }
+    const std::uint32_t per_stage = layers_ / pp_.size;
+    for (std::uint32_t layer = per_stage; layer-- > 0;) {
+      const std::string name = "layer" + std::to_string(stage.index * per_stage + layer);
+      run(stage, backward_, name_of("bwd", batch, name));
+      if (sums) collect(stage, name, layer);
+    }
+    if (!is_first(stage))
+      stage.script.send(name_of("bwd", batch, "send"), pp_.communicator, stage.index - 1, passed_on_, stage.last);
+    if (sums && is_first(stage)) reduce(stage, {{"embedding", vocabulary(), dp_}});
+  }
+
+  void receive(Stage& stage, const std::string& name, std::uint32_t from) const {
+    stage.last = {stage.script.receive(name, pp_.communicator, from, passed_on_, stage.last)};
+  }
+
+  static void compute(Stage& stage, const std::string& name, Duration duration) {
+    stage.last = {stage.script.compute(name, duration, stage.last)};
+  }
+
+  static void run(Stage& stage, const std::vector<Step>& steps, const std::string& prefix) {
+    for (const Step& step : steps) {
+      const std::string name = prefix + "." + step.name;
+      if (step.is_compute) {
+        compute(stage, name, step.duration);
+        continue;
+      }
+      const bool is_gather = step.type == CollectiveType::all_gather;
+      const Bytes input = is_gather ? TensorMath::share(step.whole, step.axis.size) : step.whole;
+      stage.last = {stage.script.collective(name, step.type, step.axis.communicator, input, stage.last)};
+    }
+  }
+
+  std::uint64_t vocabulary() const { return math_.product({vocab_, hidden_}) / tp_.size; }
+
+  /// Adds a layer's gradients to the bucket, which is reduced when it is full or the stage's first layer is in it.
+  void collect(Stage& stage, const std::string& name, std::uint32_t layer) const {
+    const std::uint64_t attention = math_.product({4, hidden_, hidden_}) / tp_.size;
+    const std::uint64_t mlp = math_.product({static_cast<std::uint64_t>(matrices_), hidden_, ffn_}) / tp_.size;
+    const bool has_experts = experts_.experts > 0;
+    if (stage.collected.empty()) {
+      stage.collected.push_back({name, 0, dp_});
+      if (has_experts) stage.collected.push_back({name + ".experts", 0, dp_ep_});
+    }
+    stage.collected[0].elements += has_experts ? attention + math_.product({hidden_, experts_.experts}) : attention + mlp;
+    if (has_experts) stage.collected[1].elements += math_.product({mlp, experts_.experts / experts_.ep});
+    const std::uint32_t bucket = math_.count("bucket_layers");
+    if ((layers_ / pp_.size - layer) % bucket != 0 && layer != 0) return;
+    reduce(stage, std::exchange(stage.collected, {}));
+  }
+
+  void reduce(Stage& stage, std::vector<Weights> weights) const {
+    for (Weights& part : weights) {
+      if (part.axis.size == 1) continue;
+      stage.reductions.push_back(stage.script.collective(
+          "grad." + part.name, shards_optimizer_ ? CollectiveType::reduce_scatter : CollectiveType::all_reduce,
+          part.axis.communicator, math_.bytes(part.elements, grad_dtype_), stage.last));
+      stage.reduced.push_back(std::move(part));
+    }
+  }
+
+  void optimize(Stage& stage) const {
+    RoleScript::After after = stage.last;
+    after.insert(after.end(), stage.reductions.begin(), stage.reductions.end());
+    const std::uint32_t step = stage.script.compute("optimizer", math_.checked(math_.params().duration("optimizer_time")), after);
+    if (!shards_optimizer_) return;
+    for (const Weights& part : stage.reduced) {
+      stage.script.collective("weights." + part.name, CollectiveType::all_gather, part.axis.communicator,
+                              TensorMath::share(math_.bytes(part.elements, dtype_), part.axis.size), {step});
+    }
+  }
+
+  const TensorMath& math_;
+  ExpertPlan experts_;
+  Axis tp_;
+  Axis pp_;
+  Axis dp_;
+  Axis ep_;
+  Axis dp_ep_;
+  std::uint32_t layers_ = 0;
+  std::uint32_t hidden_ = 0;
+  std::uint32_t ffn_ = 0;
+  std::uint32_t vocab_ = 0;
+  std::uint32_t seq_ = 0;
+  std::uint32_t batches_ = 0;
+  int matrices_ = 2;
+  std::uint64_t tokens_ = 0;
+  bool sequence_parallel_ = false;
+  bool shards_optimizer_ = false;
+  ElementType dtype_;
+  ElementType grad_dtype_;
+  Workload workload_;
+  Bytes activations_;
+  Bytes passed_on_;
+  std::vector<Step> forward_;
+  std::vector<Step> backward_;
+  Duration head_;
+  Duration head_backward_;
+};
+
+}  // namespace
+
+Workload make_transformer(std::string_view name, const TensorMath& math, const ExpertPlan& experts) {
+  return TransformerBuilder(name, math, experts).build();
+}
+
+}  // namespace weft
