@@ -162,6 +162,11 @@ LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& f
 FoldedGraph fold_nics(const Topology& topology, const std::string& format, const SourcePlace& place) {
   FoldedGraph graph;
   graph.is_gone.assign(topology.node_count(), false);
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    if (topology.node(NodeId(i)).kind != NodeKind::pcie_switch) continue;
+    fail(format, "\"" + topology.node_name(NodeId(i)) + "\" is a PCIe switch, which the format has not", place,
+         "write weft or dot, which have");
+  }
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) graph.is_gone[i] = topology.node(NodeId(i)).kind == NodeKind::nic;
   std::set<std::pair<NodeId, NodeId>> pairs;
   for (const Cable& given : cables_of(topology, format, place)) {

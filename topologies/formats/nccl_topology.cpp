@@ -85,7 +85,7 @@ class Server {
     for (const pugi::xml_node cpu : system.children("cpu")) read_cpu(cpu);
     join_nvlinks();
     join_cpus();
-    if (gpu_of_bus_.empty()) {
+    if (gpu_of_bus_.empty() && !diagnostics_.has_errors()) {
       diagnostics_.error("no-gpus", "the server has no GPU", file_.place(system),
                          "a GPU is a <pci> of class 0x03...., or one that holds a <gpu>");
     }

@@ -69,7 +69,7 @@ class Platform {
       }
     }
     for (const auto& [zone, full] : route_zones_) read_routes(zone, full);
-    if (graph_.host_count() == 0) {
+    if (graph_.host_count() == 0 && !diagnostics_.has_errors()) {
       diagnostics_.error("no-hosts", "the platform has no host", file_.place(platform), "write <host .../> or <cluster .../>");
     }
     diagnostics_.throw_if_errors();
