@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "core/check.hpp"
@@ -209,7 +210,7 @@ bool JobLifecycle::try_start(JobId job, EventContext& context) {
 
 void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
-  const Duration duration = spec.duration.sample(settings_.seed, job);
+  const Duration duration = duration_of(job);
   if (duration > Time::max() - context.now()) {
     throw InputError({Severity::error, "beyond-clock",
                       "job \"" + spec.name + "\" starts at " + to_text(context.now().since_start()) + " and would end after " +
@@ -217,6 +218,16 @@ void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
                       spec.place, "use a larger cluster, fewer jobs or shorter ones"});
   }
   context.schedule(duration, EventClass::timer, job_ends, SchedulerTimer{job});
+}
+
+Duration JobLifecycle::duration_of(JobId job) const {
+  const JobSpec& spec = jobs_[job.index()];
+  if (spec.iteration_times == nullptr) return spec.duration.sample(settings_.seed, job);
+  std::map<HostId, std::uint32_t> gpus_of_host;
+  for (const GpuSlot gpu : running_state_[job.index()]->placement.gpus) ++gpus_of_host[cluster_.host_of(gpu)];
+  std::vector<std::uint32_t> gpus;
+  for (const auto& [host, count] : gpus_of_host) gpus.push_back(count);
+  return spec.iteration_times->of(gpus) * static_cast<std::int64_t>(spec.iterations);
 }
 
 void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {

@@ -7,7 +7,7 @@
 //   - Arrivals are self events, one at a time: each schedules the next.
 //   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`). A job
 //     that ends at the instant it started (zero duration) leads to another pass.
-//   - Job mode: a started job ends after a draw from its duration model.
+//   - Job mode: a started job ends after a draw from its duration model, or after its iterations at the measured time of its placement.
 //   - Otherwise the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
 //     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - GPUs come free, and count as idle, at the instant the job ends.
@@ -111,6 +111,7 @@ class JobLifecycle final : public Entity {
   void run_pass(EventContext& context);
   bool try_start(JobId job, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
+  Duration duration_of(JobId job) const;
   void start_on_hosts(JobId job, EventContext& context);
   void advance_clock(Time now);
 

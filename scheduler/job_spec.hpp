@@ -2,7 +2,8 @@
 //
 // Where it sits: made from a job trace or from a scenario; JobLifecycle takes all jobs of a run, sorted by submission.
 //
-// Model: a job either runs a workload, one rank per GPU, for a number of iterations, or, in job mode, holds its GPUs for a duration.
+// Model: a job either runs a workload, one rank per GPU, for a number of iterations, or, in job mode, holds its GPUs for a duration: a
+// draw from a model, or its iterations times a measured time that depends on where its GPUs are.
 // Thread safety: values.
 #pragma once
 
@@ -18,6 +19,7 @@
 #include "scheduler/placement/placer.hpp"
 #include "workloads/dag.hpp"
 #include "workloads/job_trace.hpp"
+#include "workloads/placement_times.hpp"
 
 namespace weft {
 
@@ -30,7 +32,10 @@ struct JobSpec {
   std::uint64_t iterations = 0;              ///< with a workload at least 1; in job mode as declared, 0 if unknown
   std::shared_ptr<const Workload> workload;  ///< null in job mode
   DurationModel duration;                    ///< job mode
-  SourcePlace place;                         ///< where the job was described
+  /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
+  /// `duration` is that on the fewest hosts.
+  std::shared_ptr<const PlacementTimes> iteration_times;
+  SourcePlace place;  ///< where the job was described
 };
 
 /// The jobs of a trace, in job mode. `file` is the path that messages name.

@@ -14,6 +14,7 @@
 #include "topologies/topology_reader.hpp"
 #include "workloads/formats/hpcc_flows.hpp"
 #include "workloads/job_trace_reader.hpp"
+#include "workloads/measurement_tables.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -72,6 +73,8 @@ Content check_one(const std::string& text, const CheckOptions& options) {
           "job trace, " + std::to_string(trace.jobs.size()) + " jobs, " + std::to_string(trace.left_out_rows) + " rows left out",
           describe(trace)};
     }
+    case InputKind::measurements:
+      return {"measurements", describe_measurements(input.file, input.format)};
     case InputKind::flows:
       return {"flow list, " + std::to_string(import_hpcc_flows(input.file).flows.size()) + " flows"};
   }

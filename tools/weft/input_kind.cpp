@@ -11,6 +11,7 @@
 #include "tools/weft/commands.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/job_trace_reader.hpp"
+#include "workloads/measurement_tables.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -28,6 +29,7 @@ std::vector<NamedKind> foreign_formats() {
   for (const TopologyFormat& format : topology_formats()) formats.push_back({format.name, InputKind::topology});
   for (const WorkloadFormat& format : workload_formats()) formats.push_back({format.name, InputKind::workload});
   for (const JobTraceFormat& format : job_trace_formats()) formats.push_back({format.name, InputKind::jobs});
+  for (const MeasurementTable& table : measurement_tables()) formats.push_back({table.name, InputKind::measurements});
   std::erase_if(formats, [](const NamedKind& named) { return named.format == "weft"; });
   formats.push_back({"hpcc-flows", InputKind::flows});
   return formats;

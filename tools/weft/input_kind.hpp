@@ -6,7 +6,7 @@
 
 namespace weft {
 
-enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows };
+enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements };
 
 struct InputFile {
   InputKind kind = InputKind::scenario;

@@ -11,12 +11,16 @@
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/iteration_probe.hpp"
+#include "tools/weft/job_rules.hpp"
 #include "tools/weft/scenario.pb.h"
 #include "tools/weft/version.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/formats/hpcc_flows.hpp"
 #include "workloads/job_trace_reader.hpp"
+#include "workloads/measurements/gavel_throughputs.hpp"
+#include "workloads/measurements/pollux_placements.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -95,17 +99,20 @@ void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& pa
   scenario.manifest.set("jobs_rows_left_out", trace.left_out_rows);
 }
 
-void add_trace(Scenario& scenario, const std::string& path, const std::string& format, const JobTraceOptions& options) {
+std::vector<JobSpec> trace_jobs(Scenario& scenario, const std::string& path, const std::string& format,
+                                const JobTraceOptions& options, const std::vector<JobRule>& rules) {
   const JobTrace trace = load_job_trace(path, format, options);
   scenario.manifest.add_input("jobs", path, format);
   note_trace(scenario, trace, path, options);
-  if (!trace.has_run_times) {
+  if (!trace.has_run_times && rules.empty()) {
     fail("no-run-times", "the trace has iterations but no run times", SourcePlace::named(path),
          "add --throughputs=FILE --gpu-type=NAME, or give each job a workload or measured iterations by rules in a scenario");
   }
-  std::vector<JobSpec> jobs = jobs_of_trace(trace, path);
-  std::move(jobs.begin(), jobs.end(), std::back_inserter(scenario.jobs));
   if (scenario.name.empty()) scenario.name = trace.name;
+  const IterationProbe probe = [&scenario](const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
+    return probe_iteration(scenario, workload, place);
+  };
+  return jobs_by_rule(trace, path, rules, scenario.mode, probe, scenario.assumptions);
 }
 
 /// Leaves most of the clock's 2.9 years for the jobs themselves.
@@ -139,15 +146,6 @@ class ScenarioFile {
         scenario.placement = find_module(placers(), scheduler.placement(), inside.of(scheduler, "placement")).info.name;
       }
     }
-    for (int i = 0; i < message_.jobs_size(); ++i) {
-      const FieldPlaces inside = places.inside(message_, "jobs", i);
-      const scenario::JobTrace& trace = message_.jobs(i);
-      require(!trace.file().empty(), "missing-field", "a job trace needs a file", places.of(message_, "jobs", i),
-              "file: \"jobs.csv\"");
-      require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
-              "format: \"weft\"; `weft modules job-format` lists them");
-      add_trace(scenario, relative_to(path_, trace.file()), trace.format(), flags_.jobs_options);
-    }
     fill_jobs(scenario, shelf, places);
     switch (message_.mode()) {
       case scenario::JOB:
@@ -162,6 +160,29 @@ class ScenarioFile {
     diagnostics_.throw_if_errors();
   }
 
+  /// Job traces and their rules, which may need to run a workload: to be called when everything else is known. Their jobs stand before others
+  /// of the same instant.
+  void fill_traces(Scenario& scenario, WorkloadShelf& shelf) {
+    const FieldPlaces places = document_.places();
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < message_.jobs_size(); ++i) {
+      const FieldPlaces inside = places.inside(message_, "jobs", i);
+      const scenario::JobTrace& trace = message_.jobs(i);
+      require(!trace.file().empty(), "missing-field", "a job trace needs a file", places.of(message_, "jobs", i),
+              "file: \"jobs.csv\"");
+      require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
+              "format: \"weft\"; `weft modules job-format` lists them");
+      std::vector<JobRule> rules;
+      for (int r = 0; r < trace.rule_size(); ++r) {
+        rules.push_back(rule_of(trace.rule(r), inside.of(trace, "rule", r), inside.inside(trace, "rule", r), scenario, shelf));
+      }
+      std::vector<JobSpec> of_trace =
+          trace_jobs(scenario, relative_to(path_, trace.file()), trace.format(), options_of(trace), rules);
+      std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
+    }
+    scenario.jobs.insert(scenario.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
+  }
+
  private:
   WorkloadOptions options_of(const scenario::Workload& workload) const {
     WorkloadOptions options;
@@ -173,7 +194,99 @@ class ScenarioFile {
     return options;
   }
 
-  static bool has_workloads(const Scenario& scenario) {
+  JobTraceOptions options_of(const scenario::JobTrace& trace) const {
+    JobTraceOptions options;
+    options.strict = trace.strict() || flags_.jobs_options.strict;
+    options.time_zone = trace.time_zone();
+    if (!trace.throughputs().empty()) options.throughputs_path = relative_to(path_, trace.throughputs());
+    options.gpu_type = trace.gpu_type();
+    return options;
+  }
+
+  std::shared_ptr<const Workload> load(const scenario::Workload& workload, const SourcePlace& place, WorkloadShelf& shelf,
+                                       std::optional<std::uint32_t> ranks) {
+    require(!workload.file().empty(), "missing-field", "a workload needs a file", place, "file: \"my.textproto\"");
+    WorkloadOptions options = options_of(workload);
+    if (ranks && !options.ranks) options.ranks = ranks;
+    try {
+      return shelf.get(relative_to(path_, workload.file()), workload.format(), options);
+    } catch (const InputError& error) {
+      if (!ranks || error.diagnostics().front().code != "rank-conflict") throw;
+      fail("rank-count-mismatch",
+           workload.file() + " cannot run on the " + std::to_string(*ranks) + " GPUs of jobs that the rule matches", place,
+           "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
+    }
+  }
+
+  JobRule rule_of(const scenario::JobRule& said, const SourcePlace& place, const FieldPlaces& places, Scenario& scenario,
+                  WorkloadShelf& shelf) {
+    JobRule rule;
+    rule.place = place;
+    read_gpu_range(said.gpus(), places.of(said, "gpus"), rule);
+    rule.name = said.name();
+    rule.group = said.group();
+    rule.model = said.model();
+    rule.iterations = said.iterations();
+    require(said.has_workload() != said.has_measured_iteration(), "rule-content",
+            "a rule gives either a workload or measured iterations", place,
+            "workload { file: \"...\" }, or measured_iteration { file: \"...\" format: \"pollux\" }");
+    if (!said.iteration_time().empty()) {
+      require(said.has_workload(), "rule-content", "measured iterations bring their time along", places.of(said, "iteration_time"),
+              "drop iteration_time");
+      const ParsedQuantity<Duration> time = parse_duration(said.iteration_time());
+      if (!time.value)
+        fail("bad-value", "iteration_time: " + time.error.message, places.of(said, "iteration_time"), time.error.help);
+      rule.iteration_time = *time.value;
+    }
+    if (said.has_workload()) {
+      rule.workload_name = said.workload().file();
+      rule.workload = [this, &said, place = places.of(said, "workload"), &shelf](std::uint32_t gpus) {
+        return load(said.workload(), place, shelf, gpus);
+      };
+    } else {
+      rule.measured = measured_of(said.measured_iteration(), places.inside(said, "measured_iteration"),
+                                  places.of(said, "measured_iteration"), scenario);
+    }
+    return rule;
+  }
+
+  std::unique_ptr<MeasuredIterations> measured_of(const scenario::MeasuredIteration& said, const FieldPlaces& places,
+                                                  const SourcePlace& place, Scenario& scenario) {
+    require(!said.file().empty(), "missing-field", "measured iterations need a file", place, "file: \"placements.csv\"");
+    const std::string file = relative_to(path_, said.file());
+    const std::array<std::string, 2> formats = {"pollux", "gavel-throughputs"};
+    require(said.format() == formats[0] || said.format() == formats[1], "unknown-format",
+            "there is no format of iteration times \"" + said.format() + "\"",
+            said.format().empty() ? place : places.of(said, "format"), suggestion(said.format(), formats, "format"));
+    scenario.manifest.add_input("measured iterations", file, said.format());
+    if (said.format() == formats[1]) {
+      require(said.local_batch_size() == 0, "unused-field", "a table of throughputs has no batch sizes of its own",
+              places.of(said, "local_batch_size"), "drop it: the job type says the batch size");
+      return measured_by_job_type(GavelThroughputs::read(SourceText::read(file)), said.gpu_type(),
+                                  said.gpu_type().empty() ? place : places.of(said, "gpu_type"));
+    }
+    require(said.gpu_type().empty(), "unused-field", "a table of placements has no GPU types", places.of(said, "gpu_type"),
+            "drop it");
+    const PolluxPlacements table = PolluxPlacements::read(SourceText::read(file));
+    const std::vector<std::uint32_t> sizes = table.batch_sizes();
+    const std::uint32_t size = said.local_batch_size() == 0 && sizes.size() == 1 ? sizes.front() : said.local_batch_size();
+    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
+      std::string known;
+      for (const std::uint32_t s : sizes) known += (known.empty() ? "" : ", ") + std::to_string(s);
+      fail("unknown-batch-size",
+           size == 0 ? file + " has several batch sizes, and none is named"
+                     : file + " has no local batch size " + std::to_string(size),
+           size == 0 ? place : places.of(said, "local_batch_size"), "local_batch_size is one of " + known);
+    }
+    return measured_for_all(table.of_batch_size(size), file);
+  }
+
+  bool has_workloads(const Scenario& scenario) const {
+    for (const scenario::JobTrace& trace : message_.jobs()) {
+      for (const scenario::JobRule& rule : trace.rule()) {
+        if (rule.has_workload()) return true;
+      }
+    }
     return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
   }
 
@@ -255,10 +368,7 @@ class ScenarioFile {
       require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
               "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
       if (job.has_workload()) {
-        const scenario::Workload& workload = job.workload();
-        require(!workload.file().empty(), "missing-field", "a workload needs a file", inside.of(job, "workload"),
-                "file: \"my.textproto\"");
-        spec.workload = shelf.get(relative_to(path_, workload.file()), workload.format(), options_of(workload));
+        spec.workload = load(job.workload(), inside.of(job, "workload"), shelf, std::nullopt);
         spec.gpus = job.gpus() == 0 ? spec.workload->rank_count : job.gpus();
         spec.iterations = job.iterations() == 0 ? 1 : job.iterations();
       } else {
@@ -317,7 +427,8 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   }
   if (!flags.jobs.empty()) {
     const FileAndFormat jobs = split_format(flags.jobs);
-    add_trace(scenario, jobs.file, jobs.format, flags.jobs_options);
+    std::vector<JobSpec> of_trace = trace_jobs(scenario, jobs.file, jobs.format, flags.jobs_options, {});
+    std::move(of_trace.begin(), of_trace.end(), std::back_inserter(scenario.jobs));
     scenario.mode = Mode::job;
   }
   if (!flags.workload.empty()) {
@@ -344,6 +455,13 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   }
 }
 
+void check_topology(const Scenario& scenario) {
+  if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
+    fail("no-topology", "flow mode needs a topology", SourcePlace::named("weft run"),
+         "give --topology=FILE or a scenario with a topology, or use --mode=job");
+  }
+}
+
 /// A run needs somewhere to run and something to run.
 void check_complete(const Scenario& scenario) {
   const SourcePlace place = SourcePlace::named("weft run");
@@ -357,10 +475,7 @@ void check_complete(const Scenario& scenario) {
   if (scenario.topology == nullptr && scenario.hosts == 0) {
     fail("nowhere-to-run", "there is nowhere to run", place, "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode");
   }
-  if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
-    fail("no-topology", "flow mode needs a topology", place,
-         "give --topology=FILE or a scenario with a topology, or use --mode=job");
-  }
+  check_topology(scenario);
   constexpr std::uint64_t gpus_max = 1ULL << 24;
   if (std::uint64_t{scenario.hosts} * scenario.gpus_per_host > gpus_max) {
     fail("cluster-too-large",
@@ -388,9 +503,10 @@ Scenario load_scenario(const RunFlags& flags) {
   scenario.manifest.set("weft_version", version_text());
   check_flags(flags);
   WorkloadShelf shelf(scenario);
+  std::unique_ptr<ScenarioFile> file;
   if (!flags.scenario_file.empty()) {
-    ScenarioFile file(flags.scenario_file, flags);
-    file.fill(scenario, shelf);
+    file = std::make_unique<ScenarioFile>(flags.scenario_file, flags);
+    file->fill(scenario, shelf);
   }
   fill_from_flags(scenario, flags, shelf);
   for (const std::string& text : flags.settings) scenario.parameters.apply_flag(text);
@@ -404,6 +520,10 @@ Scenario load_scenario(const RunFlags& flags) {
   if (flags.seed) scenario.seed = *flags.seed;
   if (flags.mode == "job") scenario.mode = Mode::job;
   if (flags.mode == "flow") scenario.mode = Mode::flow;
+  if (file != nullptr) {
+    check_topology(scenario);
+    file->fill_traces(scenario, shelf);
+  }
   check_complete(scenario);
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
