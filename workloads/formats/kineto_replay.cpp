@@ -183,22 +183,27 @@ class Rebuilder {
   void advance(Walk& walk, std::int64_t until_ns, KinetoOp::Kind kind, std::uint32_t name) {
     while (walk.cursor_ns < until_ns) {
       const auto boundary = std::upper_bound(boundaries_.begin(), boundaries_.end(), walk.cursor_ns);
-      KinetoOp op;
-      op.kind = kind;
-      op.name = name;
-      op.lane = walk.thread;
-      op.begin_ns = walk.cursor_ns;
-      op.end_ns = boundary == boundaries_.end() ? until_ns : std::min(until_ns, *boundary);
-      op.iteration = iteration_at(op.begin_ns);
-      walk.last_op = add(op);
-      ops_of_thread_[walk.thread].push_back(walk.last_op);
-      walk.cursor_ns = op.end_ns;
-      for (Pending pending : walk.pending) {
-        pending.op = walk.last_op;
-        pending_.push_back(pending);
-      }
-      walk.pending.clear();
+      append(walk, boundary == boundaries_.end() ? until_ns : std::min(until_ns, *boundary), kind, name);
     }
+  }
+
+  /// Adds the stretch from the cursor to `end`; it waits for what is pending.
+  void append(Walk& walk, std::int64_t end_ns, KinetoOp::Kind kind, std::uint32_t name) {
+    KinetoOp op;
+    op.kind = kind;
+    op.name = name;
+    op.lane = walk.thread;
+    op.begin_ns = walk.cursor_ns;
+    op.end_ns = end_ns;
+    op.iteration = iteration_at(op.begin_ns);
+    walk.last_op = add(op);
+    ops_of_thread_[walk.thread].push_back(walk.last_op);
+    walk.cursor_ns = end_ns;
+    for (Pending pending : walk.pending) {
+      pending.op = walk.last_op;
+      pending_.push_back(pending);
+    }
+    walk.pending.clear();
   }
 
   std::uint32_t add(const KinetoOp& op) {
@@ -242,13 +247,15 @@ class Rebuilder {
         awaited.push_back(k);
       }
     }
+    if (awaited.empty()) return;
     for (const std::uint32_t k : awaited) {
       Pending pending;
       pending.kernel = k;
       walk.pending.push_back(pending);
-      // At least a nanosecond of the call remains, so that what follows on the thread has something to wait for.
-      walk.cursor_ns = std::max(walk.cursor_ns, std::min(end_[k], call.end_ns - 1));
+      walk.cursor_ns = std::max(walk.cursor_ns, std::min(end_[k], call.end_ns));
     }
+    // Where nothing of the call remains, an op without length keeps the wait for what follows on the thread.
+    if (walk.cursor_ns >= call.end_ns) append(walk, walk.cursor_ns, KinetoOp::Kind::call, top_name);
   }
 
   /// The stretch of another thread for which `thread` has waited in a gap.

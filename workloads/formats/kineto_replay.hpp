@@ -1,7 +1,8 @@
 // Kineto replay: the dependencies that a profiler trace does not write down, rebuilt from what it does - one rank as ops and edges.
 //
 // Where it sits: between formats/kineto_trace (the file) and formats/kineto (the workload). Times are still the measured ones: started as soon
-// as its predecessors are done, every op begins exactly when the trace says it did. Make one longer, and what waited for it moves.
+// as its predecessors are done, every op begins exactly when the trace says it did (if the calls of a thread nest, as they should).
+// Make one longer, and what waited for it moves.
 //
 // CPU threads
 //   - Nested calls are flattened: a thread is a chain of stretches without overlap, each named after the outermost call. It is cut where it
