@@ -11,6 +11,7 @@
 #include "workloads/dag.hpp"
 #include "workloads/formats/chakra_trace.hpp"
 #include "workloads/formats/hpcc_flows.hpp"
+#include "workloads/formats/kineto.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
@@ -24,6 +25,16 @@ void read_and_check(const std::string& path, std::string_view format) {
   Diagnostics diagnostics;
   check_workload(workload, SourcePlace::named(path), diagnostics);
   diagnostics.throw_if_errors();
+}
+
+/// A file is read twice, as it was measured and as a replay on four ranks: each has checks of its own.
+void read_kineto(const std::string& path) {
+  KinetoOptions options;
+  options.as_recorded = true;
+  import_kineto(path, options);
+  options.as_recorded = false;
+  options.ranks = 4;
+  import_kineto(path, options);
 }
 
 constexpr std::array kReaders = {
@@ -43,6 +54,7 @@ constexpr std::array kReaders = {
                    options.ranks = 16;
                    load_workload(path, "astrasim-text", options);
                  }},
+    FuzzedReader{"kineto", read_kineto},
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
