@@ -259,6 +259,18 @@ TEST(LayerText, InferenceRunsForwardsAndMicroRunsTheCollectives) {
   EXPECT_TRUE(assumes(micro, "2 rows give compute times, which MICRO does not run"));
 }
 
+TEST(LayerText, RanksAgreeUnderEveryPolicy) {
+  for (const char* policy :
+       {"DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_TRANSFORMER", "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+        "HYBRID_DLRM 0", "HYBRID_DLRM_ENHANCED 0", "DISTRIBUTED_INFERENCE", "MICRO"}) {
+    const Workload workload = astra(std::string(policy) + "\n2\n" + kTwoRows);
+    Diagnostics diagnostics;
+    check_workload(workload, SourcePlace::named(policy), diagnostics);
+    EXPECT_FALSE(diagnostics.has_errors()) << policy;
+    EXPECT_GT(workload.roles[0].size(), 0U) << policy;
+  }
+}
+
 TEST(LayerText, LeavesOutWhatTakesNoTime) {
   const Workload workload = simai(
       "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 all_gpus: 2\n1\n"

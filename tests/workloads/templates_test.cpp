@@ -328,7 +328,8 @@ TEST(Templates, UnetSkipsAcross) {
   const RoleDag& dag = role(workload);
   // enc_0, enc_1, dec_0 forward; backward and reduction of each; step.
   EXPECT_EQ(dag.size(), 3U + 6 + 1);
-  // Level 0: 9 x 1 x 2 + 9 x 2 x 2 = 54 weights on 16 points. Level 1: 9 x 2 x 4 + 9 x 4 x 4 = 216 on 4. The decoder: 4 x 4 x 2 = 32 on 4, 9 x 4 x 2 + 9 x 2 x 2 = 108 on 16, 2 on 16. Two operations each, 1 ns per operation.
+  // Level 0: 9 x 1 x 2 + 9 x 2 x 2 = 54 weights on 16 points. Level 1: 9 x 2 x 4 + 9 x 4 x 4 = 216 on 4. The decoder:
+  // 4 x 4 x 2 = 32 on 4, then 9 x 4 x 2 + 9 x 2 x 2 = 108 on 16, then 2 on 16. Two operations each, 1 ns per operation.
   EXPECT_EQ(op_named(dag, "enc_0").duration, Duration::ns(2 * 54 * 16));
   EXPECT_EQ(op_named(dag, "enc_1").duration, Duration::ns(2 * 216 * 4));
   EXPECT_EQ(op_named(dag, "dec_0").duration, Duration::ns(2 * (32 * 4 + 110 * 16)));

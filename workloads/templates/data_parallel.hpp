@@ -7,8 +7,8 @@
 //                  v                        v           |      for all of them
 //              reduce_{B-1}  ->  ...  -> reduce_0 ------+
 //
-// as PyTorch's DistributedDataParallel does (arXiv 2006.15704, section 3.2): buckets fill from the last layer on and are reduced in order on
-// one communication stream.
+// as PyTorch's DistributedDataParallel does (arXiv 2006.15704, section 3.2): buckets fill from the last layer on and are
+// reduced in order on one communication stream.
 // Thread safety: constants and pure functions.
 #pragma once
 
