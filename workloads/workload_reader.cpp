@@ -6,6 +6,7 @@
 #include "workloads/dag_reader.hpp"
 #include "workloads/formats/chakra.hpp"
 #include "workloads/formats/goal.hpp"
+#include "workloads/formats/htsim_cm.hpp"
 #include "workloads/formats/kineto.hpp"
 #include "workloads/formats/layer_text.hpp"
 
@@ -33,6 +34,8 @@ Workload load_chakra(const std::string& path, const WorkloadOptions& options) {
   chakra.collectives_as_recorded = options.collectives_as_recorded;
   return import_chakra(path, chakra);
 }
+
+Workload load_htsim(const std::string& path, const WorkloadOptions& options) { return import_htsim(path, options.ranks); }
 
 Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
   KinetoOptions kineto;
@@ -86,6 +89,9 @@ constexpr std::array kFormats = {
     WorkloadFormat{"astrasim-text",
                    "ASTRA-sim 1.0's text workload: as simai, without group sizes and suffixes; --ranks says how many ranks run it.",
                    reads_time_unit, load_astrasim_text},
+    WorkloadFormat{"htsim",
+                   "Connection matrices of the htsim simulators (.cm): connections between nodes that start at a time or by triggers.",
+                   0, load_htsim},
 };
 
 SourcePlace file_named(const std::string& path) {

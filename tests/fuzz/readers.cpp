@@ -55,6 +55,7 @@ constexpr std::array kReaders = {
                    load_workload(path, "astrasim-text", options);
                  }},
     FuzzedReader{"kineto", read_kineto},
+    FuzzedReader{"htsim", [](const std::string& path) { read_and_check(path, "htsim"); }},
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
