@@ -13,6 +13,7 @@
 #include "workloads/formats/hpcc_flows.hpp"
 #include "workloads/formats/kineto.hpp"
 #include "workloads/job_trace_reader.hpp"
+#include "workloads/measurement_tables.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -60,6 +61,15 @@ constexpr std::array kReaders = {
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
     FuzzedReader{"jobs_muri", [](const std::string& path) { load_job_trace(path, "muri"); }},
+    FuzzedReader{"jobs_muri_result", [](const std::string& path) { load_job_trace(path, "muri-result"); }},
+    FuzzedReader{"jobs_gavel", [](const std::string& path) { load_job_trace(path, "gavel"); }},
+    FuzzedReader{"jobs_helios", [](const std::string& path) { load_job_trace(path, "helios"); }},
+    FuzzedReader{"jobs_acme", [](const std::string& path) { load_job_trace(path, "acme"); }},
+    FuzzedReader{"jobs_openb", [](const std::string& path) { load_job_trace(path, "openb"); }},
+    FuzzedReader{"pollux", [](const std::string& path) { describe_measurements(path, "pollux"); }},
+    FuzzedReader{"gavel_throughputs", [](const std::string& path) { describe_measurements(path, "gavel-throughputs"); }},
+    FuzzedReader{"cluster_summary", [](const std::string& path) { describe_measurements(path, "helios-summary"); }},
+    FuzzedReader{"virtual_clusters", [](const std::string& path) { describe_measurements(path, "helios-vc"); }},
 };
 
 /// A file in memory, open as long as it lives.

@@ -38,7 +38,7 @@ std::shared_ptr<const Workload> workload_of(std::uint32_t ranks) {
 
 TEST(JobSpec, TraceRowsBecomeJobs) {
   JobTrace trace;
-  trace.jobs.push_back({"a", "vc1", Duration::s(5), Duration::s(60), 4, 120, 2, 17});
+  trace.jobs.push_back({"a", "vc1", "llm", Duration::s(5), Duration::s(60), 4, 120, 2, 17});
   const std::vector<JobSpec> jobs = jobs_of_trace(trace, "jobs.csv");
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].name, "a");

@@ -91,7 +91,8 @@ std::vector<ClusterSummary> read_cluster_summaries(const SourceText& source) {
     const auto jobs = rows.whole_number(job_num, 0, kJobsMax);
     const auto cpu_jobs = rows.whole_number(cpu_job_num, 0, kJobsMax);
     const auto gpu_jobs = rows.whole_number(gpu_job_num, 0, kJobsMax);
-    const auto gpus = rows.has(gpu_num) ? rows.whole_number(gpu_num, 0, kJobsMax) : std::optional<std::uint64_t>();
+    const auto gpus = rows.has(gpu_num) && !rows.field(gpu_num).empty() ? rows.whole_number(gpu_num, 0, kJobsMax)
+                                                                        : std::optional<std::uint64_t>();
     const auto run = number(rows, avg_run_time_gpu);
     const auto queue = number(rows, avg_que_time_gpu);
     const auto mean_gpus = number(rows, avg_gpu_num);
