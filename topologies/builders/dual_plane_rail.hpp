@@ -5,7 +5,7 @@
 // Model: clos_fabric.hpp with rails = nics_per_host and nic_ports = tors. Hosts are dealt to segments; in a segment NIC j of every
 // host has a port to each of the `tors` ToRs (leafs) of rail j. Segments are dealt to pods.
 //   planes = tors   ToR t of every rail belongs to plane t, which has its own aggs_per_plane aggregation switches: a flow that left by
-//                   port t comes in by port t (section 5 of the paper: no hash polarisation, and one ToR may fail)
+//                   port t comes in by port t (the paper: no hash polarisation, and one ToR may fail)
 //   planes = 1      all ToRs of a pod share the aggregation switches: dual ToR without dual plane
 // Every ToR has a cable to each aggregation switch of its plane and pod; an aggregation switch to each of its cores_per_agg core
 // switches (spines), which it shares with the switches of equal number in other pods. Without cores there is one pod.

@@ -2,7 +2,7 @@
 //
 // Where it sits: a builder (builders.hpp).
 //
-// Model: direct_fabric.hpp; a regular HyperX (L, S, K, T) of the paper's section 2: L dimensions of S_i switches, T hosts per switch, K
+// Model: direct_fabric.hpp; a regular HyperX (L, S, K, T) of the paper: L dimensions of S_i switches, T hosts per switch, K
 // cables between every two switches that differ in one coordinate only. One dimension is the full mesh, two are the flattened
 // butterfly, all sizes 2 the hypercube.
 //   distance = number of coordinates that differ; every order of correcting them is a shortest path.

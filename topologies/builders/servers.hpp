@@ -51,7 +51,7 @@ class Servers {
   /// Hosts below `host` that have a NIC of number `nic`.
   std::uint32_t hosts_with_nic_before(std::uint32_t host, std::uint32_t nic) const;
 
-  /// Adds every server to an empty builder.
+  /// Adds every server, in order.
   void add_to(TopologyBuilder& builder) const;
 
  private:
