@@ -7,10 +7,10 @@
 //   - An endpoint is where a transfer begins or ends: a GPU, or a host's single port when the source says nothing of GPUs
 //     (`NodeKind::host`). Every endpoint belongs to a host (server). Ranks are placed on endpoints.
 //   - A cable is two directed links, each with its own rate and propagation delay; `reverse()` finds the other.
-//   - Traffic between endpoints of one host goes over that host's NVSwitches or direct cables when there is such a path; all other
-//     traffic crosses NICs, PCIe switches and packet switches, never an NVSwitch. No path passes through an endpoint or through the
-//     PCIe switches of a host where it neither begins nor ends. Among the paths allowed, those with the fewest links count. `Routes`
-//     answers accordingly.
+//   - Traffic between endpoints of one host uses its NVSwitches or direct cables if there is such a path, else its PCIe switches if
+//     there is one; all other traffic crosses NICs, PCIe switches and packet switches, never an NVSwitch. No path passes through an
+//     endpoint, or through PCIe switches of a host where it neither begins nor ends. Among the paths allowed, those with the fewest
+//     links count. `Routes` answers accordingly.
 //   - A PCIe switch stands for whatever carries PCIe traffic inside a host: switches, bridges and the root complexes of CPUs.
 //   - A packet switch has a level: 1 = leaf (top of rack), 2 = aggregation, 3 = spine; 0 where unknown or not a switch.
 //

@@ -1,7 +1,7 @@
 // Topology reader: the one entry point for topology files of every format.
 //
 // Where it sits: `weft run`, `check` and `topology` and the scenario call load_topology(); it calls the reader of the format:
-// topology_file (ours), formats/hpcc, formats/simai.
+// topology_file (ours), or one below formats/: hpcc, simai, simgrid, astra_network, nccl_topology.
 //
 // All errors of a file are reported together, each with its place and what to do.
 // Thread safety: pure functions.

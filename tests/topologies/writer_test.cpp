@@ -145,6 +145,34 @@ TEST(DotWriter, DrawsEveryCable) {
   EXPECT_NE(dot.find("\"host1/gpu0\" -- \"leaf0\" [label=\"400Gbps\"];"), std::string::npos) << dot;
 }
 
+TEST(DotWriter, OverviewHasABoxPerKindOfHostAndSwitch) {
+  // k = 4: 16 hosts, 8 leafs and 8 aggregation switches, 4 spines; every one is like the others of its tier.
+  const std::string dot = write_topology(*build_named("fat_tree", {{"k", "4"}}), "dot-overview", {});
+  for (const char* label : {"16 hosts with 1 GPU", "8 switches of tier 1", "8 switches of tier 2", "4 switches of tier 3"}) {
+    EXPECT_NE(dot.find(label), std::string::npos) << label << "\n" << dot;
+  }
+  EXPECT_NE(dot.find("[label=\"16 x 400Gbps\"]"), std::string::npos) << dot;
+}
+
+TEST(TopologyWriter, TellsWhatAFormatCannotHold) {
+  const auto lost = [](const Topology& topology, const std::string& format) {
+    std::string all;
+    for (const std::string& sentence : lost_in_format(topology, format)) all += sentence + "\n";
+    return all;
+  };
+  const auto rails = build_named("rail_optimized", {{"hosts", "2"}, {"spines", "1"}});
+  EXPECT_EQ(lost(*rails, "weft"), "");
+  EXPECT_EQ(lost(*rails, "dot"), "");
+  // 2 hosts x 8 NICs; 8 leafs and a spine have levels.
+  EXPECT_EQ(lost(*rails, "simai"),
+            "16 NICs are folded into their cables: least rate, sum of delays\n"
+            "nodes are numbered: endpoints and switches have no names in the format\n"
+            "the 9 levels of switches are not in the format\n"
+            "buffer sizes of switches are not in the format\n");
+  EXPECT_NE(lost(*build_named("single_switch", {{"hosts", "2"}}), "hpcc").find("GPUs became hosts with one port"), std::string::npos);
+  EXPECT_EQ(lost(*read_topology(SourceText("net", "3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n"), "hpcc"), "hpcc"), "");
+}
+
 TEST(TopologySummary, TextOfASmallFabric) {
   EXPECT_EQ(to_text(summarize(*build_named("rail_optimized", {{"hosts", "2"}, {"spines", "4"}}))),
             "rail_optimized\n"
