@@ -169,7 +169,8 @@ TEST(TopologyWriter, TellsWhatAFormatCannotHold) {
             "nodes are numbered: endpoints and switches have no names in the format\n"
             "the 9 levels of switches are not in the format\n"
             "buffer sizes of switches are not in the format\n");
-  EXPECT_NE(lost(*build_named("single_switch", {{"hosts", "2"}}), "hpcc").find("GPUs became hosts with one port"), std::string::npos);
+  EXPECT_NE(lost(*build_named("single_switch", {{"hosts", "2"}}), "hpcc").find("GPUs became hosts with one port"),
+            std::string::npos);
   EXPECT_EQ(lost(*read_topology(SourceText("net", "3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n"), "hpcc"), "hpcc"), "");
 }
 
