@@ -104,8 +104,7 @@ void add_run_command(CLI::App& app, Action& action) {
       "Results: summary.json, manifest.json, jobs.csv, iterations.csv, collectives.csv, flows.csv, links.csv in --out.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
-  command
-      ->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")
+  command->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")
       ->type_name("FILE[:format]");
   command
       ->add_option("--workload", flags.workload,
