@@ -165,8 +165,8 @@ TEST_F(KinetoTest, KernelsStartAfterTheirLaunchAndTheirStream) {
   EXPECT_EQ(op_named(dag, "a").processor, Processor::cpu);
   EXPECT_EQ(op_named(dag, "host").duration, Duration::us(1));
 
-  // What depends on a longer op moves: k1 twice as long moves k2 by 20 us; a longer "host" moves k2's launch, which does not matter until
-  // it takes longer than k1: 10 + 50 + 1 (b) = launch at 61, when k1 and the gap are long over.
+  // What depends on a longer op moves: k1 twice as long moves k2 by 20 us; a longer "host" moves k2's launch, which does not matter
+  // until it takes longer than k1: 10 + 50 + 1 (b) = launch at 61, when k1 and the gap are long over.
   EXPECT_EQ(start_us(dag, "k2", {{"k1", Duration::us(40)}}), 50);
   EXPECT_EQ(start_us(dag, "k2", {{"host", Duration::us(2)}}), 30);
   EXPECT_EQ(start_us(dag, "k2", {{"host", Duration::us(50)}}), 61);
@@ -335,7 +335,8 @@ TEST_F(KinetoTest, WatchersAreLeftOutOfAnIteration) {
 
 // --- Streams wait for each other ---
 
-/// A kernel, an all-reduce on another stream, a wait, and a kernel behind it. The gradient ends at 110, the all-reduce takes [111, 211].
+/// A kernel, an all-reduce on another stream, a wait, and a kernel behind it. The gradient ends at 110, the all-reduce takes [111,
+/// 211].
 TraceText gradient_exchange(bool with_waits) {
   TraceText trace(world(0, 2, R"({"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]})"));
   trace.op(1, "backward", 0, 20).launched(1, 1, 2, 7, "gradient", 10, 100);
@@ -365,8 +366,8 @@ TEST_F(KinetoTest, CommunicationWaitsForItsGradientAndTheUpdateForCommunication)
 }
 
 TEST_F(KinetoTest, WaitsOfAThreadMeetItsCommunicationInOrder) {
-  // Two all-reduces [20, 40] and [40, 90]; the first wait is for the first although the second has been launched as well: "copy1" begins
-  // when the first ends, "copy2" when the second does.
+  // Two all-reduces [20, 40] and [40, 90]; the first wait is for the first although the second has been launched as well: "copy1"
+  // begins when the first ends, "copy2" when the second does.
   TraceText trace;
   trace.op(1, "a", 0, 1).launched(1, 2, 1, 20, "ncclAllReduce1", 20, 20).launched(1, 4, 1, 20, "ncclAllReduce2", 40, 50);
   trace.call(1, "cudaStreamWaitEvent", 6, 1, 1).launched(1, 8, 1, 7, "copy1", 42, 5);

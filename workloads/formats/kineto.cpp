@@ -328,7 +328,8 @@ class Importer {
 
   SourcePlace place_of(const std::string& path, const KinetoCommunication& communication) const {
     // The text was not kept; errors are rare.
-    return SourceText::read(path).at_offset(communication.offset);
+    return SourceText::read(path).at_offset(communication.offset,
+                                            static_cast<int>(std::min<std::size_t>(communication.collective.size() + 2, 60)));
   }
 
   /// Turns an op of `rank` into communication, or leaves it as recorded.
@@ -347,8 +348,8 @@ class Importer {
           verb ? "unsupported-collective" : "unknown-collective",
           (verb ? "Weft does not simulate collective " : "there is no collective ") + in_quotes(communication.collective),
           place_of(rank.path, communication),
-          (verb ? std::string() : suggestion(communication.collective, known, "collective") + "; ") +
-              "--as-recorded lets collectives take their recorded time");
+          "--as-recorded lets collectives take their recorded time" +
+              (verb ? std::string() : "; " + suggestion(communication.collective, known, "collective")));
       return;
     }
     if (*verb == KinetoVerb::bundle || communication.elements_in < 0 || communication.type.empty()) {

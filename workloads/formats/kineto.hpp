@@ -1,31 +1,33 @@
 // Kineto import: traces of PyTorch's profiler, one file per rank -> Workload.
 //
-// Where it sits: format "kineto" of workload_reader. formats/kineto_trace reads a file, formats/kineto_iterations finds its iterations,
-// formats/kineto_replay rebuilds who waited for whom.
+// Where it sits: format "kineto" of workload_reader. formats/kineto_trace reads a file, formats/kineto_iterations finds its
+// iterations, formats/kineto_replay rebuilds who waited for whom.
 //
 // Which files: PATH is one file, a folder (all its .json and .json.gz files), or the beginning of the names of several files
-// (sampled_rank- for sampled_rank-0.json.gz and sampled_rank-1.json.gz). A file's rank is distributedInfo's; without it, the last number in
-// the file's name; of a single file 0.
+// (sampled_rank- for sampled_rank-0.json.gz and sampled_rank-1.json.gz). A file's rank is distributedInfo's; without it, the last
+// number in the file's name; of a single file 0.
 //
 // Model
 //   - One iteration is cut out: the one asked for, else a typical one (of the most frequent sequence of kernels, the one of median
 //     length). Its kernels take the mean over all iterations that launch the same sequence; CPU time is its own. A trace without
 //     iterations is taken whole. What its GPU ops waited for in earlier iterations is dropped.
-//   - Collectives are simulated: their recorded durations are dropped. Bytes are "In msg nelems" times dtype: the whole buffer, for an
-//     all-gather the own shard. All-to-alls of uneven sizes are simulated as even ones of the group's mean size.
-//   - As recorded: nothing is simulated and nothing averaged; without an iteration asked for, the file is replayed whole, from its first
-//     event to its last. Missing ranks do not matter then.
+//   - Collectives are simulated: their recorded durations are dropped. Bytes are "In msg nelems" times dtype: the whole buffer, for
+//     an all-gather the own shard. All-to-alls of uneven sizes are simulated as even ones of the group's mean size.
+//   - As recorded: nothing is simulated and nothing averaged; without an iteration asked for, the file is replayed whole, from its
+//     first event to its last. Missing ranks do not matter then.
 //   - Sends and receives match by order. The peer is the other rank of a group of two, else "Dst Rank" or "Src Rank", or what the
 //     annotation says ("nccl:send 0->1"), as positions in the group.
 //   - Process groups: a given JSON file, "Process Group Ranks", distributedInfo's pg_config, "Global rank start" and "stride", or
 //     everyone if the size is the world's, in this order.
-//   - A set must hold every rank of the world. With `ranks`, one file is replayed on that many ranks, all alike: a group of the world's
-//     size is everyone, a regular one (start, stride) is repeated over the ranks, any other is taken to be everyone; peers become offsets.
-//   - Threads that launch nothing and that nobody waits for (watchdogs) are left out, unless the whole file is replayed as recorded.
+//   - A set must hold every rank of the world. With `ranks`, one file is replayed on that many ranks, all alike: a group of the
+//     world's size is everyone, a regular one (start, stride) is repeated over the ranks, any other is taken to be everyone; peers
+//     become offsets.
+//   - Threads that launch nothing and that nobody waits for (watchdogs) are left out, unless the whole file is replayed as
+//     recorded.
 // What the format leaves open is written into Workload::assumptions. Errors: see kineto_trace.hpp, and [no-file], [missing-rank],
-// [duplicate-rank], [unknown-rank], [rank-conflict], [out-of-range], [no-such-iteration], [unknown-collective], [unsupported-collective],
-// [unknown-type], [unknown-process-group], [bad-process-groups], [not-a-member], [unknown-peer], [too-many-streams], [contradictory-times]
-// and those of check_workload().
+// [duplicate-rank], [unknown-rank], [rank-conflict], [out-of-range], [no-such-iteration], [unknown-collective],
+// [unsupported-collective], [unknown-type], [unknown-process-group], [bad-process-groups], [not-a-member], [unknown-peer],
+// [too-many-streams], [contradictory-times] and those of check_workload().
 // Not modelled: gather and scatter; several processes in one file; other accelerators than CUDA and HIP devices.
 // Thread safety: pure functions.
 #pragma once

@@ -3,8 +3,6 @@
 #include <array>
 #include <charconv>
 
-#include "workloads/formats/kineto_replay.hpp"
-
 namespace weft {
 
 namespace {
@@ -136,7 +134,7 @@ std::optional<ElementType> kineto_element_type(std::string_view name) {
   return std::nullopt;
 }
 
-KinetoCommunicationFinder::KinetoCommunicationFinder(const KinetoTrace& trace) : trace_(trace), launches_(kineto_launches(trace)) {
+KinetoCommunicationFinder::KinetoCommunicationFinder(const KinetoTrace& trace) : trace_(trace) {
   for (const KinetoCall& call : trace.calls) {
     if (call.external_id < 0 || call.communication == kineto_none) continue;
     of_external_id_.try_emplace(call.external_id, call.communication);
@@ -149,10 +147,10 @@ std::optional<KinetoCommunication> KinetoCommunicationFinder::find(std::uint32_t
   if (const auto op = of_external_id_.find(trace_.kernels[kernel].external_id); op != of_external_id_.end()) {
     sources.push_back(op->second);
   }
-  if (launches_[kernel] != kineto_none) {
-    const KinetoCall& launch = trace_.calls[launches_[kernel]];
+  if (const std::uint32_t launched_by = trace_.kernels[kernel].launch; launched_by != kineto_none) {
+    const KinetoCall& launch = trace_.calls[launched_by];
     int seen = 0;
-    for (std::uint32_t c = launches_[kernel]; c-- > 0 && seen < kEnclosingMax; ++seen) {
+    for (std::uint32_t c = launched_by; c-- > 0 && seen < kEnclosingMax; ++seen) {
       const KinetoCall& call = trace_.calls[c];
       if (call.thread != launch.thread) break;
       if (call.end_ns >= launch.end_ns && call.communication != kineto_none) sources.push_back(call.communication);

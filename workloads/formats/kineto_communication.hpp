@@ -52,7 +52,6 @@ class KinetoCommunicationFinder {
 
  private:
   const KinetoTrace& trace_;
-  std::vector<std::uint32_t> launches_;                             ///< per kernel
   std::unordered_map<std::int64_t, std::uint32_t> of_external_id_;  ///< lookup only
 };
 

@@ -15,10 +15,10 @@ bool starts_with(std::string_view text, std::string_view start) { return text.su
 
 /// Begin of the call that launched a kernel; without one, of the kernel itself.
 std::vector<std::int64_t> launch_times(const KinetoTrace& trace) {
-  const std::vector<std::uint32_t> launches = kineto_launches(trace);
   std::vector<std::int64_t> times(trace.kernels.size());
   for (std::size_t k = 0; k < times.size(); ++k) {
-    times[k] = launches[k] == kineto_none ? trace.kernels[k].begin_ns : trace.calls[launches[k]].begin_ns;
+    const KinetoKernel& kernel = trace.kernels[k];
+    times[k] = kernel.launch == kineto_none ? kernel.begin_ns : trace.calls[kernel.launch].begin_ns;
   }
   return times;
 }

@@ -5,8 +5,8 @@
 // Model
 //   - Marked by annotations: ProfilerStep#N (profiler.step()) if there are any; else from the end of one optimizer step
 //     (Optimizer.step#...) to the end of the next, when there are at least two.
-//   - Else by repetition: the sequence of GPU ops in launch order, read from its end, is tested for the shortest period that covers at
-//     least two repetitions and four fifths of it, and holds at least 16 ops (Z-function, linear time).
+//   - Else by repetition: the sequence of GPU ops in launch order, read from its end, is tested for the shortest period that covers
+//     at least two repetitions and four fifths of it, and holds at least 16 ops (Z-function, linear time).
 //   - Iterations are alike when they launch the same kernels (by name) on the same streams in the same order.
 // Thread safety: pure functions.
 #pragma once

@@ -89,7 +89,6 @@ class Rebuilder {
   }
 
   void place_kernels() {
-    launches_ = kineto_launches(trace_);
     const auto count = static_cast<std::uint32_t>(trace_.kernels.size());
     begin_.resize(count);
     end_.resize(count);
@@ -100,15 +99,15 @@ class Rebuilder {
     for (std::uint32_t k = 0; k < count; ++k) {
       const KinetoKernel& kernel = trace_.kernels[k];
       begin_[k] = kernel.begin_ns;
-      if (launches_[k] == kineto_none) {
+      if (trace_.kernels[k].launch == kineto_none) {
         ++replay_.unlaunched;
       } else {
         // Clocks of CPU and GPU differ by microseconds: nothing runs before it is launched.
-        begin_[k] = std::max(begin_[k], trace_.calls[launches_[k]].begin_ns);
-        replay_.thread_matters[trace_.calls[launches_[k]].thread] = true;
+        begin_[k] = std::max(begin_[k], trace_.calls[trace_.kernels[k].launch].begin_ns);
+        replay_.thread_matters[trace_.calls[trace_.kernels[k].launch].thread] = true;
       }
       end_[k] = std::max(kernel.end_ns, begin_[k]);
-      launched_[k] = launches_[k] == kineto_none ? begin_[k] : trace_.calls[launches_[k]].begin_ns;
+      launched_[k] = trace_.kernels[k].launch == kineto_none ? begin_[k] : trace_.calls[trace_.kernels[k].launch].begin_ns;
       communicates_[k] = is_kineto_communication(trace_, kernel);
       order_[k] = k;
     }
@@ -126,9 +125,9 @@ class Rebuilder {
                      [this](std::uint32_t a, std::uint32_t b) { return launched_[a] < launched_[b]; });
     for (const std::uint32_t k : by_launch) {
       by_launch_of_stream_[trace_.kernels[k].stream].push_back(k);
-      if (launches_[k] == kineto_none) continue;
-      by_launch_of_thread_[trace_.calls[launches_[k]].thread].push_back(k);
-      kernels_of_call_.emplace_back(launches_[k], k);
+      if (trace_.kernels[k].launch == kineto_none) continue;
+      by_launch_of_thread_[trace_.calls[trace_.kernels[k].launch].thread].push_back(k);
+      kernels_of_call_.emplace_back(trace_.kernels[k].launch, k);
     }
     std::sort(kernels_of_call_.begin(), kernels_of_call_.end());
   }
@@ -454,8 +453,8 @@ class Rebuilder {
 
   /// Communication waits for what its thread launched before it.
   void feed(std::uint32_t k) {
-    if (launches_[k] == kineto_none) return;
-    const std::vector<std::uint32_t>& launched = by_launch_of_thread_[trace_.calls[launches_[k]].thread];
+    if (trace_.kernels[k].launch == kineto_none) return;
+    const std::vector<std::uint32_t>& launched = by_launch_of_thread_[trace_.calls[trace_.kernels[k].launch].thread];
     auto at = std::partition_point(launched.begin(), launched.end(),
                                    [&](std::uint32_t other) { return launched_[other] < launched_[k]; });
     for (int i = 0; i < kLookBackMax && at != launched.begin(); ++i) {
@@ -533,7 +532,7 @@ class Rebuilder {
     delay.kind = KinetoOp::Kind::delay;
     delay.delay = KinetoOp::Delay::launch_latency;
     delay.lane = kineto_none;
-    std::int64_t ready_ns = launches_[k] == kineto_none ? 0 : launched_[k];
+    std::int64_t ready_ns = trace_.kernels[k].launch == kineto_none ? 0 : launched_[k];
     std::uint32_t latest = launch_op_[k];
     if (latest != kineto_none) predecessors_.push_back(latest);
     const auto wait_for = [&](std::uint32_t other, KinetoOp::Delay kind) {
@@ -603,7 +602,6 @@ class Rebuilder {
   std::vector<std::vector<TopCall>> tops_;
 
   // By kernel.
-  std::vector<std::uint32_t> launches_;
   std::vector<std::int64_t> begin_;
   std::vector<std::int64_t> end_;
   std::vector<std::int64_t> launched_;
@@ -635,19 +633,6 @@ class Rebuilder {
 
 KinetoReplay rebuild_kineto(const KinetoTrace& trace, const KinetoBoundaries& boundaries, std::uint32_t main_thread) {
   return Rebuilder(trace, boundaries, main_thread).rebuild();
-}
-
-std::vector<std::uint32_t> kineto_launches(const KinetoTrace& trace) {
-  std::unordered_map<std::int64_t, std::uint32_t> call_of_correlation;
-  for (std::uint32_t c = 0; c < trace.calls.size(); ++c) {
-    if (trace.calls[c].correlation >= 0) call_of_correlation.try_emplace(trace.calls[c].correlation, c);
-  }
-  std::vector<std::uint32_t> launches(trace.kernels.size(), kineto_none);
-  for (std::size_t k = 0; k < launches.size(); ++k) {
-    const auto call = call_of_correlation.find(trace.kernels[k].correlation);
-    if (trace.kernels[k].correlation >= 0 && call != call_of_correlation.end()) launches[k] = call->second;
-  }
-  return launches;
 }
 
 bool is_kineto_communication(const KinetoTrace& trace, const KinetoKernel& kernel) {

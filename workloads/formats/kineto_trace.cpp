@@ -573,6 +573,23 @@ class TraceReader {
     std::stable_sort(trace_.kernels.begin(), trace_.kernels.end(), [](const KinetoKernel& a, const KinetoKernel& b) {
       return std::pair(a.begin_ns, a.end_ns) < std::pair(b.begin_ns, b.end_ns);
     });
+    find_launches();
+  }
+
+  void find_launches() {
+    std::unordered_map<std::int64_t, std::uint32_t> call_of_correlation;  // lookup only
+    call_of_correlation.reserve(trace_.kernels.size());
+    for (const KinetoKernel& kernel : trace_.kernels) {
+      if (kernel.correlation >= 0) call_of_correlation.try_emplace(kernel.correlation, kineto_none);
+    }
+    for (std::uint32_t c = 0; c < trace_.calls.size(); ++c) {
+      if (trace_.calls[c].correlation < 0) continue;
+      const auto wanted = call_of_correlation.find(trace_.calls[c].correlation);
+      if (wanted != call_of_correlation.end() && wanted->second == kineto_none) wanted->second = c;
+    }
+    for (KinetoKernel& kernel : trace_.kernels) {
+      if (kernel.correlation >= 0) kernel.launch = call_of_correlation.at(kernel.correlation);
+    }
   }
 
   SourceText source_;

@@ -4,21 +4,23 @@
 // pytorch/kineto's libkineto/src/output_json.cpp and PyTorch's torch/csrc/profiler write.
 //
 // What is read
-//   - traceEvents of phase X: cpu_op, user_annotation, cuda_runtime and cuda_driver (also of hip*) are calls of CPU threads; kernel,
-//     gpu_memcpy and gpu_memset are GPU ops; cuda_sync says which stream or event a synchronisation call waited for (recorded with
-//     enable_cuda_sync_events). The capitalised names of older traces (Operator, Runtime, Kernel, Memcpy, Memset) mean the same.
-//   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g) repeat the former and are not needed.
-//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Group size", "Process Group Name", "Process Group Ranks",
-//     "Global rank start" and "stride", "Src Rank", "Dst Rank", on the kernel or on the cpu_op record_param_comms. Older traces have only
-//     the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
+//   - traceEvents of phase X: cpu_op, user_annotation, cuda_runtime and cuda_driver (also of hip*) are calls of CPU threads;
+//     kernel, gpu_memcpy and gpu_memset are GPU ops; cuda_sync says which stream or event a synchronisation call waited for
+//     (recorded with enable_cuda_sync_events). The capitalised names of older traces (Operator, Runtime, Kernel, Memcpy, Memset)
+//     mean the same.
+//   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g) repeat the former and are not
+//     needed.
+//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Group size", "Process Group Name", "Process Group
+//     Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", on the kernel or on the cpu_op record_param_comms. Older
+//     traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
 //   - distributedInfo: rank, world_size and, in pg_config, the process groups.
-// Times are microseconds with up to three decimals in the file; here they are whole nanoseconds since the first event, so that nothing is lost
-// to rounding however large the epoch.
+// Times are microseconds with up to three decimals in the file; here they are whole nanoseconds since the first event, so that
+// nothing is lost to rounding however large the epoch.
 //
-// Other categories (python_function, overhead, Trace, gpu_user_annotation, ...) repeat the above or concern the profiler itself; those
-// that this reader has never heard of are counted in `unknown_categories`.
-// Errors, placed by line and column: [empty-file], [bad-json], [truncated-file], [not-kineto], [missing-attribute], [bad-value],
-// [negative-duration], [out-of-range], [no-ops], [too-large].
+// Other categories (python_function, overhead, Trace, gpu_user_annotation, ...) repeat the above or concern the profiler itself;
+// those that this reader has never heard of are counted in `unknown_categories`.
+// Errors, placed by line and column: [empty-file], [not-utf8], [bad-json], [truncated-file], [not-kineto], [missing-attribute],
+// [bad-value], [negative-duration], [out-of-range], [no-ops], [too-large].
 // Memory: about twice the unpacked file while reading, then about 50 bytes per event.
 // Thread safety: pure functions.
 #pragma once
@@ -61,6 +63,7 @@ struct KinetoKernel {
   std::uint32_t stream = 0;  ///< index of KinetoTrace::streams
   std::uint32_t name = 0;
   std::uint32_t communication = kineto_none;
+  std::uint32_t launch = kineto_none;  ///< index of KinetoTrace::calls: the call of the same correlation
 };
 
 /// What a synchronisation call waited for, by the call's correlation.

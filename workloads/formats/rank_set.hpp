@@ -3,8 +3,8 @@
 // Where it sits: under formats/chakra and formats/kineto, which read the files.
 //
 // Model
-//   - Process groups that share no rank and have one size are put into one communicator, in order of first use. It is named after the
-//     first of them; communicator 0 is everyone.
+//   - Process groups that share no rank and have one size are put into one communicator, in order of first use. It is named after
+//     the first of them; communicator 0 is everyone.
 //   - Ranks whose DAGs are equal (ops, names, edges) share one role.
 // Errors: [bad-process-groups], [too-many-roles].
 // Thread safety: one table belongs to one thread.
