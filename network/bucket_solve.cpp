@@ -62,7 +62,7 @@ void BucketSolve::begin(std::span<const LinkId> links) {
 
 double BucketSolve::weight_of(std::span<const FlowLinkGraph::Member> members) const {
   double weight = 0;
-  for (const FlowLinkGraph::Member& member : members) weight += graph_->weight(member.flow);
+  for (const FlowLinkGraph::Member& member : members) weight += graph_->weight(member.flow) * graph_->load(member);
   return weight;
 }
 
@@ -155,7 +155,7 @@ void BucketSolve::sum_weight(LinkId link) {
   if (graph_->weights_are_one() || work.weight == work.weight_summed) return;
   double weight = 0;
   for (const FlowLinkGraph::Member& member : graph_->members(link)) {
-    if (state_->rates[member.flow.index()] == kUnfixed) weight += graph_->weight(member.flow);
+    if (state_->rates[member.flow.index()] == kUnfixed) weight += graph_->weight(member.flow) * graph_->load(member);
   }
   work.weight = weight;
   work.weight_summed = weight;
@@ -194,12 +194,17 @@ bool BucketSolve::fix_capped(double level) {
 void BucketSolve::fix_flow(FlowSlot flow, double rate, double level) {
   state_->rates[flow.index()] = rate;
   const double weight = graph_->weight(flow);
-  for (const FlowLinkGraph::Hop& hop : graph_->hops(flow)) {
-    BucketSolveState::LinkWork& work = state_->work[hop.link.index()];
-    const double remaining = work.remaining - rate;
-    work.correction += std::abs(work.remaining) >= rate ? (work.remaining - remaining) - rate : work.remaining - (remaining + rate);
+  const std::span<const FlowLinkGraph::Hop> hops = graph_->hops(flow);
+  const std::span<const double> loads = graph_->loads(flow);
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    const double load = loads.empty() ? 1.0 : loads[i];
+    const double taken = rate * load;
+    BucketSolveState::LinkWork& work = state_->work[hops[i].link.index()];
+    const double remaining = work.remaining - taken;
+    work.correction +=
+        std::abs(work.remaining) >= taken ? (work.remaining - remaining) - taken : work.remaining - (remaining + taken);
     work.remaining = remaining;
-    work.weight -= weight;
+    work.weight -= weight * load;
     work.floor = std::max(work.floor, level);
     --work.unfixed;
   }

@@ -13,6 +13,18 @@ namespace {
 /// The fabric's own event.
 constexpr std::uint16_t kSettle = 103;
 
+/// What crossing each link takes.
+std::vector<Duration> link_delays(const Topology& topology, Duration switching_delay) {
+  std::vector<Duration> delays;
+  delays.reserve(topology.link_count());
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
+    const Link& link = topology.link(LinkId(i));
+    const bool switched = topology.node(link.destination).kind == NodeKind::packet_switch;
+    delays.push_back(link.propagation_delay + (switched ? switching_delay : Duration::zero()));
+  }
+  return delays;
+}
+
 }  // namespace
 
 FlowNetworkPort::FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric)
@@ -24,14 +36,17 @@ void FlowNetworkPort::start(const Transfer& transfer, EventContext& context) con
 }
 
 FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
-                       std::vector<EntityId> entity_of_host, FlowObserver* observer)
+                       std::vector<EntityId> entity_of_host, FlowObserver* observer, const TransferFolding* folding)
     : topology_(topology),
       settings_(settings),
       inside_host_(topology),
-      paths_(topology, settings.ecmp_seed, settings.path_cache_entries),
+      link_delays_(link_delays(topology, settings.switching_delay)),
+      ecmp_(topology, settings.ecmp_seed, settings.path_cache_entries),
+      spray_(topology, link_delays_, settings.path_cache_entries),
       model_(std::move(policy)),
       entity_of_host_(std::move(entity_of_host)),
-      observer_(observer) {
+      observer_(observer),
+      folding_(folding) {
   WEFT_CHECK(entity_of_host_.size() == topology.host_count(), "every host has an entity");
   WEFT_CHECK(model_.policy().graph().link_count() == topology.link_count(), "the policy was made for this topology");
 }
@@ -81,10 +96,13 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
   active.start = now - (active.inside_host ? settings_.nvlink_latency : settings_.wqe_latency);
+  const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
+  active.multiplicity = folded.multiplicity;
+  started_ += folded.multiplicity;
   const Duration last_latency = active.inside_host ? settings_.completion_latency : settings_.receive_latency;
 
   if (transfer.size == Bytes::zero()) {
-    const Duration delay = path_delay(paths_.path(transfer.source, transfer.destination, transfer.connection, 0)) + last_latency;
+    const Duration delay = path_of(transfer, 0).delay + last_latency;
     active.arrival = now + delay;
     active.ideal = delay;
     finish(active, now, context);
@@ -105,17 +123,22 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   Duration shortest = Duration::max();
   for (std::uint32_t i = 0; i < flows; ++i) {
     const Bytes part = part_of(transfer.size, queue_pairs, i);
+    const FlowPath path = path_of(transfer, i);
     FlowRequest request;
-    request.path = paths_.path(transfer.source, transfer.destination, transfer.connection, i);
+    request.path = folding_ == nullptr ? path.links : folded.links;
+    request.loads = folding_ == nullptr ? path.loads : folded.loads;
     request.wire_bytes = active.inside_host ? part : settings_.wire_format.wire_bytes(part);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
     request.owner = slot;
     const FlowSlot flow = model_.start(request);
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-    const Duration delay = path_delay(request.path) + last_latency;
+    const Duration delay = path.delay + last_latency;
     flows_[flow.index()] = {slot, delay};
     shortest = std::min(shortest, delay);
-    for (const LinkId link : request.path) link_load_.emplace_back(link, request.wire_bytes);
+    for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
+      const double load = path.loads.empty() ? 1.0 : path.loads[hop];
+      link_load_.emplace_back(path.links[hop], request.wire_bytes.in_bits() * load);
+    }
   }
   active.flows_left = flows;
   active.ideal = moving_time_alone() + shortest;
@@ -127,18 +150,19 @@ Duration FlowFabric::moving_time_alone() {
   Duration longest;
   for (std::size_t i = 0; i < link_load_.size();) {
     const LinkId link = link_load_[i].first;
-    Bytes load;
-    for (; i < link_load_.size() && link_load_[i].first == link; ++i) load += link_load_[i].second;
-    longest = std::max(longest, fluid_transmit_time(load.in_bits(), static_cast<double>(topology_.link(link).rate.in_bps())));
+    double load_bits = 0;
+    for (; i < link_load_.size() && link_load_[i].first == link; ++i) load_bits += link_load_[i].second;
+    longest = std::max(longest, fluid_transmit_time(load_bits, static_cast<double>(topology_.link(link).rate.in_bps())));
   }
   return longest;
 }
 
 void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
-  ++finished_;
-  payload_bytes_ += active.transfer.size;
+  finished_ += active.multiplicity;
+  payload_bytes_ += active.transfer.size * active.multiplicity;
   context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
-  context.send(host_entity(active.transfer.destination), active.arrival - now, transfer_delivered, active.transfer);
+  const Transfer delivered = folding_ == nullptr ? active.transfer : folding_->seen_by_destination(active.transfer);
+  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
   if (observer_ == nullptr) return;
   FinishedTransfer finished;
   finished.id = active.id;
@@ -147,24 +171,26 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished.end = active.arrival;
   finished.ideal = active.ideal + (active.inside_host ? settings_.nvlink_latency : settings_.wqe_latency);
   finished.inside_host = active.inside_host;
+  finished.multiplicity = active.multiplicity;
   observer_->on_transfer_finished(finished);
 }
 
-Duration FlowFabric::path_delay(std::span<const LinkId> path) const {
-  Duration delay;
-  for (const LinkId id : path) {
-    const Link& link = topology_.link(id);
-    delay += link.propagation_delay;
-    if (topology_.node(link.destination).kind == NodeKind::packet_switch) delay += settings_.switching_delay;
+FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair) {
+  if (settings_.routing == Routing::spray) {
+    const SprayedPath& path = spray_.path(transfer.source, transfer.destination);
+    return {path.links, path.loads, path.delay};
   }
-  return delay;
+  FlowPath path;
+  path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+  for (const LinkId link : path.links) path.delay += link_delays_[link.index()];
+  return path;
 }
 
 EntityId FlowFabric::host_entity(NodeId endpoint) const { return entity_of_host_[topology_.node(endpoint).host.index()]; }
 
 FlowFabricCounters FlowFabric::counters() const {
   FlowFabricCounters counters;
-  counters.transfers_started = next_id_;
+  counters.transfers_started = started_;
   counters.transfers_finished = finished_;
   counters.flows_started = model_.flows_started();
   counters.flows_active_peak = model_.active_flows_peak();
@@ -178,10 +204,10 @@ std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end) const {
   const std::vector<Bytes> bytes = model_.link_bytes(end);
   std::vector<LinkUsage> usage(bytes.size());
   for (std::uint32_t i = 0; i < bytes.size(); ++i) {
-    usage[i].bytes = bytes[i];
+    usage[i].bytes = bytes[folding_ == nullptr ? i : folding_->representative(LinkId(i)).index()];
     const double rate_bps = static_cast<double>(topology_.link(LinkId(i)).rate.in_bps());
     const double capacity_bits = fluid_bits(rate_bps, end - begin);
-    if (capacity_bits > 0) usage[i].mean_utilization = bytes[i].in_bits() / capacity_bits;
+    if (capacity_bits > 0) usage[i].mean_utilization = usage[i].bytes.in_bits() / capacity_bits;
   }
   return usage;
 }

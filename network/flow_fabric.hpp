@@ -34,6 +34,8 @@
 #include "network/flow_settings.hpp"
 #include "network/inside_host.hpp"
 #include "network/network_model.hpp"
+#include "network/spray.hpp"
+#include "network/transfer_folding.hpp"
 
 namespace weft {
 
@@ -46,6 +48,7 @@ struct FinishedTransfer {
   /// What it takes alone in the network on the same paths, latencies included: no allocation makes it faster.
   Duration ideal;
   bool inside_host = false;
+  std::uint32_t multiplicity = 1;  ///< transfers that it stands for, itself included
 };
 
 /// Watches transfers end. Called in the order in which they leave their sources.
@@ -97,9 +100,9 @@ class FlowNetworkPort final : public NetworkPort {
 class FlowFabric final : public Entity {
  public:
   /// Keeps a reference to the topology. `policy` was made for link_capacities_bps(topology). `entity_of_host` is indexed by HostId.
-  /// `observer` may be null.
+  /// `observer` may be null, and so may `folding`, which outlives the fabric.
   FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
-             std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr);
+             std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr, const TransferFolding* folding = nullptr);
 
   void handle(const Event& event, EventContext& context) override;
 
@@ -118,6 +121,7 @@ class FlowFabric final : public Entity {
     Time arrival;                  ///< latest of its queue pairs that have left
     Duration ideal;                ///< from entering the network
     std::uint32_t flows_left = 0;  ///< 0 while the slot is free
+    std::uint32_t multiplicity = 1;
     bool inside_host = false;
   };
   /// What a flow's completion needs: which transfer, and how far it is from the source to the destination.
@@ -130,7 +134,14 @@ class FlowFabric final : public Entity {
   void settle(EventContext& context);
   void finish(const ActiveTransfer& active, Time now, EventContext& context);
   void plan_settle(Time at, EventContext& context);
-  Duration path_delay(std::span<const LinkId> path) const;
+  /// What one queue pair of a transfer crosses.
+  struct FlowPath {
+    std::span<const LinkId> links;
+    std::span<const double> loads;  ///< empty: 1 each
+    Duration delay;                 ///< propagation and switching
+  };
+  /// Valid until the next call.
+  FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair);
   /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves; the most loaded link decides.
   Duration moving_time_alone();
   EntityId host_entity(NodeId endpoint) const;
@@ -138,10 +149,13 @@ class FlowFabric final : public Entity {
   const Topology& topology_;
   FlowSettings settings_;
   InsideHost inside_host_;
-  EcmpPaths paths_;
+  std::vector<Duration> link_delays_;  ///< propagation, and switching at the far end
+  EcmpPaths ecmp_;
+  SprayPaths spray_;
   FlowModel model_;
   std::vector<EntityId> entity_of_host_;
   FlowObserver* observer_;
+  const TransferFolding* folding_;
 
   std::vector<Transfer> entering_;         ///< transfers of this instant
   std::vector<ActiveTransfer> transfers_;  ///< by slot
@@ -150,9 +164,10 @@ class FlowFabric final : public Entity {
   std::vector<Time> planned_;      ///< settle events under way, latest first
   std::vector<FlowCompletion> done_;
   std::uint32_t next_id_ = 0;
+  std::uint64_t started_ = 0;
   std::uint64_t finished_ = 0;
   Bytes payload_bytes_;
-  std::vector<std::pair<LinkId, Bytes>> link_load_;  ///< wire bytes per queue pair and link of the transfer being started
+  std::vector<std::pair<LinkId, double>> link_load_;  ///< wire bits per queue pair and link of the transfer being started
 };
 
 }  // namespace weft

@@ -17,6 +17,7 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
   WEFT_CHECK(!demand.links.empty(), "a flow uses at least one link");
   WEFT_CHECK(std::isfinite(demand.weight) && demand.weight > 0, "a flow's weight is finite and > 0");
   WEFT_CHECK(demand.cap >= 0, "a flow's cap is >= 0");
+  WEFT_CHECK(demand.loads.empty() || demand.loads.size() == demand.links.size(), "a flow has a load per link, or none");
   FlowSlot slot;
   if (free_slots_.empty()) {
     slot = FlowSlot(static_cast<std::uint32_t>(flows_.size()));
@@ -44,6 +45,14 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
     std::vector<Member>& members = members_[link.index()];
     hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size())};
     members.push_back({slot, i});
+  }
+  if (!demand.loads.empty() || !loads_.empty()) {
+    loads_.resize(hops_.size(), 1.0);
+    for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
+      const double load = demand.loads.empty() ? 1.0 : demand.loads[i];
+      WEFT_CHECK(std::isfinite(load) && load > 0, "a load is finite and > 0");
+      loads_[flow.first_hop + i] = load;
+    }
   }
   ++flow_count_;
   if (flow.weight != 1.0) ++weighted_flows_;

@@ -4,10 +4,12 @@
 //
 // Model: a bipartite graph. Each flow knows its links and where it stands in their lists of members; each link knows its members. Adding
 // and removing a flow costs its path length, whatever else there is (a removed member's place is taken by the last one).
-// Capacities, caps and rates share one unit, whichever the user takes; weights are pure numbers.
+// Capacities, caps and rates share one unit, whichever the user takes; weights and loads are pure numbers. A flow loads a link with its rate
+// times the hop's load: 1 for an ordinary flow, a fraction where a transfer is sprayed over several paths, a count where one flow stands for
+// many alike (host/rank_folding).
 //
 // Invariants
-//   1. capacity finite and >= 0; weight finite and > 0; cap >= 0, perhaps infinite; a flow has at least one link (WEFT_CHECK).
+//   1. capacity finite and >= 0; weight and loads finite and > 0; cap >= 0, perhaps infinite; a flow has at least one link (WEFT_CHECK).
 //   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and there are no other members.
 //   3. A link that stands n times in a flow's path carries that flow's rate n times.
 // Slots of removed flows are used again, the last removed first. Threads: one writer and nobody else, or any number of readers.
@@ -29,6 +31,7 @@ struct FlowDemand {
   std::span<const LinkId> links;
   double weight = 1.0;
   double cap = std::numeric_limits<double>::infinity();  ///< the most it can use
+  std::span<const double> loads = {};                    ///< by link; empty: 1 each
 };
 
 class FlowLinkGraph {
@@ -54,8 +57,8 @@ class FlowLinkGraph {
   std::size_t slot_count() const { return flows_.size(); }
   bool alive(FlowSlot flow) const { return flow.index() < flows_.size() && flows_[flow.index()].hop_count > 0; }
 
-  /// Every flow has weight 1: sums of weights are counts.
-  bool weights_are_one() const { return weighted_flows_ == 0; }
+  /// Every flow has weight 1 and loads its links once: sums of weights are counts.
+  bool weights_are_one() const { return weighted_flows_ == 0 && loads_.empty(); }
   bool has_caps() const { return capped_flows_ > 0; }
 
   double capacity(LinkId link) const { return capacities_[link.index()]; }
@@ -64,6 +67,15 @@ class FlowLinkGraph {
   std::span<const Hop> hops(FlowSlot flow) const {
     const Flow& f = flows_[flow.index()];
     return {hops_.data() + f.first_hop, f.hop_count};
+  }
+  /// By hop; empty if all flows there ever were have loads of 1.
+  std::span<const double> loads(FlowSlot flow) const {
+    const Flow& f = flows_[flow.index()];
+    return loads_.empty() ? std::span<const double>() : std::span<const double>(loads_.data() + f.first_hop, f.hop_count);
+  }
+  /// What the link carries per unit of the member's rate.
+  double load(const Member& member) const {
+    return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.hop];
   }
   std::span<const Member> members(LinkId link) const { return members_[link.index()]; }
 
@@ -80,6 +92,7 @@ class FlowLinkGraph {
   std::vector<Flow> flows_;
   std::vector<FlowSlot> free_slots_;
   std::vector<Hop> hops_;
+  std::vector<double> loads_;                          ///< as hops_; empty until a flow brings loads
   std::vector<std::vector<std::uint32_t>> free_hops_;  ///< by length: places in hops_ where a path of that length fits
   std::size_t flow_count_ = 0;
   std::size_t weighted_flows_ = 0;  ///< with a weight other than 1

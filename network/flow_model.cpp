@@ -23,7 +23,7 @@ FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
 
 FlowSlot FlowModel::start(const FlowRequest& request) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
-  const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps});
+  const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps, request.loads});
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
   flows_[slot.index()] = {request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
@@ -44,7 +44,7 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   const std::size_t first = done.size();
   for (const FlowSlot slot : due_) {
     const Flow& flow = flows_[slot.index()];
-    for (const FlowLinkGraph::Hop& hop : policy_->graph().hops(slot)) link_bytes_[hop.link.index()] += flow.wire_bytes;
+    add_link_bytes(slot, flow.wire_bytes, link_bytes_);
     done.push_back({slot, flow.owner, flow.serial});
     policy_->remove_flow(slot);
   }
@@ -52,6 +52,16 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   std::sort(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(),
             [](const FlowCompletion& a, const FlowCompletion& b) { return a.serial < b.serial; });
   changed_ = true;
+}
+
+void FlowModel::add_link_bytes(FlowSlot flow, Bytes moved, std::vector<Bytes>& bytes) const {
+  const std::span<const FlowLinkGraph::Hop> hops = policy_->graph().hops(flow);
+  const std::span<const double> loads = policy_->graph().loads(flow);
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    const Bytes on_link =
+        loads.empty() || loads[i] == 1.0 ? moved : Bytes::of(std::llround(static_cast<double>(moved.count()) * loads[i]));
+    bytes[hops[i].link.index()] += on_link;
+  }
 }
 
 double FlowModel::remaining_bits(const Flow& flow, Time now) const {
@@ -102,7 +112,7 @@ std::vector<Bytes> FlowModel::link_bytes(Time now) const {
     if (!graph.alive(FlowSlot(i))) continue;
     const double moved_bits = flows_[i].wire_bytes.in_bits() - remaining_bits(flows_[i], now);
     const Bytes moved = Bytes::of(static_cast<std::int64_t>(std::floor(moved_bits / Bytes::of(1).in_bits())));
-    for (const FlowLinkGraph::Hop& hop : graph.hops(FlowSlot(i))) bytes[hop.link.index()] += moved;
+    add_link_bytes(FlowSlot(i), moved, bytes);
   }
   return bytes;
 }

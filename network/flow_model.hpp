@@ -44,7 +44,8 @@ struct FlowRequest {
   Bytes wire_bytes;              ///< > 0
   double weight = 1.0;
   double cap_bps = std::numeric_limits<double>::infinity();
-  std::uint64_t owner = 0;  ///< comes back on completion
+  std::uint64_t owner = 0;             ///< comes back on completion
+  std::span<const double> loads = {};  ///< by link of the path, what it carries per byte of the flow; empty: 1 each
 };
 
 /// A flow that has moved all its bytes.
@@ -101,6 +102,8 @@ class FlowModel {
   };
 
   double remaining_bits(const Flow& flow, Time now) const;
+  /// To every link of the flow what it carries of `moved`, to the nearest byte.
+  void add_link_bytes(FlowSlot flow, Bytes moved, std::vector<Bytes>& bytes) const;
 
   std::unique_ptr<AllocationPolicy> policy_;
   CompletionQueue queue_;

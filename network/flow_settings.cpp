@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 11> kParams = {{
+constexpr std::array<ParamSpec, 12> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -89,6 +89,14 @@ constexpr std::array<ParamSpec, 11> kParams = {{
      .choices = "per_queue_pair|per_transfer",
      .meaning = "Whether every queue pair has weight 1, or those of a transfer together.",
      .origin = "NICs and congestion control work per queue pair"},
+    {.name = "routing",
+     .kind = ParamKind::choice,
+     .default_text = "ecmp",
+     .minimum = "",
+     .maximum = "",
+     .choices = "ecmp|spray",
+     .meaning = "ecmp: each queue pair takes one shortest path, by hash. spray: it is spread evenly over all of them.",
+     .origin = "ECMP is what RoCE fabrics run; spraying is what Ultra Ethernet and adaptive routing come to on average"},
     {.name = "ecmp_seed",
      .kind = ParamKind::integer,
      .default_text = "1",
@@ -114,6 +122,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       wire_format(protocol_stack(flow.text("protocol")), flow.bytes("mtu")),
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
+      routing(flow.text("routing") == "spray" ? Routing::spray : Routing::ecmp),
       ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
       path_cache_entries(kPathCacheEntries) {}
 

@@ -24,6 +24,12 @@ enum class QueuePairShare : std::uint8_t {
   per_transfer,    ///< the weights of a transfer's queue pairs add up to 1
 };
 
+/// How a flow gets from leaf to leaf.
+enum class Routing : std::uint8_t {
+  ecmp,   ///< every queue pair takes one shortest path, chosen by hashing (network/ecmp)
+  spray,  ///< every queue pair is spread evenly over all shortest paths (network/spray)
+};
+
 struct FlowSettings {
   /// Throws InputError [mtu-too-small].
   explicit FlowSettings(const ParamSet& flow);
@@ -36,6 +42,7 @@ struct FlowSettings {
   WireFormat wire_format;
   std::uint32_t queue_pairs = 1;
   QueuePairShare share = QueuePairShare::per_queue_pair;
+  Routing routing = Routing::ecmp;
   std::uint64_t ecmp_seed = 0;
   std::size_t path_cache_entries = 1;
 

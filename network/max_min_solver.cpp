@@ -89,7 +89,7 @@ MaxMinSolver::Audit MaxMinSolver::audit(double relative_tolerance) const {
   std::vector<double> highest(graph_.link_count(), 0.0);  // rate per weight
   for (std::uint32_t i = 0; i < graph_.link_count(); ++i) {
     for (const FlowLinkGraph::Member& member : graph_.members(LinkId(i))) {
-      load[i] += rate(member.flow);
+      load[i] += rate(member.flow) * graph_.load(member);
       highest[i] = std::max(highest[i], rate(member.flow) / graph_.weight(member.flow));
     }
     if (load[i] > graph_.capacity(LinkId(i)) * (1 + relative_tolerance)) ++audit.overloaded_links;

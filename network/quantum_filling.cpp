@@ -36,12 +36,16 @@ std::span<const FlowSlot> QuantumFilling::update() {
       const double gain = graph_.weight(flow) * quantum_;
       if (filled_[flow.index()] + gain > graph_.cap(flow)) return true;
       const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(flow);
-      for (const FlowLinkGraph::Hop& hop : hops) load_[hop.link.index()] += gain;
+      const std::span<const double> loads = graph_.loads(flow);
+      const auto add = [&](double amount) {
+        for (std::size_t i = 0; i < hops.size(); ++i) load_[hops[i].link.index()] += amount * (loads.empty() ? 1.0 : loads[i]);
+      };
+      add(gain);
       const bool fits = std::all_of(hops.begin(), hops.end(), [this](const FlowLinkGraph::Hop& hop) {
         return load_[hop.link.index()] <= graph_.capacity(hop.link) * (1 + 1e-12);
       });
       if (!fits) {
-        for (const FlowLinkGraph::Hop& hop : hops) load_[hop.link.index()] -= gain;
+        add(-gain);
         return true;
       }
       filled_[flow.index()] += gain;

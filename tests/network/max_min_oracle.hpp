@@ -42,9 +42,9 @@ std::vector<Number> fill_progressively(const FlowLinkGraph& graph) {
       Number weight(0);
       for (const auto& member : graph.members(LinkId(l))) {
         if (fixed[member.flow.index()]) {
-          free -= rates[member.flow.index()];
+          free -= rates[member.flow.index()] * Number(graph.load(member));
         } else {
-          weight += Number(graph.weight(member.flow));
+          weight += Number(graph.weight(member.flow)) * Number(graph.load(member));
         }
       }
       if (weight == 0) continue;

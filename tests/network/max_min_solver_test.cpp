@@ -108,6 +108,23 @@ TEST(MaxMinSolver, ALinkTwiceInAPathCountsTwice) {
   EXPECT_DOUBLE_EQ(solver.rate(once), 4);
 }
 
+TEST(MaxMinSolver, LoadsScaleWhatALinkCarries) {
+  // Link 0 carries the first flow three times (it stands for three) and the second once: 12 / (3 + 1) = 3. Link 1 carries a quarter of the
+  // second (it is sprayed over four links) and the third: 0.25 x 3 + rate = 20, so 19.25.
+  MaxMinSolver solver({12, 20}, {});
+  const std::vector<LinkId> both = {LinkId(0), LinkId(1)};
+  const std::vector<double> three = {3};
+  const std::vector<double> sprayed = {1, 0.25};
+  const FlowSlot stands_for_three = solver.add_flow({std::span(both).first(1), 1, kInfinity, three});
+  const FlowSlot second = solver.add_flow({both, 1, kInfinity, sprayed});
+  const FlowSlot third = solver.add_flow({std::span(both).last(1), 1, kInfinity});
+  solver.update();
+  EXPECT_DOUBLE_EQ(solver.rate(stands_for_three), 3);
+  EXPECT_DOUBLE_EQ(solver.rate(second), 3);
+  EXPECT_DOUBLE_EQ(solver.rate(third), 19.25);
+  EXPECT_TRUE(solver.audit().passed());
+}
+
 TEST(MaxMinSolver, UpdateNamesExactlyTheFlowsThatChanged) {
   MaxMinSolver solver({10, 10, 10}, {});
   const FlowSlot a = add(solver, {0});
@@ -160,6 +177,7 @@ struct RandomFabric {
   bool zero_links = false;
   bool repeats = false;
   bool single_link = false;
+  bool loads = false;
 };
 
 RandomFabric random_fabric(RandomStream& random) {
@@ -169,6 +187,7 @@ RandomFabric random_fabric(RandomStream& random) {
   fabric.zero_links = random.below(5) == 0;
   fabric.repeats = random.below(10) == 0;
   fabric.single_link = random.below(10) == 0;
+  fabric.loads = random.below(4) == 0;
   const bool odd_numbers = random.below(4) == 0;
   const std::uint64_t links = fabric.single_link ? 1 : 1 + random.below(8);
   for (std::uint64_t l = 0; l < links; ++l) {
@@ -197,7 +216,12 @@ FlowSlot add_random(MaxMinSolver& solver, const RandomFabric& fabric, RandomStre
   const double scale = *std::max_element(fabric.capacities.begin(), fabric.capacities.end());
   double cap = kInfinity;
   if (fabric.caps && random.below(2) == 0) cap = scale * static_cast<double>(random.below(5)) / 6;
-  return solver.add_flow({path, weight, cap});
+  std::vector<double> loads;
+  const double load_values[] = {1, 2, 16, 0.5, 1.0 / 3, 1e-3};
+  if (fabric.loads && random.below(4) != 0) {
+    for (std::size_t i = 0; i < path.size(); ++i) loads.push_back(load_values[random.below(6)]);
+  }
+  return solver.add_flow({path, weight, cap, loads});
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

@@ -1,0 +1,54 @@
+// Spray: a flow spread evenly over all of its shortest paths, as packet spraying does on average.
+//
+// Where it sits: flow_fabric asks for it instead of network/ecmp when `flow.routing` is spray; Routes (topologies) says which next hops there are.
+//
+// Model: at every node what arrives is divided evenly among the next hops towards the destination. A link carries the fraction of the flow that
+// reaches it: its load. No two flows collide by chance. Reordering costs nothing here; a network that sprays has to pay for it elsewhere.
+//
+// Paths are kept in a cache of bounded size, direct mapped, as in network/ecmp.
+// Invariants: 1. paths are a pure function of the topology; 2. the loads of links that leave the source add up to 1, as do those that enter the
+// destination.
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+
+namespace weft {
+
+class Topology;
+
+/// All shortest paths from one endpoint to another.
+struct SprayedPath {
+  std::vector<LinkId> links;  ///< every link once, ordered by distance from the source, then by id
+  std::vector<double> loads;  ///< by link: which part of the flow crosses it, in (0, 1]
+  Duration delay;             ///< of the slowest path: when the last part has arrived
+};
+
+class SprayPaths {
+ public:
+  /// Keeps a reference to the topology. `delays` is what crossing each link takes, by LinkId. `cache_entries` >= 1 is rounded up to a power
+  /// of two.
+  SprayPaths(const Topology& topology, std::vector<Duration> delays, std::size_t cache_entries);
+
+  /// Valid until the next call. Requires: source != destination, a path exists (WEFT_CHECK).
+  const SprayedPath& path(NodeId source, NodeId destination);
+
+ private:
+  struct Entry {
+    NodeId source;
+    NodeId destination;
+    SprayedPath path;  ///< no links = unused entry
+  };
+
+  const Topology& topology_;
+  std::vector<Duration> delays_;
+  std::vector<Entry> cache_;
+  std::vector<LinkId> hops_;
+};
+
+}  // namespace weft

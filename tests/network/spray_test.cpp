@@ -1,0 +1,70 @@
+#include "network/spray.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "test_topologies.hpp"
+
+namespace weft {
+namespace {
+
+std::vector<Duration> propagation(const Topology& topology) {
+  std::vector<Duration> delays;
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) delays.push_back(topology.link(LinkId(i)).propagation_delay);
+  return delays;
+}
+
+TEST(SprayPaths, DivideEvenlyAtEveryNodeAndLoseNothing) {
+  const auto topology = built("fat_tree", {{"k", "4"}});
+  SprayPaths paths(*topology, propagation(*topology), 1 << 8);
+  const auto endpoints = topology->endpoints();
+  for (const NodeId a : endpoints) {
+    for (const NodeId b : endpoints) {
+      if (a == b) continue;
+      const SprayedPath& path = paths.path(a, b);
+      std::map<NodeId, double> in = {{a, 1.0}};
+      std::map<NodeId, std::vector<double>> out;
+      for (std::size_t i = 0; i < path.links.size(); ++i) {
+        in[topology->link(path.links[i]).destination] += path.loads[i];
+        out[topology->link(path.links[i]).source].push_back(path.loads[i]);
+      }
+      EXPECT_DOUBLE_EQ(in.at(b), 1);
+      EXPECT_FALSE(out.contains(b));
+      for (const auto& [node, loads] : out) {
+        for (const double load : loads) EXPECT_DOUBLE_EQ(load, in.at(node) / static_cast<double>(loads.size()));
+      }
+    }
+  }
+}
+
+// k = 4: between pods a leaf has 2 aggregation switches above it and each of those 2 spines, so 2 + 4 links up, as many down, and the two
+// cables of the hosts.
+TEST(SprayPaths, CrossAllShortestPaths) {
+  const auto topology = built("fat_tree", {{"k", "4"}});
+  SprayPaths paths(*topology, propagation(*topology), 1);
+  const auto endpoints = topology->endpoints();
+  EXPECT_EQ(paths.path(endpoints.front(), endpoints.back()).links.size(), 14U);
+  EXPECT_EQ(paths.path(endpoints[0], endpoints[1]).links.size(), 2U);
+}
+
+TEST(SprayPaths, TakeAsLongAsTheSlowestPath) {
+  // Two switches between the hosts; the way over the far one takes 3 + 4 us.
+  TopologyBuilder builder("two ways");
+  const NodeId a = builder.add_endpoint(builder.add_host(), NodeKind::host);
+  const NodeId b = builder.add_endpoint(builder.add_host(), NodeKind::host);
+  const NodeId near = builder.add_switch(1);
+  const NodeId far = builder.add_switch(1);
+  for (const auto& [from, to, us] :
+       {std::tuple(a, near, 1), std::tuple(near, b, 1), std::tuple(a, far, 3), std::tuple(far, b, 4)}) {
+    builder.add_cable(from, to, Bandwidth::gbps(100), Duration::us(us));
+  }
+  const auto topology = std::move(builder).build(nullptr, SourcePlace::named("test"));
+  SprayPaths paths(*topology, propagation(*topology), 1);
+  EXPECT_EQ(paths.path(a, b).delay, Duration::us(7));
+  EXPECT_EQ(paths.path(a, b).loads, (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
+}
+
+}  // namespace
+}  // namespace weft
