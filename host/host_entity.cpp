@@ -9,10 +9,14 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 1> kHostParams = {
+constexpr std::array<ParamSpec, 2> kHostParams = {
     {{"reduction_time_per_mib", ParamKind::duration, "0ns", "0ns", "1s", "",
       "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
-      "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"}}};
+      "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"},
+     {"fold_ranks", ParamKind::choice, "auto", "", "", "auto|on|off",
+      "Whether ranks that behave alike at every instant are simulated once per class (one job in flow mode); auto: from 512 ranks "
+      "on",
+      "exact: equitable partitions, host/rank_folding.hpp"}}};
 
 }  // namespace
 
@@ -70,6 +74,7 @@ void HostEntity::start(JobId job, EventContext& context) {
   for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
     const NodeId endpoint = running.endpoint_of_rank[rank];
     if (wiring_.topology.node(endpoint).host != host_) continue;
+    if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
     const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
     WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
     runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
@@ -88,9 +93,18 @@ void HostEntity::report(RankRunner& runner, EventContext& context) {
                  IterationDone{runner.job(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
   }
   if (!runner.done()) return;
+  exposures_.push_back({runner.job(), runner.rank(), runner.exposed_by_communicator()});
   for (std::unique_ptr<RankRunner>& slot : runners_) {
     if (slot.get() == &runner) slot.reset();
   }
+}
+
+std::vector<RankExposure> HostEntity::exposures() const {
+  std::vector<RankExposure> exposures = exposures_;
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) exposures.push_back({runner->job(), runner->rank(), runner->exposed_by_communicator()});
+  }
+  return exposures;
 }
 
 std::vector<WaitingRank> HostEntity::waiting_ranks() const {

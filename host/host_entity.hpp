@@ -39,6 +39,14 @@ struct WaitingRank {
   std::vector<OpId> ops;
 };
 
+/// Over all of a rank's iterations so far, by communicator: time with its communication under way and no GPU compute op running. When
+/// several communicators are under way, each counts.
+struct RankExposure {
+  JobId job;
+  RankId rank;
+  std::vector<Duration> by_communicator;
+};
+
 class HostEntity final : public Entity {
  public:
   HostEntity(HostId host, const HostWiring& wiring);
@@ -46,6 +54,7 @@ class HostEntity final : public Entity {
   void handle(const Event& event, EventContext& context) override;
 
   const std::vector<OpRecord>& records() const { return records_; }
+  std::vector<RankExposure> exposures() const;
   std::vector<WaitingRank> waiting_ranks() const;
 
  private:
@@ -58,6 +67,7 @@ class HostEntity final : public Entity {
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
   std::vector<OpRecord> records_;
+  std::vector<RankExposure> exposures_;  ///< of ranks that have ended
 };
 
 }  // namespace weft

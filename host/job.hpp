@@ -16,6 +16,7 @@
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "host/rank_folding.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
@@ -26,6 +27,7 @@ struct RunningJob {
   std::shared_ptr<const Workload> workload;
   std::vector<NodeId> endpoint_of_rank;  ///< per rank, all distinct
   std::uint64_t iterations = 1;
+  std::shared_ptr<const RankFolding> folding;  ///< if not null, only representatives run
 };
 
 /// One slot per job of the run, sized before the run starts.

@@ -24,7 +24,9 @@ RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, c
       records_(records),
       rank_(rank),
       slot_(slot),
-      endpoint_(job.endpoint_of_rank[rank.index()]) {}
+      endpoint_(job.endpoint_of_rank[rank.index()]),
+      communicating_in_(job.workload->communicators.size()),
+      exposed_by_communicator_(job.workload->communicators.size()) {}
 
 void RankRunner::start(EventContext& context) {
   accounted_until_ = context.now();
@@ -86,11 +88,11 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       }
       return;
     case OpKind::collective:
-      ++communicating_;
+      begin_communication(description.communicator);
       start_collective(op, description, context);
       return;
     case OpKind::send: {
-      ++communicating_;
+      begin_communication(description.communicator);
       const std::uint64_t tag = shared_.tags.pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
@@ -98,7 +100,7 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       return;
     }
     case OpKind::receive: {
-      ++communicating_;
+      begin_communication(description.communicator);
       const MessageKey key{shared_.tags.pack(tag_of(op, description)), peer_endpoint(description)};
       if (const auto early = early_messages_.find(key); early != early_messages_.end()) {
         early_messages_.erase(early);
@@ -223,7 +225,7 @@ void RankRunner::finish_op(OpId op, EventContext& context) {
   if (kind == OpKind::compute) {
     if (dag_.processor(op) == Processor::gpu) --gpu_computing_;
   } else {
-    --communicating_;
+    end_communication(dag_.op(op).communicator);
   }
   if (shared_.recording == Recording::everything || kind != OpKind::compute) {
     records_.push_back({job_.id, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
@@ -306,8 +308,21 @@ std::vector<OpId> RankRunner::waiting_ops() const {
 }
 
 void RankRunner::account(Time now) {
-  if (communicating_ > 0 && gpu_computing_ == 0) exposed_ += now - accounted_until_;
+  if (communicating_ > 0 && gpu_computing_ == 0 && now > accounted_until_) {
+    exposed_ += now - accounted_until_;
+    for (const std::uint16_t communicator : communicators_) exposed_by_communicator_[communicator] += now - accounted_until_;
+  }
   accounted_until_ = now;
+}
+
+void RankRunner::begin_communication(std::uint16_t communicator) {
+  ++communicating_;
+  if (communicating_in_[communicator]++ == 0) communicators_.push_back(communicator);
+}
+
+void RankRunner::end_communication(std::uint16_t communicator) {
+  --communicating_;
+  if (--communicating_in_[communicator] == 0) std::erase(communicators_, communicator);
 }
 
 }  // namespace weft

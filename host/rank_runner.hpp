@@ -87,6 +87,8 @@ class RankRunner {
   std::uint64_t iteration() const { return iteration_; }
   JobId job() const { return job_.id; }
   RankId rank() const { return rank_; }
+  /// By communicator, over all iterations so far; see RankExposure.
+  const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
 
@@ -134,6 +136,8 @@ class RankRunner {
   MessageTag tag_of(OpId op, const Op& description) const;
   NodeId peer_endpoint(const Op& description) const;
   void account(Time now);
+  void begin_communication(std::uint16_t communicator);
+  void end_communication(std::uint16_t communicator);
 
   const RunningJob& job_;
   const RoleDag& dag_;
@@ -159,10 +163,13 @@ class RankRunner {
 
   std::uint32_t gpu_computing_ = 0;
   std::uint32_t communicating_ = 0;
+  std::vector<std::uint32_t> communicating_in_;  ///< by communicator: ops under way
+  std::vector<std::uint16_t> communicators_;     ///< those with ops under way
   Time accounted_until_;
   Time instant_ = Time::max();  ///< of the latest round's start
   std::uint64_t rounds_at_instant_ = 0;
   Duration exposed_;
+  std::vector<Duration> exposed_by_communicator_;
 };
 
 }  // namespace weft

@@ -234,7 +234,8 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
   const SchedulerWiring& wiring = settings_.wiring;
   Running& running = *running_state_[job.index()];
-  running.iterations = std::make_unique<IterationTally>(job, spec.gpus, spec.iterations, context.now() + settings_.control_delay);
+  running.iterations = std::make_unique<IterationTally>(job, spec.gpus, spec.iterations, context.now() + settings_.control_delay,
+                                                        wiring.folding.get());
 
   RunningJob published;
   published.id = job;
@@ -245,6 +246,11 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   for (const GpuSlot gpu : running.placement.gpus) {
     published.endpoint_of_rank.push_back(wiring.endpoint_of_gpu[gpu.index()]);
     hosts.push_back(cluster_.host_of(gpu));
+  }
+  if (wiring.folding != nullptr) {
+    WEFT_CHECK(jobs_.size() == 1 && std::ranges::equal(wiring.folding->endpoint_of_rank(), published.endpoint_of_rank),
+               "ranks were folded for this job and placement");
+    published.folding = wiring.folding;
   }
   wiring.jobs->publish(std::move(published));
 
@@ -283,6 +289,7 @@ std::string JobLifecycle::state_text(JobId job) const {
   const IterationTally& tally = *running->iterations;
   RankId slowest(0);
   for (std::uint32_t rank = 1; rank < tally.rank_count(); ++rank) {
+    if (settings_.wiring.folding != nullptr && !settings_.wiring.folding->is_representative(RankId(rank))) continue;
     if (tally.reported(RankId(rank)) < tally.reported(slowest)) slowest = RankId(rank);
   }
   return text + "waits for rank " + std::to_string(slowest.index()) + ", which has finished " +

@@ -57,6 +57,8 @@ class CollectiveProgram {
   std::span<const std::uint32_t> successors(std::uint32_t index) const;
   std::span<const std::uint32_t> predecessor_counts() const { return predecessor_counts_; }
 
+  /// Whether all parts have one size, so that every position sends messages of the same sizes.
+  bool parts_are_equal() const { return buffer_.count() % parts_ == 0; }
   /// Position of the step's peer.
   std::uint32_t peer(std::uint32_t index, std::uint32_t position) const;
   /// Bytes of the step's message as seen by `position`.

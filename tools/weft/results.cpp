@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "core/diagnostics.hpp"
 
@@ -24,8 +26,8 @@ std::filesystem::path created(std::filesystem::path folder) {
 
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
-  for (const char* name :
-       {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "collectives.csv", "flows.csv", "links.csv", "trace.json"}) {
+  for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "communicators.csv", "collectives.csv",
+                           "flows.csv", "links.csv", "trace.json"}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
@@ -54,6 +56,43 @@ std::string op_label(const RoleDag& dag, OpId op) {
   return name.empty() ? "op" + std::to_string(op.index()) : std::string(name);
 }
 
+/// Which communicators any op uses.
+std::vector<bool> communicators_used(const Workload& workload) {
+  std::vector<bool> used(workload.communicators.size());
+  for (const RoleDag& role : workload.roles) {
+    for (std::uint32_t op = 0; op < role.size(); ++op) {
+      if (role.kind(OpId(op)) != OpKind::compute) used[role.op(OpId(op)).communicator] = true;
+    }
+  }
+  return used;
+}
+
+/// The groups of a communicator whose members are of the same classes, by class.
+class GroupKinds {
+ public:
+  GroupKinds(const Communicator& communicator, const RankFolding& folding) {
+    std::map<std::vector<std::uint32_t>, std::pair<GroupId, std::uint32_t>> kinds;  // sorted classes -> first group, how many
+    for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
+      std::vector<std::uint32_t> classes;
+      for (const RankId rank : communicator.ranks(GroupId(group))) classes.push_back(folding.class_of(rank));
+      std::sort(classes.begin(), classes.end());
+      ++kinds.try_emplace(std::move(classes), GroupId(group), 0).first->second.second;
+    }
+    by_class_.resize(folding.class_count());
+    for (const auto& [classes, kind] : kinds) {
+      for (std::size_t i = 0; i < classes.size(); ++i) {
+        if (i == 0 || classes[i] != classes[i - 1]) by_class_[classes[i]].push_back(kind);
+      }
+    }
+  }
+
+  /// The first group of each kind that has a member of the class, and how many groups are of that kind.
+  const std::vector<std::pair<GroupId, std::uint32_t>>& with_class(std::uint32_t rank_class) const { return by_class_[rank_class]; }
+
+ private:
+  std::vector<std::vector<std::pair<GroupId, std::uint32_t>>> by_class_;
+};
+
 void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) {
   const auto seconds = [&file](std::optional<Time> time) { time ? file.number(time->in_s()) : file.text(""); };
   const bool ended = record.end.has_value();
@@ -78,10 +117,12 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
             "placement"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
-      collectives_(
-          folder_ / "collectives.csv",
-          "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,bus_bandwidth_gbps"),
-      flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown"),
+      communicators_(folder_ / "communicators.csv",
+                     "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
+      collectives_(folder_ / "collectives.csv",
+                   "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,"
+                   "bus_bandwidth_gbps,multiplicity"),
+      flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
       links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {}
 
 void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
@@ -97,6 +138,7 @@ void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecor
   const double duration_s = (record.end - record.start).in_s();
   iterations_done_.fetch_add(1, std::memory_order_relaxed);
   iteration_s_.add(duration_s);
+  iteration_s_by_job_[record.job].add(duration_s);
   exposed_s_ += record.exposed_communication.in_s();
   iterations_.text(spec.name)
       .number(std::uint64_t{record.iteration})
@@ -107,29 +149,86 @@ void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecor
       .end_row();
 }
 
-void ResultsWriter::write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library) {
-  // One row per collective of a group: from the first member's start to the last member's end. Sends and receives: one row each.
+void ResultsWriter::write_communicators(std::span<const RankExposure> exposures, const RankFolding* folding) {
+  std::map<JobId, std::vector<double>> exposed_s;  // by communicator, over all ranks
+  for (const RankExposure& exposure : exposures) {
+    const double stands_for = folding == nullptr ? 1 : folding->size_of(folding->class_of(exposure.rank));
+    std::vector<double>& of_job = exposed_s[exposure.job];
+    of_job.resize(exposure.by_communicator.size());
+    for (std::size_t c = 0; c < of_job.size(); ++c) of_job[c] += exposure.by_communicator[c].in_s() * stands_for;
+  }
+  for (const auto& [id, of_job] : exposed_s) {
+    const JobSpec& job = scenario_.jobs[id.index()];
+    const Workload& workload = *job.workload;
+    const std::vector<bool> used = communicators_used(workload);
+    const Mean& iterations = iteration_s_by_job_[id];
+    const double count = std::max(1.0, static_cast<double>(iterations.count));
+    for (std::size_t c = 0; c < of_job.size(); ++c) {
+      if (!used[c]) continue;
+      const Communicator& communicator = workload.communicators[c];
+      std::size_t smallest = SIZE_MAX;
+      std::size_t largest = 0;
+      for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
+        smallest = std::min(smallest, communicator.ranks(GroupId(group)).size());
+        largest = std::max(largest, communicator.ranks(GroupId(group)).size());
+      }
+      const double per_rank_s = of_job[c] / workload.rank_count;
+      exposed_by_communicator_s_[communicator.name()] += per_rank_s;
+      communicators_.text(job.name)
+          .text(communicator.name())
+          .number(std::uint64_t{communicator.group_count()})
+          .number(std::uint64_t{smallest})
+          .number(std::uint64_t{largest})
+          .number(per_rank_s / count)
+          .number(iterations.sum > 0 ? per_rank_s / iterations.sum : 0)
+          .end_row();
+    }
+  }
+}
+
+void ResultsWriter::write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library,
+                                      const RankFolding* folding) {
+  // One row per collective of a group: from the first member's start to the last member's end. Sends and receives: one row each. Where ranks
+  // were folded, one row per kind of group.
   struct Row {
     Time start = Time::max();
     Time end;
     const OpRecord* sample = nullptr;
+    GroupId group;
+    std::uint32_t multiplicity = 1;
   };
   using Key = std::tuple<JobId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
   std::map<Key, Row> rows;
+  std::vector<std::optional<GroupKinds>> kinds;  // by communicator
   for (const OpRecord& record : records) {
     const Workload& workload = *scenario_.jobs[record.job.index()].workload;
     const RoleDag& dag = workload.dag_of(record.rank);
     if (dag.kind(record.op) == OpKind::compute) continue;
     const Op op = dag.op(record.op);
-    const GroupId group = workload.communicators[op.communicator].group_of(record.rank);
+    const Communicator& communicator = workload.communicators[op.communicator];
     const bool is_collective = op.kind == OpKind::collective;
-    // Collectives of a group match by their ordinal; a point-to-point op stands for itself.
-    const std::uint32_t number = is_collective ? dag.match_ordinal(record.op) : record.op.index();
-    Row& row =
-        rows[{record.job, record.iteration, op.communicator, group, number, is_collective ? UINT32_MAX : record.rank.index()}];
-    row.start = std::min(row.start, record.start);
-    row.end = std::max(row.end, record.end);
-    if (row.sample == nullptr || record.rank < row.sample->rank) row.sample = &record;
+    const auto note = [&](GroupId group, std::uint32_t multiplicity) {
+      // Collectives of a group match by their ordinal; a point-to-point op stands for itself.
+      const std::uint32_t number = is_collective ? dag.match_ordinal(record.op) : record.op.index();
+      Row& row =
+          rows[{record.job, record.iteration, op.communicator, group, number, is_collective ? UINT32_MAX : record.rank.index()}];
+      row.start = std::min(row.start, record.start);
+      row.end = std::max(row.end, record.end);
+      row.group = group;
+      row.multiplicity = multiplicity;
+      if (row.sample == nullptr || record.rank < row.sample->rank) row.sample = &record;
+    };
+    if (folding == nullptr) {
+      note(communicator.group_of(record.rank), 1);
+    } else if (!is_collective) {
+      note(communicator.group_of(record.rank), folding->size_of(folding->class_of(record.rank)));
+    } else {
+      if (kinds.size() <= op.communicator) kinds.resize(workload.communicators.size());
+      std::optional<GroupKinds>& of_communicator = kinds[op.communicator];
+      if (!of_communicator) of_communicator.emplace(communicator, *folding);
+      for (const auto& [group, multiplicity] : of_communicator->with_class(folding->class_of(record.rank)))
+        note(group, multiplicity);
+    }
   }
   std::vector<std::pair<const Key*, const Row*>> ordered;
   for (const auto& [key, row] : rows) ordered.emplace_back(&key, &row);
@@ -140,7 +239,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const C
     const RoleDag& dag = workload.dag_of(row->sample->rank);
     const Op op = dag.op(row->sample->op);
     const Communicator& communicator = workload.communicators[op.communicator];
-    const GroupId group = communicator.group_of(row->sample->rank);
+    const GroupId group = row->group;
     const auto ranks = static_cast<std::uint32_t>(communicator.ranks(group).size());
     const Duration duration = row->end - row->start;
     std::string kind(to_text(op.kind));
@@ -166,6 +265,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const C
         .nanoseconds(row->end.since_start())
         .nanoseconds(duration)
         .number(bus_gbps)
+        .number(std::uint64_t{row->multiplicity})
         .end_row();
   }
 }
@@ -173,10 +273,10 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const C
 void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   const Duration fct = finished.end - finished.start;
   const double slowdown = finished.ideal > Duration::zero() ? fct.in_ns() / finished.ideal.in_ns() : 1;
-  fct_s_.add(fct.in_s());
-  slowdown_.add(slowdown);
-  payload_bytes_ += static_cast<double>(finished.transfer.size.count());
-  transfers_done_.fetch_add(1, std::memory_order_relaxed);
+  fct_s_.add(fct.in_s(), finished.multiplicity);
+  slowdown_.add(slowdown, finished.multiplicity);
+  payload_bytes_ += static_cast<double>(finished.transfer.size.count()) * finished.multiplicity;
+  transfers_done_.fetch_add(finished.multiplicity, std::memory_order_relaxed);
   const bool has_job = !finished.transfer.job.is_none() && finished.transfer.job.index() < scenario_.jobs.size();
   flows_.number(std::uint64_t{finished.id.index()})
       .text(has_job ? scenario_.jobs[finished.transfer.job.index()].name : "")
@@ -188,6 +288,7 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
       .nanoseconds(fct)
       .nanoseconds(finished.ideal)
       .number(slowdown)
+      .number(std::uint64_t{finished.multiplicity})
       .end_row();
 }
 
@@ -250,6 +351,9 @@ void ResultsWriter::fill(RunSummary& summary) const {
   summary.iterations = iteration_s_.count;
   summary.mean_iteration_s = iteration_s_.value();
   summary.exposed_comm_share = iteration_s_.sum > 0 ? exposed_s_ / iteration_s_.sum : 0;
+  for (const auto& [communicator, exposed_s] : exposed_by_communicator_s_) {
+    summary.exposed_comm_share_by_communicator.emplace_back(communicator, iteration_s_.sum > 0 ? exposed_s / iteration_s_.sum : 0);
+  }
   summary.flows_finished = fct_s_.count;
   summary.payload_bytes = payload_bytes_;
   summary.mean_fct_s = fct_s_.value();
@@ -265,6 +369,7 @@ void ResultsWriter::finish(const RunSummary& summary) {
   headline.write(summary.to_json());
   jobs_.commit();
   iterations_.commit();
+  communicators_.commit();
   collectives_.commit();
   flows_.commit();
   links_.commit();

@@ -5,14 +5,18 @@
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s
-//   collectives.csv  job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,bus_bandwidth_gbps
-//   flows.csv        flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown
+//   communicators.csv job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share
+//   collectives.csv  job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,bus_bandwidth_gbps,
+//                    multiplicity
+//   flows.csv        flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
 //   trace.json       Chrome/Perfetto trace events, one process per job and one thread per rank; only if asked for
 //   summary.json, manifest.json
 //
 // Bus bandwidth follows nccl-tests: bytes over duration times the factor that makes it comparable with link rates (2(n-1)/n for
 // all_reduce, (n-1)/n for reduce_scatter, all_to_all and, with the gathered size, all_gather; 1 for broadcast).
+// multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
+// exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
 // In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model.
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.
 #pragma once
@@ -48,7 +52,9 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
   void add_unfinished(const JobSpec& spec, const JobRecord& record);
   /// collectives.csv from what the hosts recorded.
-  void write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library);
+  void write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library, const RankFolding* folding);
+  /// communicators.csv.
+  void write_communicators(std::span<const RankExposure> exposures, const RankFolding* folding);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
   void write_trace(std::span<const OpRecord> records);
 
@@ -66,9 +72,9 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   struct Mean {
     double sum = 0;
     std::uint64_t count = 0;
-    void add(double value) {
-      sum += value;
-      ++count;
+    void add(double value, std::uint64_t times = 1) {
+      sum += value * static_cast<double>(times);
+      count += times;
     }
     double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
   };
@@ -77,6 +83,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   std::filesystem::path folder_;
   CsvFile jobs_;
   CsvFile iterations_;
+  CsvFile communicators_;
   CsvFile collectives_;
   CsvFile flows_;
   CsvFile links_;
@@ -87,7 +94,9 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   Mean wait_s_;
   Mean jct_s_;
   Mean iteration_s_;
+  std::map<JobId, Mean> iteration_s_by_job_;
   double exposed_s_ = 0;
+  std::map<std::string, double> exposed_by_communicator_s_;  ///< over all jobs and their iterations
   Mean fct_s_;
   Mean slowdown_;
   double payload_bytes_ = 0;

@@ -56,6 +56,10 @@ std::string RunSummary::to_json() const {
   json["iterations"] = iterations;
   json["mean_iteration_s"] = mean_iteration_s;
   json["exposed_comm_share"] = exposed_comm_share;
+  for (const auto& [communicator, share] : exposed_comm_share_by_communicator) {
+    json["exposed_comm_share_by_communicator"][communicator] = share;
+  }
+  if (ranks_simulated > 0) json["ranks_simulated"] = ranks_simulated;
   json["flows_finished"] = flows_finished;
   json["payload_bytes"] = payload_bytes;
   json["mean_fct_s"] = mean_fct_s;
@@ -89,6 +93,19 @@ std::string RunSummary::to_text() const {
   if (iterations > 0) {
     line(text, "  iteration       %s mean over %llu, exposed communication %.1f %%", readable(mean_iteration_s).c_str(),
          static_cast<unsigned long long>(iterations), exposed_comm_share * 100);
+    if (exposed_comm_share_by_communicator.size() > 1) {
+      std::string shares;
+      for (const auto& [communicator, share] : exposed_comm_share_by_communicator) {
+        char buffer[32];
+        std::snprintf(buffer, sizeof buffer, " %.1f %%", share * 100);
+        shares += (shares.empty() ? "" : ", ") + communicator + buffer;
+      }
+      text += "  exposed by      " + shares + "\n";
+    }
+  }
+  if (ranks_simulated > 0) {
+    line(text, "  alike           %llu ranks stand for all: the others behave as one of them at every instant",
+         static_cast<unsigned long long>(ranks_simulated));
   }
   if (flows_finished > 0) {
     line(text, "  transfers       %llu, %.4g GB payload, mean completion %s, mean slowdown %.3f",

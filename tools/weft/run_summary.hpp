@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/units.hpp"
 
@@ -26,6 +28,9 @@ struct RunSummary {
   std::uint64_t iterations = 0;
   double mean_iteration_s = 0;
   double exposed_comm_share = 0;  ///< of iteration time, mean over ranks
+  /// By communicator; where several are under way at a time each counts, so these may add up to more.
+  std::vector<std::pair<std::string, double>> exposed_comm_share_by_communicator;
+  std::uint64_t ranks_simulated = 0;  ///< representatives of all ranks; 0 if every rank was simulated
 
   std::uint64_t flows_finished = 0;  ///< transfers that crossed the network
   double payload_bytes = 0;

@@ -73,6 +73,7 @@ class Assembly {
     if (scenario_.flows) {
       add_flow_list(builder);
     } else if (scenario_.mode == Mode::flow) {
+      fold_ranks();
       add_hosts(builder);
       add_scheduler(builder);
       add_fabric(builder, hosts_);
@@ -139,6 +140,20 @@ class Assembly {
     diagnostics.throw_if_errors();
   }
 
+  /// One job on an empty cluster gets the same placement whenever it is asked for, so its ranks can be folded beforehand.
+  void fold_ranks() {
+    const std::string& wish = scenario_.parameters.of("host").text("fold_ranks");
+    if (wish == "off" || scenario_.jobs.size() != 1) return;
+    const JobSpec& job = scenario_.jobs.front();
+    if (wish == "auto" && job.gpus < folded_ranks_min) return;
+    const ClusterState empty = cluster();
+    const std::optional<Placement> placement = placer()->place(empty, job.gpus);
+    WEFT_CHECK(placement.has_value(), "a job that was checked fits the empty cluster");
+    std::vector<NodeId> endpoints;
+    for (const GpuSlot gpu : placement->gpus) endpoints.push_back(scenario_.topology->endpoints()[gpu.index()]);
+    folding_ = RankFolding::find(*job.workload, library_, *scenario_.topology, *flow_settings_, std::move(endpoints));
+  }
+
   void add_hosts(EngineBuilder& builder) {
     const Topology& topology = *scenario_.topology;
     const auto host_count = static_cast<std::uint32_t>(topology.host_count());
@@ -169,6 +184,7 @@ class Assembly {
       const std::span<const NodeId> endpoints = scenario_.topology->endpoints();
       settings.wiring.endpoint_of_gpu.assign(endpoints.begin(), endpoints.end());
       settings.wiring.jobs = &jobs_;
+      settings.wiring.folding = folding_;
     }
     auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, cluster(), std::move(settings));
     lifecycle_ = lifecycle.get();
@@ -178,8 +194,9 @@ class Assembly {
   }
 
   void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
-    auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_,
-                                               make_allocation_policy(scenario_, options_.threads), entity_of_host, &*results_);
+    auto fabric =
+        std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_, options_.threads),
+                                     entity_of_host, &*results_, folding_.get());
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources = entity_of_host;
@@ -280,6 +297,7 @@ class Assembly {
       summary.gpus = scenario_.topology->endpoints().size();
       summary.makespan = std::max(flow_source_->last_delivery(), flow_source_->first_start()) - flow_source_->first_start();
     }
+    if (folding_ != nullptr) summary.ranks_simulated = folding_->class_count();
     return summary;
   }
 
@@ -295,7 +313,13 @@ class Assembly {
       const std::vector<OpRecord>& of_host = engine.entity_as<HostEntity>(host).records();
       records.insert(records.end(), of_host.begin(), of_host.end());
     }
-    results_->write_collectives(records, library_);
+    results_->write_collectives(records, library_, folding_.get());
+    std::vector<RankExposure> exposures;
+    for (const EntityId host : hosts_) {
+      const std::vector<RankExposure> of_host = engine.entity_as<HostEntity>(host).exposures();
+      exposures.insert(exposures.end(), of_host.begin(), of_host.end());
+    }
+    results_->write_communicators(exposures, folding_.get());
     if (options_.trace) results_->write_trace(records);
     if (fabric_ != EntityId::none()) {
       const Time begin = flow_source_ != nullptr ? flow_source_->first_start() : lifecycle_->counters().first_submit;
@@ -305,6 +329,9 @@ class Assembly {
     results_->finish(summary);
   }
 
+  /// Below this, `auto` simulates every rank: it takes seconds, and results have a row for each.
+  static constexpr std::uint32_t folded_ranks_min = 512;
+
   const Scenario& scenario_;
   SimulationOptions options_;
   std::vector<const Workload*> workloads_;
@@ -313,6 +340,7 @@ class Assembly {
   MessageTags tags_;
   std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
+  std::shared_ptr<const RankFolding> folding_;  ///< null: every rank is simulated
   std::optional<ResultsWriter> results_;
   std::vector<EntityId> hosts_;
   EntityId scheduler_ = EntityId::none();

@@ -1,0 +1,219 @@
+// Folding ranks that behave alike (host/rank_folding) changes how long a run takes, not what it says: the same runs with and without.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/random.hpp"
+#include "tests/validation/scenario_run.hpp"
+
+namespace weft {
+namespace {
+
+double number(const std::map<std::string, std::string>& row, const std::string& column) { return std::stod(row.at(column)); }
+
+/// One fold of 10 ps ticks: sums of equal rates round differently when they are counted instead of added, and a ring passes that on.
+constexpr double kTickNs = 0.01;
+
+struct FoldingCase {
+  std::string name;
+  std::string topology;
+  std::string workload;
+  std::vector<std::string> settings;
+  std::uint64_t ranks_simulated = 0;  ///< 0 = not said
+};
+
+RunFlags flags_of(const ScratchFolder& folder, const FoldingCase& given, const std::string& fold) {
+  RunFlags flags;
+  flags.topology = folder.write("topology.textproto", given.topology);
+  flags.workload = folder.write("workload.textproto", given.workload);
+  flags.iterations = 2;
+  flags.settings = given.settings;
+  flags.settings.push_back("host.fold_ranks=" + fold);
+  return flags;
+}
+
+/// Durations of collectives with how often they occur, to the tick.
+std::map<std::tuple<std::string, std::string, long long>, std::uint64_t> durations(const Table& collectives) {
+  std::map<std::tuple<std::string, std::string, long long>, std::uint64_t> counts;
+  for (const auto& row : collectives) {
+    // Rounded to 100 ticks, so that a tick of rounding does not tell two alike apart.
+    const long long rounded = std::llround(number(row, "duration_ns") / (100 * kTickNs));
+    counts[{row.at("op"), row.at("iteration"), rounded}] += std::stoull(row.at("multiplicity"));
+  }
+  return counts;
+}
+
+void expect_alike(const ScenarioRun& folded, const ScenarioRun& whole, std::uint64_t rounds) {
+  const double tolerance_ns = kTickNs * static_cast<double>(rounds);
+  EXPECT_NEAR(folded.summary.makespan.in_ns(), whole.summary.makespan.in_ns(), tolerance_ns);
+  EXPECT_EQ(folded.summary.flows_finished, whole.summary.flows_finished);
+  EXPECT_DOUBLE_EQ(folded.summary.payload_bytes, whole.summary.payload_bytes);
+  EXPECT_NEAR(folded.summary.mean_fct_s, whole.summary.mean_fct_s, tolerance_ns * 1e-9);
+  EXPECT_NEAR(folded.summary.mean_slowdown, whole.summary.mean_slowdown, 1e-6);
+  EXPECT_NEAR(folded.summary.exposed_comm_share, whole.summary.exposed_comm_share, 1e-6);
+  ASSERT_EQ(folded.iterations.size(), whole.iterations.size());
+  for (std::size_t i = 0; i < whole.iterations.size(); ++i) {
+    EXPECT_NEAR(number(folded.iterations[i], "duration_s"), number(whole.iterations[i], "duration_s"), tolerance_ns * 1e-9);
+    EXPECT_NEAR(number(folded.iterations[i], "exposed_comm_s"), number(whole.iterations[i], "exposed_comm_s"), tolerance_ns * 1e-9);
+  }
+  ASSERT_EQ(folded.links.size(), whole.links.size());
+  for (std::size_t i = 0; i < whole.links.size(); ++i) {
+    // Sprayed bytes are rounded per flow and link.
+    const double bytes = number(whole.links[i], "bytes");
+    EXPECT_NEAR(number(folded.links[i], "bytes"), bytes, 1e-6 * bytes + 2) << whole.links[i].at("link");
+  }
+}
+
+class Folding : public testing::TestWithParam<FoldingCase> {};
+
+TEST_P(Folding, ChangesNoResult) {
+  const ScratchFolder folder;
+  const ScenarioRun folded = run_scenario(flags_of(folder, GetParam(), "on"));
+  const ScenarioRun whole = run_scenario(flags_of(folder, GetParam(), "off"), ScenarioRunOptions{});
+  EXPECT_EQ(whole.summary.ranks_simulated, 0U);
+  EXPECT_EQ(folded.summary.ranks_simulated, GetParam().ranks_simulated);
+  EXPECT_LT(folded.flows.size(), whole.flows.size());
+  expect_alike(folded, whole, 200);
+  EXPECT_EQ(durations(folded.collectives), durations(whole.collectives));
+}
+
+std::string rail(const std::string& hosts) {
+  return "builder: \"rail_optimized\"\nset { name: \"hosts\" value: \"" + hosts + "\" }\n";
+}
+
+const std::vector<FoldingCase>& folding_cases() {
+  static const std::vector<FoldingCase> cases = {
+      // Every rank of a ring on one switch is like every other.
+      {"RingOnOneSwitch",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"12\" }",
+       "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200KB\" } } }",
+       {},
+       1},
+      // 1,000,000 bytes over 12 ranks: parts differ by a byte, so positions differ, but the two groups are alike position by position.
+      {"PartsThatDifferByAByte",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",
+       "ranks: 24 communicator { name: \"half\" size: 12 } role { op { name: \"ar\" collective { type: ALL_REDUCE communicator: "
+       "\"half\" "
+       "size: \"1MB\" } } }",
+       {},
+       12},
+      // Roots, ends and middles of four broadcast chains.
+      {"Broadcast",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
+       "ranks: 16 communicator { name: \"quad\" size: 4 } role { op { name: \"b\" collective { type: BROADCAST communicator: "
+       "\"quad\" "
+       "size: \"3MB\" } } }",
+       {},
+       4},
+      // Pipeline stages of 4 ranks: first, two in between, last; messages to the next and back.
+      {"SendAndReceive",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
+       "ranks: 16 communicator { name: \"pp\" size: 4 }\n"
+       "role { name: \"first\" ranks: \"0-15:4\" op { name: \"f\" compute { duration: \"50us\" } } "
+       "op { name: \"s\" send { communicator: \"pp\" peer_offset: 1 size: \"2MB\" } deps: \"f\" } }\n"
+       "role { name: \"last\" ranks: \"3-15:4\" op { name: \"r\" receive { communicator: \"pp\" peer_offset: -1 size: \"2MB\" } } "
+       "op { name: \"f\" compute { duration: \"50us\" } deps: \"r\" } }\n"
+       "role { name: \"middle\" ranks: \"1-15:4,2-15:4\" op { name: \"r\" receive { communicator: \"pp\" peer_offset: -1 size: "
+       "\"2MB\" } } "
+       "op { name: \"f\" compute { duration: \"50us\" } deps: \"r\" } "
+       "op { name: \"s\" send { communicator: \"pp\" peer_offset: 1 size: \"2MB\" } deps: \"f\" } }\n",
+       {},
+       4},
+      // Two hosts per leaf and sprayed spines: rings over hosts cross a leaf at every other host; 8 GPUs of a host differ by their place in
+      // the chain of four tensor-parallel pairs, the rest by whether their host is the first or the second of its leaf.
+      {"TensorExpertDataParallel",
+       "builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"gpus_per_host\" value: \"8\" } set { name: "
+       "\"hosts_per_leaf\" "
+       "value: \"2\" }",
+       "ranks: 128 communicator { name: \"tp\" size: 2 } communicator { name: \"ep\" size: 8 stride: 2 } communicator { name: "
+       "\"dp\" size: 64 "
+       "stride: 2 }\n"
+       "role { op { name: \"c\" compute { duration: \"100us\" } }\n"
+       "op { name: \"t\" collective { type: ALL_GATHER communicator: \"tp\" size: \"1MB\" } deps: \"c\" }\n"
+       "op { name: \"e\" collective { type: ALL_TO_ALL communicator: \"ep\" size: \"8MB\" } deps: \"t\" }\n"
+       "op { name: \"d\" collective { type: REDUCE_SCATTER communicator: \"dp\" size: \"64MB\" } deps: \"e\" } }\n",
+       {"flow.routing=spray", "flow.queue_pairs=2"},
+       16},
+  };
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Folding, testing::ValuesIn(folding_cases()),
+                         [](const testing::TestParamInfo<FoldingCase>& given) { return given.param.name; });
+
+// Random groups, collectives, sizes and fabrics: whatever folds must say what the whole run says.
+TEST(Folding, AgreesOnRandomWorkloads) {
+  int folded_runs = 0;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    RandomStream random(77, i, 1);
+    const std::uint64_t gpus = std::uint64_t{1} << random.below(3);
+    const std::uint64_t hosts = std::uint64_t{2} << random.below(4);
+    const std::uint64_t ranks = gpus * hosts;
+    FoldingCase given;
+    const char* builders[] = {"single_switch", "clos", "rail_optimized"};
+    const char* builder = builders[random.below(3)];
+    given.topology = std::string("builder: \"") + builder + "\" set { name: \"hosts\" value: \"" + std::to_string(hosts) + "\" }" +
+                     " set { name: \"gpus_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
+                     " set { name: \"nics_per_host\" value: \"" + std::to_string(random.below(2) == 0 ? 1 : gpus) + "\" }";
+    if (std::string(builder) == "clos" && hosts >= 4) given.topology += " set { name: \"hosts_per_leaf\" value: \"2\" }";
+    given.workload = "ranks: " + std::to_string(ranks) + "\n";
+    std::vector<std::string> groups = {"world"};
+    for (std::uint64_t size = 2; size < ranks; size *= 2) {
+      if (random.below(2) == 0) continue;
+      const std::uint64_t stride = random.below(2) == 0 ? 1 : ranks / size;
+      groups.push_back("g" + std::to_string(size));
+      given.workload += "communicator { name: \"g" + std::to_string(size) + "\" size: " + std::to_string(size) +
+                        " stride: " + std::to_string(stride) + " }\n";
+    }
+    given.workload += "role {\n";
+    const char* types[] = {"ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL", "BROADCAST"};
+    const std::uint64_t ops = 1 + random.below(5);
+    for (std::uint64_t op = 0; op < ops; ++op) {
+      const std::string& group = groups[random.below(groups.size())];
+      given.workload += "op { name: \"c" + std::to_string(op) + "\" compute { duration: \"" + std::to_string(1 + random.below(40)) +
+                        "us\" }" + (op > 0 && random.below(2) == 0 ? " deps: \"o" + std::to_string(op - 1) + "\"" : "") + " }\n";
+      if (random.below(4) == 0 && group != "world") {
+        const std::string size = std::to_string(1 + random.below(500)) + "KB";
+        given.workload += "op { name: \"s" + std::to_string(op) + "\" send { communicator: \"" + group +
+                          "\" peer_offset: 1 tag: " + std::to_string(op) + " size: \"" + size + "\" } deps: \"c" +
+                          std::to_string(op) + "\" }\n";
+        given.workload += "op { name: \"o" + std::to_string(op) + "\" receive { communicator: \"" + group +
+                          "\" peer_offset: -1 tag: " + std::to_string(op) + " size: \"" + size + "\" } deps: \"c" +
+                          std::to_string(op) + "\" }\n";
+        continue;
+      }
+      given.workload += "op { name: \"o" + std::to_string(op) + "\" collective { type: " + types[random.below(5)] +
+                        " communicator: \"" + group + "\" size: \"" + std::to_string(1 + random.below(3000)) + "KB\" } deps: \"c" +
+                        std::to_string(op) + "\" }\n";
+    }
+    given.workload += "}\n";
+    if (random.below(3) != 0) given.settings.push_back("flow.routing=spray");
+    if (random.below(3) == 0) given.settings.push_back("flow.queue_pairs=3");
+    SCOPED_TRACE(given.topology + "\n" + given.workload + (given.settings.empty() ? "" : given.settings.front()));
+    const ScratchFolder folder;
+    const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
+    if (folded.summary.ranks_simulated == 0) continue;
+    ++folded_runs;
+    const ScenarioRun whole = run_scenario(flags_of(folder, given, "off"), ScenarioRunOptions{});
+    expect_alike(folded, whole, 400);
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(folded_runs, 20) << "the generator makes ranks that are alike";
+}
+
+// Hashed paths collide here and not there: such ranks are not alike, and are all simulated.
+TEST(Folding, LeavesHashedCollisionsAlone) {
+  const ScratchFolder folder;
+  FoldingCase given = folding_cases().back();
+  given.settings = {"flow.queue_pairs=2"};
+  EXPECT_EQ(run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{}).summary.ranks_simulated, 0U);
+}
+
+}  // namespace
+}  // namespace weft
