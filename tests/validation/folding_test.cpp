@@ -83,26 +83,22 @@ TEST_P(Folding, ChangesNoResult) {
   EXPECT_EQ(durations(folded.collectives), durations(whole.collectives));
 }
 
-std::string rail(const std::string& hosts) {
-  return "builder: \"rail_optimized\"\nset { name: \"hosts\" value: \"" + hosts + "\" }\n";
-}
-
 const std::vector<FoldingCase>& folding_cases() {
   static const std::vector<FoldingCase> cases = {
       // Every rank of a ring on one switch is like every other.
       {"RingOnOneSwitch",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"12\" }",
-       "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200KB\" } } }",
+       "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200kB\" } } }",
        {},
        1},
-      // 1,000,000 bytes over 12 ranks: parts differ by a byte, so positions differ, but the two groups are alike position by position.
+      // 1,000,000 bytes over 12 ranks: part i ends at floor((i + 1) x 250,000 / 3), so sizes repeat every three positions.
       {"PartsThatDifferByAByte",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",
        "ranks: 24 communicator { name: \"half\" size: 12 } role { op { name: \"ar\" collective { type: ALL_REDUCE communicator: "
        "\"half\" "
        "size: \"1MB\" } } }",
        {},
-       12},
+       3},
       // Roots, ends and middles of four broadcast chains.
       {"Broadcast",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
@@ -125,8 +121,8 @@ const std::vector<FoldingCase>& folding_cases() {
        "op { name: \"s\" send { communicator: \"pp\" peer_offset: 1 size: \"2MB\" } deps: \"f\" } }\n",
        {},
        4},
-      // Two hosts per leaf and sprayed spines: rings over hosts cross a leaf at every other host; 8 GPUs of a host differ by their place in
-      // the chain of four tensor-parallel pairs, the rest by whether their host is the first or the second of its leaf.
+      // Two hosts per leaf and sprayed spines: rings over hosts cross a leaf at every other host; a rank is told
+      // from others by its pair (four in a host) and by whether its host is the first or the second of its leaf.
       {"TensorExpertDataParallel",
        "builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"gpus_per_host\" value: \"8\" } set { name: "
        "\"hosts_per_leaf\" "
@@ -139,7 +135,7 @@ const std::vector<FoldingCase>& folding_cases() {
        "op { name: \"e\" collective { type: ALL_TO_ALL communicator: \"ep\" size: \"8MB\" } deps: \"t\" }\n"
        "op { name: \"d\" collective { type: REDUCE_SCATTER communicator: \"dp\" size: \"64MB\" } deps: \"e\" } }\n",
        {"flow.routing=spray", "flow.queue_pairs=2"},
-       16},
+       8},
   };
   return cases;
 }
@@ -179,7 +175,7 @@ TEST(Folding, AgreesOnRandomWorkloads) {
       given.workload += "op { name: \"c" + std::to_string(op) + "\" compute { duration: \"" + std::to_string(1 + random.below(40)) +
                         "us\" }" + (op > 0 && random.below(2) == 0 ? " deps: \"o" + std::to_string(op - 1) + "\"" : "") + " }\n";
       if (random.below(4) == 0 && group != "world") {
-        const std::string size = std::to_string(1 + random.below(500)) + "KB";
+        const std::string size = std::to_string(1 + random.below(500)) + "kB";
         given.workload += "op { name: \"s" + std::to_string(op) + "\" send { communicator: \"" + group +
                           "\" peer_offset: 1 tag: " + std::to_string(op) + " size: \"" + size + "\" } deps: \"c" +
                           std::to_string(op) + "\" }\n";
@@ -189,7 +185,7 @@ TEST(Folding, AgreesOnRandomWorkloads) {
         continue;
       }
       given.workload += "op { name: \"o" + std::to_string(op) + "\" collective { type: " + types[random.below(5)] +
-                        " communicator: \"" + group + "\" size: \"" + std::to_string(1 + random.below(3000)) + "KB\" } deps: \"c" +
+                        " communicator: \"" + group + "\" size: \"" + std::to_string(1 + random.below(3000)) + "kB\" } deps: \"c" +
                         std::to_string(op) + "\" }\n";
     }
     given.workload += "}\n";

@@ -16,6 +16,7 @@
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/results.hpp"
+#include "tools/weft/stuck_ranks.hpp"
 
 namespace weft {
 
@@ -250,23 +251,11 @@ class Assembly {
         }
       }
     }
+    std::vector<WaitingRank> waiting;
     for (const EntityId host : hosts_) {
-      for (const WaitingRank& waiting : engine.entity_as<HostEntity>(host).waiting_ranks()) {
-        const JobSpec& job = scenario_.jobs[waiting.job.index()];
-        const RoleDag& dag = job.workload->dag_of(waiting.rank);
-        std::string ops;
-        for (std::size_t i = 0; i < std::min<std::size_t>(waiting.ops.size(), 4); ++i) {
-          const std::string_view name = dag.name(waiting.ops[i]);
-          ops += (i == 0 ? "" : ", ") +
-                 (name.empty() ? "op " + std::to_string(waiting.ops[i].index()) : "\"" + std::string(name) + "\"");
-        }
-        diagnostics.error("stuck",
-                          "job \"" + job.name + "\" cannot go on: rank " + std::to_string(waiting.rank.index()) +
-                              " waits in iteration " + std::to_string(waiting.iteration) + " for " +
-                              (ops.empty() ? "nothing that will come" : ops),
-                          job.place, "ranks must join collectives and exchange messages in an order that can be met");
-      }
+      for (WaitingRank& rank : engine.entity_as<HostEntity>(host).waiting_ranks()) waiting.push_back(std::move(rank));
     }
+    report_stuck_ranks(scenario_, waiting, diagnostics);
     diagnostics.throw_if_errors();
     if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
   }

@@ -1,0 +1,19 @@
+// Stuck ranks: what the ranks of a run that cannot go on wait for, in words.
+//
+// Where it sits: the simulation calls it when no event is left and a job has not ended. What can be found before a run (a collective that a
+// member never issues, a receive without its send) is found by check_workload(); left for here are orders that contradict each other.
+// Thread safety: pure function.
+#pragma once
+
+#include <span>
+
+#include "core/diagnostics.hpp"
+#include "host/host_entity.hpp"
+#include "tools/weft/scenario.hpp"
+
+namespace weft {
+
+/// Adds [stuck] errors: one for each of the first ranks of a job, which names op, peers and who has not joined, and one for the rest.
+void report_stuck_ranks(const Scenario& scenario, std::span<const WaitingRank> waiting, Diagnostics& diagnostics);
+
+}  // namespace weft
