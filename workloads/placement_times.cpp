@@ -30,8 +30,7 @@ void PlacementTimes::add(std::span<const std::uint32_t> gpus_of_hosts, Duration 
 
 void PlacementTimes::add_spread(std::uint32_t gpus, Duration iteration) {
   OfGpus& of_gpus = by_gpus_[gpus];
-  if (!of_gpus.spread) of_gpus.spread.emplace();
-  of_gpus.spread->add(iteration);
+  of_gpus.spread.add(iteration);
   of_gpus.any.add(iteration);
   of_gpus.longest = std::max(of_gpus.longest, iteration);
 }
@@ -49,7 +48,7 @@ Duration PlacementTimes::of(std::span<const std::uint32_t> gpus_of_hosts) const 
   WEFT_CHECK(known != by_gpus_.end(), "an iteration time is asked for a measured number of GPUs");
   const OfGpus& times = known->second;
   if (const auto same = times.exact.find(shape); same != times.exact.end()) return same->second.value();
-  if (shape.size() > 1 && times.spread) return times.spread->value();
+  if (shape.size() > 1 && times.spread.count > 0) return times.spread.value();
   if (const auto alike = times.by_hosts.find(shape.size()); alike != times.by_hosts.end()) return alike->second.value();
   if (shape.size() > 1 && times.several_hosts.count > 0) return times.several_hosts.value();
   return times.any.value();
@@ -59,7 +58,7 @@ Duration PlacementTimes::packed(std::uint32_t gpus) const {
   const auto known = by_gpus_.find(gpus);
   WEFT_CHECK(known != by_gpus_.end(), "an iteration time is asked for a measured number of GPUs");
   const OfGpus& times = known->second;
-  return times.by_hosts.empty() ? times.spread->value() : times.by_hosts.begin()->second.value();
+  return times.by_hosts.empty() ? times.spread.value() : times.by_hosts.begin()->second.value();
 }
 
 Duration PlacementTimes::longest(std::uint32_t gpus) const {

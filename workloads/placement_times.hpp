@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,7 +51,7 @@ class PlacementTimes {
   struct OfGpus {
     std::map<Shape, Mean> exact;
     std::map<std::size_t, Mean> by_hosts;  ///< per number of hosts
-    std::optional<Mean> spread;
+    Mean spread;                           ///< none if it counts 0
     Mean several_hosts;
     Mean any;
     Duration longest;
