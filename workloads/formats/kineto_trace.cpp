@@ -246,7 +246,8 @@ class TraceReader {
       throw InputError({Severity::error, "not-kineto", "this is JSON, but no object with traceEvents", source_.at_offset(0),
                         "a trace is what torch.profiler's export_chrome_trace() writes"});
     }
-    for (auto field : document_.get_object().value()) {
+    json::object file = document_.get_object().value();
+    for (auto field : file) {
       const std::string_view key = field.unescaped_key().value();
       json::value value = field.value();
       if (key == "distributedInfo") {
@@ -257,7 +258,8 @@ class TraceReader {
           throw InputError({Severity::error, "not-kineto", "traceEvents is no list", here(),
                             "a trace is what torch.profiler's export_chrome_trace() writes"});
         }
-        for (auto element : value.get_array().value()) read_event(element.value());
+        json::array events = value.get_array().value();
+        for (auto element : events) read_event(element.value());
       }
     }
   }
@@ -319,7 +321,8 @@ class TraceReader {
 
   void read_distributed_info(json::value& value) {
     if (value.type().value() != json::json_type::object) return;
-    for (auto field : value.get_object().value()) {
+    json::object object = value.get_object().value();
+    for (auto field : object) {
       const std::string_view key = field.unescaped_key().value();
       json::value inner = field.value();
       if (key == "rank" || key == "world_size") {
@@ -333,7 +336,8 @@ class TraceReader {
         }
         (key == "rank" ? trace_.rank : trace_.world_size) = static_cast<std::uint32_t>(*number);
       } else if (key == "pg_config" && inner.type().value() == json::json_type::array) {
-        for (auto group : inner.get_array().value()) read_group(group.value());
+        json::array list = inner.get_array().value();
+        for (auto group : list) read_group(group.value());
       }
     }
   }
@@ -342,7 +346,8 @@ class TraceReader {
     if (value.type().value() != json::json_type::object) return;
     ProcessGroup group;
     bool has_name = false;
-    for (auto field : value.get_object().value()) {
+    json::object object = value.get_object().value();
+    for (auto field : object) {
       const std::string_view key = field.unescaped_key().value();
       json::value inner = field.value();
       if (key == "pg_name") {
@@ -362,12 +367,14 @@ class TraceReader {
       return;
     }
     RawEvent event;
-    for (auto field : value.get_object().value()) {
+    json::object object = value.get_object().value();
+    for (auto field : object) {
       const std::string_view key = field.unescaped_key().value();
       json::value inner = field.value();
       if (key == "args") {
         if (inner.type().value() != json::json_type::object) continue;
-        for (auto argument : inner.get_object().value()) {
+        json::object arguments = inner.get_object().value();
+        for (auto argument : arguments) {
           const std::string_view argument_key = argument.unescaped_key().value();
           json::value argument_value = argument.value();
           fill(event, kArgumentFields, argument_key, argument_value);
