@@ -205,7 +205,16 @@ class Checker {
 
   /// Two ways to name one peer with one tag would be counted apart and could not be matched.
   void check_ambiguity() {
+    std::vector<std::uint32_t> smallest_group;
+    for (const Communicator& communicator : workload_.communicators) {
+      std::uint32_t smallest = UINT32_MAX;
+      for (std::uint32_t g = 0; g < communicator.group_count(); ++g) {
+        smallest = std::min(smallest, static_cast<std::uint32_t>(communicator.ranks(GroupId(g)).size()));
+      }
+      smallest_group.push_back(smallest);
+    }
     for (std::size_t r = 0; r < roles_.size(); ++r) {
+      if (names_peers_in_one_way(r, smallest_group)) continue;
       using Address = std::pair<PeerAddressing, std::int32_t>;
       std::map<std::tuple<OpKind, std::uint16_t, std::uint32_t>, std::map<Address, OpId>> ways;
       for (const OpId id : roles_[r].messages) {
@@ -217,6 +226,19 @@ class Checker {
         if (report_ambiguity(r, std::get<1>(key), addresses)) break;
       }
     }
+  }
+
+  /// All peers absolute, or all offsets that stay below one turn around the group: different numbers are different peers.
+  bool names_peers_in_one_way(std::size_t role, const std::vector<std::uint32_t>& smallest_group) const {
+    const RoleDag& dag = workload_.roles[role];
+    const std::vector<OpId>& messages = roles_[role].messages;
+    if (messages.empty()) return true;
+    const PeerAddressing addressing = dag.op(messages.front()).addressing;
+    return std::all_of(messages.begin(), messages.end(), [&](OpId id) {
+      const Op op = dag.op(id);
+      const bool in_one_turn = op.peer >= 0 && static_cast<std::uint32_t>(op.peer) < smallest_group[op.communicator];
+      return op.addressing == addressing && (addressing == PeerAddressing::absolute || in_one_turn);
+    });
   }
 
   template <class Addresses>

@@ -47,6 +47,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"topology_nccl", [](const std::string& path) { load_topology(path, "nccl"); }},
     FuzzedReader{"workload_weft", [](const std::string& path) { read_and_check(path, "weft"); }},
     FuzzedReader{"chakra", [](const std::string& path) { read_chakra_trace(path); }},
+    FuzzedReader{"chakra_json", [](const std::string& path) { read_chakra_json(path); }},
     FuzzedReader{"goal", [](const std::string& path) { read_and_check(path, "goal"); }},
     FuzzedReader{"simai_text", [](const std::string& path) { read_and_check(path, "simai"); }},
     FuzzedReader{"astrasim_text",

@@ -1,6 +1,7 @@
 #include "workloads/formats/chakra.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -27,11 +28,16 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-/// "PREFIX.12.et.gz" -> 12, if `name` is `base` + "." + number + ".et" or ".et.gz".
-std::optional<std::uint32_t> rank_of_file(std::string_view name, std::string_view base) {
+/// The binary form, and the JSON form for sets that have no binary file.
+constexpr std::array<std::string_view, 2> kEndings = {".et", ".json"};
+
+bool is_json(std::string_view file) { return ends_with(file, ".json") || ends_with(file, ".json.gz"); }
+
+/// "PREFIX.12.et.gz" -> 12, if `name` is `base` + "." + number + `ending`, or that with ".gz".
+std::optional<std::uint32_t> rank_of_file(std::string_view name, std::string_view base, std::string_view ending) {
   if (ends_with(name, ".gz")) name.remove_suffix(3);
-  if (!ends_with(name, ".et")) return std::nullopt;
-  name.remove_suffix(3);
+  if (!ends_with(name, ending)) return std::nullopt;
+  name.remove_suffix(ending.size());
   if (name.size() < base.size() + 2 || name.substr(0, base.size()) != base || name[base.size()] != '.') return std::nullopt;
   name.remove_prefix(base.size() + 1);
   std::uint32_t rank = 0;
@@ -47,10 +53,13 @@ std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
   for (std::filesystem::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
     std::string name = it->path().filename().string();
     if (ends_with(name, ".gz")) name.resize(name.size() - 3);
-    if (!ends_with(name, ".et")) continue;
-    name.resize(name.size() - 3);
-    const std::size_t dot = name.rfind('.');
-    if (dot != std::string::npos) prefixes.push_back(name.substr(0, dot));
+    for (const std::string_view ending : kEndings) {
+      if (!ends_with(name, ending)) continue;
+      name.resize(name.size() - ending.size());
+      const std::size_t dot = name.rfind('.');
+      const bool has_rank = dot != std::string::npos && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+      if (has_rank && dot + 1 < name.size()) prefixes.push_back(name.substr(0, dot));
+    }
   }
   std::sort(prefixes.begin(), prefixes.end());
   prefixes.erase(std::unique(prefixes.begin(), prefixes.end()), prefixes.end());
@@ -60,8 +69,9 @@ std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
 /// Files of a set by rank.
 std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
   namespace fs = std::filesystem;
-  if (ends_with(prefix, ".et") || ends_with(prefix, ".et.gz")) {
-    std::string shorter = prefix.substr(0, prefix.rfind(".et"));
+  for (const std::string_view ending : kEndings) {
+    if (!ends_with(prefix, ending) && !ends_with(prefix, std::string(ending) + ".gz")) continue;
+    std::string shorter = prefix.substr(0, prefix.rfind(ending));
     const std::size_t dot = shorter.rfind('.');
     if (dot != std::string::npos) shorter.resize(dot);
     throw InputError({Severity::error, "prefix-expected",
@@ -73,15 +83,18 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
   const std::string base = path.filename().string();
   std::map<std::uint32_t, std::string> files;
   std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    const std::string name = it->path().filename().string();
-    const auto rank = rank_of_file(name, base);
-    if (!rank) continue;
-    const std::string file = (path.has_parent_path() ? folder / name : fs::path(name)).string();
-    const auto [other, is_new] = files.emplace(*rank, file);
-    if (!is_new) {
-      throw InputError({Severity::error, "duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
-                        place_of(std::max(file, other->second)), "remove it or " + std::min(file, other->second)});
+  for (const std::string_view ending : kEndings) {
+    if (!files.empty()) break;
+    for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+      const std::string name = it->path().filename().string();
+      const auto rank = rank_of_file(name, base, ending);
+      if (!rank) continue;
+      const std::string file = (path.has_parent_path() ? folder / name : fs::path(name)).string();
+      const auto [other, is_new] = files.emplace(*rank, file);
+      if (!is_new) {
+        throw InputError({Severity::error, "duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
+                          place_of(std::max(file, other->second)), "remove it or " + std::min(file, other->second)});
+      }
     }
   }
   if (files.empty() && fs::is_directory(path, ec)) {
@@ -93,7 +106,7 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
   }
   if (files.empty()) {
     const std::vector<std::string> known = prefixes_in(folder);
-    std::string help = "files are named " + base + ".0.et, " + base + ".1.et, ...";
+    std::string help = "files are named " + base + ".0.et, " + base + ".1.et, ..., in JSON form .json";
     if (!known.empty()) help = suggestion(base, known, "prefix") + "; " + help;
     throw InputError({Severity::error, "no-file", "there is no Chakra trace with this prefix", place_of(prefix), help});
   }
@@ -104,13 +117,14 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
 void require_complete(const std::string& prefix, const std::map<std::uint32_t, std::string>& files) {
   const std::uint64_t count = std::uint64_t{files.rbegin()->first} + 1;
   if (files.size() == count) return;
+  const std::string_view ending = is_json(files.begin()->second) ? kEndings[1] : kEndings[0];
   std::string missing;
   constexpr int kShown = 8;
   int shown = 0;
   std::uint64_t left = count - files.size();
   for (std::uint32_t rank = 0; rank < count && shown < kShown; ++rank) {
     if (files.count(rank) > 0) continue;
-    missing += (missing.empty() ? "" : ", ") + prefix + "." + std::to_string(rank) + ".et";
+    missing += (missing.empty() ? "" : ", ") + prefix + "." + std::to_string(rank) + std::string(ending);
     ++shown;
     --left;
   }
@@ -162,7 +176,7 @@ class Importer {
 
  private:
   void add_rank(std::uint32_t rank, const std::string& path) {
-    const ChakraTrace trace = read_chakra_trace(path);
+    const ChakraTrace trace = is_json(path) ? read_chakra_json(path) : read_chakra_trace(path);
     // Of a replayed file the rank in its name stands for every rank.
     const std::vector<std::uint16_t> communicators = resolve_groups(rank, path, trace);
     RoleBuilder builder;
@@ -318,16 +332,8 @@ Workload import_chakra(const std::string& prefix, const ChakraOptions& options) 
 
 std::vector<std::string> chakra_files(const std::string& prefix) {
   std::vector<std::string> files;
-  for (std::uint32_t rank = 0;; ++rank) {
-    const std::string file = prefix + "." + std::to_string(rank) + ".et";
-    if (std::filesystem::exists(file)) {
-      files.push_back(file);
-    } else if (std::filesystem::exists(file + ".gz")) {
-      files.push_back(file + ".gz");
-    } else {
-      return files;
-    }
-  }
+  for (const auto& [rank, file] : find_files(prefix)) files.push_back(file);
+  return files;
 }
 
 }  // namespace weft

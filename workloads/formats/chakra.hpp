@@ -1,4 +1,5 @@
 // Chakra import: a set of MLCommons Chakra execution traces, PREFIX.0.et ... PREFIX.N-1.et (each may be .et.gz) -> Workload.
+// A set without such files may be in JSON form: PREFIX.0.json ... PREFIX.N-1.json (or .json.gz).
 //
 // Where it sits: format "chakra" of workload_reader. One file is read by chakra_trace; ranks whose DAGs are equal share one role.
 //

@@ -3,20 +3,22 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
 #include "workloads/byte_stream.hpp"
-#include "workloads/chakra.pb.h"
+#include "workloads/formats/chakra_json.hpp"
+#include "workloads/formats/chakra_message.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/topological_order.hpp"
 
 namespace weft {
 
 namespace {
-
-namespace pb = chakra_file;
 
 /// No message of a trace comes near this; a longer one is a damaged length.
 constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 28;
@@ -33,108 +35,6 @@ enum NodeType : std::uint32_t {
 };
 
 std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-struct WholeNumber {
-  std::uint64_t magnitude = 0;
-  bool negative = false;
-};
-
-/// Integer value of an attribute, whatever width it was written with.
-std::optional<WholeNumber> whole_number(const pb::Attribute& attribute) {
-  const auto of_signed = [](std::int64_t value) {
-    return WholeNumber{value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value), value < 0};
-  };
-  const auto of_unsigned = [](std::uint64_t value) { return WholeNumber{value, false}; };
-  switch (attribute.value_case()) {
-    case pb::Attribute::kInt32Value:
-      return of_signed(attribute.int32_value());
-    case pb::Attribute::kInt64Value:
-      return of_signed(attribute.int64_value());
-    case pb::Attribute::kUint32Value:
-      return of_unsigned(attribute.uint32_value());
-    case pb::Attribute::kUint64Value:
-      return of_unsigned(attribute.uint64_value());
-    case pb::Attribute::kSint32Value:
-      return of_signed(attribute.sint32_value());
-    case pb::Attribute::kSint64Value:
-      return of_signed(attribute.sint64_value());
-    case pb::Attribute::kFixed32Value:
-      return of_unsigned(attribute.fixed32_value());
-    case pb::Attribute::kFixed64Value:
-      return of_unsigned(attribute.fixed64_value());
-    case pb::Attribute::kSfixed32Value:
-      return of_signed(attribute.sfixed32_value());
-    case pb::Attribute::kSfixed64Value:
-      return of_signed(attribute.sfixed64_value());
-    default:
-      return std::nullopt;
-  }
-}
-
-/// The attributes of a node that Weft reads.
-struct NodeAttributes {
-  bool is_cpu_op = false;
-  bool is_pytorch = false;
-  bool has_num_ops = false;
-  bool partial_dimensions = false;
-  std::optional<WholeNumber> comm_type;
-  std::optional<WholeNumber> comm_size;
-  std::optional<WholeNumber> comm_source;
-  std::optional<WholeNumber> comm_destination;
-  std::optional<WholeNumber> comm_tag;
-  std::optional<WholeNumber> stream;
-  std::optional<WholeNumber> thread;
-  std::string group;
-
-  explicit NodeAttributes(const pb::Node& node) {
-    for (const pb::Attribute& attribute : node.attr()) {
-      const std::string& name = attribute.name();
-      if (name == "is_cpu_op") {
-        const auto number = whole_number(attribute);
-        is_cpu_op = attribute.bool_value() || (number && number->magnitude != 0);
-      } else if (name == "rf_id") {
-        is_pytorch = true;
-      } else if (name == "num_ops") {
-        const auto number = whole_number(attribute);
-        has_num_ops = number && number->magnitude != 0;
-      } else if (name == "comm_type") {
-        comm_type = whole_number(attribute);
-      } else if (name == "comm_size") {
-        comm_size = whole_number(attribute);
-      } else if (name == "comm_src") {
-        comm_source = whole_number(attribute);
-      } else if (name == "comm_dst") {
-        comm_destination = whole_number(attribute);
-      } else if (name == "comm_tag") {
-        comm_tag = whole_number(attribute);
-      } else if (name == "stream") {
-        stream = whole_number(attribute);
-      } else if (name == "tid") {
-        thread = whole_number(attribute);
-      } else if (name == "pg_name") {
-        if (attribute.value_case() == pb::Attribute::kStringValue) group = attribute.string_value();
-        if (const auto number = whole_number(attribute)) group = std::to_string(number->magnitude);
-        if (group == "0") group.clear();
-      } else if (name == "involved_dim") {
-        partial_dimensions = excludes_a_dimension(attribute);
-      }
-    }
-  }
-
-  /// involved_dim is a list of booleans, field 28: a message { repeated bool values = 1 }, kept as an unknown field.
-  static bool excludes_a_dimension(const pb::Attribute& attribute) {
-    constexpr int kBoolListField = 28;
-    const auto& unknown = attribute.GetReflection()->GetUnknownFields(attribute);
-    for (int i = 0; i < unknown.field_count(); ++i) {
-      const auto& field = unknown.field(i);
-      if (field.number() != kBoolListField || field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) continue;
-      const std::string& list = field.length_delimited();
-      // { 0x0A, length, one byte per value }
-      if (list.size() > 2 && list[0] == '\x0A') return std::find(list.begin() + 2, list.end(), '\0') != list.end();
-    }
-    return false;
-  }
-};
 
 /// Numbers of the storages that a PyTorch tensor list names: tensors are written
 /// [tensor id, storage id, offset, element count, element size, 'device'].
@@ -154,24 +54,119 @@ void append_storages(std::string_view text, std::vector<std::uint64_t>& storages
   }
 }
 
+/// The binary form: { varint length, message } repeated, the metadata first.
+class BinarySource final : public ChakraSource {
+ public:
+  explicit BinarySource(const std::string& path) : stream_(path) {
+    if (stream_.at_end()) throw_error("empty-file", "the file is empty", "a Chakra execution trace is expected here");
+    read_metadata();
+  }
+
+  bool next(ChakraMessage& node) override {
+    if (stream_.at_end()) return false;
+    offset_ = stream_.offset();
+    const std::uint64_t length = read_length();
+    if (stream_.read(length, message_) != ByteStream::Outcome::ok) truncated();
+    if (!decode_chakra_node(message_, node)) {
+      throw_error("not-chakra", "the message at " + name_of(offset_) + " is no Chakra node", "the file is damaged; fetch it again");
+    }
+    is_first_ = false;
+    return true;
+  }
+  std::uint64_t offset() const override { return offset_; }
+  bool from_pytorch() const override { return from_pytorch_; }
+  SourcePlace place(std::uint64_t) const override { return stream_.place(); }
+  std::string name_of(std::uint64_t offset) const override { return "byte " + std::to_string(offset); }
+
+ private:
+  [[noreturn]] void throw_error(std::string code, std::string message, std::string help) const {
+    throw InputError({Severity::error, std::move(code), std::move(message), stream_.place(), std::move(help)});
+  }
+
+  std::uint64_t read_length() {
+    std::uint64_t length = 0;
+    const ByteStream::Outcome outcome = stream_.read_varint(length);
+    if (outcome == ByteStream::Outcome::cut_off) truncated();
+    if (outcome == ByteStream::Outcome::malformed || length > kMessageBytesMax) {
+      throw_error(is_first_ ? "not-chakra" : "bad-length", "the length of the message at " + name_of(offset_) + " makes no sense",
+                  is_first_ ? "is this a Chakra execution trace?" : "the file is damaged; fetch it again");
+    }
+    return length;
+  }
+
+  [[noreturn]] void truncated() const {
+    throw_error("truncated-file",
+                "the file ends at byte " + std::to_string(stream_.offset()) + ", inside the message that starts at byte " +
+                    std::to_string(offset_),
+                "it was cut off; fetch it again");
+  }
+
+  void read_metadata() {
+    constexpr const char* kHelp = "is this a Chakra execution trace? Its files are named PREFIX.RANK.et";
+    const std::uint64_t length = read_length();
+    const bool complete = stream_.read(length, message_) == ByteStream::Outcome::ok;
+    // Metadata starts with the tag of its field 1 or 2; text that happens to start with a plausible length does not.
+    const bool plausible = message_.empty() || message_[0] == '\x0A' || message_[0] == '\x12';
+    if (!plausible) throw_error("not-chakra", "the file does not start with Chakra metadata", kHelp);
+    if (!complete) truncated();
+    ChakraMetadata metadata;
+    const bool parsed = decode_chakra_metadata(message_, metadata);
+    if (!parsed || !(metadata.says_something || length == 0)) {
+      throw_error("not-chakra", "the first message is no Chakra metadata", kHelp);
+    }
+    from_pytorch_ = metadata.from_pytorch;
+  }
+
+  ByteStream stream_;
+  std::string message_;
+  std::uint64_t offset_ = 0;
+  bool is_first_ = true;  ///< no node was read yet
+  bool from_pytorch_ = false;
+};
+
+/// Which node has which id. Ids that grow through the file, as they mostly do, need no hash table.
+class NodeIds {
+ public:
+  /// Index of the first node with this id: `index` itself if it is new. Requires: indices are added in order from 0.
+  std::uint32_t add(std::uint64_t id, std::uint32_t index) {
+    if (by_hash_.empty() && (growing_.empty() || id > growing_.back())) {
+      growing_.push_back(id);
+      return index;
+    }
+    if (by_hash_.empty()) {
+      for (std::uint32_t i = 0; i < growing_.size(); ++i) by_hash_.emplace(growing_[i], i);
+      growing_ = {};
+    }
+    return by_hash_.emplace(id, index).first->second;
+  }
+
+  std::optional<std::uint32_t> find(std::uint64_t id) const {
+    if (!by_hash_.empty()) {
+      const auto found = by_hash_.find(id);
+      return found == by_hash_.end() ? std::nullopt : std::optional(found->second);
+    }
+    if (growing_.empty() || id < growing_.front()) return std::nullopt;
+    // Without gaps, this is where it is.
+    const std::uint64_t direct = id - growing_.front();
+    if (direct < growing_.size() && growing_[direct] == id) return static_cast<std::uint32_t>(direct);
+    const auto found = std::lower_bound(growing_.begin(), growing_.end(), id);
+    if (found == growing_.end() || *found != id) return std::nullopt;
+    return static_cast<std::uint32_t>(found - growing_.begin());
+  }
+
+ private:
+  std::vector<std::uint64_t> growing_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
+};
+
 /// Reads the nodes of one file, then puts them in order.
 class TraceReader {
  public:
-  explicit TraceReader(const std::string& path) : stream_(path) {}
+  explicit TraceReader(ChakraSource& source) : source_(source) {}
 
   ChakraTrace read() {
-    if (stream_.at_end()) throw_error("empty-file", "the file is empty", "a Chakra execution trace is expected here");
-    read_metadata();
-    while (!stream_.at_end()) {
-      const std::uint64_t offset = stream_.offset();
-      const std::uint64_t length = read_length(offset);
-      read_message(offset, length);
-      if (!node_.ParseFromString(message_)) {
-        throw_error("not-chakra", "the message at byte " + std::to_string(offset) + " is no Chakra node",
-                    "the file is damaged; fetch it again");
-      }
-      add_node(offset);
-    }
+    trace_.from_pytorch = source_.from_pytorch();
+    while (source_.next(node_)) add_node(source_.offset());
     if (raw_.empty()) throw_error("no-ops", "the trace has no nodes", "was it cut off after its first message? Record it again");
     diagnostics_.throw_if_errors();
     resolve_dependencies();
@@ -191,113 +186,73 @@ class TraceReader {
     bool is_gpu = false;
   };
 
+  /// About the file as a whole.
   [[noreturn]] void throw_error(std::string code, std::string message, std::string help) const {
-    throw InputError({Severity::error, std::move(code), std::move(message), stream_.place(), std::move(help)});
+    SourcePlace place = SourcePlace::named(source_.place(0).file);
+    throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
   }
+  /// About the node that starts at `offset`.
   void report(std::string code, const std::string& message, std::uint64_t offset, std::string help) {
-    diagnostics_.error(std::move(code), message + " (byte " + std::to_string(offset) + ")", stream_.place(), std::move(help));
+    SourcePlace place = source_.place(offset);
+    const std::string where = place.line == 0 ? " (" + source_.name_of(offset) + ")" : "";
+    diagnostics_.error(std::move(code), message + where, std::move(place), std::move(help));
   }
 
-  std::uint64_t read_length(std::uint64_t offset) {
-    std::uint64_t length = 0;
-    const ByteStream::Outcome outcome = stream_.read_varint(length);
-    if (outcome == ByteStream::Outcome::cut_off) truncated(offset);
-    if (outcome == ByteStream::Outcome::malformed || length > kMessageBytesMax) {
-      throw_error(raw_.empty() ? "not-chakra" : "bad-length",
-                  "the length of the message at byte " + std::to_string(offset) + " makes no sense",
-                  raw_.empty() ? "is this a Chakra execution trace?" : "the file is damaged; fetch it again");
-    }
-    return length;
-  }
-
-  void read_message(std::uint64_t offset, std::uint64_t length) {
-    if (stream_.read(length, message_) != ByteStream::Outcome::ok) truncated(offset);
-  }
-
-  [[noreturn]] void truncated(std::uint64_t offset) const {
-    throw_error("truncated-file",
-                "the file ends at byte " + std::to_string(stream_.offset()) + ", inside the message that starts at byte " +
-                    std::to_string(offset),
-                "it was cut off; fetch it again");
-  }
-
-  void read_metadata() {
-    constexpr const char* kHelp = "is this a Chakra execution trace? Its files are named PREFIX.RANK.et";
-    const std::uint64_t length = read_length(0);
-    const bool complete = stream_.read(length, message_) == ByteStream::Outcome::ok;
-    // Metadata starts with the tag of its field 1 or 2; text that happens to start with a plausible length does not.
-    const bool plausible = message_.empty() || message_[0] == '\x0A' || message_[0] == '\x12';
-    if (!plausible) throw_error("not-chakra", "the file does not start with Chakra metadata", kHelp);
-    if (!complete) truncated(0);
-    pb::GlobalMetadata metadata;
-    const bool parsed = metadata.ParseFromString(message_);
-    const bool says_something = !metadata.version().empty() || metadata.attr_size() > 0 || length == 0;
-    if (!parsed || !says_something) {
-      throw_error("not-chakra", "the first message is no Chakra metadata", kHelp);
-    }
-    for (const pb::Attribute& attribute : metadata.attr()) {
-      if (attribute.name() == "schema") trace_.from_pytorch = true;
-    }
-  }
-
-  std::string title() const {
-    return "node " + std::to_string(node_.id()) + " " + in_quotes(std::string_view(node_.name()).substr(0, 60));
-  }
+  std::string title() const { return "node " + std::to_string(node_.id) + " " + in_quotes(node_.name.substr(0, 60)); }
 
   void add_node(std::uint64_t offset) {
     const auto index = static_cast<std::uint32_t>(raw_.size());
-    if (const auto [first, is_new] = index_of_id_.emplace(node_.id(), index); !is_new) {
-      report("duplicate-id", title() + " has the id of the node at byte " + std::to_string(raw_[first->second].offset), offset,
+    if (const std::uint32_t first = ids_.add(node_.id, index); first != index) {
+      report("duplicate-id", title() + " has the id of the node at " + source_.name_of(raw_[first].offset), offset,
              "ids are unique in a file; record it again");
     }
-    if (trace_.names.size() + node_.name().size() > UINT32_MAX || raw_.size() >= UINT32_MAX - 1) {
+    if (trace_.names.size() + node_.name.size() > UINT32_MAX || raw_.size() >= UINT32_MAX - 1) {
       throw_error("too-large", "the trace holds more nodes or names than 32 bits can count", "cut the trace into iterations");
     }
-    const NodeAttributes attributes(node_);
-    trace_.from_pytorch = trace_.from_pytorch || attributes.is_pytorch;
+    trace_.from_pytorch = trace_.from_pytorch || node_.is_pytorch;
     RawNode raw;
-    raw.id = node_.id();
-    raw.start_us = node_.start_time_micros();
+    raw.id = node_.id;
+    raw.start_us = node_.start_us;
     raw.offset = offset;
     raw.storages_begin = static_cast<std::uint32_t>(storages_.size());
     raw.node.name_begin = static_cast<std::uint32_t>(trace_.names.size());
-    trace_.names += node_.name();
+    trace_.names += node_.name;
     const std::uint64_t us_max = static_cast<std::uint64_t>(op_duration_max.in_ticks() / Duration::ticks_per_us);
-    if (node_.duration_micros() > us_max) {
+    if (node_.duration_us > us_max) {
       report("out-of-range", "the duration of " + title() + " is more than a year", offset, "durations are microseconds");
     } else {
-      raw.node.recorded = Duration::us(static_cast<std::int64_t>(node_.duration_micros()));
+      raw.node.recorded = Duration::us(static_cast<std::int64_t>(node_.duration_us));
     }
-    interpret(attributes, raw, offset);
-    set_lane(attributes, raw, offset);
-    for (const std::uint64_t dependency : node_.data_deps()) data_edges_.emplace_back(dependency, index);
-    for (const std::uint64_t dependency : node_.ctrl_deps()) control_edges_.emplace_back(dependency, index);
+    interpret(raw, offset);
+    set_lane(raw, offset);
+    for (const std::uint64_t dependency : node_.data_dependencies) data_edges_.emplace_back(dependency, index);
+    for (const std::uint64_t dependency : node_.control_dependencies) control_edges_.emplace_back(dependency, index);
     raw_.push_back(raw);
   }
 
-  void interpret(const NodeAttributes& attributes, RawNode& raw, std::uint64_t offset) {
+  void interpret(RawNode& raw, std::uint64_t offset) {
     Op& op = raw.node.op;
     op.kind = OpKind::compute;
-    op.processor = attributes.is_cpu_op ? Processor::cpu : Processor::gpu;
+    op.processor = node_.is_cpu_op ? Processor::cpu : Processor::gpu;
     op.duration = raw.node.recorded;
-    switch (node_.type()) {
+    switch (node_.type) {
       case metadata_node:
         op.duration = Duration::zero();
-        if (auto groups = parse_process_groups(node_.inputs().values())) {
+        if (auto groups = parse_process_groups(node_.inputs)) {
           for (ProcessGroup& group : *groups) trace_.groups.push_back(std::move(group));
         }
         break;
       case memory_load_node:
       case memory_store_node:
       case compute_node:
-        if (node_.duration_micros() == 0 && attributes.has_num_ops) ++trace_.untimed_compute;
+        if (node_.duration_us == 0 && node_.has_num_ops) ++trace_.untimed_compute;
         break;
       case send_node:
       case receive_node: {
-        const bool is_send = node_.type() == send_node;
+        const bool is_send = node_.type == send_node;
         op.kind = is_send ? OpKind::send : OpKind::receive;
-        set_communication(attributes, raw, offset);
-        const auto& peer = is_send ? attributes.comm_destination : attributes.comm_source;
+        set_communication(raw, offset);
+        const auto& peer = is_send ? node_.comm_destination : node_.comm_source;
         if (!peer) {
           report("missing-attribute", title() + " has no " + (is_send ? "comm_dst" : "comm_src"), offset,
                  "the trace is incomplete; record it again");
@@ -306,19 +261,19 @@ class TraceReader {
         } else {
           raw.node.peer_rank = static_cast<std::uint32_t>(peer->magnitude);
         }
-        if (attributes.comm_tag) {
-          if (attributes.comm_tag->negative || attributes.comm_tag->magnitude > UINT32_MAX) {
+        if (node_.comm_tag) {
+          if (node_.comm_tag->negative || node_.comm_tag->magnitude > UINT32_MAX) {
             report("out-of-range", "the tag of " + title() + " does not fit 32 bits", offset, "use smaller tags");
           } else {
-            op.tag = static_cast<std::uint32_t>(attributes.comm_tag->magnitude);
+            op.tag = static_cast<std::uint32_t>(node_.comm_tag->magnitude);
           }
         }
         break;
       }
       case collective_node:
-        if (attributes.comm_type) {
-          set_collective(attributes, raw, offset);
-        } else if (attributes.is_cpu_op) {
+        if (node_.comm_type) {
+          set_collective(raw, offset);
+        } else if (node_.is_cpu_op) {
           ++trace_.launch_costs;
         } else {
           report("missing-attribute", title() + " is a collective without comm_type", offset,
@@ -326,15 +281,15 @@ class TraceReader {
         }
         break;
       default:
-        report("unknown-node-type", title() + " has unknown type " + std::to_string(node_.type()), offset,
+        report("unknown-node-type", title() + " has unknown type " + std::to_string(node_.type), offset,
                "known: 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective");
     }
   }
 
-  void set_collective(const NodeAttributes& attributes, RawNode& raw, std::uint64_t offset) {
+  void set_collective(RawNode& raw, std::uint64_t offset) {
     Op& op = raw.node.op;
     op.kind = OpKind::collective;
-    const std::uint64_t type = attributes.comm_type->negative ? UINT64_MAX : attributes.comm_type->magnitude;
+    const std::uint64_t type = node_.comm_type->negative ? UINT64_MAX : node_.comm_type->magnitude;
     switch (type) {
       case 0:
         op.collective = CollectiveType::all_reduce;
@@ -371,42 +326,44 @@ class TraceReader {
                offset,
                "supported: 0 all-reduce, 1 reduce, 2 all-gather, 5 broadcast, 6 all-to-all, 7 and 8 reduce-scatter, 9 barrier");
     }
-    if (attributes.partial_dimensions) ++trace_.partial_dimensions;
+    if (node_.partial_dimensions) ++trace_.partial_dimensions;
     constexpr std::uint64_t kBarrier = 9;
-    set_communication(attributes, raw, offset);
-    if (type == kBarrier && !attributes.comm_size) {
+    set_communication(raw, offset);
+    if (type == kBarrier && !node_.comm_size) {
       // NCCL's barrier reduces one float.
       constexpr std::int64_t kBarrierBytes = 4;
       op.bytes = Bytes::of(kBarrierBytes);
     }
   }
 
-  void set_communication(const NodeAttributes& attributes, RawNode& raw, std::uint64_t offset) {
+  void set_communication(RawNode& raw, std::uint64_t offset) {
     Op& op = raw.node.op;
     op.duration = Duration::zero();
-    const auto known = std::find(trace_.group_names.begin(), trace_.group_names.end(), attributes.group);
+    std::string group = node_.group_number ? std::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
+    if (group == "0") group.clear();
+    const auto known = std::find(trace_.group_names.begin(), trace_.group_names.end(), group);
     raw.node.group = static_cast<std::uint32_t>(known - trace_.group_names.begin());
-    if (known == trace_.group_names.end()) trace_.group_names.push_back(attributes.group);
+    if (known == trace_.group_names.end()) trace_.group_names.push_back(std::move(group));
     constexpr std::uint64_t kBarrier = 9;
-    if (!attributes.comm_size) {
-      const bool is_barrier = attributes.comm_type && attributes.comm_type->magnitude == kBarrier;
+    if (!node_.comm_size) {
+      const bool is_barrier = node_.comm_type && node_.comm_type->magnitude == kBarrier;
       if (!is_barrier) {
         report("missing-attribute", title() + " has no comm_size", offset, "the trace is incomplete; record it again");
       }
-    } else if (attributes.comm_size->negative) {
+    } else if (node_.comm_size->negative) {
       report("negative-size", "comm_size of " + title() + " is negative", offset, "sizes are 0 bytes or more");
-    } else if (attributes.comm_size->magnitude > static_cast<std::uint64_t>(op_size_max.count())) {
+    } else if (node_.comm_size->magnitude > static_cast<std::uint64_t>(op_size_max.count())) {
       report("out-of-range", "comm_size of " + title() + " is too large", offset, "the largest op moves " + to_text(op_size_max));
     } else {
-      op.bytes = Bytes::of(static_cast<std::int64_t>(attributes.comm_size->magnitude));
+      op.bytes = Bytes::of(static_cast<std::int64_t>(node_.comm_size->magnitude));
     }
   }
 
   /// CPU threads and GPU streams become streams, numbered in order of appearance.
-  void set_lane(const NodeAttributes& attributes, RawNode& raw, std::uint64_t offset) {
-    const auto& lane = attributes.stream && !attributes.is_cpu_op ? attributes.stream : attributes.thread;
+  void set_lane(RawNode& raw, std::uint64_t offset) {
+    const auto& lane = node_.stream && !node_.is_cpu_op ? node_.stream : node_.thread;
     if (!lane) return;
-    const std::pair key(attributes.is_cpu_op, lane->magnitude);
+    const std::pair key(node_.is_cpu_op, lane->magnitude);
     const auto [found, is_new] = lanes_.emplace(key, static_cast<std::uint32_t>(lanes_.size()) + 1);
     if (found->second > UINT16_MAX) {
       if (is_new)
@@ -415,10 +372,10 @@ class TraceReader {
       return;
     }
     raw.node.op.stream = static_cast<std::uint16_t>(found->second);
-    raw.is_gpu = !attributes.is_cpu_op;
+    raw.is_gpu = !node_.is_cpu_op;
     if (!raw.is_gpu) return;
-    append_storages(node_.inputs().values(), storages_);
-    append_storages(node_.outputs().values(), storages_);
+    append_storages(node_.inputs, storages_);
+    append_storages(node_.outputs, storages_);
     const auto first = storages_.begin() + raw.storages_begin;
     std::sort(first, storages_.end());
     storages_.erase(std::unique(first, storages_.end()), storages_.end());
@@ -427,14 +384,14 @@ class TraceReader {
   void resolve_dependencies() {
     const auto resolve = [this](const std::vector<std::pair<std::uint64_t, std::uint32_t>>& edges, const char* kind) {
       for (const auto& [dependency, node] : edges) {
-        const auto found = index_of_id_.find(dependency);
-        if (found == index_of_id_.end()) {
+        const std::optional<std::uint32_t> found = ids_.find(dependency);
+        if (!found) {
           report("unknown-dependency",
                  "node " + std::to_string(raw_[node].id) + " has a " + kind + " dependency on node " + std::to_string(dependency) +
                      ", which is not in the file",
                  raw_[node].offset, "the trace is incomplete; record it again");
         } else {
-          edges_.emplace_back(found->second, node);
+          edges_.emplace_back(*found, node);
         }
       }
     };
@@ -446,7 +403,7 @@ class TraceReader {
     }
     data_edges_ = {};
     control_edges_ = {};
-    index_of_id_ = {};
+    ids_ = {};
   }
 
   void sort() {
@@ -454,27 +411,34 @@ class TraceReader {
     // Numbered by (start, place in the file), so that the smallest ready number is the one that was issued first.
     std::vector<std::uint32_t> by_start(count);
     for (std::uint32_t i = 0; i < count; ++i) by_start[i] = i;
-    std::stable_sort(by_start.begin(), by_start.end(),
-                     [this](std::uint32_t a, std::uint32_t b) { return raw_[a].start_us < raw_[b].start_us; });
+    const auto starts_earlier = [this](std::uint32_t a, std::uint32_t b) { return raw_[a].start_us < raw_[b].start_us; };
+    if (!std::is_sorted(by_start.begin(), by_start.end(), starts_earlier)) {
+      std::stable_sort(by_start.begin(), by_start.end(), starts_earlier);
+    }
     std::vector<std::uint32_t> number(count);
     for (std::uint32_t i = 0; i < count; ++i) number[by_start[i]] = i;
     for (auto& [dependency, node] : edges_) {
       dependency = number[dependency];
       node = number[node];
     }
-    std::sort(edges_.begin(), edges_.end());
     std::vector<std::uint32_t> begin(std::size_t{count} + 1, 0);
-    std::vector<std::uint32_t> targets;
-    targets.reserve(edges_.size());
-    for (const auto& [dependency, node] : edges_) {
-      ++begin[dependency + 1];
-      targets.push_back(node);
-    }
+    for (const auto& [dependency, node] : edges_) ++begin[dependency + 1];
     for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    std::vector<std::uint32_t> targets(edges_.size());
+    std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+    for (const auto& [dependency, node] : edges_) targets[next[dependency]++] = node;
     const auto successors_of = [&](std::uint32_t node) {
       return std::span<const std::uint32_t>(targets.data() + begin[node], begin[node + 1] - begin[node]);
     };
-    const TopologicalOrder sorted = topological_order(count, successors_of);
+    // Where all dependencies point back, the order by start is the one that topological_order() would find.
+    const bool forward = std::all_of(edges_.begin(), edges_.end(), [](const auto& edge) { return edge.first < edge.second; });
+    TopologicalOrder sorted;
+    if (forward) {
+      sorted.order.resize(count);
+      std::iota(sorted.order.begin(), sorted.order.end(), 0U);
+    } else {
+      sorted = topological_order(count, successors_of);
+    }
     if (sorted.order.size() < count) report_cycle(find_cycle(sorted.waiting, successors_of), by_start);
 
     std::vector<std::uint32_t> position(count);
@@ -506,8 +470,8 @@ class TraceReader {
     for (std::size_t i = 0; i < cycle.size() && i < kShown; ++i) chain += id(cycle[i]) + " -> ";
     if (cycle.size() > kShown) chain += "... -> ";
     throw_error("cycle",
-                "nodes wait for each other: " + chain + id(cycle.front()) + " (first at byte " +
-                    std::to_string(raw_[by_start[cycle.front()]].offset) + ")",
+                "nodes wait for each other: " + chain + id(cycle.front()) + " (first at " +
+                    source_.name_of(raw_[by_start[cycle.front()]].offset) + ")",
                 "the dependencies of a trace have no cycle; record it again");
   }
 
@@ -541,13 +505,12 @@ class TraceReader {
     }
   }
 
-  ByteStream stream_;
-  std::string message_;
-  pb::Node node_;
+  ChakraSource& source_;
+  ChakraMessage node_;
   Diagnostics diagnostics_;
   ChakraTrace trace_;
   std::vector<RawNode> raw_;
-  std::unordered_map<std::uint64_t, std::uint32_t> index_of_id_;
+  NodeIds ids_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> data_edges_;     ///< (id, node)
   std::vector<std::pair<std::uint64_t, std::uint32_t>> control_edges_;  ///< likewise
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
@@ -562,7 +525,15 @@ std::string_view ChakraTrace::name(std::size_t node) const {
   return std::string_view(names).substr(nodes[node].name_begin, end - nodes[node].name_begin);
 }
 
-ChakraTrace read_chakra_trace(const std::string& path) { return TraceReader(path).read(); }
+ChakraTrace read_chakra_trace(const std::string& path) {
+  BinarySource source(path);
+  return TraceReader(source).read();
+}
+
+ChakraTrace read_chakra_json(const std::string& path) {
+  const std::unique_ptr<ChakraSource> source = open_chakra_json(path);
+  return TraceReader(*source).read();
+}
 
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text) {
   const std::size_t begin = text.find("[{");

@@ -1,7 +1,8 @@
-// Chakra trace: one rank's file (PREFIX.RANK.et or .et.gz) as arrays, in the order in which its ops are to be issued.
+// Chakra trace: one rank's file (PREFIX.RANK.et, its JSON form PREFIX.RANK.json, or either as .gz) as arrays, in the order in which its ops
+// are to be issued.
 //
-// Where it sits: formats/chakra reads one per rank and turns it into a role. The wire layout is in chakra.proto; the file is read message by
-// message, so a damaged length cannot make it allocate more than the file holds.
+// Where it sits: formats/chakra reads one per rank and turns it into a role. The binary file is read message by
+// message (formats/chakra_message), so a damaged length cannot make it allocate more than the file holds.
 //
 // What the reader makes of a file
 //   - A trace that PyTorch recorded (metadata "schema", or nodes with rf_id) lists callers in ctrl_deps, often under numbers that no
@@ -14,7 +15,7 @@
 //     gradients -> all-reduce -> copy back.
 //   - Order of nodes: topological over the dependencies; among ready ones by start time, then by place in the file.
 //   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps outermost ops only.
-// Errors are located by byte offset: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type], [duplicate-id],
+// Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type], [duplicate-id],
 // [unknown-dependency], [cycle], [negative-size], [missing-attribute], [unsupported-collective], [too-many-streams].
 // Thread safety: pure functions.
 #pragma once
@@ -62,8 +63,10 @@ struct ChakraTrace {
   std::string_view name(std::size_t node) const;
 };
 
-/// Reads one file. Throws InputError.
+/// Reads one file in binary form. Throws InputError.
 ChakraTrace read_chakra_trace(const std::string& path);
+/// Reads one file in JSON form (formats/chakra_json). Throws InputError.
+ChakraTrace read_chakra_json(const std::string& path);
 
 /// A JSON list of {"pg_name": "1", "ranks": [0, 1]} inside `text`, or none if there is none or it is damaged.
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text);
