@@ -45,9 +45,9 @@ ParamTable scheduler_params();
 /// What the scheduler reaches hosts by; not needed if every job is in job mode.
 struct SchedulerWiring {
   std::vector<EntityId> entity_of_host;
-  std::vector<NodeId> endpoint_of_gpu;         ///< per slot: Topology::endpoints()
-  JobTable* jobs = nullptr;                    ///< outlives the run
-  std::shared_ptr<const RankFolding> folding;  ///< of the only job, for the placement that it will get; may be null
+  std::vector<NodeId> endpoint_of_gpu;                   ///< per slot: Topology::endpoints()
+  JobTable* jobs = nullptr;                              ///< outlives the run
+  std::shared_ptr<const RankFolding> folding = nullptr;  ///< of the only job, for the placement that it will get; may be null
 };
 
 struct JobLifecycleSettings {

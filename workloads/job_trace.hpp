@@ -30,8 +30,8 @@ struct TraceJob {
   std::uint32_t gpus = 1;
   std::uint64_t iterations = 0;  ///< 0 if the trace does not say
   std::int32_t priority = 0;
-  int line = 0;                    ///< of the file, for messages
-  std::optional<RealCourse> real;  ///< where the trace tells
+  int line = 0;                         ///< of the file, for messages
+  std::optional<RealCourse> real = {};  ///< where the trace tells
 };
 
 struct JobTrace {
