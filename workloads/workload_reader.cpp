@@ -74,24 +74,27 @@ constexpr std::array kFormats = {
                    "MLCommons Chakra execution traces, one file per rank: PREFIX.0.et, PREFIX.1.et, ..., plain or gzip. Named by "
                    "the prefix. A set of one file can be replayed on N ranks.",
                    reads_process_groups | reads_as_recorded, load_chakra, chakra_files},
-    WorkloadFormat{"kineto",
-                   "Traces of PyTorch's profiler (Chrome JSON, plain or gzip), one file per rank: one file, a folder, or the beginning of "
-                   "the names. One iteration is taken, with its kernels' mean over all alike; --as-recorded takes the whole file as "
-                   "measured. A single file can be replayed on N ranks.",
-                   reads_iteration | reads_process_groups | reads_as_recorded, load_kineto, kineto_files},
-    WorkloadFormat{"goal",
-                   "GOAL schedules as LogGOPSim reads them (text): per rank send, recv and calc, ordered by requires and irequires.",
-                   reads_time_unit, load_goal},
-    WorkloadFormat{"simai",
-                   "SimAI's text workload: a line with the parallelism policy and group sizes, the number of layers, then a row per "
-                   "layer with times and collectives of forward, input and weight gradient.",
-                   reads_time_unit, load_simai},
+    WorkloadFormat{
+        "kineto",
+        "Traces of PyTorch's profiler (Chrome JSON, plain or gzip), one file per rank: one file, a folder, or the beginning of "
+        "the names. One iteration is taken, with its kernels' mean over all alike; --as-recorded takes the whole file as "
+        "measured. A single file can be replayed on N ranks.",
+        reads_iteration | reads_process_groups | reads_as_recorded, load_kineto, kineto_files},
+    WorkloadFormat{
+        "goal", "GOAL schedules as LogGOPSim reads them (text): per rank send, recv and calc, ordered by requires and irequires.",
+        reads_time_unit, load_goal},
+    WorkloadFormat{
+        "simai",
+        "SimAI's text workload: a line with the parallelism policy and group sizes, the number of layers, then a row per "
+        "layer with times and collectives of forward, input and weight gradient.",
+        reads_time_unit, load_simai},
     WorkloadFormat{"astrasim-text",
                    "ASTRA-sim 1.0's text workload: as simai, without group sizes and suffixes; --ranks says how many ranks run it.",
                    reads_time_unit, load_astrasim_text},
-    WorkloadFormat{"htsim",
-                   "Connection matrices of the htsim simulators (.cm): connections between nodes that start at a time or by triggers.",
-                   0, load_htsim},
+    WorkloadFormat{
+        "htsim",
+        "Connection matrices of the htsim simulators (.cm): connections between nodes that start at a time or by triggers.", 0,
+        load_htsim},
 };
 
 SourcePlace file_named(const std::string& path) {
