@@ -21,6 +21,7 @@
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
 #include "workloads/measurements/pollux_placements.hpp"
+#include "workloads/templates/workload_templates.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -47,20 +48,22 @@ class WorkloadShelf {
     for (const Entry& entry : read_) {
       if (entry.path == path && entry.format == format && entry.options == options) return entry.workload;
     }
-    auto workload = std::make_shared<Workload>(load_workload(path, format, options));
-    Diagnostics diagnostics;
-    SourcePlace place;
-    place.file = path;
-    check_workload(*workload, place, diagnostics);
-    diagnostics.throw_if_errors();
+    const auto workload = take_in(load_workload(path, format, options), path);
     if (!options.process_groups_path.empty()) {
       scenario_.manifest.add_input("process groups", options.process_groups_path, "json");
     }
     for (const std::string& input : workload_files(path, format)) scenario_.manifest.add_input("workload", input, format);
-    for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(path + ": " + assumption);
-    scenario_.workloads.push_back(workload);
     read_.push_back({path, format, options, workload});
     return workload;
+  }
+
+  /// The same for a template, whose parameters say all about it.
+  std::shared_ptr<const Workload> get(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place) {
+    std::string key = params.module();
+    for (std::size_t i = 0; i < params.table().size(); ++i) key += "\n" + params.value_text(i);
+    const auto [known, is_new] = made_.try_emplace(key);
+    if (is_new) known->second = take_in(module.make(params, place), params.module());
+    return known->second;
   }
 
  private:
@@ -71,8 +74,19 @@ class WorkloadShelf {
     std::shared_ptr<const Workload> workload;
   };
 
+  std::shared_ptr<const Workload> take_in(Workload content, const std::string& name) {
+    auto workload = std::make_shared<const Workload>(std::move(content));
+    Diagnostics diagnostics;
+    check_workload(*workload, SourcePlace::named(name), diagnostics);
+    diagnostics.throw_if_errors();
+    for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(name + ": " + assumption);
+    scenario_.workloads.push_back(workload);
+    return workload;
+  }
+
   Scenario& scenario_;
   std::vector<Entry> read_;
+  std::map<std::string, std::shared_ptr<const Workload>> made_;
 };
 
 /// What is not at its default, for the manifest.
@@ -203,9 +217,42 @@ class ScenarioFile {
     return options;
   }
 
-  std::shared_ptr<const Workload> load(const scenario::Workload& workload, const SourcePlace& place, WorkloadShelf& shelf,
-                                       std::optional<std::uint32_t> ranks) {
-    require(!workload.file().empty(), "missing-field", "a workload needs a file", place, "file: \"my.textproto\"");
+  /// Sets a parameter; what is wrong is underlined in its name or its value.
+  static void set_parameter(ParamSet& params, const scenario::Setting& setting, const FieldPlaces& places) {
+    ParamSet probe = params;
+    const char* field = "value";
+    try {
+      probe.set(setting.name(), setting.value(), {});
+    } catch (const InputError& error) {
+      if (error.diagnostics().front().code == "unknown-param") field = "name";
+    }
+    params.set(setting.name(), setting.value(), places.of(setting, field));
+  }
+
+  std::shared_ptr<const Workload> make(const scenario::Workload& workload, const SourcePlace& place, const FieldPlaces& places,
+                                       WorkloadShelf& shelf, std::optional<std::uint32_t> ranks) {
+    const bool is_alone = workload.file().empty() && workload.format().empty() && options_of(workload) == WorkloadOptions();
+    require(is_alone, "workload-source", "a template is no file and takes nothing but its parameters", place,
+            "give template: and set { name: \"...\" value: \"...\" }, or file: and what belongs to it");
+    const SourcePlace name_place = places.of(workload, "template");
+    const auto& module = find_module(workload_templates(), workload.template_(), name_place);
+    ParamSet params(workload.template_(), module.info.params);
+    for (int i = 0; i < workload.set_size(); ++i) set_parameter(params, workload.set(i), places.inside(workload, "set", i));
+    auto made = shelf.get(module, params, name_place);
+    require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
+            "template " + workload.template_() + " makes " + std::to_string(made->rank_count) +
+                " ranks, jobs that the rule matches have " + std::to_string(ranks.value_or(0)) + " GPUs",
+            place, "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
+    return made;
+  }
+
+  std::shared_ptr<const Workload> load(const scenario::Workload& workload, const SourcePlace& place, const FieldPlaces& places,
+                                       WorkloadShelf& shelf, std::optional<std::uint32_t> ranks) {
+    if (!workload.template_().empty()) return make(workload, place, places, shelf, ranks);
+    require(workload.set_size() == 0, "workload-source", "set says something about a template, which is not given", place,
+            "add template: \"llm\"; `weft modules template` lists them");
+    require(!workload.file().empty(), "missing-field", "a workload needs a file or a template", place,
+            "file: \"my.textproto\" or template: \"llm\"");
     WorkloadOptions options = options_of(workload);
     if (ranks && !options.ranks) options.ranks = ranks;
     try {
@@ -239,10 +286,9 @@ class ScenarioFile {
       rule.iteration_time = *time.value;
     }
     if (said.has_workload()) {
-      rule.workload_name = said.workload().file();
-      rule.workload = [this, &said, place = places.of(said, "workload"), &shelf](std::uint32_t gpus) {
-        return load(said.workload(), place, shelf, gpus);
-      };
+      rule.workload_name = said.workload().file().empty() ? said.workload().template_() : said.workload().file();
+      rule.workload = [this, &said, place = places.of(said, "workload"), inside = places.inside(said, "workload"),
+                       &shelf](std::uint32_t gpus) { return load(said.workload(), place, inside, shelf, gpus); };
     } else {
       rule.measured = measured_of(said.measured_iteration(), places.inside(said, "measured_iteration"),
                                   places.of(said, "measured_iteration"), scenario);
@@ -317,15 +363,7 @@ class ScenarioFile {
         const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
         ParamSet params(topology.builder(), module.info.params);
         for (int i = 0; i < topology.set_size(); ++i) {
-          const FieldPlaces setting = inside.inside(topology, "set", i);
-          ParamSet probe = params;
-          const char* field = "value";
-          try {
-            probe.set(topology.set(i).name(), topology.set(i).value(), {});
-          } catch (const InputError& error) {
-            if (error.diagnostics().front().code == "unknown-param") field = "name";
-          }
-          params.set(topology.set(i).name(), topology.set(i).value(), setting.of(topology.set(i), field));
+          set_parameter(params, topology.set(i), inside.inside(topology, "set", i));
         }
         scenario.parameters.add(std::move(params));
         for (const std::string& text : flags_.settings) {
@@ -368,7 +406,7 @@ class ScenarioFile {
       require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
               "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
       if (job.has_workload()) {
-        spec.workload = load(job.workload(), inside.of(job, "workload"), shelf, std::nullopt);
+        spec.workload = load(job.workload(), inside.of(job, "workload"), inside.inside(job, "workload"), shelf, std::nullopt);
         spec.gpus = job.gpus() == 0 ? spec.workload->rank_count : job.gpus();
         spec.iterations = job.iterations() == 0 ? 1 : job.iterations();
       } else {
