@@ -99,9 +99,11 @@ void add_run_command(CLI::App& app, Action& action) {
       "  weft run scenario.textproto\n"
       "  weft run --topology=net.textproto --workload=traces/all_reduce:chakra\n"
       "  weft run --topology=rail.textproto --workload=pytorch_rank0:chakra --ranks=128 --threads=2\n"
+      "  weft run --topology=platform.xml:simgrid --workload=trace.json.gz:kineto --ranks=64\n"
       "  weft run --topology=topology.txt:hpcc --flows=flow.txt:hpcc\n"
       "  weft run --jobs=philly.csv.gz:philly --hosts=300 --gpus-per-host=8 --scheduler=fcfs\n"
-      "Results: summary.json, manifest.json, jobs.csv, iterations.csv, collectives.csv, flows.csv, links.csv in --out.");
+      "Results: summary.json, manifest.json, jobs.csv, iterations.csv, communicators.csv, collectives.csv, flows.csv,\n"
+      "links.csv in --out.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")
