@@ -26,8 +26,10 @@ void add_workload_flags(CLI::App& command, WorkloadOptions& options) {
       ->type_name("N")
       ->check(CLI::PositiveNumber);
   command
-      .add_option("--iteration", options.iteration,
-                  "Which iteration of a recorded trace to take, from 0; default: a typical one, and the whole trace with --as-recorded" + readers_of(reads_iteration))
+      .add_option(
+          "--iteration", options.iteration,
+          "Which iteration of a recorded trace to take, from 0; default: a typical one, and the whole trace with --as-recorded" +
+              readers_of(reads_iteration))
       ->type_name("N");
   command
       .add_option("--process-groups", options.process_groups_path,
