@@ -208,7 +208,9 @@ TEST(Folding, LeavesHashedCollisionsAlone) {
   const ScratchFolder folder;
   FoldingCase given = folding_cases().back();
   given.settings = {"flow.queue_pairs=2"};
-  EXPECT_EQ(run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{}).summary.ranks_simulated, 0U);
+  const ScenarioRun run = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
+  EXPECT_EQ(run.summary.ranks_simulated, 0U);
+  EXPECT_EQ(run.summary.ranks_simulated_if_sprayed, 8U);
 }
 
 }  // namespace

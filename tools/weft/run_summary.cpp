@@ -107,6 +107,11 @@ std::string RunSummary::to_text() const {
     line(text, "  alike           %llu ranks stand for all: the others behave as one of them at every instant",
          static_cast<unsigned long long>(ranks_simulated));
   }
+  if (ranks_simulated_if_sprayed > 0) {
+    line(text,
+         "  alike           no two ranks, as hashed paths collide for some; with --set=flow.routing=spray %llu would stand for all",
+         static_cast<unsigned long long>(ranks_simulated_if_sprayed));
+  }
   if (flows_finished > 0) {
     line(text, "  transfers       %llu, %.4g GB payload, mean completion %s, mean slowdown %.3f",
          static_cast<unsigned long long>(flows_finished), payload_bytes / 1e9, readable(mean_fct_s).c_str(), mean_slowdown);

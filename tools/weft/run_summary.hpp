@@ -30,7 +30,8 @@ struct RunSummary {
   double exposed_comm_share = 0;  ///< of iteration time, mean over ranks
   /// By communicator; where several are under way at a time each counts, so these may add up to more.
   std::vector<std::pair<std::string, double>> exposed_comm_share_by_communicator;
-  std::uint64_t ranks_simulated = 0;  ///< representatives of all ranks; 0 if every rank was simulated
+  std::uint64_t ranks_simulated = 0;             ///< representatives of all ranks; 0 if every rank was simulated
+  std::uint64_t ranks_simulated_if_sprayed = 0;  ///< not 0: how many it would be if hashed paths did not tell ranks apart
 
   std::uint64_t flows_finished = 0;  ///< transfers that crossed the network
   double payload_bytes = 0;

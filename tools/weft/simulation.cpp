@@ -152,7 +152,12 @@ class Assembly {
     WEFT_CHECK(placement.has_value(), "a job that was checked fits the empty cluster");
     std::vector<NodeId> endpoints;
     for (const GpuSlot gpu : placement->gpus) endpoints.push_back(scenario_.topology->endpoints()[gpu.index()]);
-    folding_ = RankFolding::find(*job.workload, library_, *scenario_.topology, *flow_settings_, std::move(endpoints));
+    folding_ = RankFolding::find(*job.workload, library_, *scenario_.topology, *flow_settings_, endpoints);
+    if (folding_ != nullptr || flow_settings_->routing == Routing::spray) return;
+    FlowSettings sprayed = *flow_settings_;
+    sprayed.routing = Routing::spray;
+    const auto alike = RankFolding::find(*job.workload, library_, *scenario_.topology, sprayed, std::move(endpoints));
+    if (alike != nullptr) classes_if_sprayed_ = alike->class_count();
   }
 
   void add_hosts(EngineBuilder& builder) {
@@ -287,6 +292,7 @@ class Assembly {
       summary.makespan = std::max(flow_source_->last_delivery(), flow_source_->first_start()) - flow_source_->first_start();
     }
     if (folding_ != nullptr) summary.ranks_simulated = folding_->class_count();
+    summary.ranks_simulated_if_sprayed = classes_if_sprayed_;
     return summary;
   }
 
@@ -330,6 +336,7 @@ class Assembly {
   std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
   std::shared_ptr<const RankFolding> folding_;  ///< null: every rank is simulated
+  std::uint32_t classes_if_sprayed_ = 0;        ///< not 0: only hashed paths tell the ranks apart
   std::optional<ResultsWriter> results_;
   std::vector<EntityId> hosts_;
   EntityId scheduler_ = EntityId::none();
