@@ -193,6 +193,9 @@ INSTANTIATE_TEST_SUITE_P(
         MatrixFault{"trigger_without_kind", kHead + "Triggers 1\n0->1 start 0 size 5\ntrigger id 1\n", "this trigger has no kind"},
         MatrixFault{"misspelt_kind", kHead + "Triggers 1\n0->1 start 0 size 5\ntrigger id 1 onehsot\n",
                     "did you mean \"oneshot\"?"},
+        // The fuzzer's: a faulty trigger whose id comes again.
+        MatrixFault{"faulty_trigger_twice", kHead + "Triggers 2\n0->1 start 0 size 5\ntrigger id 7 onesho\ntrigger id 7 oneshot\n",
+                    "trigger 7 stands at line 5 already"},
         MatrixFault{"bad_switch", kHead + "Failures 1\n0->1 start 0 size 5\nfailure switch_type TORR switch_id 0 link_id 1\n",
                     "there is no switch type \"TORR\""}),
     [](const testing::TestParamInfo<MatrixFault>& fault) { return fault.param.title; });

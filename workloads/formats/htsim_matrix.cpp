@@ -283,8 +283,9 @@ class MatrixReader {
       }
     }
     if (is_wrong && trigger.id != 0) {
-      // It is there, so that one error is enough.
-      trigger_of_id_.emplace(trigger.id, 0);
+      // It counts as known: one error is enough.
+      const auto known = static_cast<std::uint32_t>(matrix_.triggers.size());
+      if (trigger_of_id_.emplace(trigger.id, known).second) matrix_.triggers.push_back(trigger);
     } else if (trigger.id == 0 || !has_kind) {
       fail("missing-field", trigger.id == 0 ? "this trigger has no id" : "this trigger has no kind", place(first),
            "write trigger id NUMBER oneshot, multishot or barrier count N");
