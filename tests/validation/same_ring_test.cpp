@@ -63,6 +63,12 @@ std::string goal_flag(const ScratchFolder& folder) {
   return folder.write("ring.goal", text) + ":goal";
 }
 
+std::string simai_flag(const ScratchFolder& folder) {
+  return folder.write("ring.txt",
+                      "MICRO all_gpus: 64\n1\nring -1 0 NONE 0 0 NONE 0 0 ALLREDUCE " + std::to_string(kBytes) + " 0\n") +
+         ":simai";
+}
+
 struct RingFormat {
   const char* name;
   /// Writes the ring into the folder; returns the value of --workload.
@@ -85,7 +91,9 @@ TEST_P(SameRing, TakesTheSameTimeToTheTick) {
   EXPECT_EQ(makespan(folder, GetParam().write(folder)), own);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, SameRing, testing::Values(RingFormat{"chakra", chakra_flag}, RingFormat{"goal", goal_flag}),
+INSTANTIATE_TEST_SUITE_P(Formats, SameRing,
+                         testing::Values(RingFormat{"chakra", chakra_flag}, RingFormat{"goal", goal_flag},
+                                         RingFormat{"simai", simai_flag}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
