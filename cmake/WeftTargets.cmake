@@ -20,6 +20,9 @@ function(weft_library name)
   target_link_libraries(weft_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
 endfunction()
 
+# Tests compile in half the time with fewer optimisations, under the sanitizers in a third without any; what they test is optimised as ever.
+set(WEFT_TEST_OPTIMISATION $<IF:$<CONFIG:Sanitize>,-O0,-O1>)
+
 # weft_test(core SOURCES a_test.cpp ... LINK weft_core ...): one GoogleTest program per folder.
 function(weft_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
@@ -27,7 +30,7 @@ function(weft_test name)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(${name}_test ${ARG_SOURCES})
-  target_compile_options(${name}_test PRIVATE ${WEFT_COMPILE_OPTIONS})
+  target_compile_options(${name}_test PRIVATE ${WEFT_COMPILE_OPTIONS} ${WEFT_TEST_OPTIMISATION})
   target_compile_definitions(${name}_test PRIVATE WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

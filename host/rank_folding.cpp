@@ -13,6 +13,8 @@
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
 #include "network/ecmp.hpp"
+#include "network/flow_fabric.hpp"
+#include "network/inside_host.hpp"
 #include "network/spray.hpp"
 
 namespace weft {
@@ -82,6 +84,7 @@ class FoldingSearch {
     std::uint32_t first_hop = 0;
     std::uint32_t hop_count = 0;
     Duration delay;
+    bool inside_host = false;  ///< other latencies, no headers
   };
   /// Kind of message and what a link carries of it.
   struct Load {
@@ -139,12 +142,8 @@ class FoldingSearch {
 
   /// Messages with their paths, and the first colours of ranks. False if folding cannot be looked for.
   bool collect_messages() {
-    std::vector<Duration> delays(topology_.link_count());
-    for (std::uint32_t i = 0; i < topology_.link_count(); ++i) {
-      const Link& link = topology_.link(LinkId(i));
-      const bool switched = topology_.node(link.destination).kind == NodeKind::packet_switch;
-      delays[i] = link.propagation_delay + (switched ? settings_.switching_delay : Duration::zero());
-    }
+    const std::vector<Duration> delays = link_delays(topology_, settings_.switching_delay);
+    const InsideHost inside_host(topology_);
     SprayPaths spray(topology_, delays, 1);
     EcmpPaths ecmp(topology_, settings_.ecmp_seed, 1);
     rank_signatures_.resize(workload_.rank_count);
@@ -182,19 +181,21 @@ class FoldingSearch {
           message.first_hop = static_cast<std::uint32_t>(hop_links_.size());
           const NodeId from = folding_->endpoint_of_rank_[message.source];
           const NodeId to = folding_->endpoint_of_rank_[message.destination];
-          const SprayedPath& sprayed = spray.path(from, to);
-          const bool branches = std::any_of(sprayed.loads.begin(), sprayed.loads.end(), [](double load) { return load != 1.0; });
-          if (branches && settings_.routing == Routing::ecmp) {
-            if (settings_.queue_pairs > 1) return false;
-            for (const LinkId link : ecmp.path(from, to, use.communicator, 0)) {
-              hop_links_.push_back(link);
-              hop_loads_.push_back(1.0);
-              message.delay += delays[link.index()];
+          message.inside_host = inside_host.joins(from, to);
+          if (!add_only_path(from, to, delays, message)) {
+            if (settings_.routing == Routing::spray) {
+              const SprayedPath& sprayed = spray.path(from, to);
+              hop_links_.insert(hop_links_.end(), sprayed.links.begin(), sprayed.links.end());
+              hop_loads_.insert(hop_loads_.end(), sprayed.loads.begin(), sprayed.loads.end());
+              message.delay = sprayed.delay;
+            } else {
+              if (settings_.queue_pairs > 1) return false;
+              for (const LinkId link : ecmp.path(from, to, use.communicator, 0)) {
+                hop_links_.push_back(link);
+                hop_loads_.push_back(1.0);
+                message.delay += delays[link.index()];
+              }
             }
-          } else {
-            hop_links_.insert(hop_links_.end(), sprayed.links.begin(), sprayed.links.end());
-            hop_loads_.insert(hop_loads_.end(), sprayed.loads.begin(), sprayed.loads.end());
-            message.delay = sprayed.delay;
           }
           message.hop_count = static_cast<std::uint32_t>(hop_links_.size()) - message.first_hop;
           if (hop_links_.size() > hops_max_) return false;
@@ -205,6 +206,28 @@ class FoldingSearch {
     }
     return true;
   }
+
+  /// Adds the hops of the path and its delay if there is only one shortest path; else adds nothing.
+  bool add_only_path(NodeId from, NodeId to, const std::vector<Duration>& delays, Message& message) {
+    const std::size_t begin = hop_links_.size();
+    Duration delay;
+    for (NodeId at = from; at != to;) {
+      topology_.routes().next_hops(topology_, at, to, next_hops_);
+      if (next_hops_.size() != 1) {
+        hop_links_.resize(begin);
+        return false;
+      }
+      hop_links_.push_back(next_hops_.front());
+      delay += delays[next_hops_.front().index()];
+      at = topology_.link(next_hops_.front()).destination;
+    }
+    hop_loads_.resize(hop_links_.size(), 1.0);
+    message.delay = delay;
+    return true;
+  }
+
+  /// What a message's time depends on beside its path.
+  static std::int64_t delay_of(const Message& message) { return 2 * message.delay.in_ticks() + (message.inside_host ? 1 : 0); }
 
   std::uint64_t load_bits(std::size_t hop) const { return std::bit_cast<std::uint64_t>(hop_loads_[hop]); }
 
@@ -227,7 +250,7 @@ class FoldingSearch {
       for (std::uint32_t link = 0; link < topology_.link_count(); ++link) link_signatures[link] = mix64(link_class_[link]);
       for (const Message& message : messages_) {
         const std::uint64_t kind = combine(message.key, rank_class[message.source]);
-        std::uint64_t path = combine(static_cast<std::uint64_t>(message.delay.in_ticks()), message.hop_count);
+        std::uint64_t path = combine(static_cast<std::uint64_t>(delay_of(message)), message.hop_count);
         for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
           const std::uint32_t link = hop_links_[hop].index();
           // Sums, so that the order in which members are met does not matter.
@@ -320,7 +343,7 @@ class FoldingSearch {
         }
         std::sort(hops.begin(), hops.end());
         const std::uint32_t peer = outgoing ? message.destination : message.source;
-        entries.emplace_back(outgoing, message.key, folding.class_of_rank_[peer], message.delay.in_ticks(), std::move(hops));
+        entries.emplace_back(outgoing, message.key, folding.class_of_rank_[peer], delay_of(message), std::move(hops));
       };
       for (const std::uint32_t index : sent[rank]) add(true, index);
       for (const std::uint32_t index : received[rank]) add(false, index);
@@ -379,6 +402,7 @@ class FoldingSearch {
   std::vector<Message> messages_;
   std::vector<LinkId> hop_links_;
   std::vector<double> hop_loads_;
+  std::vector<LinkId> next_hops_;
   std::vector<std::uint64_t> rank_signatures_;
   std::uint32_t rank_classes_ = 0;
   std::vector<std::uint32_t> link_class_;

@@ -4,7 +4,7 @@
 // fabric lets each of their transfers stand for those of the whole class (network/transfer_folding), results count by class size.
 //
 // Model: two ranks may share a class if they play one role with messages of equal sizes and if, for every message, the peers share a class, the
-// delays are equal and the paths cross links of the same classes with the same loads. Two links may share a class if they have one rate and
+// delays are equal, both or neither stay inside a host, and the paths cross links of the same classes with the same loads. Two links may share a class if they have one rate and
 // carry the same number of messages of every kind, a kind being (class of the source, communicator, distance of the destination in the group).
 // The coarsest such partition is found by colour refinement: start from roles and rates, split by what neighbours look like, until nothing
 // splits. Ranks of a class then start together and, by induction over events, stay together: the same ops, the same transfers, and max-min
@@ -37,10 +37,11 @@ namespace weft {
 class RankFolding final : public TransferFolding {
  public:
   /// Null if no two ranks are alike, if a transfer has several queue pairs on different paths, or if messages have more than `hops_max` hops to
-  /// look at. Keeps references to workload and topology. Requires: `endpoint_of_rank` has one distinct endpoint per rank.
+  /// look at. Keeps references to workload and topology. Requires: `endpoint_of_rank` has one distinct endpoint per rank; rates are max-min
+  /// fair, for other allocations may tell flows apart that are alike.
   static std::shared_ptr<const RankFolding> find(const Workload& workload, const CollectiveLibrary& collectives,
                                                  const Topology& topology, const FlowSettings& settings,
-                                                 std::vector<NodeId> endpoint_of_rank, std::size_t hops_max = std::size_t{1} << 26);
+                                                 std::vector<NodeId> endpoint_of_rank, std::size_t hops_max = std::size_t{1} << 25);
 
   std::uint32_t rank_count() const { return static_cast<std::uint32_t>(class_of_rank_.size()); }
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(representatives_.size()); }

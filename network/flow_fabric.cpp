@@ -13,7 +13,8 @@ namespace {
 /// The fabric's own event.
 constexpr std::uint16_t kSettle = 103;
 
-/// What crossing each link takes.
+}  // namespace
+
 std::vector<Duration> link_delays(const Topology& topology, Duration switching_delay) {
   std::vector<Duration> delays;
   delays.reserve(topology.link_count());
@@ -24,8 +25,6 @@ std::vector<Duration> link_delays(const Topology& topology, Duration switching_d
   }
   return delays;
 }
-
-}  // namespace
 
 FlowNetworkPort::FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric)
     : inside_host_(topology), wqe_latency_(settings.wqe_latency), nvlink_latency_(settings.nvlink_latency), fabric_(fabric) {}

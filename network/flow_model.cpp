@@ -19,7 +19,7 @@ std::vector<double> link_capacities_bps(const Topology& topology) {
 }
 
 FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
-    : policy_(std::move(policy)), link_bytes_(policy_->graph().link_count()) {}
+    : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}} {}
 
 FlowSlot FlowModel::start(const FlowRequest& request) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
@@ -44,7 +44,7 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   const std::size_t first = done.size();
   for (const FlowSlot slot : due_) {
     const Flow& flow = flows_[slot.index()];
-    add_link_bytes(slot, flow.wire_bytes, link_bytes_);
+    link_bytes_.add(policy_->graph().hops(slot), policy_->graph().loads(slot), flow.wire_bytes);
     done.push_back({slot, flow.owner, flow.serial});
     policy_->remove_flow(slot);
   }
@@ -54,13 +54,14 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   changed_ = true;
 }
 
-void FlowModel::add_link_bytes(FlowSlot flow, Bytes moved, std::vector<Bytes>& bytes) const {
-  const std::span<const FlowLinkGraph::Hop> hops = policy_->graph().hops(flow);
-  const std::span<const double> loads = policy_->graph().loads(flow);
+void FlowModel::LinkBytes::add(std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved) {
+  if (!loads.empty() && parts.empty()) parts.resize(whole.size());
   for (std::size_t i = 0; i < hops.size(); ++i) {
-    const Bytes on_link =
-        loads.empty() || loads[i] == 1.0 ? moved : Bytes::of(std::llround(static_cast<double>(moved.count()) * loads[i]));
-    bytes[hops[i].link.index()] += on_link;
+    if (loads.empty() || loads[i] == 1.0) {
+      whole[hops[i].link.index()] += moved;
+    } else {
+      parts[hops[i].link.index()] += static_cast<double>(moved.count()) * loads[i];
+    }
   }
 }
 
@@ -106,15 +107,16 @@ std::vector<StalledFlow> FlowModel::stalled_flows() const {
 }
 
 std::vector<Bytes> FlowModel::link_bytes(Time now) const {
-  std::vector<Bytes> bytes = link_bytes_;
+  LinkBytes bytes = link_bytes_;
   const FlowLinkGraph& graph = policy_->graph();
   for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {
     if (!graph.alive(FlowSlot(i))) continue;
     const double moved_bits = flows_[i].wire_bytes.in_bits() - remaining_bits(flows_[i], now);
     const Bytes moved = Bytes::of(static_cast<std::int64_t>(std::floor(moved_bits / Bytes::of(1).in_bits())));
-    add_link_bytes(FlowSlot(i), moved, bytes);
+    bytes.add(graph.hops(FlowSlot(i)), graph.loads(FlowSlot(i)), moved);
   }
-  return bytes;
+  for (std::size_t link = 0; link < bytes.parts.size(); ++link) bytes.whole[link] += Bytes::of(std::llround(bytes.parts[link]));
+  return std::move(bytes.whole);
 }
 
 }  // namespace weft

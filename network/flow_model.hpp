@@ -101,14 +101,19 @@ class FlowModel {
     std::uint64_t serial = 0;
   };
 
+  /// What went over each link.
+  struct LinkBytes {
+    std::vector<Bytes> whole;
+    std::vector<double> parts;  ///< bytes of flows with loads other than 1; empty if there were none
+    void add(std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved);
+  };
+
   double remaining_bits(const Flow& flow, Time now) const;
-  /// To every link of the flow what it carries of `moved`, to the nearest byte.
-  void add_link_bytes(FlowSlot flow, Bytes moved, std::vector<Bytes>& bytes) const;
 
   std::unique_ptr<AllocationPolicy> policy_;
   CompletionQueue queue_;
   std::vector<Flow> flows_;  ///< by slot
-  std::vector<Bytes> link_bytes_;
+  LinkBytes link_bytes_;
   std::vector<FlowSlot> due_;
   bool changed_ = false;
   Time settled_at_;

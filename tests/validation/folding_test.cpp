@@ -157,6 +157,15 @@ TEST(Folding, AgreesOnRandomWorkloads) {
     given.topology = std::string("builder: \"") + builder + "\" set { name: \"hosts\" value: \"" + std::to_string(hosts) + "\" }" +
                      " set { name: \"gpus_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
                      " set { name: \"nics_per_host\" value: \"" + std::to_string(random.below(2) == 0 ? 1 : gpus) + "\" }";
+    if (gpus > 1 && random.below(4) == 0) {
+      // Cables inside and outside of a host that look alike: only headers and latencies tell them apart.
+      given.topology = std::string("builder: \"") + builder + "\" set { name: \"hosts\" value: \"" + std::to_string(hosts) +
+                       "\" }" + " set { name: \"gpus_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
+                       " set { name: \"nics_per_host\" value: \"" + std::to_string(gpus) + "\" }" +
+                       " set { name: \"nic_model\" value: \"port\" } set { name: \"nvlink_rate\" value: \"400Gbps\" }" +
+                       " set { name: \"nvlink_delay\" value: \"10ns\" }";
+      given.settings.push_back("flow.switching_delay=0ns");
+    }
     if (std::string(builder) == "clos" && hosts >= 4) given.topology += " set { name: \"hosts_per_leaf\" value: \"2\" }";
     given.workload = "ranks: " + std::to_string(ranks) + "\n";
     std::vector<std::string> groups = {"world"};
@@ -201,6 +210,35 @@ TEST(Folding, AgreesOnRandomWorkloads) {
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(folded_runs, 20) << "the generator makes ranks that are alike";
+}
+
+// Folding once took messages inside and between hosts for alike where cables have one rate and delay and switches take no time, though only
+// the latter have headers and a NIC's latencies: the pairs {2, 4} and {3, 5} are in two hosts each, {0, 1} and {6, 7} in one.
+TEST(Folding, TellsHostsFromFabric) {
+  const ScratchFolder folder;
+  FoldingCase given;
+  given.topology =
+      "builder: \"single_switch\" set { name: \"hosts\" value: \"4\" } set { name: \"gpus_per_host\" value: \"2\" }"
+      " set { name: \"nics_per_host\" value: \"2\" } set { name: \"nic_model\" value: \"port\" }"
+      " set { name: \"nvlink_rate\" value: \"400Gbps\" } set { name: \"nvlink_delay\" value: \"10ns\" }";
+  given.workload =
+      "ranks: 8 communicator { name: \"pair\" group { ranks: \"2,4\" } group { ranks: \"0,1\" } group { ranks: \"3,5\" } group { "
+      "ranks: "
+      "\"6,7\" } } role { op { name: \"ar\" collective { type: ALL_REDUCE communicator: \"pair\" size: \"64MB\" } } }";
+  given.settings = {"flow.switching_delay=0ns"};
+  const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
+  const ScenarioRun whole = run_scenario(flags_of(folder, given, "off"), ScenarioRunOptions{});
+  EXPECT_EQ(folded.summary.ranks_simulated, 2U);
+  expect_alike(folded, whole, 200);
+}
+
+// Another allocation may tell flows apart that are alike, and must not be folded.
+TEST(Folding, NeedsMaxMinRates) {
+  const ScratchFolder folder;
+  FoldingCase given = folding_cases().front();
+  given.settings = {"flow.allocation=quantum_filling"};
+  EXPECT_THROW(run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{}), InputError);
+  EXPECT_EQ(run_scenario(flags_of(folder, given, "auto"), ScenarioRunOptions{}).summary.ranks_simulated, 0U);
 }
 
 // Hashed paths collide here and not there: such ranks are not alike, and are all simulated.

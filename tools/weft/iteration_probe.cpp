@@ -56,7 +56,8 @@ Duration probe_iteration(const Scenario& scenario, const std::shared_ptr<const W
   const TemporaryFolder folder;
   SimulationOptions options;
   options.out = folder.path();
-  return Duration::ticks(run_simulation(alone, options).makespan.in_ticks() / rounds);
+  // Not the makespan, which holds the way from the scheduler to the hosts and back.
+  return Duration::from_seconds(run_simulation(alone, options).mean_iteration_s);
 }
 
 }  // namespace weft

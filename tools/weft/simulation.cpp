@@ -68,6 +68,7 @@ class Assembly {
 
   RunSummary run() {
     check();
+    const auto started = std::chrono::steady_clock::now();
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
     results_.emplace(scenario_, options_.out);
@@ -94,7 +95,6 @@ class Assembly {
         options_.progress(progress.sim_time, progress.events, share_done());
       };
     }
-    const auto started = std::chrono::steady_clock::now();
     const RunReport report = engine.run(control);
     const double run_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
@@ -144,7 +144,12 @@ class Assembly {
   /// One job on an empty cluster gets the same placement whenever it is asked for, so its ranks can be folded beforehand.
   void fold_ranks() {
     const std::string& wish = scenario_.parameters.of("host").text("fold_ranks");
-    if (wish == "off" || scenario_.jobs.size() != 1) return;
+    const bool max_min = scenario_.parameters.of("flow").text("allocation") == "max_min";
+    if (wish == "on" && !max_min) {
+      throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as rates are max-min fair",
+                        SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or take --set=flow.allocation=max_min"});
+    }
+    if (wish == "off" || !max_min || scenario_.jobs.size() != 1) return;
     const JobSpec& job = scenario_.jobs.front();
     if (wish == "auto" && job.gpus < folded_ranks_min) return;
     const ClusterState empty = cluster();
@@ -156,7 +161,9 @@ class Assembly {
     if (folding_ != nullptr || flow_settings_->routing == Routing::spray) return;
     FlowSettings sprayed = *flow_settings_;
     sprayed.routing = Routing::spray;
-    const auto alike = RankFolding::find(*job.workload, library_, *scenario_.topology, sprayed, std::move(endpoints));
+    // Only for a hint: not worth more than a moment.
+    constexpr std::size_t hops_max = std::size_t{1} << 22;
+    const auto alike = RankFolding::find(*job.workload, library_, *scenario_.topology, sprayed, std::move(endpoints), hops_max);
     if (alike != nullptr) classes_if_sprayed_ = alike->class_count();
   }
 
