@@ -313,14 +313,14 @@ TEST(ForeignTraces, DamagedTablesNeverCrash) {
   const std::string gavel = gavel_line("A3C", "8", "1", "0.5");
   using Read = JobTrace (*)(const SourceText&, const JobTraceOptions&);
   for (int round = 0; round < 3000; ++round) {
-    for (const auto& [table, read] :
+    for (const std::pair<std::string, Read>& trace :
          {std::pair<std::string, Read>(dirty_helios, read_helios), std::pair<std::string, Read>(acme, read_acme),
           std::pair<std::string, Read>(openb, read_openb), std::pair<std::string, Read>(gavel, read_gavel)}) {
-      std::string damaged = table;
+      std::string damaged = trace.first;
       damaged[random() % damaged.size()] = static_cast<char>(random());
       JobTraceOptions options;
       options.strict = round % 2 == 0;
-      errors_of([&] { read(text(damaged), options); });
+      errors_of([&] { trace.second(text(damaged), options); });
     }
   }
 }
