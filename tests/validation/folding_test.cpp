@@ -145,8 +145,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, Folding, testing::ValuesIn(folding_cases()),
 
 // Random groups, collectives, sizes and fabrics: whatever folds must say what the whole run says.
 TEST(Folding, AgreesOnRandomWorkloads) {
-  int folded_runs = 0;
-  for (std::uint32_t i = 0; i < 40; ++i) {
+  constexpr std::uint32_t workloads = WEFT_SANITIZED ? 12 : 40;
+  std::uint32_t folded_runs = 0;
+  for (std::uint32_t i = 0; i < workloads; ++i) {
     RandomStream random(77, i, 1);
     const std::uint64_t gpus = std::uint64_t{1} << random.below(3);
     const std::uint64_t hosts = std::uint64_t{2} << random.below(4);
@@ -209,7 +210,7 @@ TEST(Folding, AgreesOnRandomWorkloads) {
     expect_alike(folded, whole, 400);
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(folded_runs, 20) << "the generator makes ranks that are alike";
+  EXPECT_GT(folded_runs, workloads / 2) << "the generator makes ranks that are alike";
 }
 
 // Folding once took messages inside and between hosts for alike where cables have one rate and delay and switches take no time, though only
