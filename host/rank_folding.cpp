@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -55,6 +54,10 @@ class FoldingSearch {
         topology_(topology),
         settings_(settings),
         hops_max_(hops_max),
+        delays_(link_delays(topology, settings.switching_delay)),
+        inside_host_(topology),
+        spray_(topology, delays_, 1),
+        ecmp_(topology, settings.ecmp_seed, 1),
         folding_(new RankFolding(workload, std::move(endpoint_of_rank))) {}
 
   std::shared_ptr<const RankFolding> find() {
@@ -142,10 +145,6 @@ class FoldingSearch {
 
   /// Messages with their paths, and the first colours of ranks. False if folding cannot be looked for.
   bool collect_messages() {
-    const std::vector<Duration> delays = link_delays(topology_, settings_.switching_delay);
-    const InsideHost inside_host(topology_);
-    SprayPaths spray(topology_, delays, 1);
-    EcmpPaths ecmp(topology_, settings_.ecmp_seed, 1);
     rank_signatures_.resize(workload_.rank_count);
     std::vector<std::uint32_t> distances;
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
@@ -178,26 +177,7 @@ class FoldingSearch {
           message.key = relation_key(use.communicator, distance);
           message.source = rank;
           message.destination = group[wrapped(std::int64_t{position} + distance, size)].index();
-          message.first_hop = static_cast<std::uint32_t>(hop_links_.size());
-          const NodeId from = folding_->endpoint_of_rank_[message.source];
-          const NodeId to = folding_->endpoint_of_rank_[message.destination];
-          message.inside_host = inside_host.joins(from, to);
-          if (!add_only_path(from, to, delays, message)) {
-            if (settings_.routing == Routing::spray) {
-              const SprayedPath& sprayed = spray.path(from, to);
-              hop_links_.insert(hop_links_.end(), sprayed.links.begin(), sprayed.links.end());
-              hop_loads_.insert(hop_loads_.end(), sprayed.loads.begin(), sprayed.loads.end());
-              message.delay = sprayed.delay;
-            } else {
-              if (settings_.queue_pairs > 1) return false;
-              for (const LinkId link : ecmp.path(from, to, use.communicator, 0)) {
-                hop_links_.push_back(link);
-                hop_loads_.push_back(1.0);
-                message.delay += delays[link.index()];
-              }
-            }
-          }
-          message.hop_count = static_cast<std::uint32_t>(hop_links_.size()) - message.first_hop;
+          if (!add_path(message, use.communicator)) return false;
           if (hop_links_.size() > hops_max_) return false;
           messages_.push_back(message);
         }
@@ -207,22 +187,26 @@ class FoldingSearch {
     return true;
   }
 
-  /// Adds the hops of the path and its delay if there is only one shortest path; else adds nothing.
-  bool add_only_path(NodeId from, NodeId to, const std::vector<Duration>& delays, Message& message) {
-    const std::size_t begin = hop_links_.size();
-    Duration delay;
-    for (NodeId at = from; at != to;) {
-      topology_.routes().next_hops(topology_, at, to, next_hops_);
-      if (next_hops_.size() != 1) {
-        hop_links_.resize(begin);
-        return false;
-      }
-      hop_links_.push_back(next_hops_.front());
-      delay += delays[next_hops_.front().index()];
-      at = topology_.link(next_hops_.front()).destination;
+  /// Appends the path of a message and fills in what it says. False for queue pairs that are hashed onto different paths.
+  bool add_path(Message& message, std::uint16_t communicator) {
+    const NodeId from = folding_->endpoint_of_rank_[message.source];
+    const NodeId to = folding_->endpoint_of_rank_[message.destination];
+    message.inside_host = inside_host_.joins(from, to);
+    message.first_hop = static_cast<std::uint32_t>(hop_links_.size());
+    const SprayedPath& sprayed = spray_.path(from, to);
+    const bool branches = std::any_of(sprayed.loads.begin(), sprayed.loads.end(), [](double load) { return load != 1.0; });
+    if (branches && settings_.routing == Routing::ecmp) {
+      if (settings_.queue_pairs > 1) return false;
+      const std::span<const LinkId> path = ecmp_.path(from, to, communicator, 0);
+      hop_links_.insert(hop_links_.end(), path.begin(), path.end());
+      hop_loads_.resize(hop_links_.size(), 1.0);
+      for (const LinkId link : path) message.delay += delays_[link.index()];
+    } else {
+      hop_links_.insert(hop_links_.end(), sprayed.links.begin(), sprayed.links.end());
+      hop_loads_.insert(hop_loads_.end(), sprayed.loads.begin(), sprayed.loads.end());
+      message.delay = sprayed.delay;
     }
-    hop_loads_.resize(hop_links_.size(), 1.0);
-    message.delay = delay;
+    message.hop_count = static_cast<std::uint32_t>(hop_links_.size()) - message.first_hop;
     return true;
   }
 
@@ -395,6 +379,10 @@ class FoldingSearch {
   const Topology& topology_;
   const FlowSettings& settings_;
   std::size_t hops_max_;
+  std::vector<Duration> delays_;
+  InsideHost inside_host_;
+  SprayPaths spray_;
+  EcmpPaths ecmp_;
   std::shared_ptr<RankFolding> folding_;
 
   std::vector<std::vector<RoleUse>> role_uses_;
@@ -402,7 +390,6 @@ class FoldingSearch {
   std::vector<Message> messages_;
   std::vector<LinkId> hop_links_;
   std::vector<double> hop_loads_;
-  std::vector<LinkId> next_hops_;
   std::vector<std::uint64_t> rank_signatures_;
   std::uint32_t rank_classes_ = 0;
   std::vector<std::uint32_t> link_class_;

@@ -43,11 +43,9 @@ class RankFolding final : public TransferFolding {
                                                  const Topology& topology, const FlowSettings& settings,
                                                  std::vector<NodeId> endpoint_of_rank, std::size_t hops_max = std::size_t{1} << 25);
 
-  std::uint32_t rank_count() const { return static_cast<std::uint32_t>(class_of_rank_.size()); }
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(representatives_.size()); }
   std::uint32_t class_of(RankId rank) const { return class_of_rank_[rank.index()]; }
   bool is_representative(RankId rank) const { return representatives_[class_of(rank)] == rank; }
-  RankId representative_of(std::uint32_t rank_class) const { return representatives_[rank_class]; }
   /// Ranks of a class.
   std::uint32_t size_of(std::uint32_t rank_class) const { return class_sizes_[rank_class]; }
   std::span<const NodeId> endpoint_of_rank() const { return endpoint_of_rank_; }

@@ -24,21 +24,36 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
   entry.source = source;
   entry.destination = destination;
   entry.path = {};
+  const auto find_hops = [&](NodeId at) {
+    topology_.routes().next_hops(topology_, at, destination, hops_);
+    WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
+    WEFT_CHECK(entry.path.links.size() <= topology_.link_count(), "a shortest path visits no link twice");
+  };
+  // Most of the way there is one next hop and nothing to divide.
+  NodeId at = source;
+  while (at != destination) {
+    find_hops(at);
+    if (hops_.size() > 1) break;
+    const LinkId hop = hops_.front();
+    entry.path.links.push_back(hop);
+    entry.path.loads.push_back(1.0);
+    entry.path.delay += delays_[hop.index()];
+    at = topology_.link(hop).destination;
+  }
+  if (at == destination) return entry.path;
   // Level by level: next hops lie on shortest paths, so every node is met at one distance only.
   struct Reached {
     double share = 0;
     Duration delay;
   };
-  std::map<NodeId, Reached> level = {{source, {1.0, Duration::zero()}}};
+  std::map<NodeId, Reached> level = {{at, {1.0, entry.path.delay}}};
   std::map<LinkId, double> crossed;
   std::map<NodeId, Reached> next;
-  for (std::size_t distance = 0; !level.contains(destination); ++distance) {
-    WEFT_CHECK(distance < topology_.node_count(), "a shortest path visits no node twice");
+  while (!level.contains(destination)) {
     crossed.clear();
     next.clear();
     for (const auto& [node, reached] : level) {
-      topology_.routes().next_hops(topology_, node, destination, hops_);
-      WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
+      find_hops(node);
       for (const LinkId hop : hops_) {
         const double part = reached.share / static_cast<double>(hops_.size());
         crossed[hop] += part;
