@@ -148,7 +148,9 @@ class ScenarioFile {
     for (int i = 0; i < message_.set_size(); ++i) {
       const FieldPlaces inside = places.inside(message_, "set", i);
       const scenario::Setting& setting = message_.set(i);
-      scenario.parameters.apply(setting.name(), setting.value(), inside.of(setting, setting_fault_field(scenario, setting)));
+      Parameters probe = scenario.parameters;
+      const char* field = fault_field([&] { probe.apply(setting.name(), setting.value(), {}); });
+      scenario.parameters.apply(setting.name(), setting.value(), inside.of(setting, field));
     }
     if (message_.has_scheduler()) {
       const scenario::Scheduler& scheduler = message_.scheduler();
@@ -217,15 +219,22 @@ class ScenarioFile {
     return options;
   }
 
+  /// Which of a setting's two texts a message about it should underline; `apply` tries the setting.
+  template <class Apply>
+  static const char* fault_field(const Apply& apply) {
+    try {
+      apply();
+    } catch (const InputError& error) {
+      const std::string& code = error.diagnostics().front().code;
+      if (code == "bad-value" || code == "out-of-range") return "value";
+    }
+    return "name";
+  }
+
   /// Sets a parameter; what is wrong is underlined in its name or its value.
   static void set_parameter(ParamSet& params, const scenario::Setting& setting, const FieldPlaces& places) {
     ParamSet probe = params;
-    const char* field = "value";
-    try {
-      probe.set(setting.name(), setting.value(), {});
-    } catch (const InputError& error) {
-      if (error.diagnostics().front().code == "unknown-param") field = "name";
-    }
+    const char* field = fault_field([&] { probe.set(setting.name(), setting.value(), {}); });
     params.set(setting.name(), setting.value(), places.of(setting, field));
   }
 
@@ -334,18 +343,6 @@ class ScenarioFile {
       }
     }
     return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
-  }
-
-  /// Which of a setting's two texts a message about it should underline.
-  static const char* setting_fault_field(const Scenario& scenario, const scenario::Setting& setting) {
-    Parameters probe = scenario.parameters;
-    try {
-      probe.apply(setting.name(), setting.value(), {});
-    } catch (const InputError& error) {
-      const std::string& code = error.diagnostics().front().code;
-      if (code == "bad-value" || code == "out-of-range") return "value";
-    }
-    return "name";
   }
 
   void require(bool condition, std::string code, std::string message, SourcePlace place, std::string help) {
