@@ -12,32 +12,10 @@
 namespace weft {
 namespace {
 
-struct Instance {
-  std::string builder;
-  Settings settings;
-};
-
-void PrintTo(const Instance& instance, std::ostream* out) {
-  *out << instance.builder;
-  for (const auto& [name, value] : instance.settings) *out << ' ' << name << '=' << value;
-}
-
 class BuiltRoutes : public testing::TestWithParam<Instance> {};
 
 TEST_P(BuiltRoutes, EqualSearchedRoutesForAllPairs) {
-  const auto topology = build_named(GetParam().builder, GetParam().settings);
-  const auto searched = searched_routes(*topology);
-  std::vector<LinkId> built_hops;
-  std::vector<LinkId> searched_hops;
-  for (const NodeId destination : topology->endpoints()) {
-    for (std::uint32_t i = 0; i < topology->node_count(); ++i) {
-      const NodeId at(i);
-      if (at == destination) continue;
-      topology->routes().next_hops(*topology, at, destination, built_hops);
-      searched->next_hops(*topology, at, destination, searched_hops);
-      ASSERT_EQ(built_hops, searched_hops) << topology->node_name(at) << " to " << topology->node_name(destination);
-    }
-  }
+  expect_searched_routes(*build_named(GetParam().builder, GetParam().settings));
 }
 
 INSTANTIATE_TEST_SUITE_P(
