@@ -139,6 +139,14 @@ void Diagnostics::throw_if_errors() const {
   throw InputError(std::move(errors));
 }
 
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  out += text.substr(0, quoted_length_max);
+  if (text.size() > quoted_length_max) out += "...";
+  out += '"';
+  return out;
+}
+
 std::string closest(std::string_view text, std::span<const std::string> candidates) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, text.size() / 3) + 1;

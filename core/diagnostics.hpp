@@ -83,6 +83,10 @@ class Diagnostics {
   std::size_t error_count_ = 0;
 };
 
+/// The text between double quotes, as messages name what the user wrote; cut after `quoted_length_max` bytes, with "..." inside.
+std::string in_quotes(std::string_view text);
+constexpr std::size_t quoted_length_max = 240;
+
 /// The candidate closest to `text` by edit distance, if it is close enough to be a misspelling; else "".
 std::string closest(std::string_view text, std::span<const std::string> candidates);
 

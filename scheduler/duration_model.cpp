@@ -36,8 +36,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 [[noreturn]] void fail(std::string code, std::string message, const SourcePlace& place, std::string help) {
   throw InputError({Severity::error, std::move(code), std::move(message), place, std::move(help)});
 }
@@ -52,7 +50,7 @@ double parse_sigma(std::string_view text, const SourcePlace& place) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    fail("bad-duration", "the sigma of a lognormal distribution is a plain number, but " + quoted(text) + " is not", place,
+    fail("bad-duration", "the sigma of a lognormal distribution is a plain number, but " + in_quotes(text) + " is not", place,
          "it is the standard deviation of the logarithm and has no unit, for example lognormal(1h, 0.5)");
   }
   if (value < 0) {
@@ -105,10 +103,10 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
     names.emplace_back(candidate.name);
   }
   if (info == nullptr) {
-    fail("unknown-distribution", "there is no distribution " + quoted(name), place, suggestion(name, names, "distribution"));
+    fail("unknown-distribution", "there is no distribution " + in_quotes(name), place, suggestion(name, names, "distribution"));
   }
   if (text.back() != ')')
-    fail("bad-duration", quoted(text) + " lacks its closing parenthesis", place, "write " + std::string(info->usage));
+    fail("bad-duration", in_quotes(text) + " lacks its closing parenthesis", place, "write " + std::string(info->usage));
 
   std::vector<std::string_view> arguments;
   std::string_view rest = text.substr(open + 1, text.size() - open - 2);
@@ -120,7 +118,7 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
   }
   if (arguments.size() != info->arguments) {
     fail("bad-duration",
-         quoted(text) + " has " + std::to_string(arguments.size()) + (arguments.size() == 1 ? " argument" : " arguments") +
+         in_quotes(text) + " has " + std::to_string(arguments.size()) + (arguments.size() == 1 ? " argument" : " arguments") +
              " instead of " + std::to_string(info->arguments),
          place, "write " + std::string(info->usage));
   }
@@ -134,10 +132,10 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
     model.second_ = parse_quantity(arguments[1], place);
   }
   if (model.shape_ == Shape::uniform && model.second_ < model.first_) {
-    fail("out-of-range", quoted(text) + " has its maximum below its minimum", place, "write " + std::string(info->usage));
+    fail("out-of-range", in_quotes(text) + " has its maximum below its minimum", place, "write " + std::string(info->usage));
   }
   if (model.mean() == Duration::max()) {
-    fail("out-of-range", "the mean of " + quoted(text) + " is beyond the simulated clock", place,
+    fail("out-of-range", "the mean of " + in_quotes(text) + " is beyond the simulated clock", place,
          "a run lasts at most " + weft::to_text(Duration::s(Duration::max().in_ticks() / Duration::ticks_per_s)) +
              " of simulated time");
   }

@@ -8,8 +8,6 @@
 namespace weft {
 namespace {
 
-std::string quoted(const std::string& text) { return '"' + text + '"'; }
-
 std::string count_text(std::uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -45,7 +43,7 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
   std::map<std::uint32_t, bool> placeable;  // by number of GPUs: a placement depends on nothing else
   double gpu_time_s = 0;
   for (const JobSpec& job : jobs) {
-    const std::string subject = "job " + quoted(job.name);
+    const std::string subject = "job " + in_quotes(job.name);
     if (job.submit < Time::zero()) {
       diagnostics.error("negative-submit", subject + " is submitted before the run starts", job.place,
                         "count submissions from the first one");
@@ -72,11 +70,11 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     if (job.workload->rank_count != job.gpus) {
       diagnostics.error("rank-count-mismatch",
                         subject + " has " + count_text(job.gpus, "GPU") + " for the " +
-                            count_text(job.workload->rank_count, "rank") + " of workload " + quoted(job.workload->name),
+                            count_text(job.workload->rank_count, "rank") + " of workload " + in_quotes(job.workload->name),
                         job.place, "give the job one GPU per rank");
     }
     if (job.iterations == 0) {
-      diagnostics.error("no-iterations", subject + " runs workload " + quoted(job.workload->name) + " zero times", job.place,
+      diagnostics.error("no-iterations", subject + " runs workload " + in_quotes(job.workload->name) + " zero times", job.place,
                         "give it at least one iteration");
     } else if (job.iterations > UINT32_MAX) {
       diagnostics.error("too-many-iterations", subject + " has more iterations than can be counted", job.place,

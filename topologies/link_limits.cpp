@@ -6,11 +6,9 @@ namespace weft {
 
 namespace {
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 std::optional<Duration> checked_delay(Duration delay, std::string_view text, const SourcePlace& place, Diagnostics& diagnostics) {
   if (delay > link_delay_max) {
-    diagnostics.error("out-of-range", "the delay " + quoted(text) + " is longer than a link may be", place,
+    diagnostics.error("out-of-range", "the delay " + in_quotes(text) + " is longer than a link may be", place,
                       "at most " + to_text(link_delay_max));
     return std::nullopt;
   }
@@ -26,12 +24,12 @@ std::optional<Bandwidth> read_link_rate(std::string_view text, const SourcePlace
     return std::nullopt;
   }
   if (*rate.value == Bandwidth::zero()) {
-    diagnostics.error("zero-bandwidth", "a link needs a rate above zero, not " + quoted(text), place,
+    diagnostics.error("zero-bandwidth", "a link needs a rate above zero, not " + in_quotes(text), place,
                       "leave a link out to take it away");
     return std::nullopt;
   }
   if (*rate.value > link_rate_max) {
-    diagnostics.error("out-of-range", "the rate " + quoted(text) + " is above what a link may have", place,
+    diagnostics.error("out-of-range", "the rate " + in_quotes(text) + " is above what a link may have", place,
                       "at most " + to_text(link_rate_max));
     return std::nullopt;
   }

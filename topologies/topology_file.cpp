@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/textproto.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/link_limits.hpp"
@@ -13,8 +14,6 @@
 namespace weft {
 
 namespace {
-
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::shared_ptr<const Topology> build_from_parameters(const topology_file::TopologyFile& file, const FieldPlaces& places,
                                                       Diagnostics& diagnostics) {
@@ -41,7 +40,7 @@ std::shared_ptr<const Topology> build_from_parameters(const topology_file::Topol
     const SourcePlace name_place = inside.of(setting, "name");
     const auto [first, is_new] = lines.emplace(setting.name(), name_place.line);
     if (!is_new) {
-      diagnostics.error("duplicate-setting", quoted(setting.name()) + " is set twice", name_place,
+      diagnostics.error("duplicate-setting", in_quotes(setting.name()) + " is set twice", name_place,
                         "it is set first at line " + std::to_string(first->second) + "; keep one of the two");
       continue;
     }
@@ -89,7 +88,7 @@ class ExplicitTopology {
     }
     const auto [first, is_new] = names_.emplace(name, Named{NodeId(static_cast<std::uint32_t>(builder_.node_count())), place.line});
     if (!is_new) {
-      diagnostics_.error("duplicate-name", "there are two nodes called " + quoted(name), place,
+      diagnostics_.error("duplicate-name", "there are two nodes called " + in_quotes(name), place,
                          "the first is at line " + std::to_string(first->second.line) + "; rename one of them");
     }
     return is_new;
@@ -121,7 +120,7 @@ class ExplicitTopology {
         continue;
       }
       if (!buffer_classes_.emplace(given.name(), static_cast<std::uint16_t>(buffer_classes_.size())).second) {
-        diagnostics_.error("duplicate-name", "there are two buffer classes called " + quoted(given.name()),
+        diagnostics_.error("duplicate-name", "there are two buffer classes called " + in_quotes(given.name()),
                            inside.of(given, "name"), "rename one of them");
         continue;
       }
@@ -178,7 +177,7 @@ class ExplicitTopology {
       if (found == buffer_classes_.end()) {
         std::vector<std::string> known;
         for (const auto& [name, number] : buffer_classes_) known.push_back(name);
-        diagnostics_.error("unknown-buffer-class", "there is no buffer class " + quoted(given.buffer_class()),
+        diagnostics_.error("unknown-buffer-class", "there is no buffer class " + in_quotes(given.buffer_class()),
                            inside.of(given, "buffer_class"), suggestion(given.buffer_class(), known, "buffer class"));
       } else {
         buffer_class = found->second;
@@ -209,9 +208,9 @@ class ExplicitTopology {
       for (const auto& [known_name, node] : names_) known.push_back(known_name);
       const std::string best = closest(name, known);
       help = best.empty() ? "nodes are the names given to GPUs, ports, NICs, NVSwitches, PCIe switches and switches"
-                          : "did you mean " + quoted(best) + "? it is defined at line " + std::to_string(names_.at(best).line);
+                          : "did you mean " + in_quotes(best) + "? it is defined at line " + std::to_string(names_.at(best).line);
     }
-    diagnostics_.error("unknown-node", "there is no node " + quoted(name), inside.of(given, field), help);
+    diagnostics_.error("unknown-node", "there is no node " + in_quotes(name), inside.of(given, field), help);
     return std::nullopt;
   }
 
@@ -256,14 +255,14 @@ class ExplicitTopology {
 
   bool check_ends(NodeId a, NodeId b, const topology_file::Link& given, const FieldPlaces& inside, const SourcePlace& whole) {
     if (a == b) {
-      diagnostics_.error("self-link", "the link joins " + quoted(given.a()) + " with itself", inside.of(given, "b"),
+      diagnostics_.error("self-link", "the link joins " + in_quotes(given.a()) + " with itself", inside.of(given, "b"),
                          "name the other end");
       return false;
     }
     const auto [first, is_new] = link_lines_.emplace(std::minmax(a, b), whole.line);
     if (!is_new) {
       diagnostics_.error("duplicate-link",
-                         "the link between " + quoted(given.a()) + " and " + quoted(given.b()) + " is given twice", whole,
+                         "the link between " + in_quotes(given.a()) + " and " + in_quotes(given.b()) + " is given twice", whole,
                          "the first is at line " + std::to_string(first->second) + "; parallel cables are one link with cables: 2");
       return false;
     }
@@ -272,7 +271,7 @@ class ExplicitTopology {
     if ((stays_inside(from.kind) || stays_inside(to.kind)) && from.host != to.host) {
       const bool nvswitch = from.kind == NodeKind::nvswitch || to.kind == NodeKind::nvswitch;
       diagnostics_.error(nvswitch ? "nvswitch-leaves-host" : "pcie-leaves-host",
-                         "the link between " + quoted(given.a()) + " and " + quoted(given.b()) + " takes " +
+                         "the link between " + in_quotes(given.a()) + " and " + in_quotes(given.b()) + " takes " +
                              (nvswitch ? "an NVSwitch" : "a PCIe switch") + " out of its host",
                          whole,
                          nvswitch ? "an NVSwitch joins the GPUs of one host; put them into one host, or use a switch"

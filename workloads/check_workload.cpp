@@ -13,14 +13,13 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/diagnostics.hpp"
 #include "core/fingerprint.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string op_title(const RoleDag& dag, OpId op) {
   const std::string_view name = dag.name(op);

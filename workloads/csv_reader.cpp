@@ -18,8 +18,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 }  // namespace
 
 std::optional<Duration> parse_plain_duration(std::string_view text, std::string_view unit) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/textproto.hpp"
 #include "workloads/element_type.hpp"
 #include "workloads/limits.hpp"
@@ -16,8 +17,6 @@ namespace weft {
 namespace {
 
 namespace pb = workload_file;
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// Reads the ops of one role of a text file.
 class RoleReader {

@@ -12,8 +12,6 @@ namespace {
 
 namespace pb = workload_file;
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 /// Points at the offending item inside a quoted text.
 SourcePlace narrowed(SourcePlace place, const ParsedRankList& list) {
   if (place.line > 0 && place.column > 0) {

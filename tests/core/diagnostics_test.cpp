@@ -101,6 +101,13 @@ TEST(Diagnostics, KeepsTwentyErrorsAndCountsTheRest) {
   }
 }
 
+TEST(InQuotes, CutsWhatNobodyWouldRead) {
+  EXPECT_EQ(in_quotes("dp"), "\"dp\"");
+  const std::string longest(quoted_length_max, 'x');
+  EXPECT_EQ(in_quotes(longest), '"' + longest + '"');
+  EXPECT_EQ(in_quotes(longest + "y"), '"' + longest + "...\"");
+}
+
 TEST(Suggestion, ClosestOrList) {
   const std::vector<std::string> names = {"fat_tree", "clos", "rail_optimized"};
   EXPECT_EQ(closest("fat_tre", names), "fat_tree");

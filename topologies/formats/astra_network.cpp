@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {
@@ -21,8 +22,6 @@ namespace {
 constexpr std::uint64_t npus_max = 1U << 18;
 constexpr std::uint64_t cables_max = 1U << 22;
 constexpr std::array<const char*, 4> keys = {"topology", "npus_count", "bandwidth", "latency"};
-
-std::string quoted(const std::string& text) { return '"' + text + '"'; }
 
 enum class Block : std::uint8_t { ring, fully_connected, crossbar };
 
@@ -61,7 +60,7 @@ class NetworkFile {
     for (const char* key : keys) {
       if (lists_[key].size() == dimensions.size()) continue;
       diagnostics_.error("length-mismatch",
-                         quoted(key) + " has " + std::to_string(lists_[key].size()) + " entries, \"topology\" has " +
+                         in_quotes(key) + " has " + std::to_string(lists_[key].size()) + " entries, \"topology\" has " +
                              std::to_string(dimensions.size()),
                          place(marks_.at(key)), "every dimension has one entry in each of the four lists");
     }
@@ -89,15 +88,15 @@ class NetworkFile {
     for (const auto& entry : root_) {
       if (!entry.first.IsScalar() || std::find(known.begin(), known.end(), entry.first.Scalar()) == known.end()) {
         const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-        diagnostics_.error("unknown-key", name.empty() ? "this key is no word" : "there is no key " + quoted(name),
+        diagnostics_.error("unknown-key", name.empty() ? "this key is no word" : "there is no key " + in_quotes(name),
                            place(entry.first), suggestion(name, known, "key"));
         continue;
       }
       const std::string& key = entry.first.Scalar();
       if (!marks_.emplace(key, entry.first.Mark()).second) {
-        diagnostics_.error("duplicate-key", quoted(key) + " stands twice", place(entry.first), "keep one of them");
+        diagnostics_.error("duplicate-key", in_quotes(key) + " stands twice", place(entry.first), "keep one of them");
       } else if (!entry.second.IsSequence()) {
-        diagnostics_.error("bad-value", quoted(key) + " is no list", place(entry.second),
+        diagnostics_.error("bad-value", in_quotes(key) + " is no list", place(entry.second),
                            "write " + key + ": [ ... ] with one entry per dimension");
       } else {
         for (const YAML::Node& value : entry.second) lists_[key].push_back(value);
@@ -105,7 +104,7 @@ class NetworkFile {
     }
     for (const char* key : keys) {
       if (marks_.contains(key)) continue;
-      diagnostics_.error("missing-key", "the list " + quoted(key) + " is missing", source_.whole_file(),
+      diagnostics_.error("missing-key", "the list " + in_quotes(key) + " is missing", source_.whole_file(),
                          "write " + std::string(key) + ": [ ... ] with one entry per dimension");
     }
   }
@@ -116,7 +115,7 @@ class NetworkFile {
     if (name == "FullyConnected") return Block::fully_connected;
     if (name == "Switch") return Block::crossbar;
     const std::vector<std::string> known = {"Ring", "FullyConnected", "Switch"};
-    diagnostics_.error("unknown-block", "there is no building block " + quoted(name), place(node),
+    diagnostics_.error("unknown-block", "there is no building block " + in_quotes(name), place(node),
                        suggestion(name, known, "building block"));
     return Block::crossbar;
   }
@@ -125,7 +124,7 @@ class NetworkFile {
     const std::optional<double> value = number(node, "a number of NPUs");
     if (!value) return 1;
     if (*value != std::floor(*value) || *value < 1 || *value > static_cast<double>(npus_max)) {
-      diagnostics_.error("out-of-range", quoted(node.Scalar()) + " is no number of NPUs", place(node),
+      diagnostics_.error("out-of-range", in_quotes(node.Scalar()) + " is no number of NPUs", place(node),
                          "a whole number from 1 to " + std::to_string(npus_max) + " is expected");
       return 1;
     }
@@ -159,7 +158,7 @@ class NetworkFile {
   std::optional<double> number(const YAML::Node& node, const std::string& what) {
     double value = 0;
     if (node.IsScalar() && YAML::convert<double>::decode(node, value) && std::isfinite(value)) return value;
-    diagnostics_.error("bad-value", (node.IsScalar() ? quoted(node.Scalar()) : "this") + " is not " + what, place(node),
+    diagnostics_.error("bad-value", (node.IsScalar() ? in_quotes(node.Scalar()) : "this") + " is not " + what, place(node),
                        "write a plain number: the unit is part of the format");
     return std::nullopt;
   }

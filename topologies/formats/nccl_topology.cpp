@@ -10,14 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "topologies/formats/xml_file.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 /// Rates in NCCL's sources are GB/s of 10^9 bytes.
 Bandwidth gigabytes_per_s(double value) { return Bandwidth::bps(std::llround(value * 8e9)); }

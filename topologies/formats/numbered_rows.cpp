@@ -5,13 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "core/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {
 
 namespace {
-
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::string node_range(std::uint32_t node_count) {
   return node_count == 0 ? "the header promises no nodes" : "the header promises nodes 0 to " + std::to_string(node_count - 1);
@@ -52,7 +51,7 @@ std::optional<std::uint32_t> NumberedRows::number(const Row& row, const RowField
   if (error == std::errc() && stop == end) return value;
   const bool too_large = error == std::errc::result_out_of_range && stop == end;
   diagnostics_.error(too_large ? "out-of-range" : "bad-number",
-                     std::string(what) + " " + quoted(field.text) + (too_large ? " is too large" : " is not a whole number"),
+                     std::string(what) + " " + in_quotes(field.text) + (too_large ? " is too large" : " is not a whole number"),
                      place(row, field), too_large ? "a number below 2^32 is expected" : "write it in digits, without sign or unit");
   return std::nullopt;
 }
@@ -126,9 +125,10 @@ void NumberedRows::check_error_rate(const Row& row, const RowField& field) {
   const char* const end = field.text.data() + field.text.size();
   const auto [stop, error] = std::from_chars(field.text.data(), end, rate);
   if (error != std::errc() || stop != end) {
-    diagnostics_.error("bad-number", "the error rate " + quoted(field.text) + " is not a number", place(row, field), "write 0");
+    diagnostics_.error("bad-number", "the error rate " + in_quotes(field.text) + " is not a number", place(row, field), "write 0");
   } else if (rate != 0) {
-    diagnostics_.error("error-rate", "links that lose packets are not modelled, so the error rate cannot be " + quoted(field.text),
+    diagnostics_.error("error-rate",
+                       "links that lose packets are not modelled, so the error rate cannot be " + in_quotes(field.text),
                        place(row, field), "write 0");
   }
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "topologies/counted.hpp"
 #include "topologies/formats/platform_graph.hpp"
 #include "topologies/formats/route_graph.hpp"
@@ -23,8 +24,6 @@
 namespace weft {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 using Names = std::vector<std::string>;
 

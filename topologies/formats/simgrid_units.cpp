@@ -12,8 +12,6 @@ namespace weft {
 
 namespace {
 
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 struct Number {
   double value = 0;
   std::string_view unit;

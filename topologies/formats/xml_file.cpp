@@ -10,8 +10,6 @@ namespace weft {
 
 namespace {
 
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 bool is_name(char c) { return c != '=' && c != '>' && c != '/' && c != '"' && c != '\'' && static_cast<unsigned char>(c) > ' '; }
 
 }  // namespace

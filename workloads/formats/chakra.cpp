@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "workloads/formats/chakra_trace.hpp"
 #include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
@@ -15,8 +16,6 @@
 namespace weft {
 
 namespace {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 SourcePlace place_of(const std::string& path) {
   SourcePlace place;

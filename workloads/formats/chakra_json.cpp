@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
 
 namespace weft {
@@ -16,8 +17,6 @@ namespace weft {
 namespace {
 
 using Json = simdjson::dom::element;
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// camelCase and snake_case alike: "dataDeps" and "data_deps" become "datadeps".
 std::string plain_key(std::string_view key) {

@@ -34,8 +34,6 @@ enum NodeType : std::uint32_t {
   collective_node = 7,
 };
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 /// Numbers of the storages that a PyTorch tensor list names: tensors are written
 /// [tensor id, storage id, offset, element count, element size, 'device'].
 void append_storages(std::string_view text, std::vector<std::uint64_t>& storages) {

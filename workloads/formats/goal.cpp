@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/fingerprint.hpp"
 #include "workloads/formats/goal_matching.hpp"
 #include "workloads/formats/goal_text.hpp"
@@ -23,8 +24,6 @@ namespace weft {
 namespace {
 
 using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< (dependency, op)
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::int64_t ticks_per_unit(const std::string& unit) {
   if (unit.empty() || unit == "ns") return Duration::ticks_per_ns;

@@ -17,8 +17,6 @@ constexpr std::uint32_t kUndefined = UINT32_MAX;
 /// A file with more errors than this is something else; reading on would only cost time.
 constexpr std::size_t kErrorsMax = 200;
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool continues_word(char c) { return begins_word(c) || is_digit(c); }

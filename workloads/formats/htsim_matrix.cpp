@@ -14,8 +14,6 @@ namespace weft {
 
 namespace {
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 class MatrixReader {
  public:
   explicit MatrixReader(const SourceText& source) : source_(source) { source.require_utf8_text("htsim connection matrix"); }

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
 #include "workloads/element_type.hpp"
 #include "workloads/formats/kineto_communication.hpp"
@@ -27,8 +28,6 @@ namespace fs = std::filesystem;
 
 /// Names of kernels are C++ signatures of any length; so much of them is kept.
 constexpr std::size_t kNameLengthMax = 96;
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text.substr(0, 80)) + "\""; }
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 bool ends_with(std::string_view text, std::string_view end) {

@@ -23,8 +23,6 @@ constexpr std::int64_t kNsPerUs = 1000;
 constexpr std::int64_t kUsMax = 4'000'000'000'000'000;
 constexpr std::int64_t kIdMax = std::int64_t{1} << 53;
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text.substr(0, 80)) + "\""; }
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;

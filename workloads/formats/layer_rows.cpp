@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "core/diagnostics.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
@@ -76,8 +77,6 @@ constexpr std::array kKeys = {
 constexpr const char* kRowHelp =
     "a row is: name -1 fwd_time COMM bytes input_grad_time COMM bytes weight_grad_time COMM bytes update_time";
 constexpr std::size_t kRowFields = 12;
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 struct Field {
   std::string_view text;

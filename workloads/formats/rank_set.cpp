@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
-
-namespace {
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-}  // namespace
 
 std::vector<ProcessGroup> read_process_groups(const std::string& path) {
   const SourceText source = SourceText::read(path);
