@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "topologies/counted.hpp"
+#include "core/counted.hpp"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "topologies/counted.hpp"
+#include "core/counted.hpp"
 
 namespace weft {
 

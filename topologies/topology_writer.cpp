@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "topologies/counted.hpp"
+#include "core/counted.hpp"
 #include "topologies/formats/dot.hpp"
 
 namespace weft {
