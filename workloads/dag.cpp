@@ -33,10 +33,11 @@ std::vector<std::uint32_t> next_ops_in_streams(const std::vector<Op>& ops) {
   std::vector<std::uint32_t> next;
   if (std::none_of(ops.begin(), ops.end(), [](const Op& op) { return op.stream != 0; })) return next;
   next.assign(ops.size(), kNoOp);
-  std::vector<std::uint32_t> last(std::size_t{UINT16_MAX} + 1, kNoOp);
+  std::vector<std::uint32_t> last;  // only as long as needed: there may be very many very small roles
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     const std::uint16_t stream = ops[i].stream;
     if (stream == 0) continue;
+    if (stream >= last.size()) last.resize(std::size_t{stream} + 1, kNoOp);
     if (last[stream] != kNoOp) next[last[stream]] = i;
     last[stream] = i;
   }
@@ -113,11 +114,14 @@ void drop_duplicates(std::vector<std::uint64_t>& begin, std::vector<std::uint32_
 template <class OpAt>
 std::vector<std::uint32_t> match_ordinals(std::uint32_t count, const OpAt& op_at) {
   std::vector<std::uint32_t> ordinals(count, 0);
-  std::vector<std::uint32_t> collectives(std::size_t{UINT16_MAX} + 1, 0);
+  std::vector<std::uint32_t> collectives;
   std::vector<std::uint32_t> point_to_point;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Op& op = op_at(i);
-    if (op.kind == OpKind::collective) ordinals[i] = collectives[op.communicator]++;
+    if (op.kind == OpKind::collective) {
+      if (op.communicator >= collectives.size()) collectives.resize(std::size_t{op.communicator} + 1, 0);
+      ordinals[i] = collectives[op.communicator]++;
+    }
     if (op.kind == OpKind::send || op.kind == OpKind::receive) point_to_point.push_back(i);
   }
   const auto key = [&](std::uint32_t i) {

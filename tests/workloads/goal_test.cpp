@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "workload_testing.hpp"
+#include "workloads/formats/goal_matching.hpp"
 #include "workloads/formats/goal_text.hpp"
 #include "workloads/workload_reader.hpp"
 
@@ -133,6 +134,107 @@ TEST(ImportGoal, CountsCalcsThatMayOverlap) {
 
 // Ranks 1 and 2 send after 50 and 20 ns, so the first receive from anybody gets rank 2's message. The second, with any tag, is left with
 // rank 1's.
+TEST(ImportGoal, CountsOverlapsAsSearchingEveryPairDoes) {
+  // Counting went through all ops once per cpu: 60,000 cpus took minutes. Pairs of calcs now share passes; 400 ops on 5 cpus need several.
+  // Every op waits for two earlier ones, so none become ready together, and the order of the file is that of the dependencies.
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 20; ++round) {
+    constexpr std::uint32_t kOps = 400;
+    const std::uint64_t reach = 2 + random() % 40;
+    std::string text = "num_ranks 1\nrank 0 {\n";
+    std::vector<std::vector<bool>> before(kOps, std::vector<bool>(kOps, false));  // [op][ancestor]
+    std::map<std::uint64_t, std::uint32_t> latest;
+    std::uint64_t overlaps = 0;
+    for (std::uint32_t op = 0; op < kOps; ++op) {
+      const std::uint64_t cpu = random() % 5;
+      text += "l" + std::to_string(op) + ": calc 10 cpu " + std::to_string(cpu) + "\n";
+      const auto depend = [&](std::uint32_t on) {
+        text += "l" + std::to_string(op) + " requires l" + std::to_string(on) + "\n";
+        before[op][on] = true;
+        for (std::uint32_t i = 0; i < on; ++i) before[op][i] = before[op][i] || before[on][i];
+      };
+      if (op > 0) {
+        const auto first = static_cast<std::uint32_t>(op - 1 - random() % std::min<std::uint64_t>(op, reach));
+        depend(first);
+        if (op > 1) depend(first == 0 ? 1 : first - 1);
+      }
+      if (const auto [last, is_first] = latest.try_emplace(cpu, op); !is_first) {
+        overlaps += before[op][last->second] ? 0 : 1;
+        last->second = op;
+      }
+    }
+    EXPECT_TRUE(has_assumption(GoalFile().import(text + "}\n"), std::to_string(overlaps) + " calcs may overlap")) << overlaps;
+  }
+}
+
+TEST(GoalMatching, TakesTheFirstThatFitsAsSearchingTheListsDoes) {
+  // Every message went through the list of all posted receives and back; both are looked up by source and tag now. Sends and receives
+  // are delayed by calcs of different lengths, so the order of all events is known.
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 50; ++round) {
+    constexpr std::uint32_t kSenders = 3;
+    std::vector<GoalRank> ranks(kSenders + 1);
+    for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+      ranks[r].rank = r;
+      ranks[r].rank_count = kSenders + 1;
+    }
+    const auto add = [&](std::uint32_t rank, std::int64_t at, const GoalOp& op) {
+      GoalOp calc;
+      calc.amount = at;
+      ranks[rank].ops.push_back(calc);
+      ranks[rank].ops.push_back(op);
+      const auto last = static_cast<std::uint32_t>(ranks[rank].ops.size() - 1);
+      ranks[rank].after_end.emplace_back(last - 1, last);
+      return last;
+    };
+    std::vector<std::pair<std::uint32_t, GoalOp>> posted;          // (op, its receive), in order
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> arrived;  // (source, tag), in order
+    std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> wanted;
+    const auto fits = [](const GoalOp& receive, const std::pair<std::uint32_t, std::uint32_t>& message) {
+      return (receive.peer == goal_any_source || receive.peer == message.first) &&
+             (receive.any_tag || receive.tag == message.second);
+    };
+    for (std::int64_t at = 1; at <= 200; ++at) {
+      GoalOp op;
+      op.amount = 8;
+      op.tag = static_cast<std::uint32_t>(random() % 3);
+      const auto sender = static_cast<std::uint32_t>(1 + random() % kSenders);
+      if (random() % 2 == 0) {
+        op.kind = OpKind::send;
+        op.peer = 0;
+        add(sender, at, op);
+        const std::pair message(sender, op.tag);
+        const auto found =
+            std::find_if(posted.begin(), posted.end(), [&](const auto& entry) { return fits(entry.second, message); });
+        if (found == posted.end()) {
+          arrived.push_back(message);
+        } else {
+          wanted[found->first] = message;
+          posted.erase(found);
+        }
+      } else {
+        op.kind = OpKind::receive;
+        op.peer = random() % 2 == 0 ? goal_any_source : sender;
+        op.any_tag = random() % 3 == 0;
+        const std::uint32_t index = add(0, at, op);
+        const auto found = std::find_if(arrived.begin(), arrived.end(), [&](const auto& message) { return fits(op, message); });
+        if (found == arrived.end()) {
+          posted.emplace_back(index, op);
+        } else {
+          wanted[index] = *found;
+          arrived.erase(found);
+        }
+      }
+    }
+    const auto unmatched = match_goal_wildcards(ranks);
+    for (const auto& [op, message] : wanted) {
+      EXPECT_EQ(std::pair(ranks[0].ops[op].peer, ranks[0].ops[op].tag), message) << "round " << round << ", op " << op;
+    }
+    const auto left = std::count_if(posted.begin(), posted.end(), [](const auto& entry) { return entry.second.is_wildcard(); });
+    EXPECT_EQ(unmatched.size(), static_cast<std::size_t>(left));
+  }
+}
+
 TEST(ImportGoal, ReceivesFromAnySourceTakeWhatComesFirst) {
   const Workload workload = GoalFile().import(
       "num_ranks 3\n"

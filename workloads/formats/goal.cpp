@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <unordered_set>
@@ -107,36 +108,55 @@ void join_siblings(GoalRank& rank) {
 
 /// How many calcs are not preceded by the calc before them on their cpu. Requires: starts are resolved.
 std::uint64_t count_overlaps(const GoalRank& rank) {
-  std::map<std::uint16_t, std::uint32_t> calcs_of;
-  for (const GoalOp& op : rank.ops) {
-    if (takes_cpu(op)) ++calcs_of[op.cpu];
-  }
-  std::erase_if(calcs_of, [](const auto& entry) { return entry.second < 2; });
-  if (calcs_of.empty()) return 0;
   const auto count = static_cast<std::uint32_t>(rank.ops.size());
+  std::set<std::uint16_t> cpus;
+  const bool shares_cpu = std::any_of(rank.ops.begin(), rank.ops.end(),
+                                      [&cpus](const GoalOp& op) { return takes_cpu(op) && !cpus.insert(op.cpu).second; });
+  if (!shares_cpu) return 0;
   const Successors successors(count, rank.after_end);
-  const auto of = [&](std::uint32_t op) { return successors.of(op); };
   const bool forward =
       std::all_of(rank.after_end.begin(), rank.after_end.end(), [](const auto& edge) { return edge.first < edge.second; });
   std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> position;  // inverse of order
   if (!forward) {
-    order = topological_order(count, of).order;
+    order = topological_order(count, [&](std::uint32_t op) { return successors.of(op); }).order;
     if (order.size() < count) return 0;  // a cycle, which the builder finds
+    position.resize(count);
+    for (std::uint32_t i = 0; i < count; ++i) position[order[i]] = i;
   }
+  const auto op_at = [&](std::uint32_t i) { return forward ? i : order[i]; };
+  const auto position_of = [&](std::uint32_t op) { return forward ? op : position[op]; };
+
+  // Consecutive calcs of a cpu, by position in the order.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  std::map<std::uint16_t, std::uint32_t> latest;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const GoalOp& op = rank.ops[op_at(i)];
+    if (!takes_cpu(op)) continue;
+    const auto [before, is_first] = latest.try_emplace(op.cpu, i);
+    if (!is_first) pairs.emplace_back(before->second, i);
+    before->second = i;
+  }
+  std::sort(pairs.begin(), pairs.end());
+
+  // One pass finds for 64 pairs which of them are joined; bit p of reached[i]: the first of pair p comes before the op at i. Pairs that
+  // begin close to each other share a pass, which looks at no more of the order than they span.
+  constexpr std::size_t kPairsPerPass = 64;
   std::uint64_t overlapping = 0;
-  std::vector<std::uint32_t> reached(count);
-  for (const auto& [cpu, calcs] : calcs_of) {
-    // reached[op]: the number, among the calcs of this cpu, of the latest that comes before op.
-    std::fill(reached.begin(), reached.end(), 0);
-    std::uint32_t seen = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t op = forward ? i : order[i];
-      if (takes_cpu(rank.ops[op]) && rank.ops[op].cpu == cpu) {
-        if (reached[op] < seen) ++overlapping;
-        reached[op] = ++seen;
+  std::vector<std::uint64_t> reached(count);
+  for (std::size_t begin = 0; begin < pairs.size(); begin += kPairsPerPass) {
+    const auto pass = std::span(pairs).subspan(begin, std::min(kPairsPerPass, pairs.size() - begin));
+    std::uint32_t last = 0;
+    for (const auto& [before, after] : pass) last = std::max(last, after);
+    std::fill(reached.begin() + pass.front().first, reached.begin() + last + 1, 0);
+    for (std::size_t p = 0; p < pass.size(); ++p) reached[pass[p].first] |= std::uint64_t{1} << p;
+    for (std::uint32_t i = pass.front().first; i < last; ++i) {
+      if (reached[i] == 0) continue;
+      for (const std::uint32_t next : successors.of(op_at(i))) {
+        if (position_of(next) <= last) reached[position_of(next)] |= reached[i];
       }
-      for (const std::uint32_t next : successors.of(op)) reached[next] = std::max(reached[next], reached[op]);
     }
+    for (std::size_t p = 0; p < pass.size(); ++p) overlapping += (reached[pass[p].second] >> p & 1) == 0 ? 1 : 0;
   }
   return overlapping;
 }

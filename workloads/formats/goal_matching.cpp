@@ -1,14 +1,46 @@
 #include "workloads/formats/goal_matching.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
-#include <list>
+#include <map>
+#include <optional>
 #include <queue>
 #include <tuple>
 
 namespace weft {
 
 namespace {
+
+/// "Any", where a source or a tag may stand. Tags have 32 bits.
+constexpr std::uint64_t kAny = UINT64_MAX;
+
+/// What is waiting at a rank, by (source, tag), in order of arrival.
+class WaitingList {
+ public:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;
+
+  void push(const Key& key, std::uint32_t item) { queues_[key].items.push_back(item); }
+  /// The first item of a key, once those in front that `is_gone` are dropped; none if nothing is left.
+  template <class IsGone>
+  std::optional<std::uint32_t> front(const Key& key, const IsGone& is_gone) {
+    const auto found = queues_.find(key);
+    if (found == queues_.end()) return std::nullopt;
+    Queue& queue = found->second;
+    while (queue.begin < queue.items.size() && is_gone(queue.items[queue.begin])) ++queue.begin;
+    if (queue.begin < queue.items.size()) return queue.items[queue.begin];
+    queues_.erase(found);
+    return std::nullopt;
+  }
+
+ private:
+  struct Queue {
+    std::vector<std::uint32_t> items;
+    std::size_t begin = 0;
+  };
+
+  std::map<Key, Queue> queues_;
+};
 
 class Rehearsal {
  public:
@@ -52,13 +84,21 @@ class Rehearsal {
   struct Message {
     std::uint32_t source = 0;
     std::uint32_t tag = 0;
+    bool is_taken = false;
+  };
+  /// A receive that was posted before its message came.
+  struct Posted {
+    std::uint32_t op = 0;
+    bool is_matched = false;
   };
   struct RankState {
     Waiters after_end;
     Waiters after_start;
     std::vector<std::uint32_t> waits_for;
-    std::list<Message> unexpected;
-    std::list<std::uint32_t> posted;  ///< receives
+    std::vector<Message> messages;  ///< that came before their receive, in order of arrival
+    std::vector<Posted> receives;   ///< in order of posting
+    WaitingList unexpected;         ///< indices of `messages`, each under every key that a receive may ask for
+    WaitingList posted;             ///< indices of `receives`, each under its own key
   };
 
   static Waiters waiters(std::size_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
@@ -92,8 +132,44 @@ class Rehearsal {
     }
   }
 
-  static bool fits(const GoalOp& receive, const Message& message) {
-    return (receive.peer == goal_any_source || receive.peer == message.source) && (receive.any_tag || receive.tag == message.tag);
+  static WaitingList::Key key_of(const GoalOp& receive) {
+    return {receive.peer == goal_any_source ? kAny : receive.peer, receive.any_tag ? kAny : receive.tag};
+  }
+  /// Of the receives that ask for them.
+  static std::array<WaitingList::Key, 4> keys_of(const Message& message) {
+    return {{{message.source, message.tag}, {message.source, kAny}, {kAny, message.tag}, {kAny, kAny}}};
+  }
+
+  /// Gives a message to the receive posted first among those that fit, else keeps it.
+  void arrive(std::uint32_t index, const Message& message) {
+    RankState& there = states_[index];
+    std::optional<std::uint32_t> first;
+    for (const WaitingList::Key& key : keys_of(message)) {
+      const auto candidate = there.posted.front(key, [&](std::uint32_t i) { return there.receives[i].is_matched; });
+      if (candidate && (!first || *candidate < *first)) first = candidate;
+    }
+    if (first) {
+      there.receives[*first].is_matched = true;
+      match(index, there.receives[*first].op, message);
+      return;
+    }
+    const auto number = static_cast<std::uint32_t>(there.messages.size());
+    there.messages.push_back(message);
+    for (const WaitingList::Key& key : keys_of(message)) there.unexpected.push(key, number);
+  }
+
+  /// Gives a receive the message that came first among those that fit, else keeps it.
+  void post(std::uint32_t index, std::uint32_t op) {
+    RankState& here = states_[index];
+    const WaitingList::Key key = key_of(ranks_[index].ops[op]);
+    const auto first = here.unexpected.front(key, [&](std::uint32_t i) { return here.messages[i].is_taken; });
+    if (first) {
+      here.messages[*first].is_taken = true;
+      match(index, op, here.messages[*first]);
+      return;
+    }
+    here.posted.push(key, static_cast<std::uint32_t>(here.receives.size()));
+    here.receives.push_back({op});
   }
 
   void match(std::uint32_t index, std::uint32_t receive, const Message& message) {
@@ -112,29 +188,10 @@ class Rehearsal {
       const std::int64_t end = what.amount > INT64_MAX - now_ ? INT64_MAX : now_ + what.amount;
       due_.emplace(end, index, op, Phase::end);
     } else if (what.kind == OpKind::send) {
-      const std::uint32_t destination = index_of_rank_[what.peer];
-      const Message message{ranks_[index].rank, what.tag};
-      RankState& there = states_[destination];
-      const auto found = std::find_if(there.posted.begin(), there.posted.end(),
-                                      [&](std::uint32_t receive) { return fits(ranks_[destination].ops[receive], message); });
-      if (found == there.posted.end()) {
-        there.unexpected.push_back(message);
-      } else {
-        match(destination, *found, message);
-        there.posted.erase(found);
-      }
+      arrive(index_of_rank_[what.peer], {ranks_[index].rank, what.tag});
       due_.emplace(now_, index, op, Phase::end);
     } else {
-      RankState& here = states_[index];
-      const auto found =
-          std::find_if(here.unexpected.begin(), here.unexpected.end(), [&](const Message& message) { return fits(what, message); });
-      if (found == here.unexpected.end()) {
-        here.posted.push_back(op);
-      } else {
-        const Message message = *found;
-        here.unexpected.erase(found);
-        match(index, op, message);
-      }
+      post(index, op);
     }
   }
 
