@@ -308,7 +308,7 @@ std::vector<std::string> lost_in_format(const Topology& topology, const std::str
                    ": least rate, sum of delays");
   }
   if (named > 0) lost.emplace_back("nodes are numbered: endpoints and switches have no names in the format");
-  if (levels > 0) lost.push_back("the " + counted(levels, "level", "levels") + " of switches are not in the format");
+  if (levels > 0) lost.push_back("the level of " + counted(levels, "switch", "switches") + " is not in the format");
   if (!topology.buffer_classes().empty()) lost.emplace_back("buffer sizes of switches are not in the format");
   if (format == "hpcc" && topology.node(topology.endpoints()[0]).kind == NodeKind::gpu) {
     lost.emplace_back("GPUs became hosts with one port: the format knows no GPUs");

@@ -107,14 +107,24 @@ TEST(Nccl, PortsOfASlotShareIt) {
   EXPECT_EQ(rate_between(*topology, "numa0", "pcie 2"), Bandwidth::gbps(384));
 }
 
+// A name with a number of its own may be what a second port would have been called.
+TEST(Nccl, NamesEveryPortApart) {
+  std::string ports;
+  for (const char* name : {"a", "a/2", "a", "a", "a/2"}) {
+    ports += "<net name=\"" + std::string(name) + "\" dev=\"" + std::to_string(ports.size()) + "\" speed=\"200000\"/>";
+  }
+  const auto topology = read(cpu("0", gpu("1", "0", "") + pci("2", "0x020700", "<nic>" + ports + "</nic>")));
+  for (const char* name : {"a", "a/2", "a/3", "a/4", "a/2/2"}) EXPECT_NO_THROW(node_named(*topology, name)) << name;
+}
+
 TEST(Nccl, TellsWhatIsNotInTheFile) {
   const auto topology = read(
       cpu("0", pci("1", "0x030200", "") + "<pci busid=\"2\" class=\"0x020700\" link_speed=\"\" link_width=\"0\" color=\"red\"/>"));
   std::string all;
   for (const std::string& assumption : topology->assumptions()) all += assumption + "\n";
-  EXPECT_NE(all.find("1 GPUs without <gpu>"), std::string::npos) << all;
-  EXPECT_NE(all.find("1 NICs without <net>"), std::string::npos);
-  EXPECT_NE(all.find("1 links of unknown speed"), std::string::npos);
+  EXPECT_NE(all.find("1 GPU without <gpu>"), std::string::npos) << all;
+  EXPECT_NE(all.find("1 NIC without <net>"), std::string::npos);
+  EXPECT_NE(all.find("1 link of unknown speed"), std::string::npos);
   EXPECT_NE(all.find("attributes not read: pci color"), std::string::npos);
   EXPECT_EQ(rate_between(*topology, "nic 2", "numa0"), Bandwidth::gbps(96));  // 16 lanes of 8 GT/s
 }

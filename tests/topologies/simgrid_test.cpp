@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 
@@ -150,6 +152,83 @@ TEST(Simgrid, FindsRandomTreesFromTheirRoutes) {
         int expected_us = 0;
         for (const int link : links_between(x, y)) expected_us += delay_us[static_cast<std::size_t>(link)];
         EXPECT_EQ(path(*topology, "h" + std::to_string(x), "h" + std::to_string(y)).delay, Duration::us(expected_us));
+      }
+    }
+  }
+}
+
+// Edges that shared a link once met at a switch beside their routers, and flows between them lost the link's delay and limit.
+TEST(Simgrid, CrossesALinkOnceForEveryEdge) {
+  const std::string two_edges = R"(<host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <router id="r"/>
+    <link id="l" bandwidth="1GBps" latency="50us" sharing_policy="SPLITDUPLEX"/>
+    <route src="a" dst="r"><link_ctn id="l"/></route>
+    <route src="r" dst="b"><link_ctn id="l"/></route></zone>)";
+  for (const std::string routing : {"Floyd", "Dijkstra", "DijkstraCache"}) {
+    const auto topology = read("<zone id=\"w\" routing=\"" + routing + "\">" + two_edges);
+    EXPECT_EQ(path(*topology, "a", "b").delay, Duration::us(100));
+    EXPECT_EQ(path(*topology, "a", "b").rate_bps, 8'000'000'000);
+    ASSERT_EQ(topology->assumptions().size(), 1U);
+    EXPECT_TRUE(assumes(*topology, "1 link of several edges"));
+  }
+}
+
+// Between hosts that all have an edge to each other no route takes two edges, so links may be shared as in a zone of full routes.
+TEST(Simgrid, KeepsALinkSharedAmongEdgesThatNoRouteJoins) {
+  std::string text = star;
+  text.replace(text.find("Full"), 4, "Floyd");
+  const auto topology = read(text);
+  EXPECT_EQ(topology->node_count(), 4U);
+  EXPECT_TRUE(topology->assumptions().empty());
+  EXPECT_EQ(path(*topology, "a", "b").delay, Duration::us(2010));
+}
+
+TEST(Simgrid, SumsTheEdgesOfRandomTrees) {
+  std::mt19937 random(11);
+  for (int trial = 0; trial < 60; ++trial) {
+    // Routers 0 to 7 in a random tree, every one with a host; an edge takes one or two of the five links.
+    std::string text = "<zone id=\"w\" routing=\"Floyd\">\n";
+    for (int link = 0; link < 5; ++link) {
+      text += "<link id=\"l" + std::to_string(link) + "\" bandwidth=\"1Gbps\" latency=\"" + std::to_string(1 << link) +
+              "us\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+    }
+    std::array<int, 16> parent{};
+    std::array<int, 16> delay_us{};
+    for (int i = 0; i < 16; ++i) {
+      text += i < 8 ? "<router id=\"n" + std::to_string(i) + "\"/>\n" : "<host id=\"n" + std::to_string(i) + "\" speed=\"1Gf\"/>\n";
+    }
+    for (int i = 1; i < 16; ++i) {
+      parent[static_cast<std::size_t>(i)] = i < 8 ? static_cast<int>(random() % static_cast<unsigned>(i)) : i - 8;
+      const int first = static_cast<int>(random() % 5);
+      const int second = static_cast<int>(random() % 5);
+      text += "<route src=\"n" + std::to_string(i) + "\" dst=\"n" + std::to_string(parent[static_cast<std::size_t>(i)]) +
+              "\"><link_ctn id=\"l" + std::to_string(first) + "\"/>";
+      delay_us[static_cast<std::size_t>(i)] = 1 << first;
+      if (second != first) {
+        text += "<link_ctn id=\"l" + std::to_string(second) + "\"/>";
+        delay_us[static_cast<std::size_t>(i)] += 1 << second;
+      }
+      text += "</route>\n";
+    }
+    const auto topology = read(text + "</zone>");
+    const auto to_root = [&](int node) {
+      std::vector<int> nodes;
+      for (; node != 0; node = parent[static_cast<std::size_t>(node)]) nodes.push_back(node);
+      return nodes;
+    };
+    for (int x = 8; x < 16; ++x) {
+      for (int y = 8; y < 16; ++y) {
+        if (x == y) continue;
+        // Edges above exactly one of the two.
+        int expected_us = 0;
+        const std::vector<int> up = to_root(x);
+        const std::vector<int> down = to_root(y);
+        for (const int node : up) {
+          if (std::find(down.begin(), down.end(), node) == down.end()) expected_us += delay_us[static_cast<std::size_t>(node)];
+        }
+        for (const int node : down) {
+          if (std::find(up.begin(), up.end(), node) == up.end()) expected_us += delay_us[static_cast<std::size_t>(node)];
+        }
+        EXPECT_EQ(path(*topology, "n" + std::to_string(x), "n" + std::to_string(y)).delay, Duration::us(expected_us));
       }
     }
   }

@@ -167,7 +167,7 @@ TEST(TopologyWriter, TellsWhatAFormatCannotHold) {
   EXPECT_EQ(lost(*rails, "simai"),
             "16 NICs are folded into their cables: least rate, sum of delays\n"
             "nodes are numbered: endpoints and switches have no names in the format\n"
-            "the 9 levels of switches are not in the format\n"
+            "the level of 9 switches is not in the format\n"
             "buffer sizes of switches are not in the format\n");
   EXPECT_NE(lost(*build_named("single_switch", {{"hosts", "2"}}), "hpcc").find("GPUs became hosts with one port"),
             std::string::npos);

@@ -1,5 +1,6 @@
 #include "topologies/formats/astra_network.hpp"
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -39,6 +40,10 @@ class NetworkFile {
     source.require_utf8_text("network description in YAML");
     try {
       root_ = YAML::Load(std::string(source.text()));
+    } catch (const YAML::DeepRecursion& error) {
+      throw InputError({Severity::error, "bad-yaml",
+                        "lists and keys are nested more than " + std::to_string(error.depth()) + " deep", place(error.mark),
+                        "four lists are expected: topology, npus_count, bandwidth and latency"});
     } catch (const YAML::Exception& error) {
       throw InputError({Severity::error, "bad-yaml", "this is no YAML: " + error.msg, place(error.mark),
                         "four lists are expected: topology, npus_count, bandwidth and latency"});

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "topologies/formats/xml_file.hpp"
 #include "topologies/link_limits.hpp"
@@ -106,9 +107,10 @@ class Server {
   }
 
   std::size_t add(const std::string& name, NodeKind kind, std::int64_t order = 0) {
-    // Ports of a NIC may share a name.
+    // Ports of a NIC may share a name. Names that another one was given before are stepped over.
     std::string unique = name;
-    for (int copy = 2; !names_.insert(unique).second; ++copy) unique = name + "/" + std::to_string(copy);
+    int& copy = copies_.try_emplace(name, 1).first->second;
+    while (!names_.insert(unique).second) unique = name + "/" + std::to_string(++copy);
     devices_.push_back({std::move(unique), kind, order});
     return devices_.size() - 1;
   }
@@ -396,12 +398,12 @@ class Server {
     }
     builder.add_assumption("NVLink cables take 25 ns, PCIe cables 50 ns: the format has no delays");
     builder.add_assumption("rates of NVLink, PCIe and between CPUs are NCCL's own constants, below those of the wires");
-    const auto note = [&](std::size_t count, const std::string& what) {
-      if (count > 0) builder.add_assumption(std::to_string(count) + " " + what);
+    const auto note = [&](std::size_t count, const char* one, const char* many, const std::string& how) {
+      if (count > 0) builder.add_assumption(counted(count, one, many) + how);
     };
-    note(gpus_without_element_, "GPUs without <gpu>: numbered in file order, without NVLinks");
-    note(nics_without_speed_, "NICs without <net>: as fast as their PCIe link");
-    note(speeds_unknown_, "links of unknown speed: PCIe as 8 GT/s, NICs as 10 Gb/s, as NCCL takes them");
+    note(gpus_without_element_, "GPU", "GPUs", " without <gpu>: numbered in file order, without NVLinks");
+    note(nics_without_speed_, "NIC", "NICs", " without <net>: as fast as the PCIe link");
+    note(speeds_unknown_, "link", "links", " of unknown speed: PCIe as 8 GT/s, NICs as 10 Gb/s, as NCCL takes them");
     std::string names;
     for (const std::string& name : passed_over_) names += (names.empty() ? "" : ", ") + name;
     if (!names.empty()) builder.add_assumption("attributes not read: " + names);
@@ -422,6 +424,7 @@ class Server {
   std::set<std::string> buses_;
   std::set<std::string> numa_;
   std::set<std::string> names_;
+  std::map<std::string, int> copies_;  ///< by name asked for: number of the last one given
   std::set<std::int64_t> numbers_;
   std::set<std::string> passed_over_;
   std::size_t gpus_without_element_ = 0;

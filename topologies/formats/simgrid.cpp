@@ -545,15 +545,57 @@ class Platform {
 
   void read_routes(pugi::xml_node zone, bool full) {
     std::uint64_t hosts = 0;
+    const std::size_t first = routes_.size();
     for (const pugi::xml_node child : zone.children()) {
       if (is(child, "host")) ++hosts;
       if (is(child, "route")) read_route(child, "src", "dst");
       if (is(child, "zoneRoute") || is(child, "ASroute")) read_zone_route(child);
     }
+    if (!full) separate_edges(first);
     if (full) pairs_of_full_zones_ += hosts * (hosts > 0 ? hosts - 1 : 0);
     for (const pugi::xml_node child : zone.children("route")) {
       if (full && is_host_pair(child)) pairs_with_route_ += symmetrical(child, false) ? 2 : 1;
     }
+  }
+
+  /// Where SimGrid searches routes (Floyd, Dijkstra), the routes of the file are edges, and a route over several edges crosses their
+  /// links one after the other, even the same link twice. A link of several edges is one cable only if every two of their ends have
+  /// an edge, so that no route takes two of them; otherwise each edge gets a cable of its own. `first` is the zone's first route.
+  void separate_edges(std::size_t first) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
+    std::map<std::uint32_t, std::vector<std::size_t>> users;  // routes by link, ascending
+    for (std::size_t i = first; i < routes_.size(); ++i) {
+      edges.insert(std::minmax({routes_[i].from, routes_[i].to}));
+      for (const std::uint32_t link : routes_[i].links) {
+        std::vector<std::size_t>& routes = users[link];
+        if (routes.empty() || routes.back() != i) routes.push_back(i);
+      }
+    }
+    for (const auto& [link, routes] : users) {
+      if (routes.size() == 1 || each_two_have_an_edge(routes, edges)) continue;
+      if (links_[link].shared) ++separated_;
+      for (std::size_t i = 1; i < routes.size(); ++i) {
+        const auto copy = static_cast<std::uint32_t>(links_.size());
+        links_.push_back(links_[link]);
+        policies_.push_back(policies_[link]);
+        copies_.insert(copy);
+        std::vector<std::uint32_t>& of_edge = routes_[routes[i]].links;
+        std::replace(of_edge.begin(), of_edge.end(), link, copy);
+      }
+    }
+  }
+
+  bool each_two_have_an_edge(const std::vector<std::size_t>& routes,
+                             const std::set<std::pair<std::uint32_t, std::uint32_t>>& edges) const {
+    std::set<std::uint32_t> ends;
+    for (const std::size_t route : routes) ends.insert({routes_[route].from, routes_[route].to});
+    if (ends.size() * (ends.size() - 1) / 2 > edges.size()) return false;
+    for (auto a = ends.begin(); a != ends.end(); ++a) {
+      for (auto b = std::next(a); b != ends.end(); ++b) {
+        if (!edges.contains({*a, *b})) return false;
+      }
+    }
+    return true;
   }
 
   bool is_host_pair(pugi::xml_node route) const {
@@ -670,7 +712,10 @@ class Platform {
 
   void note(const JoinedLinks& joined) {
     std::set<std::uint32_t> used = used_in_stars_;
-    for (const ListedRoute& route : routes_) used.insert(route.links.begin(), route.links.end());
+    for (const ListedRoute& route : routes_) {
+      std::copy_if(route.links.begin(), route.links.end(), std::inserter(used, used.end()),
+                   [&](std::uint32_t link) { return !copies_.contains(link); });
+    }
     for (const std::uint32_t link : used) {
       const bool one_way =
           policies_[link] == Policy::shared && !joined.is_used_both_ways[link] && !both_ways_in_stars_.contains(link);
@@ -697,7 +742,12 @@ class Platform {
       assumptions_.push_back(counted(buses.size(), "link that all its users cross", "links that all their users cross") + " (" +
                              names + ") became a switch: every flow has its rate and delay, that they share it together is lost");
     }
-    const std::uint64_t unused = links_.size() - used.size();
+    if (separated_ > 0) {
+      assumptions_.push_back(counted(separated_, "link", "links") +
+                             " of several edges between which routes are searched became one cable per edge: every flow has its "
+                             "rate and delay, that the edges share it is lost");
+    }
+    const std::uint64_t unused = links_.size() - copies_.size() - used.size();
     if (unused > 0) assumptions_.push_back(counted(unused, "link is", "links are") + " in no route and left out");
     if (joined.unequal_directions + unequal_ > 0) {
       assumptions_.push_back(counted(joined.unequal_directions + unequal_, "cable has", "cables have") +
@@ -747,7 +797,8 @@ class Platform {
   SimgridUnits units_;
   PlatformGraph graph_;
   std::vector<RoutedLink> links_;
-  std::vector<Policy> policies_;  ///< per link
+  std::vector<Policy> policies_;    ///< per link
+  std::set<std::uint32_t> copies_;  ///< links that stand for another one in an edge
   std::vector<ListedRoute> routes_;
   std::vector<pugi::xml_node> route_places_;
   std::map<std::string, std::uint32_t, std::less<>> nodes_;  ///< hosts and routers of the file by name
@@ -769,6 +820,7 @@ class Platform {
   std::uint64_t loopbacks_ = 0;
   std::uint64_t limiters_ = 0;
   std::uint32_t unequal_ = 0;
+  std::uint64_t separated_ = 0;
   std::uint64_t pairs_of_full_zones_ = 0;
   std::uint64_t pairs_with_route_ = 0;
 };
