@@ -4,7 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <ranges>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -66,7 +69,6 @@ class FoldingSearch {
     refine();
     if (rank_classes_ == workload_.rank_count) return nullptr;
     choose_representatives();
-    count_loads();
     if (!verify()) return nullptr;
     lay_paths();
     return std::move(folding_);
@@ -272,78 +274,125 @@ class FoldingSearch {
     }
   }
 
-  /// What every link carries of every kind.
-  void count_loads() {
-    loads_of_link_.resize(topology_.link_count());
-    for (const Message& message : messages_) {
-      const std::uint32_t source_class = folding_->class_of_rank_[message.source];
+  /// Hops by link: which message crosses it, with which load.
+  void sort_hops() {
+    first_crossing_.assign(topology_.link_count() + 1, 0);
+    for (const LinkId link : hop_links_) ++first_crossing_[link.index() + 1];
+    std::partial_sum(first_crossing_.begin(), first_crossing_.end(), first_crossing_.begin());
+    crossings_.resize(hop_links_.size());
+    std::vector<std::uint32_t> next(first_crossing_.begin(), first_crossing_.end() - 1);
+    for (std::uint32_t i = 0; i < messages_.size(); ++i) {
+      const Message& message = messages_[i];
       for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
-        loads_of_link_[hop_links_[hop].index()].push_back({source_class, message.key, hop_loads_[hop]});
+        crossings_[next[hop_links_[hop].index()]++] = {i, hop};
       }
-    }
-    for (std::vector<Load>& loads : loads_of_link_) {
-      std::stable_sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
-        return std::tie(a.source_class, a.key) < std::tie(b.source_class, b.key);
-      });
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < loads.size(); ++i) {
-        if (kept > 0 && loads[kept - 1].same_kind(loads[i])) {
-          loads[kept - 1].amount += loads[i].amount;
-        } else {
-          loads[kept++] = loads[i];
-        }
-      }
-      loads.resize(kept);
     }
   }
 
+  /// What a link carries of every kind, by kind.
+  void loads_of(LinkId link, std::vector<Load>& loads) const {
+    loads.clear();
+    for (std::uint32_t i = first_crossing_[link.index()]; i < first_crossing_[link.index() + 1]; ++i) {
+      const Message& message = messages_[crossings_[i].message];
+      loads.push_back({folding_->class_of_rank_[message.source], message.key, hop_loads_[crossings_[i].hop]});
+    }
+    std::stable_sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
+      return std::tie(a.source_class, a.key) < std::tie(b.source_class, b.key);
+    });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      if (kept > 0 && loads[kept - 1].same_kind(loads[i])) {
+        loads[kept - 1].amount += loads[i].amount;
+      } else {
+        loads[kept++] = loads[i];
+      }
+    }
+    loads.resize(kept);
+  }
+
   /// The definition, entry by entry: hashes only suggested it.
-  bool verify() const {
-    const RankFolding& folding = *folding_;
+  bool verify() { return verify_links() && verify_ranks(); }
+
+  bool verify_links() {
+    sort_hops();
+    std::vector<Load> mine;
+    // The representative of a class comes first.
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
-      const std::uint32_t other = folding.representative_link_[link].index();
-      const std::vector<Load>& mine = loads_of_link_[link];
-      const std::vector<Load>& its = loads_of_link_[other];
+      if (!link_used_[link]) continue;
+      const std::uint32_t other = folding_->representative_link_[link].index();
+      if (other == link) {
+        loads_of(LinkId(link), loads_of_representative_[link]);
+        continue;
+      }
+      loads_of(LinkId(link), mine);
+      const std::vector<Load>& its = loads_of_representative_.at(other);
       if (mine.size() != its.size() || topology_.link(LinkId(link)).rate != topology_.link(LinkId(other)).rate) return false;
       for (std::size_t i = 0; i < mine.size(); ++i) {
         if (!mine[i].same_kind(its[i]) || std::abs(mine[i].amount - its[i].amount) > 1e-9 * its[i].amount) return false;
       }
     }
-    std::vector<std::vector<std::uint32_t>> sent(workload_.rank_count);
-    std::vector<std::vector<std::uint32_t>> received(workload_.rank_count);
-    for (std::uint32_t i = 0; i < messages_.size(); ++i) {
-      sent[messages_[i].source].push_back(i);
-      received[messages_[i].destination].push_back(i);
+    return true;
+  }
+
+  /// Messages of every rank, those that it sends or those that it receives, by key. A rank has one of a key.
+  struct MessagesOfRank {
+    std::vector<std::uint32_t> first;  ///< by rank, and one more
+    std::vector<std::uint32_t> messages;
+    std::span<const std::uint32_t> of(std::uint32_t rank) const {
+      return std::span(messages).subspan(first[rank], first[rank + 1] - first[rank]);
     }
-    using Hops = std::vector<std::pair<std::uint32_t, std::uint64_t>>;
-    using Entry = std::tuple<bool, std::uint64_t, std::uint32_t, std::int64_t, Hops>;
-    const auto description = [&](std::uint32_t rank) {
-      std::vector<Entry> entries;
-      const auto add = [&](bool outgoing, std::uint32_t index) {
-        const Message& message = messages_[index];
-        Hops hops;
-        for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
-          hops.emplace_back(link_class_[hop_links_[hop].index()], load_bits(hop));
-        }
-        std::sort(hops.begin(), hops.end());
-        const std::uint32_t peer = outgoing ? message.destination : message.source;
-        entries.emplace_back(outgoing, message.key, folding.class_of_rank_[peer], delay_of(message), std::move(hops));
-      };
-      for (const std::uint32_t index : sent[rank]) add(true, index);
-      for (const std::uint32_t index : received[rank]) add(false, index);
-      std::sort(entries.begin(), entries.end());
-      return entries;
-    };
-    std::vector<std::vector<Entry>> expected(rank_classes_);
+  };
+
+  MessagesOfRank by_rank(std::uint32_t Message::*end) const {
+    MessagesOfRank sorted;
+    sorted.first.assign(workload_.rank_count + 1, 0);
+    for (const Message& message : messages_) ++sorted.first[message.*end + 1];
+    std::partial_sum(sorted.first.begin(), sorted.first.end(), sorted.first.begin());
+    sorted.messages.resize(messages_.size());
+    std::vector<std::uint32_t> next(sorted.first.begin(), sorted.first.end() - 1);
+    for (std::uint32_t i = 0; i < messages_.size(); ++i) sorted.messages[next[messages_[i].*end]++] = i;
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      const std::uint32_t rank_class = folding.class_of_rank_[rank];
-      if (folding.is_representative(RankId(rank))) {
-        expected[rank_class] = description(rank);
-      } else if (description(rank) != expected[rank_class]) {
-        return false;
+      std::sort(sorted.messages.begin() + sorted.first[rank], sorted.messages.begin() + sorted.first[rank + 1],
+                [&](std::uint32_t a, std::uint32_t b) { return messages_[a].key < messages_[b].key; });
+    }
+    return sorted;
+  }
+
+  bool verify_ranks() const {
+    for (const auto& [end, peer] :
+         {std::pair(&Message::source, &Message::destination), std::pair(&Message::destination, &Message::source)}) {
+      const MessagesOfRank messages = by_rank(end);
+      for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+        const auto mine = messages.of(rank);
+        const auto its = messages.of(folding_->representatives_[folding_->class_of_rank_[rank]].index());
+        const auto alike = [&, peer = peer](std::uint32_t a, std::uint32_t b) {
+          return are_alike(messages_[a], messages_[b], peer);
+        };
+        if (!std::equal(mine.begin(), mine.end(), its.begin(), its.end(), alike)) return false;
       }
     }
     return true;
+  }
+
+  bool are_alike(const Message& a, const Message& b, std::uint32_t Message::*peer) const {
+    const std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
+    if (a.key != b.key || rank_class[a.*peer] != rank_class[b.*peer] || delay_of(a) != delay_of(b) || a.hop_count != b.hop_count) {
+      return false;
+    }
+    const auto hop = [this](std::uint32_t i) { return std::pair(link_class_[hop_links_[i].index()], load_bits(i)); };
+    const auto hops = std::views::iota(std::uint32_t{0}, a.hop_count);
+    if (std::all_of(hops.begin(), hops.end(), [&](std::uint32_t i) { return hop(a.first_hop + i) == hop(b.first_hop + i); }))
+      return true;
+    // Branches of sprayed paths come in the order of their links.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> of_a;
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> of_b;
+    for (const std::uint32_t i : hops) {
+      of_a.push_back(hop(a.first_hop + i));
+      of_b.push_back(hop(b.first_hop + i));
+    }
+    std::sort(of_a.begin(), of_a.end());
+    std::sort(of_b.begin(), of_b.end());
+    return of_a == of_b;
   }
 
   /// Of every message of a representative: one link of each class that it crosses, with what that link carries of the whole kind.
@@ -359,7 +408,7 @@ class FoldingSearch {
       for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
         const LinkId link = folding.representative_link_[hop_links_[hop].index()];
         if (std::find(folding.links_.begin() + relation.first, folding.links_.end(), link) != folding.links_.end()) continue;
-        const std::vector<Load>& loads = loads_of_link_[link.index()];
+        const std::vector<Load>& loads = loads_of_representative_.at(link.index());
         const Load kind{source_class, message.key, 0};
         const auto found = std::find_if(loads.begin(), loads.end(), [&](const Load& load) { return load.same_kind(kind); });
         WEFT_CHECK(found != loads.end(), "links of one class carry the same kinds");
@@ -394,7 +443,13 @@ class FoldingSearch {
   std::uint32_t rank_classes_ = 0;
   std::vector<std::uint32_t> link_class_;
   std::vector<bool> link_used_;
-  std::vector<std::vector<Load>> loads_of_link_;
+  struct Crossing {
+    std::uint32_t message = 0;
+    std::uint32_t hop = 0;
+  };
+  std::vector<std::uint32_t> first_crossing_;  ///< by link, and one more
+  std::vector<Crossing> crossings_;
+  std::unordered_map<std::uint32_t, std::vector<Load>> loads_of_representative_;  ///< by link
 };
 
 std::shared_ptr<const RankFolding> RankFolding::find(const Workload& workload, const CollectiveLibrary& collectives,
