@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "core/counted.hpp"
+#include "workloads/format_options.hpp"
 #include "workloads/job_traces/acme.hpp"
 #include "workloads/job_traces/gavel.hpp"
 #include "workloads/job_traces/helios.hpp"
@@ -53,19 +55,15 @@ constexpr std::array kFormats = {
                    0, read_openb},
 };
 
-void refuse_unread(const JobTraceFormat& format, const JobTraceOptions& options) {
-  const auto refuse = [&](bool given, std::uint8_t bit, const std::string& flag) {
-    if (!given || (format.reads & bit) != 0) return;
-    std::string readers;
-    for (const JobTraceFormat& known : kFormats) {
-      if ((known.reads & bit) != 0) readers += (readers.empty() ? "" : ", ") + std::string(known.name);
-    }
-    throw InputError({Severity::error, "unused-flag", "format " + std::string(format.name) + " does not read it",
-                      SourcePlace::named(flag), "drop it; formats that read it: " + readers});
+void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, const JobTraceOptions& options) {
+  Diagnostics diagnostics;
+  const auto refuse = [&](bool is_given, const char* flag, JobTraceOption option) {
+    refuse_unread_flag(is_given, flag, option, format, job_trace_formats(), "job trace", path, diagnostics);
   };
-  refuse(!options.time_zone.empty(), reads_time_zone, "--time-zone");
-  refuse(!options.throughputs_path.empty(), reads_throughputs, "--throughputs");
-  refuse(!options.gpu_type.empty(), reads_throughputs, "--gpu-type");
+  refuse(!options.time_zone.empty(), "--time-zone", reads_time_zone);
+  refuse(!options.throughputs_path.empty(), "--throughputs", reads_throughputs);
+  refuse(!options.gpu_type.empty(), "--gpu-type", reads_throughputs);
+  diagnostics.throw_if_errors();
   if (!options.gpu_type.empty() && options.throughputs_path.empty()) {
     throw InputError({Severity::error, "unused-flag", "a GPU type says something about a table of throughputs, which is not given",
                       SourcePlace::named("--gpu-type"), "add --throughputs=FILE, or drop --gpu-type"});
@@ -91,7 +89,7 @@ JobTrace load_job_trace(const std::string& path, std::string_view format, const 
   std::vector<std::string> names;
   for (const JobTraceFormat& known : kFormats) {
     if (known.name == format) {
-      refuse_unread(known, options);
+      refuse_unread_flags(path, known, options);
       return known.read(SourceText::read(path), options);
     }
     names.emplace_back(known.name);
@@ -119,19 +117,21 @@ std::string describe(const JobTrace& trace) {
     last_end = std::max(last_end, job.submit + job.real->completion);
   }
   const auto count = static_cast<double>(trace.jobs.size());
+  const std::string jobs = counted(trace.jobs.size(), "job", "jobs");
+  const char* const gpu_noun = gpus == trace.jobs.size() ? "GPU" : "GPUs";
   std::string text;
   if (trace.has_run_times) {
-    line(text, "%zu jobs, mean %.6g GPUs, mean run %.8g s, %.8g GPU-h", trace.jobs.size(), static_cast<double>(gpus) / count,
+    line(text, "%s, mean %.6g %s, mean run %.8g s, %.8g GPU-h", jobs.c_str(), static_cast<double>(gpus) / count, gpu_noun,
          run_s / count, gpu_s / 3600);
   } else {
-    line(text, "%zu jobs, mean %.6g GPUs, without run times", trace.jobs.size(), static_cast<double>(gpus) / count);
+    line(text, "%s, mean %.6g %s, without run times", jobs.c_str(), static_cast<double>(gpus) / count, gpu_noun);
   }
   const Duration span = trace.jobs.back().submit;
   text += "submitted " + (span == Duration::zero() ? "at once" : "over " + to_text(span)) + ", the first at " +
           trace.origin_of_time + "\n";
   if (real > 0) {
-    line(text, "in truth %llu jobs waited %.8g s and took %.8g s in the mean, the last ended after %.8g s",
-         static_cast<unsigned long long>(real), wait_s / static_cast<double>(real), completion_s / static_cast<double>(real),
+    line(text, "in truth %s waited %.8g s and took %.8g s in the mean, the last ended after %.8g s",
+         counted(real, "job", "jobs").c_str(), wait_s / static_cast<double>(real), completion_s / static_cast<double>(real),
          last_end.in_s());
   }
   for (const LeftOutRows& reason : trace.left_out) text += reason.to_text() + "\n";

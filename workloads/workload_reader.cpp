@@ -3,7 +3,9 @@
 #include <array>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "workloads/dag_reader.hpp"
+#include "workloads/format_options.hpp"
 #include "workloads/formats/chakra.hpp"
 #include "workloads/formats/goal.hpp"
 #include "workloads/formats/htsim_cm.hpp"
@@ -17,12 +19,10 @@ namespace {
 Workload load_weft(const std::string& path, const WorkloadOptions& options) {
   Workload workload = read_workload(path);
   if (options.ranks && *options.ranks != workload.rank_count) {
-    SourcePlace place;
-    place.file = path;
     throw InputError({Severity::error, "rank-conflict",
                       "--ranks=" + std::to_string(*options.ranks) + " contradicts the file, which has " +
-                          std::to_string(workload.rank_count) + " ranks",
-                      place, "change ranks: in the file; --ranks replays traces of one rank"});
+                          counted(workload.rank_count, "rank", "ranks"),
+                      SourcePlace::named(path), "change ranks: in the file; --ranks replays traces of one rank"});
   }
   return workload;
 }
@@ -97,12 +97,6 @@ constexpr std::array kFormats = {
         load_htsim},
 };
 
-SourcePlace file_named(const std::string& path) {
-  SourcePlace place;
-  place.file = path;
-  return place;
-}
-
 const WorkloadFormat& find_format(const std::string& path, std::string_view format) {
   std::vector<std::string> names;
   for (const WorkloadFormat& known : kFormats) {
@@ -110,25 +104,19 @@ const WorkloadFormat& find_format(const std::string& path, std::string_view form
     names.emplace_back(known.name);
   }
   throw InputError({Severity::error, "unknown-format", "there is no workload format \"" + std::string(format) + "\"",
-                    file_named(path), suggestion(format, names, "format")});
+                    SourcePlace::named(path), suggestion(format, names, "format")});
 }
 
-/// An option that the format does not read would be ignored in silence.
-void check_options(const std::string& path, const WorkloadFormat& format, const WorkloadOptions& options) {
-  const auto check = [&](bool given, WorkloadOption option, const char* flag) {
-    if (!given || (format.reads & option) != 0) return;
-    std::string readers;
-    for (const WorkloadFormat& known : kFormats) {
-      if ((known.reads & option) != 0) readers += (readers.empty() ? "" : ", ") + std::string(known.name);
-    }
-    throw InputError({Severity::error, "unused-flag",
-                      std::string(flag) + " says nothing about a workload of format " + std::string(format.name), file_named(path),
-                      "drop it; formats that read it: " + readers});
+void refuse_unread_flags(const std::string& path, const WorkloadFormat& format, const WorkloadOptions& options) {
+  Diagnostics diagnostics;
+  const auto refuse = [&](bool is_given, const char* flag, WorkloadOption option) {
+    refuse_unread_flag(is_given, flag, option, format, workload_formats(), "workload", path, diagnostics);
   };
-  check(options.iteration.has_value(), reads_iteration, "--iteration");
-  check(!options.process_groups_path.empty(), reads_process_groups, "--process-groups");
-  check(!options.time_unit.empty(), reads_time_unit, "--time-unit");
-  check(options.collectives_as_recorded, reads_as_recorded, "--as-recorded");
+  refuse(options.iteration.has_value(), "--iteration", reads_iteration);
+  refuse(!options.process_groups_path.empty(), "--process-groups", reads_process_groups);
+  refuse(!options.time_unit.empty(), "--time-unit", reads_time_unit);
+  refuse(options.collectives_as_recorded, "--as-recorded", reads_as_recorded);
+  diagnostics.throw_if_errors();
 }
 
 }  // namespace
@@ -137,7 +125,7 @@ std::span<const WorkloadFormat> workload_formats() { return kFormats; }
 
 Workload load_workload(const std::string& path, std::string_view format, const WorkloadOptions& options) {
   const WorkloadFormat& known = find_format(path, format);
-  check_options(path, known, options);
+  refuse_unread_flags(path, known, options);
   return known.load(path, options);
 }
 

@@ -297,7 +297,7 @@ TEST(JobTraceOptions, OnlyFormatsThatReadThem) {
   JobTraceOptions options;
   options.time_zone = "UTC";
   EXPECT_HAS(errors_of([&] { load_job_trace(path, "weft", options); }),
-             "--time-zone: error: format weft does not read it [unused-flag]");
+             "j.csv: error: --time-zone says nothing about a job trace of format weft [unused-flag]");
   EXPECT_HAS(errors_of([&] { load_job_trace(path, "weft", options); }), "formats that read it: philly, helios, acme");
   options = {};
   options.gpu_type = "v100";
