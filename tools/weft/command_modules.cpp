@@ -19,6 +19,7 @@
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/job_trace_reader.hpp"
+#include "workloads/measurement_tables.hpp"
 #include "workloads/templates/workload_templates.hpp"
 #include "workloads/workload_reader.hpp"
 
@@ -37,6 +38,7 @@ std::vector<ModuleInfo> all_modules() {
   for (const auto& format : topology_formats()) all.push_back({"topology-format", format.name, format.summary, {}});
   for (const auto& format : workload_formats()) all.push_back({"workload-format", format.name, format.summary, {}});
   for (const auto& format : job_trace_formats()) all.push_back({"job-format", format.name, format.summary, {}});
+  for (const auto& table : measurement_tables()) all.push_back({"measurement-format", table.name, table.summary, {}});
   append(all, workload_templates());
   all.push_back(
       {"network", "flow", "Flow mode: rates are shared fairly among the flows on every link, no packets.", flow_params()});

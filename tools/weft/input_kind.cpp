@@ -110,7 +110,8 @@ InputFile recognise_input(const std::string& text) {
       const InputKind kind = given.format == "simai" ? simai_kind(given.file) : foreign.kind;
       return {kind, given.file, is_flows ? "hpcc" : given.format};
     }
-    names.emplace_back(foreign.format);
+    // A name may stand for two kinds.
+    if (std::find(names.begin(), names.end(), foreign.format) == names.end()) names.emplace_back(foreign.format);
   }
   SourcePlace place;
   place.file = text;
