@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/counted.hpp"
+
 namespace weft {
 
 namespace {
@@ -80,8 +82,8 @@ std::string RunSummary::to_text() const {
   std::string text;
   line(text, "%s (%s mode)%s", name.c_str(), mode.c_str(), interrupted ? ", interrupted" : "");
   if (jobs_total > 0) {
-    line(text, "  jobs            %llu of %llu finished on %llu GPUs", static_cast<unsigned long long>(jobs_finished),
-         static_cast<unsigned long long>(jobs_total), static_cast<unsigned long long>(gpus));
+    line(text, "  jobs            %llu of %llu finished on %s", static_cast<unsigned long long>(jobs_finished),
+         static_cast<unsigned long long>(jobs_total), counted(gpus, "GPU", "GPUs").c_str());
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
     const bool is_short = gpu_time_s < 36000;
     line(text, "  GPU time        %.6g GPU-%s, %.1f %% of the cluster's", is_short ? gpu_time_s : gpu_time_s / 3600,
@@ -104,8 +106,8 @@ std::string RunSummary::to_text() const {
     }
   }
   if (ranks_simulated > 0) {
-    line(text, "  alike           %llu ranks stand for all: the others behave as one of them at every instant",
-         static_cast<unsigned long long>(ranks_simulated));
+    line(text, "  alike           %s for all: the others behave as %s at every instant",
+         counted(ranks_simulated, "rank stands", "ranks stand").c_str(), ranks_simulated == 1 ? "it does" : "one of them");
   }
   if (ranks_simulated_if_sprayed > 0) {
     line(text,
@@ -118,9 +120,9 @@ std::string RunSummary::to_text() const {
     line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
   }
   line(text, "  fingerprint     %s", fingerprint.c_str());
-  line(text, "  machine         %.3g s to read, %.3g s to run, %.3g M events/s, %u thread%s, %u logical process%s",
-       load_wall_time_s, run_wall_time_s, run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s / 1e6 : 0.0, threads,
-       threads == 1 ? "" : "s", logical_processes, logical_processes == 1 ? "" : "es");
+  line(text, "  machine         %.3g s to read, %.3g s to run, %.3g M events/s, %s, %s", load_wall_time_s, run_wall_time_s,
+       run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s / 1e6 : 0.0,
+       counted(threads, "thread", "threads").c_str(), counted(logical_processes, "logical process", "logical processes").c_str());
   return text;
 }
 

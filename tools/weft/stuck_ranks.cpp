@@ -7,6 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/counted.hpp"
+
 namespace weft {
 
 namespace {
@@ -57,8 +59,8 @@ class StuckJob {
     }
     if (waiting_.size() > kRanksNamed) {
       diagnostics.error("stuck",
-                        "job \"" + job_.name + "\" cannot go on: " + std::to_string(waiting_.size() - kRanksNamed) +
-                            " more ranks wait like these",
+                        "job \"" + job_.name + "\" cannot go on: " +
+                            counted(waiting_.size() - kRanksNamed, "more rank waits", "more ranks wait") + " like these",
                         job_.place, kHelp);
     }
   }
