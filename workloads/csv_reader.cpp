@@ -1,12 +1,13 @@
 #include "workloads/csv_reader.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/counted.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -26,12 +27,11 @@ std::optional<Duration> parse_plain_duration(std::string_view text, std::string_
   const ParsedQuantity<Duration> exact = parse_duration(std::string(text) + std::string(unit));
   if (exact.value) return exact.value;
   // Programs print more digits than there are ticks.
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  const auto number = plain_number<double>(text);
+  if (!number) return std::nullopt;
   const ParsedQuantity<Duration> one = parse_duration("1" + std::string(unit));
   WEFT_CHECK(one.value.has_value(), "a table's unit of time is a unit");
-  const double seconds = number * one.value->in_s();
+  const double seconds = *number * one.value->in_s();
   if (!(std::abs(seconds) < Duration::max().in_s())) return std::nullopt;
   return Duration::from_seconds(seconds);
 }
@@ -96,7 +96,7 @@ bool CsvReader::next() {
     split(row);
     if (fields_.size() == field_count_) return true;
     report("", {Severity::error, "wrong-field-count",
-                "this row has " + std::to_string(fields_.size()) + " fields, the header " + std::to_string(field_count_),
+                "this row has " + counted(fields_.size(), "field", "fields") + ", the header " + std::to_string(field_count_),
                 source_->at(line_, 0), "give every column a value"});
   }
   return false;
@@ -122,14 +122,13 @@ void CsvReader::fault(std::size_t column, std::string code, std::string message,
 
 std::optional<std::uint64_t> CsvReader::whole_number(std::size_t column, std::uint64_t minimum, std::uint64_t maximum) {
   const std::string_view text = field(column);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto value = plain_number<std::uint64_t>(text);
   const std::string name = std::string(columns_[column].name);
-  if (end != text.data() + text.size() || text.empty() || (error != std::errc{} && error != std::errc::result_out_of_range)) {
+  if (!value && !is_digits(text)) {
     fault(column, "bad-value", name + " is no whole number: " + in_quotes(text), "write digits only, like 8");
     return std::nullopt;
   }
-  if (error != std::errc{} || value < minimum || value > maximum) {
+  if (!value || *value < minimum || *value > maximum) {
     fault(column, "out-of-range", name + " is " + std::string(text),
           "at least " + std::to_string(minimum) + " and at most " + std::to_string(maximum));
     return std::nullopt;
@@ -139,9 +138,7 @@ std::optional<std::uint64_t> CsvReader::whole_number(std::size_t column, std::ui
 
 std::optional<std::int32_t> CsvReader::integer(std::size_t column) {
   const std::string_view text = field(column);
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  if (const auto value = plain_number<std::int32_t>(text)) return value;
   fault(column, "bad-value", std::string(columns_[column].name) + " is no integer: " + in_quotes(text),
         "write digits only, like -1 or 3");
   return std::nullopt;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.hpp"
+
 namespace weft {
 
 std::string LeftOutRows::to_text() const {
   const bool one = rows == 1;
-  std::string text =
-      std::to_string(rows) + (one ? " row" : " rows") + " left out [" + first.code + "], " + (one ? "line " : "lines ");
+  std::string text = counted(rows, "row", "rows") + " left out [" + first.code + "], " + (one ? "line " : "lines ");
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(lines[i]);
   if (rows > lines.size()) text += ", ...";
   return text + (one ? ": " : ", first: ") + first.message;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/source_text.hpp"
 #include "workloads/byte_stream.hpp"
 #include "workloads/dag_reader.hpp"
@@ -195,8 +196,8 @@ class BinaryReader {
     const pb::Role& role = header_.role(static_cast<int>(*role_));
     if (builder_.size() != role.packed_op_count() || edge_count_ != role.packed_edge_count()) {
       fail("truncated-file",
-           "role \"" + workload_.role_names[*role_] + "\" has " + std::to_string(builder_.size()) + " ops and " +
-               std::to_string(edge_count_) + " dependencies, " + std::to_string(role.packed_op_count()) + " and " +
+           "role \"" + workload_.role_names[*role_] + "\" has " + counted(builder_.size(), "op", "ops") + " and " +
+               counted(edge_count_, "dependency", "dependencies") + ", " + std::to_string(role.packed_op_count()) + " and " +
                std::to_string(role.packed_edge_count()) + " are announced",
            "the file was cut off; fetch it again");
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/rank_list.hpp"
 
@@ -46,7 +47,7 @@ Groups strided_groups(const pb::Communicator& file, std::uint32_t rank_count, co
   const std::uint64_t stride = file.stride() == 0 ? 1 : file.stride();
   if (size * stride > rank_count || rank_count % (size * stride) != 0) {
     diagnostics.error("bad-groups",
-                      std::to_string(rank_count) + " ranks cannot be divided into groups of " + std::to_string(size) +
+                      counted(rank_count, "rank", "ranks") + " cannot be divided into groups of " + std::to_string(size) +
                           (stride == 1 ? std::string() : " with stride " + std::to_string(stride)),
                       places.of(file, "size").line > 0 ? places.of(file, "size") : place,
                       "ranks must be a multiple of size x stride");

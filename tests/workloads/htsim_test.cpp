@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         MatrixFault{"uncounted_triggers", kHead + "0->1 start 0 size 5\ntrigger id 1 oneshot\n",
                     "no line Triggers [count-mismatch]"},
         MatrixFault{"node_outside", kHead + "0->4 start 0 size 5\n",
-                    "m.cm:3:4: error: the destination is node 4, but there are 4 nodes"},
+                    "m.cm:3:4: error: the destination is node 4, but the matrix has 4 nodes"},
         MatrixFault{"to_itself", kHead + "1->1 start 0 size 5\n", "[self-flow]"},
         MatrixFault{"no_source", kHead + "->1 start 0 size 5\n", "the source is missing"},
         MatrixFault{"no_size", kHead + "0->1 start 0\n", "this connection has no size [missing-field]"},

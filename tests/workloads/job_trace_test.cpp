@@ -190,8 +190,8 @@ TEST(HpccFlows, FaultsHaveTheirPlace) {
   EXPECT_HAS(flow_errors(""), "[empty-file]");
   EXPECT_HAS(flow_errors("0 1 3 100 5 2.0\n"), "the first line is not the number of flows [bad-count]");
   EXPECT_HAS(flow_errors("many\n"), "[bad-value]");
-  EXPECT_HAS(flow_errors("2\n0 1 3 100 5 2.0\n"), "2 flows are announced, 1 are listed [count-mismatch]");
-  EXPECT_HAS(flow_errors("1\n0 1 3 100 5 2.0\n0 1 3 100 5 2.0\n"), "1 flows are announced, 2 are listed [count-mismatch]");
+  EXPECT_HAS(flow_errors("2\n0 1 3 100 5 2.0\n"), "2 flows are announced, 1 is listed [count-mismatch]");
+  EXPECT_HAS(flow_errors("1\n0 1 3 100 5 2.0\n0 1 3 100 5 2.0\n"), "1 flow is announced, 2 are listed [count-mismatch]");
   EXPECT_HAS(flow_errors("1\n0 1 3 5 2.0\n"), "flow.txt:2: error: this flow has 5 fields, 6 are needed [wrong-field-count]");
   EXPECT_HAS(flow_errors("1\n0 x 3 100 5 2.0\n"), "flow.txt:2:3: error: the destination is no whole number: \"x\" [bad-value]");
   EXPECT_HAS(flow_errors("1\n0 1 3 100 -5 2.0\n"), "flow.txt:2:11: error: the size is no whole number");

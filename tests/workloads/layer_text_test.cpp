@@ -314,7 +314,7 @@ TEST(LayerText, RefusesWhatTheFirstLineGetsWrong) {
 TEST(LayerText, RefusesWrongCheckpoints) {
   const std::string head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 2 ";
   const std::string rows = std::string("\n2\n") + kTwoRows;
-  EXPECT_HAS(errors_in(head + "checkpoints: 2 0" + rows), "announces 2 rows, 1 follow [missing-value]");
+  EXPECT_HAS(errors_in(head + "checkpoints: 2 0" + rows), "announces 2 rows, 1 follows [missing-value]");
   EXPECT_HAS(errors_in(head + "checkpoints: 1 2" + rows), "row 2 does not exist [out-of-range]");
   EXPECT_HAS(errors_in(head + "checkpoints: 0 checkpoint_initiates: 1 1" + rows), "no checkpoint comes before it [bad-checkpoint]");
   EXPECT_HAS(errors_in(head + "checkpoints: 1 0 checkpoint_initiates: 2 1 1" + rows), "twice [bad-checkpoint]");

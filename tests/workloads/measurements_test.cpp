@@ -118,6 +118,15 @@ TEST(VirtualClusters, ReadsNodes) {
   EXPECT_HAS(errors_of([] { read_virtual_clusters(text("vc,num\nvcA,9\n")); }), "[unknown-column]");
 }
 
+TEST(GavelThroughputs, AskForAGpuTypeHoweverManyThereAre) {
+  // A table of one GPU type was said to have several, and to hold "1 job types, 1 throughputs".
+  const GavelThroughputs one = GavelThroughputs::read(text(R"x({"v100": {"('A3C', 1)": {"null": 0}}})x"));
+  const std::string errors = errors_of([&] { one.require_gpu_type("", SourcePlace::named("--gpu-type")); });
+  EXPECT_HAS(errors, "--gpu-type: error: table lists throughputs by GPU type, and none is named [unknown-gpu-type]");
+  EXPECT_HAS(errors, "v100");
+  EXPECT_EQ(one.to_text(), "v100: 1 job type, 1 throughput, of which 1 is 0 (does not run)\n");
+}
+
 TEST(MeasurementTables, KnowsItsFormats) {
   EXPECT_HAS(errors_of([] { describe_measurements("x.csv", "polux"); }), "did you mean \"pollux\"?");
 }

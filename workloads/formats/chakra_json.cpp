@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -176,8 +176,9 @@ class JsonSource final : public ChakraSource {
     ChakraNumber number;
     number.negative = !digits.empty() && digits.front() == '-';
     if (number.negative) digits.remove_prefix(1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number.magnitude);
-    if (error != std::errc{} || end != digits.data() + digits.size()) bad_value(key, "whole number");
+    const auto magnitude = plain_number<std::uint64_t>(digits);
+    if (!magnitude) bad_value(key, "whole number");
+    number.magnitude = *magnitude;
     return number;
   }
   std::uint64_t unsigned_of(std::string_view key, const Json& value) const {

@@ -1,13 +1,14 @@
 #include "workloads/formats/hpcc_flows.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -58,7 +59,7 @@ class FlowReader {
     }
     if (announced && seen != *announced) {
       diagnostics_.error("count-mismatch",
-                         std::to_string(*announced) + " flows are announced, " + std::to_string(seen) + " are listed",
+                         counted(*announced, "flow is", "flows are") + " announced, " + counted(seen, "is", "are") + " listed",
                          source_.at(1, 0), seen < *announced ? "was the file cut off?" : "correct the number in the first line");
     }
     diagnostics_.throw_if_errors();
@@ -72,14 +73,13 @@ class FlowReader {
   }
 
   std::optional<std::uint64_t> number_of(std::string_view field, const char* what, std::uint64_t maximum) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (end != field.data() + field.size() || (error != std::errc{} && error != std::errc::result_out_of_range)) {
+    const auto value = plain_number<std::uint64_t>(field);
+    if (!value && !is_digits(field)) {
       diagnostics_.error("bad-value", std::string(what) + " is no whole number: \"" + std::string(field) + "\"", place(field),
                          kFormatHelp);
       return std::nullopt;
     }
-    if (error != std::errc{} || value > maximum) {
+    if (!value || *value > maximum) {
       diagnostics_.error("out-of-range", std::string(what) + " is " + std::string(field), place(field),
                          "at most " + std::to_string(maximum));
       return std::nullopt;
@@ -109,7 +109,7 @@ class FlowReader {
 
   void read_flow(const std::vector<std::string_view>& fields, FlowList& list) {
     if (fields.size() != kFieldCount) {
-      diagnostics_.error("wrong-field-count", "this flow has " + std::to_string(fields.size()) + " fields, 6 are needed",
+      diagnostics_.error("wrong-field-count", "this flow has " + counted(fields.size(), "field", "fields") + ", 6 are needed",
                          source_.at(line_, 0), kFormatHelp);
       return;
     }

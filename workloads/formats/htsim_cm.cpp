@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/source_text.hpp"
 #include "workloads/formats/htsim_matrix.hpp"
 #include "workloads/formats/rank_set.hpp"
@@ -91,8 +92,8 @@ class Rehearsal {
     } else if (times > wanted && !state.reported) {
       state.reported = true;
       diagnostics_.error(is_barrier ? "trigger-count" : "fires-twice",
-                         "trigger " + std::to_string(trigger.id) + " is activated " + std::to_string(state.endings) + " times, " +
-                             (is_barrier ? "but its count is " + std::to_string(wanted) : "but oneshot allows one"),
+                         "trigger " + std::to_string(trigger.id) + " is activated " + counted(state.endings, "time", "times") +
+                             ", " + (is_barrier ? "but its count is " + std::to_string(wanted) : "but oneshot allows one"),
                          source_.at(trigger.line),
                          is_barrier ? "correct the count" : "use barrier count N, multishot, or another trigger");
     }
@@ -109,13 +110,12 @@ class Rehearsal {
       const HtsimConnection& connection = matrix_.connections[i];
       const State& state = states_[*connection.trigger];
       const HtsimTrigger& trigger = matrix_.triggers[*connection.trigger];
-      const std::string times = std::to_string(state.activations.size());
       std::string reason = "nothing activates trigger " + std::to_string(trigger.id);
       if (state.endings > 0) {
-        reason = "trigger " + std::to_string(trigger.id) + " is activated " + times +
-                 (state.activations.size() == 1 ? " time" : " times");
+        reason = "trigger " + std::to_string(trigger.id) + " is activated " + counted(state.activations.size(), "time", "times");
         if (trigger.kind == HtsimTriggerKind::barrier && trigger.count) reason += " of " + std::to_string(*trigger.count);
-        if (trigger.kind == HtsimTriggerKind::multishot) reason += " for " + std::to_string(state.targets.size()) + " connections";
+        if (trigger.kind == HtsimTriggerKind::multishot)
+          reason += " for " + counted(state.targets.size(), "connection", "connections");
         if (state.activations.empty()) reason += ": what would activate it waits for it";
       }
       diagnostics_.error(
@@ -251,7 +251,7 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
   if (ranks && *ranks != matrix.nodes) {
     throw InputError(
         {Severity::error, "rank-conflict",
-         "--ranks=" + std::to_string(*ranks) + " contradicts the matrix, which has " + std::to_string(matrix.nodes) + " nodes",
+         "--ranks=" + std::to_string(*ranks) + " contradicts the matrix, which has " + counted(matrix.nodes, "node", "nodes"),
          source.whole_file(), "leave --ranks out; every node is a rank"});
   }
   Rehearsal rehearsal(matrix, source);

@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -69,13 +71,14 @@ class MatrixReader {
   /// The word itself as a whole number.
   bool number_of(std::string_view word, const std::string& what, std::uint64_t minimum, std::uint64_t maximum,
                  std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    const bool is_number = end == word.data() + word.size() && !word.empty();
-    if (!is_number) return fail("bad-value", what + " is no whole number: " + in_quotes(word), place(word), "write digits only");
-    if (error != std::errc{} || value < minimum || value > maximum) {
+    const auto number = plain_number<std::uint64_t>(word);
+    if (!number && !is_digits(word))
+      return fail("bad-value", what + " is no whole number: " + in_quotes(word), place(word), "write digits only");
+    if (!number || *number < minimum || *number > maximum) {
       return fail("out-of-range", what + " is " + std::string(word), place(word),
                   "at least " + std::to_string(minimum) + " and at most " + std::to_string(maximum));
     }
+    value = *number;
     return true;
   }
   /// The word after `keyword`, which is the current one.
@@ -223,7 +226,7 @@ class MatrixReader {
     if (!number_of(word, what, 0, UINT32_MAX, value)) return false;
     if (value >= matrix_.nodes) {
       return fail("out-of-range",
-                  what + " is node " + std::to_string(value) + ", but there are " + std::to_string(matrix_.nodes) + " nodes",
+                  what + " is node " + std::to_string(value) + ", but the matrix has " + counted(matrix_.nodes, "node", "nodes"),
                   place(word), "nodes count from 0; correct the node or Nodes");
     }
     node = static_cast<std::uint32_t>(value);

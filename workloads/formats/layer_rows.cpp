@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -109,7 +110,8 @@ class RowReader {
       read_row();
     }
     if (announced && *announced != seen_) {
-      diagnostics_.error("count-mismatch", std::to_string(*announced) + " rows are announced, " + std::to_string(seen_) + " follow",
+      diagnostics_.error("count-mismatch",
+                         counted(*announced, "row is", "rows are") + " announced, " + counted(seen_, "follows", "follow"),
                          count_place_, seen_ < *announced ? "was the file cut off?" : "correct this number");
     }
     check_checkpoints();
@@ -136,21 +138,19 @@ class RowReader {
   SourcePlace place(const Field& field) const { return source_.at(line_, field.column, static_cast<int>(field.text.size())); }
 
   std::optional<std::uint64_t> number(const Field& field, const std::string& what, std::uint64_t minimum, std::uint64_t maximum) {
-    std::uint64_t value = 0;
-    const char* const begin = field.text.data();
-    const char* const end = begin + field.text.size();
     const bool negative = field.text.size() > 1 && field.text.front() == '-';
-    const auto [stop, error] = std::from_chars(negative ? begin + 1 : begin, end, value);
-    if (stop != end || error == std::errc::invalid_argument) {
+    const std::string_view digits = field.text.substr(negative ? 1 : 0);
+    const auto value = plain_number<std::uint64_t>(digits);
+    if (!value && !is_digits(digits)) {
       diagnostics_.error("bad-value", what + " is no whole number: " + in_quotes(field.text), place(field),
                          "write a number without unit or fraction");
       return std::nullopt;
     }
-    if (negative && value != 0) {
+    if (negative && value != std::uint64_t{0}) {
       diagnostics_.error("negative-number", what + " is negative", place(field), "at least " + std::to_string(minimum));
       return std::nullopt;
     }
-    if (error != std::errc{} || value < minimum || value > maximum) {
+    if (!value || *value < minimum || *value > maximum) {
       diagnostics_.error("out-of-range", what + " is " + std::string(field.text), place(field),
                          "allowed: " + std::to_string(minimum) + " to " + std::to_string(maximum));
       return std::nullopt;
@@ -250,8 +250,8 @@ class RowReader {
       const bool is_number = at < fields_.size() && fields_[at].text.find(':') == std::string_view::npos;
       if (!is_number) {
         diagnostics_.error("missing-value",
-                           what + " announces " + std::to_string(*count) + " rows, " + std::to_string(i) + " follow", place(key),
-                           "rows are counted from 0");
+                           what + " announces " + counted(*count, "row", "rows") + ", " + counted(i, "follows", "follow"),
+                           place(key), "rows are counted from 0");
         return at;
       }
       const auto row = number(fields_[at], "a row of " + what, 0, UINT32_MAX);
@@ -282,9 +282,10 @@ class RowReader {
     const bool is_customized = result_.policy == LayerPolicy::hybrid_customized;
     const std::size_t wanted = kRowFields + (is_customized ? 1 : 0);
     if (fields_.size() != wanted) {
-      diagnostics_.error("wrong-field-count",
-                         "this row has " + std::to_string(fields_.size()) + " fields, " + std::to_string(wanted) + " are needed",
-                         source_.at(line_), is_customized ? std::string(kRowHelp) + " POLICY" : kRowHelp);
+      diagnostics_.error(
+          "wrong-field-count",
+          "this row has " + counted(fields_.size(), "field", "fields") + ", " + std::to_string(wanted) + " are needed",
+          source_.at(line_), is_customized ? std::string(kRowHelp) + " POLICY" : kRowHelp);
       return;
     }
     LayerRow row;

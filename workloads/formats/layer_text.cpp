@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/strided_groups.hpp"
 
@@ -438,15 +439,15 @@ class Importer {
     if (model > sizes_.ranks || sizes_.ranks % model != 0) {
       const bool by_pipeline = sizes_.tp <= sizes_.ranks && sizes_.ranks % sizes_.tp == 0;
       diagnostics_.error("bad-groups",
-                         std::to_string(sizes_.ranks) + " ranks cannot be divided into " +
-                             (by_pipeline ? std::to_string(sizes_.pp) + " stages of groups of " : std::string("groups of ")) +
+                         counted(sizes_.ranks, "rank", "ranks") + " cannot be divided into " +
+                             (by_pipeline ? counted(sizes_.pp, "stage", "stages") + " of groups of " : std::string("groups of ")) +
                              std::to_string(sizes_.tp),
                          place_of(by_pipeline ? "pp" : "model_parallel_NPU_group"),
                          "the number of ranks is a multiple of model_parallel_NPU_group x pp");
     } else if (sizes_.dp() % sizes_.ep != 0) {
       diagnostics_.error("bad-groups",
-                         "the " + std::to_string(sizes_.dp()) + " data-parallel ranks cannot be divided into expert groups of " +
-                             std::to_string(sizes_.ep),
+                         "the " + counted(sizes_.dp(), "data-parallel rank", "data-parallel ranks") +
+                             " cannot be divided into expert groups of " + std::to_string(sizes_.ep),
                          place_of("ep"), "ranks / (model_parallel_NPU_group x pp) is a multiple of ep");
     }
   }
@@ -456,8 +457,8 @@ class Importer {
     const bool inner = text_.policy != LayerPolicy::hybrid_model_data;
     sizes_.tp = inner ? server : sizes_.ranks / server;
     note("the file gives no model_parallel_NPU_group: " + std::string(inner ? "model" : "data") +
-         "-parallel groups are taken to be " + std::to_string(server) +
-         " neighbouring ranks; write model_parallel_NPU_group: " + std::to_string(sizes_.tp) + " into the first line to say so");
+         "-parallel groups are taken to be " + counted(server, "rank", "neighbouring ranks") +
+         "; write model_parallel_NPU_group: " + std::to_string(sizes_.tp) + " into the first line to say so");
   }
 
   void check_policy() {
@@ -521,15 +522,15 @@ class Importer {
     if (bytes.value_or(0) == 0) {
       note("the file gives no pp_comm: stages of the pipeline do not communicate");
     } else if (starts.size() != ga || !is_transformer()) {
-      note("the rows do not show the " + std::to_string(ga) +
-           " micro-batches (rows named embedding_layer): communication between pipeline stages (pp_comm) is left out");
+      note("the rows do not show the " + counted(ga, "micro-batch", "micro-batches") +
+           " (rows named embedding_layer): communication between pipeline stages (pp_comm) is left out");
     } else if (std::uint64_t{vpp} * ga > text_.rows.size()) {
-      diagnostics_.error("bad-groups", std::to_string(vpp) + " virtual stages are more than a micro-batch has rows",
+      diagnostics_.error("bad-groups", counted(vpp, "virtual stage is", "virtual stages are") + " more than a micro-batch has rows",
                          place_of("vpp"), "vpp x ga is at most the number of rows");
     } else {
       pass.set_pipeline(std::move(starts), vpp, Bytes::of(static_cast<std::int64_t>(*bytes)));
-      note("after each of " + std::to_string(ga) + " micro-batches, forward and backward, a rank passes vpp = " +
-           std::to_string(vpp) + " messages of pp_comm = " + to_text(Bytes::of(static_cast<std::int64_t>(*bytes))) +
+      note("after each of " + counted(ga, "micro-batch", "micro-batches") + ", forward and backward, a rank passes vpp = " +
+           counted(vpp, "message", "messages") + " of pp_comm = " + to_text(Bytes::of(static_cast<std::int64_t>(*bytes))) +
            " to the next stage and waits for those of the stage before");
     }
     note(bubble);

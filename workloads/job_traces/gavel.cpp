@@ -1,16 +1,17 @@
 #include "workloads/job_traces/gavel.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -64,9 +65,8 @@ class GavelReader {
 
   std::optional<std::uint64_t> whole_number(std::string_view name, Field which, std::uint64_t maximum) {
     const std::string_view text = field(which);
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value <= maximum) return value;
+    const auto value = plain_number<std::uint64_t>(text);
+    if (value && *value <= maximum) return value;
     fault(name, which, "bad-value",
           std::string(name) + " is no whole number up to " + std::to_string(maximum) + ": \"" + std::string(text) + "\"",
           "write digits only, like 8");
@@ -87,7 +87,7 @@ class GavelReader {
     if (fields_.size() != 9 && fields_.size() != 10) {
       builder_.dirty().report(
           "", {Severity::error, "wrong-field-count",
-               "this line has " + std::to_string(fields_.size()) + " fields, a job of Gavel 10, or 9 without directory",
+               "this line has " + counted(fields_.size(), "field", "fields") + ", a job of Gavel 10, or 9 without directory",
                source_.at(line_, 0),
                "job type, command, [directory,] steps flag, needs data, steps, scale factor, weight, SLO, arrival, "
                "separated by tabs"});

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 #include "workloads/limits.hpp"
@@ -38,7 +39,7 @@ class StartEndReader {
   JobTrace read() {
     while (rows_.next()) read_row();
     if (other_durations_ > 0) {
-      builder_.assume(std::to_string(other_durations_) + (other_durations_ == 1 ? " job has" : " jobs have") +
+      builder_.assume(counted(other_durations_, "job has", "jobs have") +
                       " a duration that is not end_time - start_time: the times are taken");
     }
     return builder_.finish();

@@ -71,8 +71,11 @@ void TraceBuilder::require_jobs() {
     return;
   }
   for (const LeftOutRows& reason : dirty_.reasons()) diagnostics_.add(reason.first);
-  diagnostics_.error("no-usable-rows", "none of the " + std::to_string(dirty_.rows()) + " rows is a job that can be simulated",
-                     source_.whole_file(), "is it this format? the first row of each kind of fault is shown above");
+  diagnostics_.error(
+      "no-usable-rows",
+      (dirty_.rows() == 1 ? "the only row is no job" : "none of the " + std::to_string(dirty_.rows()) + " rows is a job") +
+          " that can be simulated",
+      source_.whole_file(), "is it this format? the first row of each kind of fault is shown above");
 }
 
 JobTrace TraceBuilder::finish() {

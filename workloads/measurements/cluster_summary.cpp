@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
+#include "core/counted.hpp"
 #include "workloads/csv_reader.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -49,9 +50,8 @@ constexpr std::string_view kTotal = "total";
 std::optional<double> number(CsvReader& rows, Column column) {
   const std::string_view text = rows.field(column);
   if (text.empty()) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size() && std::isfinite(value) && value >= 0) return value;
+  const auto value = plain_number<double>(text);
+  if (value && std::isfinite(*value) && *value >= 0) return value;
   rows.fault(column, "bad-value", rows.name(column) + " is no number of 0 or more: \"" + std::string(text) + "\"",
              "write a plain number, like 13040.598, or nothing");
   return std::nullopt;
@@ -146,7 +146,7 @@ std::string describe_cluster_summaries(const SourceText& source) {
     text += line.data();
     if (row.cpu_jobs + row.gpu_jobs < row.jobs) {
       notes += "note: " + row.id + ": " + std::to_string(row.jobs - row.cpu_jobs - row.gpu_jobs) + " of " +
-               std::to_string(row.jobs) + " jobs are neither of CPUs nor of GPUs\n";
+               counted(row.jobs, "job is", "jobs are") + " neither of CPUs nor of GPUs\n";
     }
   }
   return text + notes;

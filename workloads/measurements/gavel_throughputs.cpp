@@ -1,11 +1,12 @@
 #include "workloads/measurements/gavel_throughputs.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/counted.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -25,9 +26,8 @@ std::optional<JobKey> parse_key(std::string_view text) {
   const std::string_view number = text.substr(middle + kMiddle.size(), text.size() - middle - kMiddle.size() - 1);
   JobKey key;
   key.type = std::string(text.substr(kBegin.size(), middle - kBegin.size()));
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), key.gpus);
-  if (error != std::errc{} || end != number.data() + number.size() || key.gpus == 0 || key.gpus > workload_rank_count_max)
-    return {};
+  key.gpus = plain_number<std::uint32_t>(number).value_or(0);
+  if (key.gpus == 0 || key.gpus > workload_rank_count_max) return {};
   return key;
 }
 
@@ -94,7 +94,7 @@ std::vector<std::string> GavelThroughputs::gpu_types() const {
 
 void GavelThroughputs::require_gpu_type(std::string_view gpu_type, const SourcePlace& place) const {
   if (throughput_.find(gpu_type) != throughput_.end()) return;
-  const std::string message = gpu_type.empty() ? file_ + " has several GPU types, and none is named"
+  const std::string message = gpu_type.empty() ? file_ + " lists throughputs by GPU type, and none is named"
                                                : file_ + " has no GPU type \"" + std::string(gpu_type) + "\"";
   throw InputError({Severity::error, "unknown-gpu-type", message, place, suggestion(gpu_type, gpu_types(), "GPU type")});
 }
@@ -137,8 +137,8 @@ std::string GavelThroughputs::to_text() const {
       not_running +=
           static_cast<std::size_t>(std::count_if(by_gpus.begin(), by_gpus.end(), [](const auto& e) { return e.second == 0; }));
     }
-    text += gpu_type + ": " + std::to_string(jobs.size()) + " job types, " + std::to_string(entries) + " throughputs";
-    if (not_running > 0) text += ", of which " + std::to_string(not_running) + " are 0 (does not run)";
+    text += gpu_type + ": " + counted(jobs.size(), "job type", "job types") + ", " + counted(entries, "throughput", "throughputs");
+    if (not_running > 0) text += ", of which " + counted(not_running, "is", "are") + " 0 (does not run)";
     text += "\n";
   }
   return text;
