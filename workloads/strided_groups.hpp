@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workloads/dag.hpp"
 
@@ -15,6 +16,9 @@ namespace weft {
 
 /// Groups {b, b + stride, ..., b + (size - 1) stride}, in order of their first rank. Requires: size, stride > 0 and size x stride
 /// divides rank_count.
+std::vector<std::vector<RankId>> strided_groups(std::uint32_t rank_count, std::uint32_t size, std::uint32_t stride);
+
+/// The communicator of these groups.
 Communicator strided_communicator(std::string name, std::uint32_t rank_count, std::uint32_t size, std::uint32_t stride);
 
 }  // namespace weft

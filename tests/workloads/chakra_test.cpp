@@ -290,8 +290,43 @@ TEST(ImportChakra, OneTraceCanBeReplayedOnManyRanks) {
   EXPECT_EQ(workload.roles.size(), 1U);
   EXPECT_EQ(workload.role_of.size(), 64U);
   EXPECT_TRUE(has_assumption(workload, "replayed on 64 ranks"));
-  EXPECT_TRUE(has_assumption(workload, "taken to be all ranks"));
+  EXPECT_TRUE(has_assumption(workload, "1 process group(s) of the trace are not defined in it; they are taken to be all ranks"));
   EXPECT_TRUE(has_assumption(workload, "same offset"));
+}
+
+TEST(ImportChakra, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
+  // Every group of a replayed rank became everyone, so tensor-parallel collectives of 2 ranks ran among all 16. Recorded on 8 ranks:
+  // tensor parallel {0, 1}, data parallel {0, 2, 4, 6}, "all" without a list and "world" with one, and a group without stride.
+  Node groups = compute(1, 0);
+  groups.type = 1;
+  groups.name = "## process_group:init ##";
+  groups.inputs = R"(['[{\"pg_name\": \"tp\", \"ranks\": [0, 1], \"group_size\": 2}, )"
+                  R"({\"pg_name\": \"dp\", \"ranks\": [0, 2, 4, 6], \"group_size\": 4}, )"
+                  R"({\"pg_name\": \"all\", \"ranks\": [], \"group_size\": 8}, )"
+                  R"({\"pg_name\": \"world\", \"ranks\": [0, 1, 2, 3, 4, 5, 6, 7], \"group_size\": 8}, )"
+                  R"({\"pg_name\": \"odd\", \"ranks\": [0, 1, 5], \"group_size\": 3}]'])";
+  std::vector<Node> nodes = {groups};
+  for (const char* name : {"tp", "dp", "all", "world", "odd"}) {
+    Node node = collective(nodes.size() + 1, 0, 100);
+    node.texts = {{"pg_name", name}};
+    nodes.push_back(node);
+  }
+  const ChakraFiles files;
+  ChakraOptions options;
+  options.ranks = 16;
+  const Workload workload = files.import({trace(nodes)}, options);
+  ASSERT_EQ(workload.communicators.size(), 3U);
+  const Communicator& tensor = workload.communicators[1];
+  const Communicator& data = workload.communicators[2];
+  EXPECT_EQ(tensor.group_count(), 8U);
+  EXPECT_EQ(tensor.group_of(RankId(14)), tensor.group_of(RankId(15)));
+  EXPECT_NE(tensor.group_of(RankId(13)), tensor.group_of(RankId(14)));
+  EXPECT_EQ(data.group_count(), 4U);
+  EXPECT_EQ(data.group_of(RankId(9)), data.group_of(RankId(15)));
+  const std::vector<std::uint16_t> wanted = {1, 2, 0, 0, 0};
+  for (std::uint32_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(workload.roles[0].op(OpId(i + 1)).communicator, wanted[i]) << i;
+  EXPECT_TRUE(has_assumption(workload, "2 process group(s) of the trace are repeated over all ranks with their size and stride"));
+  EXPECT_TRUE(has_assumption(workload, "1 process group(s) of the trace have no stride that fills all ranks"));
 }
 
 TEST(ImportChakra, RanksMustAgreeWithTheFiles) {
@@ -381,7 +416,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"unknown_collective", trace({collective(1, 33, 5)}), "collective of unknown type 33"},
         Fault{"no_peer", trace({without(message(1, true, 0, 1), "comm_dst")}), "has no comm_dst"},
         Fault{"negative_peer", trace({message(1, true, 0, -1)}), "[peer-out-of-range]"},
-        Fault{"peer_outside", trace({message(1, true, 0, 1)}), "talks to rank 1, but there are 1 ranks"},
+        Fault{"peer_outside", trace({message(1, true, 0, 1)}), "talks to rank 1, but the set has 1 rank"},
         Fault{"endless_op", trace({compute(1, UINT64_MAX)}), "is more than a year"}),
     [](const testing::TestParamInfo<Fault>& fault) { return fault.param.title; });
 
@@ -423,7 +458,7 @@ TEST(ImportChakra, GroupsMustBeKnownAndHoldTheirUsers) {
   options.process_groups_path = files.folder().write("groups.json", R"({"9": [0]})");
   EXPECT_HAS(files.errors({trace({node}), trace({node})}, options), "rank 1 uses process group \"9\" without being in it");
   options.process_groups_path = files.folder().write("groups.json", R"({"9": [0, 5]})");
-  EXPECT_HAS(files.errors({trace({node}), trace({node})}, options), "holds rank 5, but there are 2 ranks");
+  EXPECT_HAS(files.errors({trace({node}), trace({node})}, options), "holds rank 5, but the set has 2 ranks");
   options.process_groups_path = files.folder().write("groups.json", "{]");
   EXPECT_HAS(files.errors({trace({node}), trace({node})}, options), "[bad-process-groups]");
 }
@@ -495,6 +530,7 @@ TEST_F(RealChakra, ReadsThePytorchRank) {
   EXPECT_EQ(broadcasts, 2);
   EXPECT_EQ(reduced, (std::vector<std::int64_t>{8'196'000, 31'502'336, 26'255'360, 26'550'272, 9'724'160}));
   EXPECT_TRUE(has_assumption(workload, "14 collective nodes are CPU calls"));
+  EXPECT_TRUE(has_assumption(workload, "7 collectives of a recorded trace name no process group"));
 }
 
 // The trace has no start times, so the yardstick is its busiest lane: the compute stream's kernels alone take 292,828 us (sum of their

@@ -506,6 +506,29 @@ TEST_F(KinetoTest, KernelsTakeTheirMeanOverIterationsThatAreAlike) {
   EXPECT_EQ(op_named(import(three_steps("ProfilerStep#"), options).roles.at(0), "kernel").duration, Duration::us(10));
 }
 
+/// Steps of 100 us, each with a communication kernel of so many elements and time.
+TraceText communicating_steps(const std::string& verb, const std::vector<std::pair<int, double>>& steps) {
+  TraceText trace(world(0, 2));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double begin = 100.0 * static_cast<double>(i);
+    trace.annotation(1, "ProfilerStep#" + std::to_string(i), begin, 99);
+    trace.op(1, "work", begin + 1, 80).launched(1, begin + 2, 3, 7, "kernel", begin + 12, steps[i].second);
+    trace.launched(1, begin + 6, 3, 20, "nccl", begin + 72, 5, collective(verb, steps[i].first, "Float", "\"Group size\": 2"));
+  }
+  return trace;
+}
+
+TEST_F(KinetoTest, IterationsThatMoveOtherSizesAreNotAlike) {
+  // Iterations were alike when their kernels had the same names, so a last, smaller batch was averaged with the full ones.
+  const std::vector<std::pair<int, double>> steps = {{1000, 10}, {1000, 20}, {400, 2}, {1000, 30}};
+  const Workload workload = import(communicating_steps("allreduce", steps), {2, {}, "", false});
+  EXPECT_EQ(op_named(workload.roles.at(0), "kernel").duration, Duration::us(20));  // (10 + 20 + 30) / 3
+  EXPECT_HAS(notes(workload), "kernels take their mean over 3 iterations of the same kernels");
+  // The sizes of all-to-alls follow the routing of a mixture of experts: (10 + 20 + 2 + 30) / 4.
+  const Workload routed = import(communicating_steps("all_to_allv", steps), {2, {}, "", false});
+  EXPECT_EQ(op_named(routed.roles.at(0), "kernel").duration, Duration::ns(15'500));
+}
+
 TEST_F(KinetoTest, OptimizerStepsMarkIterationsWhereTheProfilerDoesNot) {
   // Two spans between the ends of three optimizer steps: [90, 190] and [190, 290].
   const Workload workload = import(three_steps("Optimizer.step#SGD.step"), {});
@@ -639,6 +662,20 @@ TEST_F(KinetoTest, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   EXPECT_HAS(notes(workload), "1 communications of other process groups are taken to be among all ranks");
 }
 
+TEST_F(KinetoTest, GroupsOfWhichOnlyTheSizeIsKnownAreNeighbours) {
+  // Four of eight ranks, nobody says which: {0 .. 3} and {4 .. 7}. Three do not divide eight: everyone.
+  for (const auto& [size, groups] : {std::pair(4, 2u), std::pair(3, 1u)}) {
+    TraceText trace(world(0, 8));
+    trace.op(1, "a", 0, 10);
+    trace.launched(1, 1, 2, 20, "nccl", 10, 100,
+                   collective("allreduce", 10, "Float", "\"Process Group Name\": \"dp\", \"Group size\": " + std::to_string(size)));
+    const Workload workload = replayed(trace, 8);
+    EXPECT_EQ(workload.communicators.at(op_named(workload.roles.at(0), "nccl").communicator).group_count(), groups);
+    EXPECT_HAS(notes(workload), size == 4 ? "1 communications say how many ranks their process group has, but not which"
+                                          : "1 communications of other process groups are taken to be among all ranks");
+  }
+}
+
 /// A rank of a set with one communication kernel.
 TraceText rank_trace(int rank, int size, const std::string& arguments, const std::string& groups = "") {
   TraceText trace(world(rank, size, groups));
@@ -748,7 +785,7 @@ TEST_F(KinetoSet, GroupsAreFoundInEveryPlaceThatNamesThem) {
   options.process_groups_path = set_.write("groups", R"({"5": [0, 2]})");
   expect_group(import_set(right(cut, ""), options));
   options.process_groups_path = set_.write("groups", R"({"5": [0, 9]})");
-  EXPECT_HAS(set_errors(right(cut, ""), options), "process group \"5\" holds rank 9, but there are 3 ranks [bad-process-groups]");
+  EXPECT_HAS(set_errors(right(cut, ""), options), "process group \"5\" holds rank 9, but the set has 3 ranks [bad-process-groups]");
 }
 
 TEST_F(KinetoSet, SendsAndReceivesFindTheirPeers) {
@@ -774,6 +811,40 @@ TEST_F(KinetoSet, SendsAndReceivesFindTheirPeers) {
   EXPECT_EQ(op_named(three.dag_of(RankId(2)), "ncclKernel").peer, 0);
   EXPECT_HAS(set_errors({rank_trace(0, 3, collective("send", 100, "Half", "\"Group size\": 3")), idle, annotated}),
              "the trace does not say to which rank a send goes [unknown-peer]");
+}
+
+/// A rank whose steps last so long, each with its own call of the CPU and one all-reduce of so many elements.
+TraceText stepping_rank(int rank, const std::vector<double>& lengths, const std::vector<int>& elements) {
+  TraceText trace(world(rank, 2));
+  double begin = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    trace.annotation(1, "ProfilerStep#" + std::to_string(i), begin, lengths[i]).op(1, "work" + std::to_string(i), begin + 1, 80);
+    trace.launched(1, begin + 2, 3, 7, "nccl", begin + 12, 5, collective("allreduce", elements[i], "Float", "\"Group size\": 2"));
+    begin += lengths[i];
+  }
+  return trace;
+}
+
+TEST_F(KinetoSet, AllRanksTakeTheSameIteration) {
+  // Each rank took the iteration of median length by its own clock, here number 1 on rank 0 and number 2 on rank 1, so that collectives
+  // of different iterations met. Longest over the ranks: 100, 200 and 120 us, of which number 2 is the median.
+  const std::vector<int> same = {10, 10, 10};
+  const std::vector<TraceText> ranks = {stepping_rank(0, {100, 110, 120}, same), stepping_rank(1, {100, 200, 110}, same)};
+  const Workload workload = import_set(ranks);
+  for (const std::uint32_t rank : {0u, 1u}) {
+    EXPECT_GT(starts_us(workload.dag_of(RankId(rank))).count("work2"), 0u) << rank;
+  }
+  EXPECT_HAS(notes(workload), "of 3 iterations (by ProfilerStep annotations), number 2 is taken");
+
+  // Iterations that differ on one rank only are of different kinds: 0, 2 and 3 are alike, and last 100, 110 and 105 us.
+  const std::vector<TraceText> odd = {stepping_rank(0, {100, 101, 102, 103}, {10, 99, 10, 10}),
+                                      stepping_rank(1, {100, 101, 110, 105}, {10, 99, 10, 10})};
+  EXPECT_HAS(notes(import_set(odd)), "number 3 is taken");
+  // The last iteration of rank 0 is missing on rank 1: of the others, 100, 110 and 105 us long, the median is number 2.
+  const std::vector<TraceText> shorter = {stepping_rank(0, {100, 100, 100, 107}, {10, 10, 10, 10}),
+                                          stepping_rank(1, {100, 110, 105}, same)};
+  EXPECT_HAS(notes(import_set(shorter)), "of 4 iterations (by ProfilerStep annotations), number 2 is taken");
+  EXPECT_HAS(notes(import_set(shorter)), "of 3 iterations (by ProfilerStep annotations), number 2 is taken");
 }
 
 TEST_F(KinetoSet, UnevenAllToAllsTakeTheMeanSize) {

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "workloads/formats/chakra_trace.hpp"
 #include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -39,10 +40,9 @@ std::optional<std::uint32_t> rank_of_file(std::string_view name, std::string_vie
   name.remove_suffix(ending.size());
   if (name.size() < base.size() + 2 || name.substr(0, base.size()) != base || name[base.size()] != '.') return std::nullopt;
   name.remove_prefix(base.size() + 1);
-  std::uint32_t rank = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  const bool is_number = error == std::errc{} && end == name.data() + name.size() && (name.size() == 1 || name[0] != '0');
-  return is_number && rank < workload_rank_count_max ? std::optional(rank) : std::nullopt;
+  if (name.size() > 1 && name[0] == '0') return std::nullopt;
+  const auto rank = plain_number<std::uint32_t>(name);
+  return rank && *rank < workload_rank_count_max ? rank : std::nullopt;
 }
 
 /// Prefixes of the traces in a folder, for suggestions.
@@ -195,7 +195,7 @@ class Importer {
         if (!replayed_ && node.peer_rank >= workload_.rank_count) {
           diagnostics.error("peer-out-of-range",
                             "node " + in_quotes(trace.name(i)) + " talks to rank " + std::to_string(node.peer_rank) +
-                                ", but there are " + std::to_string(workload_.rank_count) + " ranks",
+                                ", but the set has " + counted(workload_.rank_count, "rank", "ranks"),
                             place_of(path), "add the traces of the other ranks");
           continue;
         }
@@ -217,39 +217,26 @@ class Importer {
     std::vector<std::uint16_t> communicators;
     Diagnostics diagnostics;
     for (const std::string& name : trace.group_names) {
-      if (name.empty() || replayed_) {
-        widened_groups_ += name.empty() ? 0 : 1;
-        communicators.push_back(0);
-        continue;
-      }
       communicators.push_back(0);
-      const ProcessGroup* group = find_group(name, trace);
+      if (name.empty()) continue;
+      const ProcessGroup* group = find_process_group(trace.groups, name);
+      if (group == nullptr) group = find_process_group(shared_groups_, name);
       if (group == nullptr) {
+        ++undefined_groups_;
+        if (replayed_) continue;
         diagnostics.error(
             "unknown-process-group", "the trace uses process group " + in_quotes(name) + ", which nothing defines", place_of(path),
             "name its ranks in a JSON file {" + in_quotes(name) + ": [0, 1, ...]} and give its path as process groups");
         continue;
       }
-      if (group->ranks.empty()) continue;
-      std::vector<bool> seen(workload_.rank_count, false);
-      bool valid = true;
-      for (const std::uint32_t member : group->ranks) {
-        if (member >= workload_.rank_count || seen[member]) {
-          diagnostics.error(
-              "bad-process-groups",
-              "process group " + in_quotes(name) + " holds rank " + std::to_string(member) +
-                  (member < workload_.rank_count ? " twice" : ", but there are " + std::to_string(workload_.rank_count) + " ranks"),
-              place_of(path), "add the missing traces, or mend the group");
-          valid = false;
-          break;
-        }
-        seen[member] = true;
+      if (replayed_) {
+        communicators.back() = repeated_communicator_of(*group, recorded_world_of(trace));
+        continue;
       }
-      if (!valid) continue;
-      if (!seen[rank]) {
-        diagnostics.error("not-a-member",
-                          "rank " + std::to_string(rank) + " uses process group " + in_quotes(name) + " without being in it",
-                          place_of(path), "add the rank to the group");
+      if (group->ranks.empty()) continue;
+      if (auto fault = fault_of_process_group(name, group->ranks, rank, workload_.rank_count)) {
+        fault->place = place_of(path);
+        diagnostics.add(std::move(*fault));
         continue;
       }
       communicators.back() = communicators_->communicator_of(name, group->ranks);
@@ -258,12 +245,23 @@ class Importer {
     return communicators;
   }
 
-  const ProcessGroup* find_group(const std::string& name, const ChakraTrace& trace) const {
-    const auto named = [&name](const ProcessGroup& group) { return group.name == name; };
-    const auto own = std::find_if(trace.groups.begin(), trace.groups.end(), named);
-    if (own != trace.groups.end()) return &*own;
-    const auto shared = std::find_if(shared_groups_.begin(), shared_groups_.end(), named);
-    return shared != shared_groups_.end() ? &*shared : nullptr;
+  /// One rank stands for all: its groups are every rank's.
+  std::uint16_t repeated_communicator_of(const ProcessGroup& group, std::uint32_t recorded_world) {
+    const auto repeated = communicators_->repeated_communicator_of(group.name, group.ranks, recorded_world);
+    if (!repeated) ++widened_groups_;
+    if (repeated.value_or(0) != 0) ++repeated_groups_;
+    return repeated.value_or(0);
+  }
+
+  /// On how many ranks the trace was recorded: the size of a group of everyone; 0 if none says it.
+  static std::uint32_t recorded_world_of(const ChakraTrace& trace) {
+    std::uint32_t world = 0;
+    for (const ProcessGroup& group : trace.groups) {
+      const bool is_default = group.name == "0" || group.name == "default_pg";
+      if (group.ranks.empty()) world = std::max(world, group.size);
+      if (is_default) world = std::max(world, static_cast<std::uint32_t>(group.ranks.size()));
+    }
+    return world;
   }
 
   void count_assumptions(const ChakraTrace& trace) {
@@ -275,6 +273,8 @@ class Importer {
     reduces_ += trace.reduces;
     barriers_ += trace.barriers;
     partial_ += trace.partial_dimensions;
+    // Traces of other origin that name no group mean everyone, as ASTRA-sim does.
+    if (trace.from_pytorch) unnamed_groups_ += trace.unnamed_groups;
     for (const ChakraNode& node : trace.nodes)
       point_to_point_ += node.op.kind == OpKind::send || node.op.kind == OpKind::receive ? 1 : 0;
     for (const ChakraNode& node : trace.nodes) collectives_ += node.op.kind == OpKind::collective ? 1 : 0;
@@ -286,10 +286,13 @@ class Importer {
 
   void note_assumptions(std::size_t file_count) {
     if (replayed_) {
-      workload_.assumptions.push_back("one trace is replayed on " + std::to_string(workload_.rank_count) + " ranks, all alike");
-      note(widened_groups_, "process group(s) of the trace are taken to be all ranks");
+      workload_.assumptions.push_back("one trace is replayed on " + counted(workload_.rank_count, "rank", "ranks") + ", all alike");
+      note(repeated_groups_, "process group(s) of the trace are repeated over all ranks with their size and stride");
+      note(widened_groups_, "process group(s) of the trace have no stride that fills all ranks; they are taken to be all ranks");
+      note(undefined_groups_, "process group(s) of the trace are not defined in it; they are taken to be all ranks");
       note(point_to_point_, "sends and receives go to the same offset from every rank");
     }
+    note(unnamed_groups_, "collectives of a recorded trace name no process group; they are taken to be among all ranks");
     if (file_count == 1 && workload_.rank_count == 1) {
       note(collectives_, "collectives of a single rank take no time; replay the trace on N ranks with --ranks=N");
     }
@@ -312,7 +315,10 @@ class Importer {
   Workload workload_;
   std::optional<CommunicatorTable> communicators_;
   RoleTable roles_;
+  std::uint64_t repeated_groups_ = 0;
   std::uint64_t widened_groups_ = 0;
+  std::uint64_t undefined_groups_ = 0;
+  std::uint64_t unnamed_groups_ = 0;
   std::uint64_t ignored_control_ = 0;
   std::uint64_t launch_costs_ = 0;
   std::uint64_t storage_waits_ = 0;

@@ -5,7 +5,8 @@
 //
 // Model
 //   - Rank r runs PREFIX.r.et. A set with a gap is an error that names the missing files. With `ranks` given, a set of one file
-//     is replayed on that many ranks, all alike: its groups become all ranks, and peers of messages become offsets from the own rank.
+//     is replayed on that many ranks, all alike: a group of all recorded ranks is everyone, a regular one (start, stride) is repeated
+//     over the ranks, any other is taken to be everyone; peers of messages become offsets from the own rank.
 //   - Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}; "" and "0" are everyone. Groups that share no
 //     rank and have one size are put into one communicator, in order of first use.
 //   - comm_size is the input of one rank: the whole buffer, for an all-gather its own shard.

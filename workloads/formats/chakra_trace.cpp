@@ -338,6 +338,7 @@ class TraceReader {
     Op& op = raw.node.op;
     op.duration = Duration::zero();
     std::string group = node_.group_number ? std::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
+    if (group.empty() && op.kind == OpKind::collective) ++trace_.unnamed_groups;
     if (group == "0") group.clear();
     const auto known = std::find(trace_.group_names.begin(), trace_.group_names.end(), group);
     raw.node.group = static_cast<std::uint32_t>(known - trace_.group_names.begin());
@@ -555,6 +556,11 @@ std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view t
         if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= workload_rank_count_max) return std::nullopt;
         group.ranks.push_back(rank.get<std::uint32_t>());
       }
+    }
+    // PyTorch lists no ranks for a group of everyone, only its size.
+    const auto size = entry.find("group_size");
+    if (size != entry.end() && size->is_number_unsigned() && size->get<std::uint64_t>() <= workload_rank_count_max) {
+      group.size = size->get<std::uint32_t>();
     }
     groups.push_back(std::move(group));
   }

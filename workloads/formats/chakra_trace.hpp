@@ -52,6 +52,7 @@ struct ChakraTrace {
 
   // What was assumed, to be told once per workload.
   std::uint64_t ignored_control_dependencies = 0;
+  std::uint64_t unnamed_groups = 0;   ///< collectives that name no group, not even that of everyone
   std::uint64_t launch_costs = 0;     ///< collectives that are CPU calls
   std::uint64_t storage_waits = 0;    ///< edges between GPU streams
   std::uint64_t untimed_compute = 0;  ///< nodes that give num_ops but no duration
@@ -68,7 +69,7 @@ ChakraTrace read_chakra_trace(const std::string& path);
 /// Reads one file in JSON form (formats/chakra_json). Throws InputError.
 ChakraTrace read_chakra_json(const std::string& path);
 
-/// A JSON list of {"pg_name": "1", "ranks": [0, 1]} inside `text`, or none if there is none or it is damaged.
+/// A JSON list of {"pg_name": "1", "ranks": [0, 1], "group_size": 2} inside `text`, or none if there is none or it is damaged.
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text);
 
 }  // namespace weft

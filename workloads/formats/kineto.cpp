@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
 #include "workloads/element_type.hpp"
@@ -125,7 +126,7 @@ class Importer {
     }
     replayed_ = options_.ranks && files.size() == 1;
     file_count_ = files.size();
-    for (const std::string& file : files) read_rank(file);
+    read_ranks(files);
     std::sort(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
     require_complete();
     place_communication();
@@ -146,8 +147,28 @@ class Importer {
     throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
   }
 
-  void read_rank(const std::string& path) {
-    const KinetoTrace trace = read_kineto_trace(path);
+  /// The iteration that stands for a set is known only after its last file; what needs no such choice is not kept so long.
+  void read_ranks(const std::vector<std::string>& files) {
+    const bool chooses = !options_.iteration && !options_.as_recorded;
+    std::vector<KinetoRecording> recordings;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      KinetoRecording& recording = recordings.emplace_back();
+      recording.trace = read_kineto_trace(files[i]);
+      recording.iterations = find_kineto_iterations(recording.trace);
+      if (chooses) continue;
+      add_rank(recording, files[i], options_.iteration.value_or(0));
+      recordings.clear();
+    }
+    const std::uint32_t chosen = typical_kineto_iteration(recordings);
+    for (std::size_t i = 0; i < recordings.size(); ++i) {
+      add_rank(recordings[i], files[i], chosen);
+      recordings[i] = KinetoRecording();
+    }
+  }
+
+  void add_rank(const KinetoRecording& recording, const std::string& path, std::uint32_t chosen) {
+    const KinetoTrace& trace = recording.trace;
+    const KinetoIterations& iterations = recording.iterations;
     const KinetoCommunicationFinder finder(trace);
     Rank rank;
     rank.path = path;
@@ -157,16 +178,14 @@ class Importer {
     for (const auto& [category, count] : trace.unknown_categories) unknown_categories_[category] += count;
     for (const ProcessGroup& group : trace.groups) declared_groups_[rank.number].push_back(group);
 
-    const KinetoIterations iterations = find_kineto_iterations(trace);
     if (options_.iteration && *options_.iteration >= std::max<std::uint32_t>(iterations.count(), 1)) {
       throw InputError({Severity::error, "no-such-iteration",
                         "--iteration=" + std::to_string(*options_.iteration) + ", but the trace has " +
                             (iterations.count() == 0 ? std::string("no marks of iterations: it is one")
-                                                     : std::to_string(iterations.count()) + " iterations"),
+                                                     : counted(iterations.count(), "iteration", "iterations")),
                         SourcePlace::named(path), "iterations count from 0"});
     }
     const bool whole = iterations.count() == 0 || (options_.as_recorded && !options_.iteration);
-    const std::uint32_t chosen = options_.iteration ? *options_.iteration : iterations.typical;
     const KinetoReplay replay = rebuild_kineto(trace, iterations.boundaries, iterations.main_thread);
     if (replay.lane_count >= UINT16_MAX) {
       fail("too-many-streams", "the trace has " + std::to_string(replay.lane_count) + " threads and streams", path,
@@ -224,11 +243,12 @@ class Importer {
                      : iterations.source == KinetoIterations::Source::optimizer_steps ? "optimizer steps"
                                                                                       : "its repeating sequence of GPU ops";
     if (whole) {
-      told_.insert("the trace is replayed whole, with its " + std::to_string(iterations.count()) + " iterations (by " + by + ")");
+      told_.insert("the trace is replayed whole, with its " + counted(iterations.count(), "iteration", "iterations") + " (by " +
+                   by + ")");
       return;
     }
-    told_.insert("of " + std::to_string(iterations.count()) + " iterations (by " + by + "), number " + std::to_string(chosen) +
-                 " is taken");
+    told_.insert("of " + counted(iterations.count(), "iteration", "iterations") + " (by " + by + "), number " +
+                 std::to_string(chosen) + " is taken");
     if (averaged) {
       told_.insert("kernels take their mean over " + std::to_string(averaged_) + " iterations of the same kernels");
     } else if (!options_.as_recorded && iterations.count() > 1) {
@@ -479,10 +499,7 @@ class Importer {
       if (communication.group_size >= 0 && static_cast<std::uint64_t>(communication.group_size) == world) {
         return std::vector<std::uint32_t>();
       }
-      if (replayed_) {
-        ++widened_groups_;
-        return std::vector<std::uint32_t>();
-      }
+      if (replayed_) return guessed_group(communication.group_size, rank.number);
       if (reported_.insert("group " + communication.group_name).second) {
         diagnostics_.error("unknown-process-group",
                            "the trace does not list the ranks of process group " + in_quotes(communication.group_name),
@@ -493,23 +510,10 @@ class Importer {
       return std::nullopt;
     }
     if (ranks->empty() || replayed_) return ranks;
-    std::set<std::uint32_t> seen;
-    for (const std::uint32_t member : *ranks) {
-      if (member < rank_count_ && seen.insert(member).second) continue;
+    if (auto fault = fault_of_process_group(communication.group_name, *ranks, rank.number, rank_count_)) {
       if (reported_.insert("group " + communication.group_name).second) {
-        diagnostics_.error("bad-process-groups",
-                           "process group " + in_quotes(communication.group_name) + " holds rank " + std::to_string(member) +
-                               (member < rank_count_ ? " twice" : ", but there are " + std::to_string(rank_count_) + " ranks"),
-                           place_of(rank.path, communication), "add the missing traces, or mend the group");
-      }
-      return std::nullopt;
-    }
-    if (seen.count(rank.number) == 0) {
-      if (reported_.insert("group " + communication.group_name).second) {
-        diagnostics_.error("not-a-member",
-                           "rank " + std::to_string(rank.number) + " uses process group " + in_quotes(communication.group_name) +
-                               " without being in it",
-                           place_of(rank.path, communication), "add the rank to the group");
+        fault->place = place_of(rank.path, communication);
+        diagnostics_.add(std::move(*fault));
       }
       return std::nullopt;
     }
@@ -520,15 +524,25 @@ class Importer {
     return ranks;
   }
 
-  std::optional<std::vector<std::uint32_t>> known_group(const KinetoCommunication& communication, std::uint32_t number) const {
-    const auto named = [&](const ProcessGroup& group) { return group.name == communication.group_name; };
-    if (const auto given = std::find_if(given_groups_.begin(), given_groups_.end(), named); given != given_groups_.end()) {
-      return given->ranks;
+  /// Of a replayed rank: so many neighbours if that many divide the ranks, else everyone.
+  std::vector<std::uint32_t> guessed_group(std::int64_t size, std::uint32_t number) {
+    std::vector<std::uint32_t> ranks;
+    if (size <= 0 || size > rank_count_ || rank_count_ % size != 0) {
+      ++widened_groups_;
+      return ranks;
     }
+    ++sized_groups_;
+    const auto count = static_cast<std::uint32_t>(size);
+    for (std::uint32_t i = 0; i < count; ++i) ranks.push_back(number / count * count + i);
+    return ranks;
+  }
+
+  std::optional<std::vector<std::uint32_t>> known_group(const KinetoCommunication& communication, std::uint32_t number) const {
+    const std::string& name = communication.group_name;
+    if (const ProcessGroup* given = find_process_group(given_groups_, name)) return given->ranks;
     if (auto ranks = parse_kineto_ranks(communication.group_ranks); ranks && !ranks->empty()) return ranks;
-    if (const auto own = declared_groups_.find(number); own != declared_groups_.end()) {
-      const auto declared = std::find_if(own->second.begin(), own->second.end(), named);
-      if (declared != own->second.end() && !communication.group_name.empty()) return declared->ranks;
+    if (const auto own = declared_groups_.find(number); own != declared_groups_.end() && !name.empty()) {
+      if (const ProcessGroup* declared = find_process_group(own->second, name)) return declared->ranks;
     }
     const std::int64_t size = communication.group_size;
     const std::int64_t stride = communication.rank_stride;
@@ -545,29 +559,11 @@ class Importer {
     if (group.empty()) return 0;
     const std::string name = communication.group_name.empty() ? "unnamed" : communication.group_name;
     if (!replayed_) return communicators_->communicator_of(name, group);
-    // One rank stands for all: repeat its group over them.
-    const std::size_t size = group.size();
-    if (size == world_size_ || size == rank_count_) return 0;
-    const std::uint64_t stride = size > 1 && group[1] > group[0] ? group[1] - group[0] : 1;
-    bool regular = rank_count_ % (size * stride) == 0;
-    for (std::size_t i = 1; i < size; ++i) regular = regular && group[i] == group[0] + i * stride;
-    if (!regular) {
-      ++widened_groups_;
-      return 0;
-    }
-    tiled_groups_.insert(name);
-    const auto known = tiles_.find({name, group});
-    if (known != tiles_.end()) return known->second;
-    std::uint16_t communicator = 0;
-    for (std::uint64_t block = 0; block < rank_count_; block += size * stride) {
-      for (std::uint64_t first = block; first < block + stride; ++first) {
-        std::vector<std::uint32_t> tile;
-        for (std::uint64_t i = 0; i < size; ++i) tile.push_back(static_cast<std::uint32_t>(first + i * stride));
-        communicator = communicators_->communicator_of(name, tile);
-      }
-    }
-    tiles_.emplace(std::pair(name, group), communicator);
-    return communicator;
+    // One rank stands for all: its groups are every rank's.
+    const auto repeated = communicators_->repeated_communicator_of(name, group, says_world_ ? world_size_ : 0);
+    if (!repeated) ++widened_groups_;
+    if (repeated.value_or(0) != 0) repeated_groups_.insert(name);
+    return repeated.value_or(0);
   }
 
   bool place_message(const Exchange& exchange, const Rank& rank, const std::vector<std::uint32_t>& group, Op& op) {
@@ -685,8 +681,11 @@ class Importer {
     };
     notes.insert(notes.end(), told_.begin(), told_.end());
     if (replayed_) {
-      notes.push_back("one trace is replayed on " + std::to_string(rank_count_) + " ranks, all alike");
-      note(tiled_groups_.size(), "process group(s) of the trace are repeated over all ranks with their size and stride");
+      notes.push_back("one trace is replayed on " + counted(rank_count_, "rank", "ranks") + ", all alike");
+      note(repeated_groups_.size(), "process group(s) of the trace are repeated over all ranks with their size and stride");
+      note(sized_groups_,
+           "communications say how many ranks their process group has, but not which: taken are so many neighbours in order of "
+           "ranks");
       note(widened_groups_, "communications of other process groups are taken to be among all ranks");
       note(messages_, "sends and receives go to the same offset from every rank");
     }
@@ -727,19 +726,19 @@ class Importer {
   std::vector<Rank> ranks_;
   std::vector<Exchange> exchanges_;
   std::optional<CommunicatorTable> communicators_;
-  std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint16_t> tiles_;
   Diagnostics diagnostics_;
   std::set<std::string> reported_;  ///< mistakes that every further kernel would repeat
 
   // For the notes.
   std::set<std::string> told_;
-  std::set<std::string> tiled_groups_;
+  std::set<std::string> repeated_groups_;
   std::set<std::string> watchers_;
   std::map<std::string, std::uint64_t> unknown_categories_;
   std::uint64_t averaged_ = 0;
   std::uint64_t communications_ = 0;
   std::uint64_t undescribed_ = 0;
   std::uint64_t unnamed_groups_ = 0;
+  std::uint64_t sized_groups_ = 0;
   std::uint64_t widened_groups_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t broadcasts_ = 0;

@@ -8,9 +8,10 @@
 // number in the file's name; of a single file 0.
 //
 // Model
-//   - One iteration is cut out: the one asked for, else a typical one (of the most frequent sequence of kernels, the one of median
-//     length). Its kernels take the mean over all iterations that launch the same sequence; CPU time is its own. A trace without
-//     iterations is taken whole. What its GPU ops waited for in earlier iterations is dropped.
+//   - One iteration is cut out, of the same number on all ranks: the one asked for, else a typical one (of the most frequent sequence
+//     of kernels, the one of median length; see kineto_iterations.hpp). Its kernels take the mean over all iterations of the rank that
+//     launch the same sequence; CPU time is its own. A trace without iterations is taken whole. What its GPU ops waited for in earlier
+//     iterations is dropped.
 //   - Collectives are simulated: their recorded durations are dropped. Bytes are "In msg nelems" times dtype: the whole buffer, for
 //     an all-gather the own shard. All-to-alls of uneven sizes are simulated as even ones of the group's mean size.
 //   - As recorded: nothing is simulated and nothing averaged; without an iteration asked for, the file is replayed whole, from its
@@ -20,8 +21,10 @@
 //   - Process groups: a given JSON file, "Process Group Ranks", distributedInfo's pg_config, "Global rank start" and "stride", or
 //     everyone if the size is the world's, in this order.
 //   - A set must hold every rank of the world. With `ranks`, one file is replayed on that many ranks, all alike: a group of the
-//     world's size is everyone, a regular one (start, stride) is repeated over the ranks, any other is taken to be everyone; peers
-//     become offsets.
+//     world's size is everyone, a regular one (start, stride) is repeated over the ranks, one of which only the size is known is so many
+//     neighbours, any other is taken to be everyone; peers become offsets.
+//   - Memory: a set is kept as arrays (about 50 bytes per event) until its typical iteration is known; with an iteration asked for, or
+//     as recorded, one rank at a time is.
 //   - Threads that launch nothing and that nobody waits for (watchdogs) are left out, unless the whole file is replayed as
 //     recorded.
 // What the format leaves open is written into Workload::assumptions. Errors: see kineto_trace.hpp, and [no-file], [missing-rank],

@@ -1,8 +1,12 @@
 #include "workloads/formats/kineto_iterations.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+
+#include "workloads/formats/kineto_communication.hpp"
 
 namespace weft {
 
@@ -10,6 +14,9 @@ namespace {
 
 /// Fewer kernels than this repeat inside an iteration as well.
 constexpr std::size_t kPeriodMin = 16;
+
+/// Keeps comparing linear for traces in which every iteration is different.
+constexpr std::size_t kKindsMax = 16;
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
@@ -48,6 +55,22 @@ std::size_t repetition(const KinetoTrace& trace, const std::vector<std::uint32_t
   return 0;
 }
 
+/// Equal numbers for communication that moves the same.
+std::vector<std::uint32_t> number_messages(const KinetoTrace& trace) {
+  std::vector<std::uint32_t> messages(trace.kernels.size(), kineto_none);
+  const KinetoCommunicationFinder finder(trace);
+  std::map<std::tuple<std::string, std::int64_t, std::string>, std::uint32_t> numbers;
+  for (std::uint32_t k = 0; k < messages.size(); ++k) {
+    if (!is_kineto_communication(trace, trace.kernels[k])) continue;
+    KinetoCommunication found = finder.find(k).value_or(KinetoCommunication());
+    const bool is_routed = kineto_verb(found.collective) == KinetoVerb::all_to_all;
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    auto key = std::tuple(std::move(found.collective), is_routed ? 0 : found.elements_in, std::move(found.type));
+    messages[k] = numbers.try_emplace(std::move(key), next).first->second;
+  }
+  return messages;
+}
+
 class IterationFinder {
  public:
   explicit IterationFinder(const KinetoTrace& trace) : trace_(trace), launched_(launch_times(trace)) {
@@ -61,7 +84,7 @@ class IterationFinder {
     if (!by_profiler_steps() && !by_optimizer_steps()) by_repetition();
     if (found_.boundaries.size() < 2) return KinetoIterations();
     deal_kernels();
-    choose_typical();
+    found_.messages = number_messages(trace_);
     return std::move(found_);
   }
 
@@ -134,34 +157,6 @@ class IterationFinder {
     }
   }
 
-  void choose_typical() {
-    // Kinds in order of their first iteration; ties go to the kind with more kernels, then to the earlier one.
-    std::vector<std::vector<std::uint32_t>> kinds;
-    for (std::uint32_t i = 0; i < found_.count(); ++i) {
-      const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::uint32_t>& kind) {
-        return are_alike(trace_, found_, kind.front(), i);
-      });
-      if (same == kinds.end()) {
-        if (kinds.size() < kKindsMax) kinds.push_back({i});
-      } else {
-        same->push_back(i);
-      }
-    }
-    const auto rank = [this](const std::vector<std::uint32_t>& kind) {
-      return std::pair(kind.size(), found_.kernels[kind.front()].size());
-    };
-    const auto best = std::max_element(kinds.begin(), kinds.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-    found_.alike = *best;
-    std::vector<std::uint32_t> by_length = *best;
-    const auto length = [this](std::uint32_t i) { return found_.boundaries[i + 1] - found_.boundaries[i]; };
-    std::sort(by_length.begin(), by_length.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return std::pair(length(a), a) < std::pair(length(b), b); });
-    found_.typical = by_length[(by_length.size() - 1) / 2];
-  }
-
-  /// Keeps comparing linear for traces in which every iteration is different.
-  static constexpr std::size_t kKindsMax = 16;
-
   const KinetoTrace& trace_;
   std::vector<std::int64_t> launched_;
   std::vector<std::uint32_t> order_;  ///< kernels by launch
@@ -175,8 +170,52 @@ KinetoIterations find_kineto_iterations(const KinetoTrace& trace) { return Itera
 bool are_alike(const KinetoTrace& trace, const KinetoIterations& iterations, std::uint32_t a, std::uint32_t b) {
   const std::vector<std::uint32_t>& of_a = iterations.kernels[a];
   const std::vector<std::uint32_t>& of_b = iterations.kernels[b];
-  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
-                    [&](std::uint32_t x, std::uint32_t y) { return same_kernel(trace, x, y); });
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), [&](std::uint32_t x, std::uint32_t y) {
+    return same_kernel(trace, x, y) && iterations.messages[x] == iterations.messages[y];
+  });
+}
+
+std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks) {
+  std::vector<const KinetoRecording*> voters;
+  std::uint32_t count = UINT32_MAX;
+  for (const KinetoRecording& rank : ranks) {
+    if (rank.iterations.count() == 0) continue;
+    voters.push_back(&rank);
+    count = std::min(count, rank.iterations.count());
+  }
+  if (voters.empty()) return 0;
+
+  // Kinds in order of their first iteration; ties go to the kind with more kernels, then to the earlier one.
+  std::vector<std::vector<std::uint32_t>> kinds;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::uint32_t>& kind) {
+      return std::all_of(voters.begin(), voters.end(),
+                         [&](const KinetoRecording* rank) { return are_alike(rank->trace, rank->iterations, kind.front(), i); });
+    });
+    if (same == kinds.end()) {
+      if (kinds.size() < kKindsMax) kinds.push_back({i});
+    } else {
+      same->push_back(i);
+    }
+  }
+  const auto weight = [&](const std::vector<std::uint32_t>& kind) {
+    std::size_t kernels = 0;
+    for (const KinetoRecording* rank : voters) kernels += rank->iterations.kernels[kind.front()].size();
+    return std::pair(kind.size(), kernels);
+  };
+  std::vector<std::uint32_t> by_length =
+      *std::max_element(kinds.begin(), kinds.end(), [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
+  const auto length_ns = [&](std::uint32_t i) {
+    std::int64_t longest_ns = 0;
+    for (const KinetoRecording* rank : voters) {
+      const KinetoBoundaries& boundaries = rank->iterations.boundaries;
+      longest_ns = std::max(longest_ns, boundaries[i + 1] - boundaries[i]);
+    }
+    return longest_ns;
+  };
+  std::sort(by_length.begin(), by_length.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return std::pair(length_ns(a), a) < std::pair(length_ns(b), b); });
+  return by_length[(by_length.size() - 1) / 2];
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Kineto iterations: where the iterations of a profiler trace begin and end, and which of them are alike.
+// Kineto iterations: where the iterations of a profiler trace begin and end, which of them are alike, and which one stands for all.
 //
 // Where it sits: between formats/kineto_trace and formats/kineto.
 //
@@ -7,11 +7,17 @@
 //     (Optimizer.step#...) to the end of the next, when there are at least two.
 //   - Else by repetition: the sequence of GPU ops in launch order, read from its end, is tested for the shortest period that covers
 //     at least two repetitions and four fifths of it, and holds at least 16 ops (Z-function, linear time).
-//   - Iterations are alike when they launch the same kernels (by name) on the same streams in the same order.
+//   - Iterations are alike when they launch the same kernels (by name) on the same streams in the same order, and their
+//     communication moves the same: verb, elements, type. All-to-alls may differ in elements, which a mixture of experts routes anew
+//     every time.
+//   - The typical iteration is one number for all ranks of a set, since collectives must match between them: of the most frequent
+//     kind (alike on every rank), the one of median length, where an iteration lasts as long as on its slowest rank. Iterations that
+//     some rank does not have do not count.
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -26,15 +32,23 @@ struct KinetoIterations {
   KinetoBoundaries boundaries;                      ///< count() + 1 of them, or none
   std::uint32_t main_thread = kineto_none;          ///< that carries the annotations
   std::vector<std::vector<std::uint32_t>> kernels;  ///< per iteration, in launch order
-  std::uint32_t typical = 0;                        ///< of the most frequent kind, the one of median length
-  std::vector<std::uint32_t> alike;                 ///< those of the typical one's kind, itself included
+  std::vector<std::uint32_t> messages;  ///< per kernel of the trace: equal for equal communication; kineto_none for others
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(kernels.size()); }
 };
 
 KinetoIterations find_kineto_iterations(const KinetoTrace& trace);
 
-/// Whether two iterations launch the same kernels.
+/// Whether two iterations launch the same kernels with the same communication.
 bool are_alike(const KinetoTrace& trace, const KinetoIterations& iterations, std::uint32_t a, std::uint32_t b);
+
+/// One rank's trace with its iterations.
+struct KinetoRecording {
+  KinetoTrace trace;
+  KinetoIterations iterations;
+};
+
+/// The iteration that stands for all of a set's ranks; 0 if none has any. Ranks without iterations have no say.
+std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks);
 
 }  // namespace weft

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/strided_groups.hpp"
 
 namespace weft {
 
@@ -34,9 +36,41 @@ std::vector<ProcessGroup> read_process_groups(const std::string& path) {
   return groups;
 }
 
+const ProcessGroup* find_process_group(std::span<const ProcessGroup> groups, std::string_view name) {
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const ProcessGroup& group) { return group.name == name; });
+  return found == groups.end() ? nullptr : &*found;
+}
+
+std::optional<Diagnostic> fault_of_process_group(const std::string& name, std::span<const std::uint32_t> ranks, std::uint32_t user,
+                                                 std::uint32_t rank_count) {
+  const std::string group = "process group " + in_quotes(name);
+  std::vector<bool> seen(rank_count, false);
+  for (const std::uint32_t member : ranks) {
+    if (member >= rank_count || seen[member]) {
+      return Diagnostic{Severity::error, "bad-process-groups",
+                        group + " holds rank " + std::to_string(member) +
+                            (member < rank_count ? " twice" : ", but the set has " + counted(rank_count, "rank", "ranks")),
+                        SourcePlace(), "add the missing traces, or mend the group"};
+    }
+    seen[member] = true;
+  }
+  if (user < rank_count && seen[user]) return std::nullopt;
+  return Diagnostic{Severity::error, "not-a-member", "rank " + std::to_string(user) + " uses " + group + " without being in it",
+                    SourcePlace(), "add the rank to the group"};
+}
+
 std::uint16_t CommunicatorTable::communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks) {
   const auto [known, is_new] = placed_.try_emplace({name, ranks});
   if (is_new) known->second = place(name, ranks);
+  return known->second;
+}
+
+std::optional<std::uint16_t> CommunicatorTable::repeated_communicator_of(const std::string& name,
+                                                                         const std::vector<std::uint32_t>& ranks,
+                                                                         std::uint32_t recorded_world) {
+  if (ranks.empty() || ranks.size() == recorded_world || ranks.size() == rank_count_) return 0;
+  const auto [known, is_new] = repeated_.try_emplace({name, ranks});
+  if (is_new) known->second = repeat(name, ranks);
   return known->second;
 }
 
@@ -61,6 +95,17 @@ std::uint16_t CommunicatorTable::place(const std::string& name, const std::vecto
     slots_[s].taken[rank] = true;
   }
   return static_cast<std::uint16_t>(s + 1);
+}
+
+std::optional<std::uint16_t> CommunicatorTable::repeat(const std::string& name, const std::vector<std::uint32_t>& ranks) {
+  const auto size = static_cast<std::uint32_t>(ranks.size());
+  const std::uint32_t stride = size > 1 && ranks[1] > ranks[0] ? ranks[1] - ranks[0] : 1;
+  if (rank_count_ % (std::uint64_t{size} * stride) != 0) return std::nullopt;
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (ranks[i] != ranks[0] + std::uint64_t{i} * stride) return std::nullopt;
+  }
+  slots_.push_back({"pg_" + name, strided_groups(rank_count_, size, stride), std::vector<bool>(rank_count_, true)});
+  return static_cast<std::uint16_t>(slots_.size());
 }
 
 void RoleTable::add_rank(Workload& workload, RoleDag dag, std::uint32_t rank, const std::string& path) {

@@ -5,18 +5,23 @@
 // Model
 //   - Process groups that share no rank and have one size are put into one communicator, in order of first use. It is named after
 //     the first of them; communicator 0 is everyone.
+//   - One recorded rank can stand for any number of ranks. Its group of S ranks that are D apart is then every rank's: the ranks are divided
+//     into groups of size S and stride D (strided_groups.hpp). A group that was all recorded ranks becomes all ranks.
 //   - Ranks whose DAGs are equal (ops, names, edges) share one role.
-// Errors: [bad-process-groups], [too-many-roles].
+// Errors: [bad-process-groups], [not-a-member], [too-many-roles].
 // Thread safety: one table belongs to one thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
@@ -25,10 +30,19 @@ namespace weft {
 struct ProcessGroup {
   std::string name;
   std::vector<std::uint32_t> ranks;  ///< in order of position; empty = everyone
+  std::uint32_t size = 0;            ///< number of members, also of those that are not listed; 0 if the file does not say it
 };
 
 /// Reads a JSON file {"1": [0, 1, 2, 3], ...}. Throws InputError.
 std::vector<ProcessGroup> read_process_groups(const std::string& path);
+
+/// The first of this name; null if there is none.
+const ProcessGroup* find_process_group(std::span<const ProcessGroup> groups, std::string_view name);
+
+/// What is wrong with a group that `user` communicates in: a member that is listed twice or is no rank of the set, or `user` missing.
+/// The place is left to the caller.
+std::optional<Diagnostic> fault_of_process_group(const std::string& name, std::span<const std::uint32_t> ranks, std::uint32_t user,
+                                                 std::uint32_t rank_count);
 
 /// Collects the process groups of all ranks into communicators.
 class CommunicatorTable {
@@ -38,7 +52,12 @@ class CommunicatorTable {
   /// The communicator that holds this group; the same for the same (name, ranks). Requires: ranks distinct and < rank_count.
   std::uint16_t communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks);
 
-  /// "world", then those that communicator_of() has numbered.
+  /// The communicator in which every rank has a group like this one, which one rank recorded among `recorded_world` ranks (0: unknown);
+  /// 0 = everyone if that was all of them. None if the group has no stride, or groups like it do not fill the ranks.
+  std::optional<std::uint16_t> repeated_communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks,
+                                                        std::uint32_t recorded_world);
+
+  /// "world", then those that were numbered above.
   std::vector<Communicator> build() const;
 
  private:
@@ -49,10 +68,12 @@ class CommunicatorTable {
   };
 
   std::uint16_t place(const std::string& name, const std::vector<std::uint32_t>& ranks);
+  std::optional<std::uint16_t> repeat(const std::string& name, const std::vector<std::uint32_t>& ranks);
 
   std::uint32_t rank_count_;
   std::vector<Slot> slots_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint16_t> placed_;
+  std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::optional<std::uint16_t>> repeated_;
 };
 
 /// Gives the ranks of a workload their roles.
