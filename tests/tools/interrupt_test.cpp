@@ -65,7 +65,7 @@ TEST(Interrupt, LeavesWhatWasFinishedReadableAndSaysSo) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_NE(content(errors).find("interrupted: 0 of 1 jobs"), std::string::npos) << content(errors);
+  EXPECT_NE(content(errors).find("interrupted: 0 of 1 job and "), std::string::npos) << content(errors);
 
   for (const char* name :
        {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "collectives.csv", "flows.csv", "links.csv"}) {

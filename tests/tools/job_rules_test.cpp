@@ -36,13 +36,19 @@ std::string error_of(const std::function<void()>& action) {
   return {};
 }
 
-/// A probe that says 10 ms, and how often it was asked.
-struct Probe {
-  int calls = 0;
-  IterationProbe function = [this](const std::shared_ptr<const Workload>&, const SourcePlace&) {
-    ++calls;
-    return Duration::ms(10);
-  };
+/// Says that an iteration takes 10 ms and that hosts have 8 GPUs, and how often it was asked to run one.
+struct Cluster {
+  std::uint32_t gpus_per_host = 8;
+  int runs = 0;
+  ClusterProbes probes = {[this](const std::shared_ptr<const Workload>&, const SourcePlace&) {
+                            ++runs;
+                            return Duration::ms(10);
+                          },
+                          [this](std::uint32_t gpus) {
+                            std::vector<std::uint32_t> hosts(gpus / gpus_per_host, gpus_per_host);
+                            if (gpus % gpus_per_host > 0) hosts.push_back(gpus % gpus_per_host);
+                            return hosts;
+                          }};
 };
 
 JobRule workload_rule() {
@@ -86,21 +92,21 @@ TEST(JobRules, PatternsMatchNameGroupAndModel) {
 }
 
 TEST(JobRules, IterationsFitTheRunTime) {
-  Probe probe;
+  Cluster cluster;
   std::vector<JobRule> rules;
   rules.push_back(workload_rule());
   rules[0].gpus_min = rules[0].gpus_max = 8;
   std::vector<std::string> notes;
   const auto jobs = jobs_by_rule(trace_of({job("a", 8, Duration::ms(104)), job("b", 8, Duration::ms(106)),
                                            job("c", 8, Duration::ms(1)), job("d", 4, Duration::s(5))}),
-                                 "t.csv", rules, Mode::flow, probe.function, notes);
+                                 "t.csv", rules, Mode::flow, cluster.probes, notes);
   EXPECT_EQ(jobs[0].iterations, 10U);  // 10.4
   EXPECT_EQ(jobs[1].iterations, 11U);  // 10.6
   EXPECT_EQ(jobs[2].iterations, 1U);   // 0.1, but at least one
   EXPECT_EQ(jobs[0].workload->rank_count, 8U);
   EXPECT_EQ(jobs[3].workload, nullptr);
   EXPECT_EQ(jobs[3].duration, DurationModel::fixed(Duration::s(5)));
-  EXPECT_EQ(probe.calls, 1);  // one number of GPUs
+  EXPECT_EQ(cluster.runs, 1);  // one number of GPUs
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0],
             "t.csv: rule 1: 3 jobs of w.textproto, 1 to 11 times; an iteration on 8 GPUs takes 10ms, measured alone on the empty "
@@ -109,7 +115,7 @@ TEST(JobRules, IterationsFitTheRunTime) {
 }
 
 TEST(JobRules, TheFirstRuleThatMatchesWins) {
-  Probe probe;
+  Cluster cluster;
   std::vector<JobRule> rules;
   rules.push_back(workload_rule());
   rules[0].name = "a";
@@ -118,25 +124,25 @@ TEST(JobRules, TheFirstRuleThatMatchesWins) {
   rules[1].iteration_time = Duration::ms(50);
   std::vector<std::string> notes;
   const auto jobs = jobs_by_rule(trace_of({job("a", 8, Duration::s(1)), job("b", 8, Duration::s(1))}), "t.csv", rules, Mode::flow,
-                                 probe.function, notes);
+                                 cluster.probes, notes);
   EXPECT_EQ(jobs[0].iterations, 7U);
   EXPECT_EQ(jobs[1].iterations, 20U);
-  EXPECT_EQ(probe.calls, 0);
+  EXPECT_EQ(cluster.runs, 0);
 }
 
 TEST(JobRules, JobModeRunsNoWorkloads) {
-  Probe probe;
+  Cluster cluster;
   std::vector<JobRule> rules;
   rules.push_back(workload_rule());
   std::vector<std::string> notes;
-  const auto jobs = jobs_by_rule(trace_of({job("a", 8, Duration::s(1))}), "t.csv", rules, Mode::job, probe.function, notes);
+  const auto jobs = jobs_by_rule(trace_of({job("a", 8, Duration::s(1))}), "t.csv", rules, Mode::job, cluster.probes, notes);
   EXPECT_EQ(jobs[0].workload, nullptr);
   EXPECT_EQ(jobs[0].duration, DurationModel::fixed(Duration::s(1)));
   EXPECT_NE(notes[0].find("job mode runs no workloads"), std::string::npos);
 }
 
 TEST(JobRules, MeasuredIterationsByPlacement) {
-  Probe probe;
+  Cluster cluster;
   PlacementTimes times;
   times.add(std::array{4U}, Duration::ms(100));
   times.add(std::array{2U, 2U}, Duration::ms(300));
@@ -145,7 +151,7 @@ TEST(JobRules, MeasuredIterationsByPlacement) {
   JobTrace trace = trace_of({job("a", 4, Duration::s(5)), job("b", 4, Duration::zero())});
   trace.jobs[1].iterations = 20;
   std::vector<std::string> notes;
-  const auto jobs = jobs_by_rule(trace, "t.csv", rules, Mode::job, probe.function, notes);
+  const auto jobs = jobs_by_rule(trace, "t.csv", rules, Mode::job, cluster.probes, notes);
   EXPECT_EQ(jobs[0].iterations, 50U);  // 5 s at 100 ms on one host
   EXPECT_EQ(jobs[0].duration, DurationModel::fixed(Duration::s(5)));
   EXPECT_EQ(jobs[1].iterations, 20U);
@@ -153,15 +159,58 @@ TEST(JobRules, MeasuredIterationsByPlacement) {
   EXPECT_EQ(jobs[1].iteration_times->of(std::array{2U, 2U}), Duration::ms(300));
 }
 
+// Iterations used to fit the time on the fewest hosts of the table, here one, on whatever cluster: a job that 5 s belong to would have run for
+// 15 s on hosts of 2 GPUs, wherever it was placed.
+TEST(JobRules, MeasuredIterationsFitWhereTheClusterPlacesThem) {
+  PlacementTimes times;
+  times.add(std::array{4U}, Duration::ms(100));
+  times.add(std::array{2U, 2U}, Duration::ms(300));
+  std::vector<JobRule> rules(1);
+  rules[0].measured = measured_for_all(times, "times.csv");
+  Cluster cluster;
+  const auto iterations_and_note = [&] {
+    std::vector<std::string> notes;
+    const auto jobs = jobs_by_rule(trace_of({job("a", 4, Duration::s(6))}), "t.csv", rules, Mode::job, cluster.probes, notes);
+    return std::pair(jobs[0].iterations, notes[0]);
+  };
+  // 6 s / 100 ms = 60.
+  EXPECT_EQ(iterations_and_note(),
+            std::pair(std::uint64_t{60}, std::string("t.csv: rule 1: 1 job of measured iterations, 60 times; an iteration on "
+                                                     "4 GPUs takes 100ms on 1 host, as the empty cluster places it")));
+  cluster.gpus_per_host = 2;
+  // 6 s / 300 ms = 20.
+  EXPECT_EQ(iterations_and_note(),
+            std::pair(std::uint64_t{20}, std::string("t.csv: rule 1: 1 job of measured iterations, 20 times; an iteration on "
+                                                     "4 GPUs takes 300ms on 2 hosts, as the empty cluster places it")));
+}
+
+// `weft check` used to simulate two iterations of each workload, though it says that it runs nothing.
+TEST(JobRules, WithoutAProbeTheNumberOfIterationsIsLeftToTheRun) {
+  Cluster cluster;
+  cluster.probes.iteration = nullptr;
+  std::vector<JobRule> rules;
+  rules.push_back(workload_rule());
+  rules[0].name = "a";
+  rules.push_back(workload_rule());
+  rules[1].iteration_time = Duration::ms(50);
+  std::vector<std::string> notes;
+  const auto jobs = jobs_by_rule(trace_of({job("a", 8, Duration::s(1)), job("b", 8, Duration::s(1))}), "t.csv", rules, Mode::flow,
+                                 cluster.probes, notes);
+  EXPECT_EQ(jobs[0].iterations, 1U);
+  EXPECT_EQ(jobs[1].iterations, 20U);  // 1 s / 50 ms: nothing needs to run for that
+  EXPECT_EQ(notes[0], "t.csv: rule 1: 1 job of w.textproto, as often as fits the run time: `weft run` measures an iteration first");
+  EXPECT_EQ(notes[1], "t.csv: rule 2: 1 job of w.textproto, 20 times; an iteration on 8 GPUs takes 50ms, as the rule says");
+}
+
 TEST(JobRules, Faults) {
-  Probe probe;
+  Cluster cluster;
   std::vector<std::string> notes;
   PlacementTimes times;
   times.add(std::array{4U}, Duration::ms(100));
   std::vector<JobRule> rules(1);
   rules[0].measured = measured_for_all(times, "times.csv");
   const auto error = [&](const JobTrace& trace, Mode mode) {
-    return error_of([&] { jobs_by_rule(trace, "t.csv", rules, mode, probe.function, notes); });
+    return error_of([&] { jobs_by_rule(trace, "t.csv", rules, mode, cluster.probes, notes); });
   };
   EXPECT_NE(error(trace_of({job("a", 8, Duration::s(5))}), Mode::job)
                 .find("times.csv has no placement of 8 GPUs, which job \"a\" wants [not-measured]"),
@@ -177,8 +226,13 @@ TEST(JobRules, Faults) {
   EXPECT_NE(error(no_times, Mode::flow).find("job \"a\" has no run time and matches no rule [no-run-times]"), std::string::npos);
   rules[0].name = "";
   EXPECT_NE(error(no_times, Mode::job).find("[no-run-times]"), std::string::npos);
+  // The row is right; it is the rule that must say how many.
   rules[0].iteration_time = Duration::zero();
-  EXPECT_NE(error(trace_of({job("a", 4, Duration::s(5))}), Mode::flow).find("takes no time"), std::string::npos);
+  rules[0].place = SourcePlace::named("s.textproto");
+  EXPECT_NE(error(trace_of({job("a", 4, Duration::s(5))}), Mode::flow)
+                .find("s.textproto: error: an iteration of job \"a\" takes no time, so that no number of them fits its run time "
+                      "[zero-iteration]"),
+            std::string::npos);
 }
 
 TEST(JobRules, ThroughputsByJobType) {

@@ -93,6 +93,53 @@ TEST_F(Scenarios, ContradictionsAreRefused) {
   EXPECT_EQ(code_of(flags), "no-duration");
 }
 
+// Only the first setting used to be reported, so that a user found three mistakes in three runs.
+TEST_F(Scenarios, AllWrongSettingsAreReportedTogether) {
+  const auto codes_of = [](const RunFlags& flags) {
+    std::string codes;
+    try {
+      load_scenario(flags);
+    } catch (const InputError& error) {
+      for (const Diagnostic& diagnostic : error.diagnostics()) {
+        codes +=
+            std::to_string(diagnostic.place.line) + ":" + std::to_string(diagnostic.place.column) + " " + diagnostic.code + "; ";
+      }
+    }
+    return codes;
+  };
+  RunFlags flags;
+  flags.scenario_file = write("template.textproto",
+                              "topology { builder: \"single_switch\" }\n"
+                              "job { workload {\n"
+                              "  template: \"llm\"\n"
+                              "  set { name: \"hiden\" value: \"4096\" }\n"
+                              "  set { name: \"tp\" value: \"0\" }\n"
+                              "  set { name: \"dp\" value: \"x\" }\n"
+                              "} }\n");
+  // A name stands in column 15, the values of two letters' names in column 27.
+  EXPECT_EQ(codes_of(flags), "4:15 unknown-param; 5:27 out-of-range; 6:27 bad-value; ");
+  flags.scenario_file = write("builder.textproto",
+                              "topology { builder: \"single_switch\"\n"
+                              "  set { name: \"hots\" value: \"4\" }\n"
+                              "  set { name: \"hosts\" value: \"0\" }\n"
+                              "}\n");
+  EXPECT_EQ(codes_of(flags), "2:15 unknown-param; 3:30 out-of-range; ");
+  flags.scenario_file = write("flags.textproto", "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n");
+  flags.settings = {"flow.mtuu=4096B", "scheduler.control_delay", "scheduler.control_delay=5"};
+  EXPECT_EQ(codes_of(flags), "0:0 unknown-param; 0:0 bad-setting; 0:0 bad-value; ");
+}
+
+// A run time of 0 used to be taken for a job without duration: "[job-content] neither workload nor duration" at a row that has one.
+TEST_F(Scenarios, ATraceMayHoldAJobWithoutRunTimeInFlowMode) {
+  write("jobs.csv", "job,submit_s,gpus,run_s\nempty,0,1,0\n");
+  RunFlags flags;
+  flags.scenario_file =
+      write("s.textproto", "mode: FLOW\ntopology { builder: \"single_switch\" }\njobs { file: \"jobs.csv\" format: \"weft\" }\n");
+  const Scenario scenario = load_scenario(flags);
+  ASSERT_EQ(scenario.jobs.size(), 1u);
+  EXPECT_EQ(scenario.jobs[0].duration, DurationModel::fixed(Duration::zero()));
+}
+
 TEST_F(Scenarios, TheManifestHoldsInputsWithHashesAndParametersWithOrigin) {
   RunFlags flags;
   const std::string text = "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n";

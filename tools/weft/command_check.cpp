@@ -1,15 +1,17 @@
 // `weft check`: validates inputs without running anything.
+#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
-#include "core/source_text.hpp"
+#include "core/counted.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
+#include "tools/weft/unused_flags.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/formats/hpcc_flows.hpp"
@@ -32,51 +34,81 @@ struct Content {
   std::string lines = {};
 };
 
+/// An input as given, and what it was taken for, or why it was taken for nothing.
+struct Recognised {
+  std::string text;
+  InputFile file = {};
+  std::optional<InputError> error = {};
+};
+
+std::vector<Recognised> recognise(const std::vector<std::string>& inputs) {
+  std::vector<Recognised> all;
+  for (const std::string& input : inputs) {
+    Recognised& one = all.emplace_back(Recognised{input});
+    try {
+      one.file = recognise_input(input);
+    } catch (const InputError& error) {
+      one.error = error;
+    }
+  }
+  return all;
+}
+
+/// Flags that no input takes. Of an input that nothing could be made of, nobody knows what it takes.
+void refuse_flags_without_input(const std::vector<Recognised>& inputs, const CheckOptions& options) {
+  const auto has = [&](InputKind kind) {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Recognised& input) { return input.error.has_value() || input.file.kind == kind; });
+  };
+  Diagnostics diagnostics;
+  refuse_unused_flags(options.workload, has(InputKind::workload), "a workload", diagnostics);
+  refuse_unused_flags(options.jobs, has(InputKind::jobs), has(InputKind::scenario), "a job trace", diagnostics);
+  diagnostics.throw_if_errors();
+}
+
 /// Reads one input of whatever kind.
-Content check_one(const std::string& text, const CheckOptions& options) {
-  const InputFile input = recognise_input(text);
+Content check_one(const InputFile& input, const CheckOptions& options) {
   switch (input.kind) {
     case InputKind::scenario: {
       RunFlags flags;
       flags.scenario_file = input.file;
       flags.jobs_options.strict = options.jobs.strict;
-      const Scenario scenario = load_scenario(flags);
+      const Scenario scenario = load_scenario(flags, Probing::forbidden);
       check_simulation(scenario);
       std::string notes;
       for (const std::string& assumption : scenario.assumptions) notes += "note: " + assumption + "\n";
-      return {"scenario, " + std::to_string(scenario.jobs.size()) + " jobs, " + std::string(to_text(scenario.mode)) + " mode",
+      return {"scenario, " + counted(scenario.jobs.size(), "job", "jobs") + ", " + std::string(to_text(scenario.mode)) + " mode",
               notes};
     }
     case InputKind::topology: {
       const auto topology = load_topology(input.file, input.format);
       std::string notes;
       for (const std::string& assumption : topology->assumptions()) notes += "note: " + assumption + "\n";
-      return {"topology, " + std::to_string(topology->host_count()) + " hosts, " + std::to_string(topology->endpoints().size()) +
-                  " endpoints, " + std::to_string(topology->link_count()) + " links",
+      return {"topology, " + counted(topology->host_count(), "host", "hosts") + ", " +
+                  counted(topology->endpoints().size(), "endpoint", "endpoints") + ", " +
+                  counted(topology->link_count(), "link", "links"),
               notes};
     }
     case InputKind::workload: {
       const Workload workload = load_workload(input.file, input.format, options.workload);
       Diagnostics diagnostics;
-      SourcePlace place;
-      place.file = input.file;
-      check_workload(workload, place, diagnostics);
+      check_workload(workload, SourcePlace::named(input.file), diagnostics);
       diagnostics.throw_if_errors();
       std::uint64_t ops = 0;
       for (const RoleDag& role : workload.roles) ops += role.size();
-      return {"workload, " + std::to_string(workload.rank_count) + " ranks, " + std::to_string(workload.roles.size()) + " roles, " +
-              std::to_string(ops) + " ops"};
+      return {"workload, " + counted(workload.rank_count, "rank", "ranks") + ", " +
+              counted(workload.roles.size(), "role", "roles") + ", " + counted(ops, "op", "ops")};
     }
     case InputKind::jobs: {
       const JobTrace trace = load_job_trace(input.file, input.format, options.jobs);
-      return {
-          "job trace, " + std::to_string(trace.jobs.size()) + " jobs, " + std::to_string(trace.left_out_rows) + " rows left out",
-          describe(trace)};
+      return {"job trace, " + counted(trace.jobs.size(), "job", "jobs") + ", " + counted(trace.left_out_rows, "row", "rows") +
+                  " left out",
+              describe(trace)};
     }
     case InputKind::measurements:
       return {"measurements", describe_measurements(input.file, input.format)};
     case InputKind::flows:
-      return {"flow list, " + std::to_string(import_hpcc_flows(input.file).flows.size()) + " flows"};
+      return {"flow list, " + counted(import_hpcc_flows(input.file).flows.size(), "flow", "flows")};
   }
   return {};
 }
@@ -91,15 +123,25 @@ void print_indented(const std::string& lines) {
 
 int check(const std::vector<std::string>& inputs, const CheckOptions& options) {
   int status = kExitDone;
-  for (const std::string& input : inputs) {
+  const auto refuse = [&status](const InputError& error) {
+    std::cout.flush();
+    std::fputs(error.what(), stderr);
+    status = kExitInput;
+  };
+  const std::vector<Recognised> recognised = recognise(inputs);
+  try {
+    refuse_flags_without_input(recognised, options);
+  } catch (const InputError& error) {
+    refuse(error);
+  }
+  for (const Recognised& input : recognised) {
     try {
-      const Content content = check_one(input, options);
-      std::cout << input << ": ok (" << content.words << ")\n";
+      if (input.error) throw *input.error;
+      const Content content = check_one(input.file, options);
+      std::cout << input.text << ": ok (" << content.words << ")\n";
       print_indented(content.lines);
     } catch (const InputError& error) {
-      std::cout.flush();
-      std::fputs(error.what(), stderr);
-      status = kExitInput;
+      refuse(error);
     }
   }
   return status;
@@ -112,10 +154,10 @@ void add_check_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Validate inputs without running anything");
   command->footer(
-      "FILE may be a scenario, a topology, a workload, a job trace or a flow list. Text protobuf files are told apart by their "
-      "fields;\n"
-      "foreign files need their format: topology.txt:hpcc, flow.txt:hpcc-flows, net:simai, traces/all_reduce:chakra, "
-      "jobs.csv:philly.\n"
+      "FILE may be a scenario, a topology, a workload, a job trace, a flow list or a table of measurements.\n"
+      "Text protobuf files are told apart by their fields; foreign files need their format: topology.txt:hpcc,\n"
+      "flow.txt:hpcc-flows, net:simai, traces/all_reduce:chakra, jobs.csv:philly, placements.csv:pollux.\n"
+      "`weft modules KIND` lists formats; KIND is topology-format, workload-format, job-format or measurement-format.\n"
       "Exit status 2 if any input is wrong; all of them are checked.");
   command->add_option("files", *inputs, "Inputs to check")->type_name("FILE[:format]")->required();
   add_workload_flags(*command, options->workload);

@@ -8,12 +8,14 @@
 #include <iostream>
 #include <memory>
 
+#include "core/counted.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
 #include "tools/weft/workload_flags.hpp"
+#include "workloads/format_options.hpp"
 
 namespace weft {
 
@@ -80,10 +82,9 @@ int run(RunOptions options, bool seed_given) {
     std::cout << summary.to_text() << "results in " << options.out << "/\n";
   }
   if (summary.interrupted) {
-    std::fprintf(stderr,
-                 "interrupted: %llu of %llu jobs and %llu flows had finished; %s/ holds what was finished and is readable\n",
-                 static_cast<unsigned long long>(summary.jobs_finished), static_cast<unsigned long long>(summary.jobs_total),
-                 static_cast<unsigned long long>(summary.flows_finished), options.out.c_str());
+    std::fprintf(stderr, "interrupted: %llu of %s and %s had finished; %s/ holds what was finished and is readable\n",
+                 static_cast<unsigned long long>(summary.jobs_finished), counted(summary.jobs_total, "job", "jobs").c_str(),
+                 counted(summary.flows_finished, "flow", "flows").c_str(), options.out.c_str());
     return kExitInterrupted;
   }
   return kExitDone;
@@ -110,10 +111,10 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("FILE[:format]");
   command
       ->add_option("--workload", flags.workload,
-                   "Workload: " + workload_format_names() + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
+                   "Workload: " + format_names(workload_formats()) + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
       ->type_name("FILE[:format]");
   command->add_option("--flows", flags.flows, "Flow list: hpcc")->type_name("FILE[:format]");
-  command->add_option("--jobs", flags.jobs, "Job trace: " + job_trace_format_names())->type_name("FILE:format");
+  command->add_option("--jobs", flags.jobs, "Job trace: " + format_names(job_trace_formats()))->type_name("FILE:format");
   command->add_option("--mode", flags.mode, "Fidelity: job or flow; default: by the inputs")
       ->type_name("MODE")
       ->check(CLI::IsMember({"job", "flow"}));
@@ -148,7 +149,8 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("LEVEL")
       ->capture_default_str()
       ->check(CLI::IsMember({"off", "warning", "info", "debug"}));
-  command->add_flag("--trace", options->trace, "Also write trace.json (Chrome/Perfetto), one track per rank");
+  command->add_flag("--trace", options->trace,
+                    "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });

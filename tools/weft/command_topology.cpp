@@ -7,6 +7,7 @@
 
 #include "tools/weft/commands.hpp"
 #include "tools/weft/output_file.hpp"
+#include "tools/weft/parameters.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_partition.hpp"
 #include "topologies/topology_reader.hpp"
@@ -120,16 +121,7 @@ int show_summary(const Topology& topology, bool as_json) {
 int build(const TopologyFlags& flags) {
   const auto& module = find_module(topology_builders(), flags.builder, SourcePlace::named("weft topology build"));
   ParamSet params(flags.builder, module.info.params);
-  for (const std::string& setting : flags.settings) {
-    const SourcePlace place = SourcePlace::named("--set=" + setting);
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) {
-      throw InputError({Severity::error, "bad-setting", "\"" + setting + "\" has no value", place, "write --set=param=value"});
-    }
-    std::string name = setting.substr(0, equals);
-    if (name.starts_with(flags.builder + ".")) name = name.substr(flags.builder.size() + 1);
-    params.set(name, setting.substr(equals + 1), place);
-  }
+  set_from_flags(params, flags.settings);
   const auto topology = module.make(params, SourcePlace::named("weft topology build " + flags.builder));
   if (!flags.out.empty()) write(*topology, flags.out, {});
   return show_summary(*topology, flags.json);

@@ -6,8 +6,10 @@
 
 #include "tools/weft/commands.hpp"
 #include "tools/weft/output_file.hpp"
+#include "tools/weft/parameters.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/dag_writer.hpp"
+#include "workloads/format_options.hpp"
 #include "workloads/summary.hpp"
 #include "workloads/templates/workload_templates.hpp"
 #include "workloads/workload_reader.hpp"
@@ -114,16 +116,7 @@ int make(const WorkloadFlags& flags) {
   const SourcePlace place = SourcePlace::named("--template=" + flags.template_name);
   const Module<WorkloadFactory>& module = find_module(workload_templates(), flags.template_name, place);
   ParamSet params(flags.template_name, module.info.params);
-  for (const std::string& text : flags.settings) {
-    const SourcePlace setting = SourcePlace::named("--set=" + text);
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) {
-      throw InputError({Severity::error, "bad-setting", "\"" + text + "\" has no value", setting, "write --set=param=value"});
-    }
-    std::string name = text.substr(0, equals);
-    if (name.starts_with(flags.template_name + ".")) name = name.substr(flags.template_name.size() + 1);
-    params.set(name, text.substr(equals + 1), setting);
-  }
+  set_from_flags(params, flags.settings);
   const Workload workload = module.make(params, place);
   if (flags.out.empty()) {
     print(workload, flags.json);
@@ -147,7 +140,8 @@ std::string template_names() {
 
 void add_input_options(CLI::App* command, const std::shared_ptr<WorkloadFlags>& flags) {
   command
-      ->add_option("file", flags->input, "Workload: " + workload_format_names() + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
+      ->add_option("file", flags->input,
+                   "Workload: " + format_names(workload_formats()) + "; for chakra FILE is PREFIX of PREFIX.0.et ...")
       ->type_name("FILE[:format]")
       ->required();
   add_workload_flags(*command, flags->options);

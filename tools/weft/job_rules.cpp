@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
@@ -15,10 +16,6 @@ namespace {
 
 [[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
   throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
-}
-
-std::string count_text(std::uint64_t count, const char* one, const char* several) {
-  return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
 bool fits(const std::string& pattern, const std::string& text) {
@@ -34,8 +31,9 @@ class ForAll final : public MeasuredIterations {
     if (times_->knows(job.gpus)) return times_;
     std::string counts;
     for (const std::uint32_t gpus : times_->gpu_counts()) counts += (counts.empty() ? "" : ", ") + std::to_string(gpus);
-    fail("not-measured", file_ + " has no placement of " + std::to_string(job.gpus) + " GPUs, which job \"" + job.name + "\" wants",
-         place, "it has placements of " + counts + "; limit the rule with gpus");
+    fail("not-measured",
+         file_ + " has no placement of " + counted(job.gpus, "GPU", "GPUs") + ", which job \"" + job.name + "\" wants", place,
+         "it has placements of " + counts + "; limit the rule with gpus");
   }
 
  private:
@@ -53,7 +51,7 @@ class ByJobType final : public MeasuredIterations {
     const std::optional<double> packed = table_.steps_per_s(gpu_type_, job.model, job.gpus);
     if (!packed) {
       fail("unknown-job-type",
-           table_.file() + " has no \"" + job.model + "\" with " + count_text(job.gpus, "GPU", "GPUs") + " on " + gpu_type_, place,
+           table_.file() + " has no \"" + job.model + "\" with " + counted(job.gpus, "GPU", "GPUs") + " on " + gpu_type_, place,
            suggestion(job.model, table_.job_types(gpu_type_), "job type"));
     }
     const std::optional<double> spread = table_.steps_per_s(gpu_type_ + "_unconsolidated", job.model, job.gpus);
@@ -88,8 +86,8 @@ struct Tally {
 
 class Assignment {
  public:
-  Assignment(const JobTrace& trace, std::string path, const std::vector<JobRule>& rules, Mode mode, const IterationProbe& probe)
-      : trace_(trace), path_(std::move(path)), rules_(rules), mode_(mode), probe_(probe), tallies_(rules.size()) {}
+  Assignment(const JobTrace& trace, std::string path, const std::vector<JobRule>& rules, Mode mode, const ClusterProbes& probes)
+      : trace_(trace), path_(std::move(path)), rules_(rules), mode_(mode), probes_(probes), tallies_(rules.size()) {}
 
   std::vector<JobSpec> run() {
     std::vector<JobSpec> jobs = jobs_of_trace(trace_, path_);
@@ -97,7 +95,7 @@ class Assignment {
     return jobs;
   }
 
-  void note(std::vector<std::string>& assumptions) const {
+  void note(std::vector<std::string>& assumptions) {
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       assumptions.push_back(path_ + ": rule " + std::to_string(r + 1) + ": " + text_of(rules_[r], tallies_[r]));
     }
@@ -137,19 +135,31 @@ class Assignment {
 
   void give_measured(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
     spec.iteration_times = rule.measured->of(job, spec.place);
-    const Duration packed = spec.iteration_times->packed(job.gpus);
-    tally.iteration_time[job.gpus] = packed;
+    const Duration alone = time_alone(*spec.iteration_times, job.gpus);
+    tally.iteration_time[job.gpus] = alone;
     if (rule.iterations > 0) {
       spec.iterations = rule.iterations;
     } else if (job.iterations == 0) {
-      spec.iterations = fitting(job.run, packed, spec);
+      spec.iterations = fitting(job.run, alone, spec, rule);
     }
     const double longest_s = spec.iteration_times->longest(job.gpus).in_s() * static_cast<double>(spec.iterations);
     if (longest_s > op_duration_max.in_s()) {
       fail("out-of-range", "job \"" + spec.name + "\" would run for more than a year", spec.place,
-           std::to_string(spec.iterations) + " iterations of up to " + to_text(spec.iteration_times->longest(job.gpus)));
+           counted(spec.iterations, "iteration", "iterations") + " of up to " + to_text(spec.iteration_times->longest(job.gpus)));
     }
-    spec.duration = DurationModel::fixed(packed * static_cast<std::int64_t>(spec.iterations));
+    spec.duration = DurationModel::fixed(alone * static_cast<std::int64_t>(spec.iterations));
+  }
+
+  const std::vector<std::uint32_t>& placement_alone(std::uint32_t gpus) {
+    const auto [known, is_new] = placements_alone_.try_emplace(gpus);
+    if (is_new) known->second = probes_.placement(gpus);
+    return known->second;
+  }
+
+  Duration time_alone(const PlacementTimes& times, std::uint32_t gpus) {
+    const std::vector<std::uint32_t>& gpus_of_hosts = placement_alone(gpus);
+    // A job without a place is refused by check_jobs(), together with all others.
+    return gpus_of_hosts.empty() ? times.packed(gpus) : times.of(gpus_of_hosts);
   }
 
   void give_workload(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
@@ -157,37 +167,47 @@ class Assignment {
     if (rule.iterations > 0) {
       spec.iterations = rule.iterations;
     } else if (trace_.has_run_times) {
-      spec.iterations = fitting(job.run, iteration_time(rule, job, spec, tally), spec);
+      spec.iterations = is_left_to_run(rule) ? 1 : fitting(job.run, iteration_time(rule, job, spec, tally), spec, rule);
     }
   }
 
   Duration iteration_time(const JobRule& rule, const TraceJob& job, const JobSpec& spec, Tally& tally) {
     const auto [known, is_new] = tally.iteration_time.try_emplace(job.gpus);
-    if (is_new) known->second = rule.iteration_time ? *rule.iteration_time : probe_(spec.workload, rule.place);
+    if (is_new) known->second = rule.iteration_time ? *rule.iteration_time : probes_.iteration(spec.workload, rule.place);
     return known->second;
   }
 
-  static std::uint64_t fitting(Duration run, Duration iteration, const JobSpec& spec) {
+  /// Would the number of iterations follow from a run that is not allowed here?
+  bool is_left_to_run(const JobRule& rule) const {
+    return rule.measured == nullptr && rule.iterations == 0 && !rule.iteration_time && trace_.has_run_times &&
+           probes_.iteration == nullptr;
+  }
+
+  static std::uint64_t fitting(Duration run, Duration iteration, const JobSpec& spec, const JobRule& rule) {
     if (iteration <= Duration::zero()) {
       fail("zero-iteration", "an iteration of job \"" + spec.name + "\" takes no time, so that no number of them fits its run time",
-           spec.place, "say how many: iterations: 1000");
+           rule.place, "say how many: iterations: 1000");
     }
     const std::int64_t half = iteration.in_ticks() / 2;
     const std::int64_t count = run.in_ticks() / iteration.in_ticks() + (run.in_ticks() % iteration.in_ticks() > half ? 1 : 0);
     return static_cast<std::uint64_t>(std::max<std::int64_t>(1, count));
   }
 
-  std::string text_of(const JobRule& rule, const Tally& tally) const {
+  std::string text_of(const JobRule& rule, const Tally& tally) {
     if (tally.jobs == 0) return "no job matches it";
-    std::string text = count_text(tally.jobs, "job", "jobs");
+    std::string text = counted(tally.jobs, "job", "jobs");
     if (rule.measured == nullptr && mode_ == Mode::job) return text + ", run times as in the trace: job mode runs no workloads";
     text += " of " + (rule.measured != nullptr ? "measured iterations" : rule.workload_name);
-    text += ", " + std::to_string(tally.iterations_min) +
-            (tally.iterations_max > tally.iterations_min ? " to " + std::to_string(tally.iterations_max) : "") + " times";
+    if (is_left_to_run(rule)) return text + ", as often as fits the run time: `weft run` measures an iteration first";
+    text += ", " + (tally.iterations_max > tally.iterations_min ? std::to_string(tally.iterations_min) + " to " : "") +
+            counted(tally.iterations_max, "time", "times");
     if (tally.iteration_time.empty()) return text;
     const auto& [gpus, time] = *tally.iteration_time.begin();
-    text += "; an iteration on " + count_text(gpus, "GPU", "GPUs") + " takes " + to_text(time);
-    if (rule.measured != nullptr) return text + " on the fewest hosts";
+    text += "; an iteration on " + counted(gpus, "GPU", "GPUs") + " takes " + to_text(time);
+    if (rule.measured != nullptr) {
+      const std::size_t hosts = placement_alone(gpus).size();
+      return hosts == 0 ? text : text + " on " + counted(hosts, "host", "hosts") + ", as the empty cluster places it";
+    }
     return text + (rule.iteration_time ? ", as the rule says" : ", measured alone on the empty cluster");
   }
 
@@ -195,8 +215,9 @@ class Assignment {
   std::string path_;
   const std::vector<JobRule>& rules_;
   Mode mode_;
-  const IterationProbe& probe_;
+  const ClusterProbes& probes_;
   std::vector<Tally> tallies_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> placements_alone_;  ///< GPUs on each host, by number of GPUs
   std::uint64_t without_rule_ = 0;
 };
 
@@ -233,8 +254,8 @@ void read_gpu_range(const std::string& text, const SourcePlace& place, JobRule& 
 }
 
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
-                                  const IterationProbe& probe, std::vector<std::string>& assumptions) {
-  Assignment assignment(trace, path, rules, mode, probe);
+                                  const ClusterProbes& probes, std::vector<std::string>& assumptions) {
+  Assignment assignment(trace, path, rules, mode, probes);
   std::vector<JobSpec> jobs = assignment.run();
   assignment.note(assumptions);
   return jobs;

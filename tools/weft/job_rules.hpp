@@ -5,14 +5,16 @@
 //
 // Model: each job gets the first rule that it matches. A rule gives it
 //   - a workload (flow mode): one rank per GPU, for as many iterations as fit the job's run time, run / iteration time to the nearest and at
-//     least 1. The iteration time is the rule's, or measured: the workload runs twice, alone on the empty cluster, and takes half of that.
-//     A rule may also say the number of iterations; a trace without run times gives its own.
+//     least 1. The iteration time is the rule's, or measured: the workload runs alone on the empty cluster (iteration_probe). Where nothing may
+//     run (`weft check`) the number stays 1 and a note says so. A rule may also say the number of iterations; a trace without run times gives
+//     its own.
 //     In job mode the workload is not run and the job holds its GPUs for its run time.
 //   - measured iterations (either mode): a table of step times by placement (placement_times.hpp); the job holds its GPUs for its iterations times
-//     the time of the placement it gets. Without iterations in rule or trace they are chosen so that the run time fits on the fewest hosts.
+//     the time of the placement it gets. Without iterations in rule or trace they are chosen so that the run time fits where the scenario's
+//     placement puts the job on the empty cluster.
 // A job that matches no rule holds its GPUs for its run time. What was chosen is noted in the scenario's assumptions.
-// Errors: [no-rule], [no-run-times], [not-measured], [unknown-job-type], [does-not-run], [out-of-range], at the job's line; what loading a
-// workload or measuring it throws.
+// Errors at the job's line: [no-run-times], [not-measured], [unknown-job-type], [does-not-run], [out-of-range]. At the rule: [zero-iteration],
+// and what loading a workload or measuring it throws.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -69,11 +71,16 @@ struct JobRule {
 /// "8", "1-8", "64-" or "" for all. Throws InputError [bad-value] at `place`.
 void read_gpu_range(const std::string& text, const SourcePlace& place, JobRule& rule);
 
-/// How long an iteration of a workload takes. Throws InputError; `place` is what it was asked for.
-using IterationProbe = std::function<Duration(const std::shared_ptr<const Workload>& workload, const SourcePlace& place)>;
+/// What rules ask about the cluster that the jobs are to run on.
+struct ClusterProbes {
+  /// How long an iteration of a workload takes. Throws InputError; `place` is what it was asked for. Null: nothing may run.
+  std::function<Duration(const std::shared_ptr<const Workload>& workload, const SourcePlace& place)> iteration;
+  /// How many GPUs on each of its hosts a job gets on the empty cluster; nothing if it has no place there.
+  std::function<std::vector<std::uint32_t>(std::uint32_t gpus)> placement;
+};
 
 /// The jobs of a trace under rules. `path` is what messages call the trace; notes are added to `assumptions`. Throws InputError.
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
-                                  const IterationProbe& probe, std::vector<std::string>& assumptions);
+                                  const ClusterProbes& probes, std::vector<std::string>& assumptions);
 
 }  // namespace weft

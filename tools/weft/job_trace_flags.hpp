@@ -10,7 +10,4 @@ namespace weft {
 /// Adds --strict, --time-zone, --throughputs and --gpu-type. `options` outlives the command.
 void add_job_trace_flags(CLI::App& command, JobTraceOptions& options);
 
-/// "weft, philly, ...", for help texts.
-std::string job_trace_format_names();
-
 }  // namespace weft

@@ -12,6 +12,30 @@
 
 namespace weft {
 
+namespace {
+
+/// Hands on name, value and place of each text "name=value"; what that throws is thrown together in the end.
+template <class Set>
+void for_each_setting(std::span<const std::string> texts, const std::string& form, const Set& set) {
+  Diagnostics diagnostics;
+  for (const std::string& text : texts) {
+    const SourcePlace place = SourcePlace::named("--set=" + text);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      diagnostics.error("bad-setting", "\"" + text + "\" has no value", place, "write --set=" + form);
+      continue;
+    }
+    try {
+      set(text.substr(0, equals), text.substr(equals + 1), place);
+    } catch (const InputError& error) {
+      for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics.add(diagnostic);
+    }
+  }
+  diagnostics.throw_if_errors();
+}
+
+}  // namespace
+
 Parameters::Parameters() {
   add(ParamSet("flow", flow_params()));
   for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
@@ -43,14 +67,9 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
                     suggestion(module, names, "module")});
 }
 
-void Parameters::apply_flag(const std::string& text) {
-  SourcePlace place;
-  place.file = "--set=" + text;
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) {
-    throw InputError({Severity::error, "bad-setting", "\"" + text + "\" has no value", place, "write --set=module.param=value"});
-  }
-  apply(text.substr(0, equals), text.substr(equals + 1), place);
+void Parameters::apply_flags(std::span<const std::string> texts) {
+  for_each_setting(texts, "module.param=value",
+                   [&](const std::string& name, const std::string& value, const SourcePlace& place) { apply(name, value, place); });
 }
 
 const ParamSet& Parameters::of(std::string_view module) const {
@@ -58,6 +77,13 @@ const ParamSet& Parameters::of(std::string_view module) const {
     if (set.module() == module) return set;
   }
   fail_check("module is in the list", "a run has parameters for module " + std::string(module), __FILE__, __LINE__);
+}
+
+void set_from_flags(ParamSet& params, std::span<const std::string> texts) {
+  for_each_setting(texts, "param=value", [&](std::string name, const std::string& value, const SourcePlace& place) {
+    if (name.starts_with(params.module() + ".")) name.erase(0, params.module().size() + 1);
+    params.set(name, value, place);
+  });
 }
 
 }  // namespace weft

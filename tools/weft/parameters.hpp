@@ -4,6 +4,7 @@
 // Thread safety: belongs to one thread.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ class Parameters {
   void add(ParamSet set) { sets_.push_back(std::move(set)); }
   /// `name` is "module.param". Throws InputError [unknown-module], [unknown-param], [bad-value], [out-of-range] at `place`.
   void apply(std::string_view name, std::string_view value, const SourcePlace& place);
-  /// `text` is "module.param=value", as given to --set. Throws as apply(), and [bad-setting] without "=".
-  void apply_flag(const std::string& text);
+  /// Each text is "module.param=value", as given to --set. What apply() throws for them, and [bad-setting] without "=", is thrown together.
+  void apply_flags(std::span<const std::string> texts);
 
   /// Requires: there is such a set.
   const ParamSet& of(std::string_view module) const;
@@ -30,5 +31,9 @@ class Parameters {
  private:
   std::vector<ParamSet> sets_;
 };
+
+/// Sets parameters of one module from texts "param=value" or "module.param=value", as given to --set. What ParamSet::set() throws for them,
+/// and [bad-setting] without "=", is thrown together.
+void set_from_flags(ParamSet& params, std::span<const std::string> texts);
 
 }  // namespace weft

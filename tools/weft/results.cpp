@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -314,7 +315,7 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
   }
 }
 
-void ResultsWriter::write_trace(std::span<const OpRecord> records) {
+void ResultsWriter::write_trace(std::span<const OpRecord> records, const RankFolding* folding) {
   trace_.emplace(folder_ / "trace.json");
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   bool first = true;
@@ -326,18 +327,27 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records) {
   for (std::size_t job = 0; job < scenario_.jobs.size(); ++job) {
     add({{"ph", "M"}, {"name", "process_name"}, {"pid", job}, {"args", {{"name", scenario_.jobs[job].name}}}});
   }
+  std::set<std::pair<JobId, std::uint32_t>> named;
   for (const OpRecord& record : records) {
     const RoleDag& dag = scenario_.jobs[record.job.index()].workload->dag_of(record.rank);
     const Op op = dag.op(record.op);
+    // Computation and communication of a rank overlap: two tracks per rank keep them apart.
+    const bool is_compute = op.kind == OpKind::compute;
+    const std::uint32_t track = 2 * record.rank.index() + (is_compute ? 0 : 1);
+    if (named.emplace(record.job, track).second) {
+      const std::uint32_t alike = folding == nullptr ? 1 : folding->size_of(folding->class_of(record.rank));
+      const std::string name = "rank " + std::to_string(record.rank.index()) + (is_compute ? "" : " communication") +
+                               (alike == 1 ? "" : " (for " + std::to_string(alike) + " alike)");
+      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", record.job.index()}, {"tid", track}, {"args", {{"name", name}}}});
+    }
     const std::string_view category = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);
     nlohmann::ordered_json arguments = {{"iteration", record.iteration}};
-    if (op.kind != OpKind::compute) arguments["size_bytes"] = op.bytes.count();
-    // Computation and communication of a rank overlap: two tracks per rank keep them apart.
+    if (!is_compute) arguments["size_bytes"] = op.bytes.count();
     add({{"ph", "X"},
          {"name", op_label(dag, record.op)},
          {"cat", category},
          {"pid", record.job.index()},
-         {"tid", 2 * record.rank.index() + (op.kind == OpKind::compute ? 0 : 1)},
+         {"tid", track},
          {"ts", record.start.in_ns() / 1e3},
          {"dur", (record.end - record.start).in_us()},
          {"args", arguments}});

@@ -10,7 +10,8 @@
 //                    multiplicity
 //   flows.csv        flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
-//   trace.json       Chrome/Perfetto trace events, one process per job and one thread per rank; only if asked for
+//   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
+//                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)"
 //   summary.json, manifest.json
 //
 // Bus bandwidth follows nccl-tests: bytes over duration times the factor that makes it comparable with link rates (2(n-1)/n for
@@ -56,7 +57,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// communicators.csv.
   void write_communicators(std::span<const RankExposure> exposures, const RankFolding* folding);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
-  void write_trace(std::span<const OpRecord> records);
+  void write_trace(std::span<const OpRecord> records, const RankFolding* folding);
 
   /// What has finished so far. May be called from any thread while the run goes on.
   std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/counted.hpp"
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
 #include "scheduler/placement/placer.hpp"
@@ -14,6 +15,7 @@
 #include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/job_rules.hpp"
 #include "tools/weft/scenario.pb.h"
+#include "tools/weft/unused_flags.hpp"
 #include "tools/weft/version.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
@@ -113,8 +115,23 @@ void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& pa
   scenario.manifest.set("jobs_rows_left_out", trace.left_out_rows);
 }
 
+/// GPUs on each host of a job's placement on the empty cluster; nothing if there is none.
+std::vector<std::uint32_t> placement_alone(const Scenario& scenario, std::uint32_t gpus) {
+  const ClusterState cluster = empty_cluster(scenario);
+  std::map<HostId, std::uint32_t> gpus_of_host;
+  if (gpus > 0 && gpus <= cluster.gpu_count()) {
+    const std::optional<Placement> placement = make_placer(scenario)->place(cluster, gpus);
+    if (placement) {
+      for (const GpuSlot gpu : placement->gpus) ++gpus_of_host[cluster.host_of(gpu)];
+    }
+  }
+  std::vector<std::uint32_t> counts;
+  for (const auto& [host, count] : gpus_of_host) counts.push_back(count);
+  return counts;
+}
+
 std::vector<JobSpec> trace_jobs(Scenario& scenario, const std::string& path, const std::string& format,
-                                const JobTraceOptions& options, const std::vector<JobRule>& rules) {
+                                const JobTraceOptions& options, const std::vector<JobRule>& rules, Probing probing) {
   const JobTrace trace = load_job_trace(path, format, options);
   scenario.manifest.add_input("jobs", path, format);
   note_trace(scenario, trace, path, options);
@@ -123,10 +140,14 @@ std::vector<JobSpec> trace_jobs(Scenario& scenario, const std::string& path, con
          "add --throughputs=FILE --gpu-type=NAME, or give each job a workload or measured iterations by rules in a scenario");
   }
   if (scenario.name.empty()) scenario.name = trace.name;
-  const IterationProbe probe = [&scenario](const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
-    return probe_iteration(scenario, workload, place);
-  };
-  return jobs_by_rule(trace, path, rules, scenario.mode, probe, scenario.assumptions);
+  ClusterProbes probes;
+  if (probing == Probing::allowed) {
+    probes.iteration = [&scenario](const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
+      return probe_iteration(scenario, workload, place);
+    };
+  }
+  probes.placement = [&scenario](std::uint32_t gpus) { return placement_alone(scenario, gpus); };
+  return jobs_by_rule(trace, path, rules, scenario.mode, probes, scenario.assumptions);
 }
 
 /// Leaves most of the clock's 2.9 years for the jobs themselves.
@@ -145,13 +166,9 @@ class ScenarioFile {
     scenario.name = message_.name().empty() ? std::filesystem::path(path_).stem().string() : message_.name();
     if (message_.has_seed()) scenario.seed = message_.seed();
     fill_place(scenario, places);
-    for (int i = 0; i < message_.set_size(); ++i) {
-      const FieldPlaces inside = places.inside(message_, "set", i);
-      const scenario::Setting& setting = message_.set(i);
-      Parameters probe = scenario.parameters;
-      const char* field = fault_field([&] { probe.apply(setting.name(), setting.value(), {}); });
-      scenario.parameters.apply(setting.name(), setting.value(), inside.of(setting, field));
-    }
+    apply_settings(message_, places, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+      scenario.parameters.apply(name, value, place);
+    });
     if (message_.has_scheduler()) {
       const scenario::Scheduler& scheduler = message_.scheduler();
       const FieldPlaces inside = places.inside(message_, "scheduler");
@@ -178,7 +195,7 @@ class ScenarioFile {
 
   /// Job traces and their rules, which may need to run a workload: to be called when everything else is known. Their jobs stand before others
   /// of the same instant.
-  void fill_traces(Scenario& scenario, WorkloadShelf& shelf) {
+  void fill_traces(Scenario& scenario, WorkloadShelf& shelf, Probing probing) {
     const FieldPlaces places = document_.places();
     std::vector<JobSpec> jobs;
     for (int i = 0; i < message_.jobs_size(); ++i) {
@@ -193,7 +210,7 @@ class ScenarioFile {
         rules.push_back(rule_of(trace.rule(r), inside.of(trace, "rule", r), inside.inside(trace, "rule", r), scenario, shelf));
       }
       std::vector<JobSpec> of_trace =
-          trace_jobs(scenario, relative_to(path_, trace.file()), trace.format(), options_of(trace), rules);
+          trace_jobs(scenario, relative_to(path_, trace.file()), trace.format(), options_of(trace), rules, probing);
       std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
     }
     scenario.jobs.insert(scenario.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
@@ -219,23 +236,34 @@ class ScenarioFile {
     return options;
   }
 
-  /// Which of a setting's two texts a message about it should underline; `apply` tries the setting.
-  template <class Apply>
-  static const char* fault_field(const Apply& apply) {
-    try {
-      apply();
-    } catch (const InputError& error) {
-      const std::string& code = error.diagnostics().front().code;
-      if (code == "bad-value" || code == "out-of-range") return "value";
+  /// Hands each `set` of a message to `set` with its place; what that throws is thrown together in the end. An unknown name is underlined
+  /// itself, of a wrong value the value.
+  template <class Message, class Set>
+  static void apply_settings(const Message& message, const FieldPlaces& places, const Set& set) {
+    Diagnostics diagnostics;
+    for (int i = 0; i < message.set_size(); ++i) {
+      const scenario::Setting& setting = message.set(i);
+      const FieldPlaces inside = places.inside(message, "set", i);
+      try {
+        set(setting.name(), setting.value(), inside.of(setting, "name"));
+      } catch (const InputError& error) {
+        for (Diagnostic diagnostic : error.diagnostics()) {
+          if (diagnostic.code == "bad-value" || diagnostic.code == "out-of-range") diagnostic.place = inside.of(setting, "value");
+          diagnostics.add(std::move(diagnostic));
+        }
+      }
     }
-    return "name";
+    diagnostics.throw_if_errors();
   }
 
-  /// Sets a parameter; what is wrong is underlined in its name or its value.
-  static void set_parameter(ParamSet& params, const scenario::Setting& setting, const FieldPlaces& places) {
-    ParamSet probe = params;
-    const char* field = fault_field([&] { probe.set(setting.name(), setting.value(), {}); });
-    params.set(setting.name(), setting.value(), places.of(setting, field));
+  /// The parameters of a module as the `set`s of a message say.
+  template <class Message>
+  static ParamSet params_of(const ModuleInfo& module, const Message& message, const FieldPlaces& places) {
+    ParamSet params(std::string(module.name), module.params);
+    apply_settings(message, places, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+      params.set(name, value, place);
+    });
+    return params;
   }
 
   std::shared_ptr<const Workload> make(const scenario::Workload& workload, const SourcePlace& place, const FieldPlaces& places,
@@ -245,12 +273,10 @@ class ScenarioFile {
             "give template: and set { name: \"...\" value: \"...\" }, or file: and what belongs to it");
     const SourcePlace name_place = places.of(workload, "template");
     const auto& module = find_module(workload_templates(), workload.template_(), name_place);
-    ParamSet params(workload.template_(), module.info.params);
-    for (int i = 0; i < workload.set_size(); ++i) set_parameter(params, workload.set(i), places.inside(workload, "set", i));
-    auto made = shelf.get(module, params, name_place);
+    auto made = shelf.get(module, params_of(module.info, workload, places), name_place);
     require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
-            "template " + workload.template_() + " makes " + std::to_string(made->rank_count) +
-                " ranks, jobs that the rule matches have " + std::to_string(ranks.value_or(0)) + " GPUs",
+            "template " + workload.template_() + " makes " + counted(made->rank_count, "rank", "ranks") +
+                ", jobs that the rule matches have " + counted(ranks.value_or(0), "GPU", "GPUs"),
             place, "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
     return made;
   }
@@ -269,7 +295,7 @@ class ScenarioFile {
     } catch (const InputError& error) {
       if (!ranks || error.diagnostics().front().code != "rank-conflict") throw;
       fail("rank-count-mismatch",
-           workload.file() + " cannot run on the " + std::to_string(*ranks) + " GPUs of jobs that the rule matches", place,
+           workload.file() + " cannot run on the " + counted(*ranks, "GPU", "GPUs") + " of jobs that the rule matches", place,
            "limit the rule to jobs with as many GPUs as the workload has ranks, like gpus: \"8\"");
     }
   }
@@ -358,14 +384,11 @@ class ScenarioFile {
               places.of(message_, "topology"), "give one of builder: \"fat_tree\" and file: \"my.textproto\"");
       if (has_builder) {
         const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
-        ParamSet params(topology.builder(), module.info.params);
-        for (int i = 0; i < topology.set_size(); ++i) {
-          set_parameter(params, topology.set(i), inside.inside(topology, "set", i));
-        }
-        scenario.parameters.add(std::move(params));
-        for (const std::string& text : flags_.settings) {
-          if (text.starts_with(topology.builder() + ".")) scenario.parameters.apply_flag(text);
-        }
+        scenario.parameters.add(params_of(module.info, topology, inside));
+        std::vector<std::string> of_builder;
+        std::copy_if(flags_.settings.begin(), flags_.settings.end(), std::back_inserter(of_builder),
+                     [&](const std::string& text) { return text.starts_with(topology.builder() + "."); });
+        scenario.parameters.apply_flags(of_builder);
         scenario.topology = module.make(scenario.parameters.of(topology.builder()), inside.of(topology, "builder"));
       } else {
         load_topology_file(scenario, relative_to(path_, topology.file()), topology.format());
@@ -426,25 +449,12 @@ class ScenarioFile {
 
 /// A flag that belongs to another one says nothing without it.
 void check_flags(const RunFlags& flags) {
-  const auto needs = [](bool given, bool has_owner, const std::string& flag, const std::string& owner) {
-    if (given && !has_owner) {
-      fail("unused-flag", flag + " says something about " + owner + ", which is not given", SourcePlace::named(flag),
-           "add " + owner + ", or drop " + flag);
-    }
-  };
-  const WorkloadOptions& workload = flags.workload_options;
-  needs(workload.ranks.has_value(), !flags.workload.empty(), "--ranks", "--workload");
-  needs(workload.iteration.has_value(), !flags.workload.empty(), "--iteration", "--workload");
-  needs(!workload.time_unit.empty(), !flags.workload.empty(), "--time-unit", "--workload");
-  needs(workload.collectives_as_recorded, !flags.workload.empty(), "--as-recorded", "--workload");
-  needs(flags.iterations.has_value(), !flags.workload.empty(), "--iterations", "--workload");
-  needs(!workload.process_groups_path.empty(), !flags.workload.empty(), "--process-groups", "--workload");
-  const JobTraceOptions& jobs = flags.jobs_options;
-  needs(jobs.strict, !flags.jobs.empty() || !flags.scenario_file.empty(), "--strict", "--jobs");
-  needs(!jobs.time_zone.empty(), !flags.jobs.empty(), "--time-zone", "--jobs");
-  needs(!jobs.throughputs_path.empty(), !flags.jobs.empty(), "--throughputs", "--jobs");
-  needs(!jobs.gpu_type.empty(), !flags.jobs.empty(), "--gpu-type", "--jobs");
-  needs(flags.gpus_per_host.has_value(), flags.hosts > 0, "--gpus-per-host", "--hosts");
+  Diagnostics diagnostics;
+  refuse_unused_flags(flags.workload_options, !flags.workload.empty(), "--workload", diagnostics);
+  refuse_unused_flag(flags.iterations.has_value(), "--iterations", !flags.workload.empty(), "--workload", diagnostics);
+  refuse_unused_flags(flags.jobs_options, !flags.jobs.empty(), !flags.scenario_file.empty(), "--jobs", diagnostics);
+  refuse_unused_flag(flags.gpus_per_host.has_value(), "--gpus-per-host", flags.hosts > 0, "--hosts", diagnostics);
+  diagnostics.throw_if_errors();
 }
 
 void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& shelf) {
@@ -462,7 +472,8 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   }
   if (!flags.jobs.empty()) {
     const FileAndFormat jobs = split_format(flags.jobs);
-    std::vector<JobSpec> of_trace = trace_jobs(scenario, jobs.file, jobs.format, flags.jobs_options, {});
+    // Without rules nothing is asked of the cluster.
+    std::vector<JobSpec> of_trace = trace_jobs(scenario, jobs.file, jobs.format, flags.jobs_options, {}, Probing::forbidden);
     std::move(of_trace.begin(), of_trace.end(), std::back_inserter(scenario.jobs));
     scenario.mode = Mode::job;
   }
@@ -490,14 +501,26 @@ void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& s
   }
 }
 
-void check_topology(const Scenario& scenario) {
+/// A run needs somewhere to run.
+void check_cluster(const Scenario& scenario) {
+  const SourcePlace place = SourcePlace::named("weft run");
+  if (scenario.topology == nullptr && scenario.hosts == 0) {
+    fail("nowhere-to-run", "there is nowhere to run", place, "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode");
+  }
   if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
-    fail("no-topology", "flow mode needs a topology", SourcePlace::named("weft run"),
+    fail("no-topology", "flow mode needs a topology", place,
          "give --topology=FILE or a scenario with a topology, or use --mode=job");
+  }
+  constexpr std::uint64_t gpus_max = 1ULL << 24;
+  if (std::uint64_t{scenario.hosts} * scenario.gpus_per_host > gpus_max) {
+    fail("cluster-too-large",
+         counted(scenario.hosts, "host", "hosts") + " of " + counted(scenario.gpus_per_host, "GPU", "GPUs") + " are more than " +
+             std::to_string(gpus_max) + " GPUs",
+         place, "simulate a smaller cluster");
   }
 }
 
-/// A run needs somewhere to run and something to run.
+/// And something to run.
 void check_complete(const Scenario& scenario) {
   const SourcePlace place = SourcePlace::named("weft run");
   if (scenario.jobs.empty() && !scenario.flows) {
@@ -507,24 +530,11 @@ void check_complete(const Scenario& scenario) {
   if (scenario.flows && !scenario.jobs.empty()) {
     fail("flows-and-jobs", "a flow list runs alone, without jobs", place, "drop --flows or the jobs");
   }
-  if (scenario.topology == nullptr && scenario.hosts == 0) {
-    fail("nowhere-to-run", "there is nowhere to run", place, "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode");
-  }
-  check_topology(scenario);
-  constexpr std::uint64_t gpus_max = 1ULL << 24;
-  if (std::uint64_t{scenario.hosts} * scenario.gpus_per_host > gpus_max) {
-    fail("cluster-too-large",
-         std::to_string(scenario.hosts) + " hosts of " + std::to_string(scenario.gpus_per_host) + " GPUs are more than " +
-             std::to_string(gpus_max) + " GPUs",
-         place, "simulate a smaller cluster");
-  }
+  check_cluster(scenario);
   for (const JobSpec& job : scenario.jobs) {
     if (scenario.mode == Mode::job && job.workload != nullptr) {
       fail("no-duration", "job \"" + job.name + "\" has a workload but no duration, which job mode needs", job.place,
            "use --mode=flow, or give the job a duration");
-    }
-    if (scenario.mode == Mode::flow && job.workload == nullptr && job.duration == DurationModel()) {
-      fail("job-content", "job \"" + job.name + "\" has neither workload nor duration", job.place, "give it one");
     }
   }
 }
@@ -533,7 +543,7 @@ void check_complete(const Scenario& scenario) {
 
 std::string_view to_text(Mode mode) { return mode == Mode::job ? "job" : "flow"; }
 
-Scenario load_scenario(const RunFlags& flags) {
+Scenario load_scenario(const RunFlags& flags, Probing probing) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
   check_flags(flags);
@@ -544,7 +554,7 @@ Scenario load_scenario(const RunFlags& flags) {
     file->fill(scenario, shelf);
   }
   fill_from_flags(scenario, flags, shelf);
-  for (const std::string& text : flags.settings) scenario.parameters.apply_flag(text);
+  scenario.parameters.apply_flags(flags.settings);
   if (!flags.scheduler.empty()) {
     scenario.policy =
         find_module(scheduling_policies(), flags.scheduler, SourcePlace::named("--scheduler=" + flags.scheduler)).info.name;
@@ -556,8 +566,8 @@ Scenario load_scenario(const RunFlags& flags) {
   if (flags.mode == "job") scenario.mode = Mode::job;
   if (flags.mode == "flow") scenario.mode = Mode::flow;
   if (file != nullptr) {
-    check_topology(scenario);
-    file->fill_traces(scenario, shelf);
+    check_cluster(scenario);
+    file->fill_traces(scenario, shelf, probing);
   }
   check_complete(scenario);
   if (scenario.topology == nullptr) {
@@ -570,6 +580,15 @@ Scenario load_scenario(const RunFlags& flags) {
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;
   if (scenario.name.empty() && scenario.flows) scenario.name = scenario.flows->name;
   return scenario;
+}
+
+ClusterState empty_cluster(const Scenario& scenario) {
+  return scenario.topology != nullptr ? ClusterState(*scenario.topology) : ClusterState(scenario.hosts, scenario.gpus_per_host);
+}
+
+std::unique_ptr<Placer> make_placer(const Scenario& scenario) {
+  const auto& module = find_module(placers(), scenario.placement, SourcePlace::named("placement"));
+  return module.make(scenario.parameters.of(scenario.placement));
 }
 
 }  // namespace weft

@@ -61,7 +61,15 @@ struct Scenario {
   RunManifest manifest;
 };
 
-/// Reads everything. Throws InputError.
-Scenario load_scenario(const RunFlags& flags);
+/// May loading run a workload to find out how long its iterations take (iteration_probe)?
+enum class Probing : std::uint8_t { allowed, forbidden };
+
+/// Reads everything. Throws InputError. Where probing is forbidden, jobs whose number of iterations would follow from it have one.
+Scenario load_scenario(const RunFlags& flags, Probing probing = Probing::allowed);
+
+/// The cluster of the scenario's topology or hosts, before anything runs. Requires: there is one.
+ClusterState empty_cluster(const Scenario& scenario);
+/// The placer that the scenario names, with its parameters.
+std::unique_ptr<Placer> make_placer(const Scenario& scenario);
 
 }  // namespace weft

@@ -118,19 +118,9 @@ class Assembly {
     return library;
   }
 
-  ClusterState cluster() const {
-    return scenario_.topology != nullptr ? ClusterState(*scenario_.topology)
-                                         : ClusterState(scenario_.hosts, scenario_.gpus_per_host);
-  }
-
-  std::unique_ptr<Placer> placer() const {
-    const auto& module = find_module(placers(), scenario_.placement, SourcePlace::named("placement"));
-    return module.make(scenario_.parameters.of(scenario_.placement));
-  }
-
   void check_jobs_fit() const {
     Diagnostics diagnostics;
-    check_jobs(scenario_.jobs, cluster(), *placer(), diagnostics);
+    check_jobs(scenario_.jobs, empty_cluster(scenario_), *make_placer(scenario_), diagnostics);
     diagnostics.throw_if_errors();
   }
 
@@ -152,8 +142,7 @@ class Assembly {
     if (wish == "off" || !max_min || scenario_.jobs.size() != 1) return;
     const JobSpec& job = scenario_.jobs.front();
     if (wish == "auto" && job.gpus < folded_ranks_min) return;
-    const ClusterState empty = cluster();
-    const std::optional<Placement> placement = placer()->place(empty, job.gpus);
+    const std::optional<Placement> placement = make_placer(scenario_)->place(empty_cluster(scenario_), job.gpus);
     WEFT_CHECK(placement.has_value(), "a job that was checked fits the empty cluster");
     std::vector<NodeId> endpoints;
     for (const GpuSlot gpu : placement->gpus) endpoints.push_back(scenario_.topology->endpoints()[gpu.index()]);
@@ -188,7 +177,7 @@ class Assembly {
     const auto& module = find_module(scheduling_policies(), scenario_.policy, SourcePlace::named("scheduler"));
     JobLifecycleSettings settings;
     settings.policy = module.make(scenario_.parameters.of(scenario_.policy));
-    settings.placer = placer();
+    settings.placer = make_placer(scenario_);
     settings.control_delay = scenario_.parameters.of("scheduler").duration("control_delay");
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
@@ -199,7 +188,7 @@ class Assembly {
       settings.wiring.jobs = &jobs_;
       settings.wiring.folding = folding_;
     }
-    auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, cluster(), std::move(settings));
+    auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, empty_cluster(scenario_), std::move(settings));
     lifecycle_ = lifecycle.get();
     const EntityId added = JobLifecycle::add_to(builder, std::move(lifecycle));
     WEFT_CHECK(hosts_.empty() || added == scheduler_, "the scheduler is registered after the hosts");
@@ -322,7 +311,7 @@ class Assembly {
       exposures.insert(exposures.end(), of_host.begin(), of_host.end());
     }
     results_->write_communicators(exposures, folding_.get());
-    if (options_.trace) results_->write_trace(records);
+    if (options_.trace) results_->write_trace(records, folding_.get());
     if (fabric_ != EntityId::none()) {
       const Time begin = flow_source_ != nullptr ? flow_source_->first_start() : lifecycle_->counters().first_submit;
       results_->write_links(*scenario_.topology, engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time));

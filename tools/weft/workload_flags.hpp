@@ -10,7 +10,4 @@ namespace weft {
 /// Adds --ranks, --iteration, --process-groups, --time-unit and --as-recorded. `options` outlives the command.
 void add_workload_flags(CLI::App& command, WorkloadOptions& options);
 
-/// "weft, chakra, ...", for help texts.
-std::string workload_format_names();
-
 }  // namespace weft

@@ -1,0 +1,61 @@
+// trace.json: every track says which rank it is, and for how many it stands where ranks were folded.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tools/weft/scenario.hpp"
+#include "tools/weft/simulation.hpp"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names of the tracks of a run in which four ranks compute and reduce on one switch.
+std::set<std::string> track_names(const std::string& fold_ranks) {
+  const fs::path folder = fs::temp_directory_path() / ("weft_trace_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "work.textproto")
+      << "ranks: 4\n"
+         "role { name: \"all\"\n"
+         "  op { name: \"fwd\" compute { duration: \"1us\" } }\n"
+         "  op { name: \"sum\" collective { type: ALL_REDUCE size: \"1MiB\" } deps: \"fwd\" }\n"
+         "}\n";
+  std::ofstream(folder / "s.textproto") << "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"4\" } }\n"
+                                           "job { workload { file: \"work.textproto\" } }\n";
+  RunFlags flags;
+  flags.scenario_file = (folder / "s.textproto").string();
+  flags.settings = {"host.fold_ranks=" + fold_ranks};
+  Scenario scenario = load_scenario(flags);
+  SimulationOptions options;
+  options.out = folder / "out";
+  options.trace = true;
+  run_simulation(scenario, options);
+  std::ifstream file(options.out / "trace.json");
+  std::set<std::string> names;
+  const auto trace = nlohmann::json::parse(file);
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("name") == "thread_name") names.insert(event.at("args").at("name"));
+  }
+  fs::remove_all(folder);
+  return names;
+}
+
+TEST(Trace, TracksAreNamedAfterTheirRanks) {
+  EXPECT_EQ(track_names("off"), (std::set<std::string>{"rank 0", "rank 0 communication", "rank 1", "rank 1 communication", "rank 2",
+                                                       "rank 2 communication", "rank 3", "rank 3 communication"}));
+}
+
+// Tracks of folded runs had no names, so that a trace of one track looked like a run of one rank.
+TEST(Trace, TracksOfFoldedRunsSayForHowManyTheyStand) {
+  // On one switch all four ranks of a ring are alike.
+  EXPECT_EQ(track_names("on"), (std::set<std::string>{"rank 0 (for 4 alike)", "rank 0 communication (for 4 alike)"}));
+}
+
+}  // namespace
+}  // namespace weft
