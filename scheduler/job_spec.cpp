@@ -4,15 +4,9 @@
 #include <map>
 
 #include "core/check.hpp"
+#include "core/counted.hpp"
 
 namespace weft {
-namespace {
-
-std::string count_text(std::uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-}  // namespace
 
 std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& file) {
   std::vector<JobSpec> jobs;
@@ -39,7 +33,7 @@ void sort_by_submission(std::vector<JobSpec>& jobs) {
 void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics) {
   WEFT_CHECK(cluster.free_gpus() == cluster.gpu_count(), "jobs are checked against an empty cluster");
   const std::string cluster_text =
-      "the cluster has " + count_text(cluster.gpu_count(), "GPU") + " on " + count_text(cluster.host_count(), "host");
+      "the cluster has " + counted(cluster.gpu_count(), "GPU", "GPUs") + " on " + counted(cluster.host_count(), "host", "hosts");
   std::map<std::uint32_t, bool> placeable;  // by number of GPUs: a placement depends on nothing else
   double gpu_time_s = 0;
   for (const JobSpec& job : jobs) {
@@ -51,14 +45,14 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     if (job.gpus == 0) {
       diagnostics.error("no-gpus", subject + " wants no GPU", job.place, "give it at least one GPU or leave it out");
     } else if (job.gpus > cluster.gpu_count()) {
-      diagnostics.error("job-too-large", subject + " wants " + count_text(job.gpus, "GPU") + " but " + cluster_text, job.place,
+      diagnostics.error("job-too-large", subject + " wants " + counted(job.gpus, "GPU", "GPUs") + " but " + cluster_text, job.place,
                         "use a larger cluster or leave the job out");
     } else {
       const auto [known, is_new] = placeable.try_emplace(job.gpus, false);
       if (is_new) known->second = placer.place(cluster, job.gpus).has_value();
       if (!known->second) {
         diagnostics.error("unplaceable-job",
-                          subject + " wants " + count_text(job.gpus, "GPU") +
+                          subject + " wants " + counted(job.gpus, "GPU", "GPUs") +
                               ", for which there is no placement even on the empty cluster: " + cluster_text,
                           job.place, "choose another placement or another number of GPUs");
       }
@@ -69,8 +63,8 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     }
     if (job.workload->rank_count != job.gpus) {
       diagnostics.error("rank-count-mismatch",
-                        subject + " has " + count_text(job.gpus, "GPU") + " for the " +
-                            count_text(job.workload->rank_count, "rank") + " of workload " + in_quotes(job.workload->name),
+                        subject + " has " + counted(job.gpus, "GPU", "GPUs") + " for the " +
+                            counted(job.workload->rank_count, "rank", "ranks") + " of workload " + in_quotes(job.workload->name),
                         job.place, "give the job one GPU per rank");
     }
     if (job.iterations == 0) {
@@ -87,7 +81,7 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     place.file = jobs.front().place.file;
     diagnostics.error("too-much-work",
                       "the jobs need at least " + std::to_string(static_cast<std::int64_t>(least_s)) + " s on " +
-                          count_text(cluster.gpu_count(), "GPU") + ", beyond the simulated clock, which ends after " +
+                          counted(cluster.gpu_count(), "GPU", "GPUs") + ", beyond the simulated clock, which ends after " +
                           std::to_string(static_cast<std::int64_t>(Time::max().in_s())) + " s",
                       place, "use a larger cluster or fewer jobs");
   }

@@ -33,7 +33,7 @@ struct JobSpec {
   std::shared_ptr<const Workload> workload;  ///< null in job mode
   DurationModel duration;                    ///< job mode
   /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
-  /// `duration` is that on the fewest hosts.
+  /// `duration` is that where the empty cluster would place it.
   std::shared_ptr<const PlacementTimes> iteration_times;
   SourcePlace place;  ///< where the job was described
 };

@@ -276,7 +276,7 @@ std::string draw(const Topology& topology, const SourcePlace&) { return write_do
 std::string draw_overview(const Topology& topology, const SourcePlace&) { return write_dot_overview(topology); }
 
 constexpr std::array<TopologyFormat, 5> formats = {{
-    {"weft", "Weft's own protobuf text with every host, switch and link; nothing is lost."},
+    {"weft", "Weft's own protobuf text with every host, switch and link, or an error that names what it cannot hold."},
     {"hpcc", "topology.txt of the ns-3 RDMA simulators; for hosts with one port or GPU."},
     {"simai", "SimAI's topology; for hosts with equal numbers of GPUs."},
     {"dot", "A picture for Graphviz of every node: dot -Tsvg net.dot -o net.svg."},
