@@ -152,7 +152,7 @@ TEST(ImportChakra, ReadsEveryCollective) {
     EXPECT_EQ(dag.op(OpId(i)).collective, wanted[i]);
     EXPECT_EQ(dag.op(OpId(i)).bytes, Bytes::of(i + 1));
   }
-  EXPECT_TRUE(has_assumption(workload, "reduces run as broadcasts"));
+  EXPECT_TRUE(has_assumption(workload, "1 reduce runs as a broadcast of equal size"));
   EXPECT_TRUE(has_assumption(workload, "single rank take no time"));
 }
 
@@ -276,7 +276,7 @@ TEST(ImportChakra, StreamsThatShareATensorWaitForEachOther) {
   const Workload workload = files.import({trace(nodes, kPytorchMetadata)}, as_recorded);
   // a 100, then the collective's recorded 77 (b runs beside it), then c 10.
   EXPECT_EQ(longest_path(workload.roles[0]), Duration::us(187));
-  EXPECT_TRUE(has_assumption(workload, "2 waits between GPU streams"));
+  EXPECT_TRUE(has_assumption(workload, "2 waits were added between GPU streams"));
 }
 
 TEST(ImportChakra, OneTraceCanBeReplayedOnManyRanks) {
@@ -290,7 +290,7 @@ TEST(ImportChakra, OneTraceCanBeReplayedOnManyRanks) {
   EXPECT_EQ(workload.roles.size(), 1U);
   EXPECT_EQ(workload.role_of.size(), 64U);
   EXPECT_TRUE(has_assumption(workload, "replayed on 64 ranks"));
-  EXPECT_TRUE(has_assumption(workload, "1 process group(s) of the trace are not defined in it; they are taken to be all ranks"));
+  EXPECT_TRUE(has_assumption(workload, "1 process group of the trace is not defined in it and is taken to be all ranks"));
   EXPECT_TRUE(has_assumption(workload, "same offset"));
 }
 
@@ -325,8 +325,9 @@ TEST(ImportChakra, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   EXPECT_EQ(data.group_of(RankId(9)), data.group_of(RankId(15)));
   const std::vector<std::uint16_t> wanted = {1, 2, 0, 0, 0};
   for (std::uint32_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(workload.roles[0].op(OpId(i + 1)).communicator, wanted[i]) << i;
-  EXPECT_TRUE(has_assumption(workload, "2 process group(s) of the trace are repeated over all ranks with their size and stride"));
-  EXPECT_TRUE(has_assumption(workload, "1 process group(s) of the trace have no stride that fills all ranks"));
+  EXPECT_TRUE(
+      has_assumption(workload, "2 process groups of the trace are repeated over all ranks with the recorded size and stride"));
+  EXPECT_TRUE(has_assumption(workload, "1 process group of the trace has no stride that fills all ranks"));
 }
 
 TEST(ImportChakra, RanksMustAgreeWithTheFiles) {

@@ -61,7 +61,7 @@ TEST(ImportHtsim, ConnectionsStartAtTheirTime) {
     }
   }
   EXPECT_EQ(workload.dag_of(RankId(3)).op(OpId(0)).duration + workload.dag_of(RankId(3)).op(OpId(1)).duration, Duration::ns(1500));
-  EXPECT_TRUE(has_assumption(workload, "1 connections give a prio"));
+  EXPECT_TRUE(has_assumption(workload, "1 connection gives a prio"));
 }
 
 TEST(ImportHtsim, TriggersAtTheSameNodeAreEdges) {
@@ -87,7 +87,7 @@ TEST(ImportHtsim, TriggersAtAnotherNodeSendAnEmptyMessage) {
   EXPECT_EQ(count(workload.dag_of(RankId(0)), OpKind::send), 2U);
   EXPECT_EQ(count(workload.dag_of(RankId(1)), OpKind::receive), 2U);
   EXPECT_EQ(workload.dag_of(RankId(1)).edge_count(), 1U);
-  EXPECT_TRUE(has_assumption(workload, "1 empty messages"));
+  EXPECT_TRUE(has_assumption(workload, "1 empty message tells"));
 }
 
 TEST(ImportHtsim, BarriersWaitForAll) {
@@ -106,7 +106,7 @@ TEST(ImportHtsim, BarriersWaitForAll) {
   EXPECT_HAS(MatrixFile().errors(std::string(text).replace(text.find("count 2"), 7, "count 1")),
              "trigger 5 is activated 2 times, but its count is 1 [trigger-count]");
   EXPECT_TRUE(
-      has_assumption(MatrixFile().import(std::string(text).replace(text.find("count 2"), 7, "")), "barriers give no count"));
+      has_assumption(MatrixFile().import(std::string(text).replace(text.find("count 2"), 7, "")), "1 barrier gives no count"));
 }
 
 // Two connections of node 0 are under way at a time: the first two start the next two as they end.
@@ -121,7 +121,7 @@ TEST(ImportHtsim, MultishotKeepsConnectionsUnderWay) {
     ASSERT_EQ(dag.successors(OpId(i)).size(), 1U);
     EXPECT_EQ(dag.op(dag.successors(OpId(i))[0]).bytes, dag.op(OpId(i)).bytes + Bytes::of(20));
   }
-  EXPECT_TRUE(has_assumption(workload, "1 multishot triggers"));
+  EXPECT_TRUE(has_assumption(workload, "1 multishot trigger starts"));
 }
 
 TEST(ImportHtsim, NodesThatDoTheSameShareARole) {
@@ -204,7 +204,7 @@ TEST(ImportHtsim, IsListedAsAFormat) {
   const TemporaryFolder folder;
   const std::string path = folder.write(
       "m.cm", "Nodes 2\nConnections 1\nFailures 1\n0->1 start 0 size 9\nfailure switch_type TOR switch_id 0 link_id 1\n");
-  EXPECT_TRUE(has_assumption(load_workload(path, "htsim"), "1 failures are ignored"));
+  EXPECT_TRUE(has_assumption(load_workload(path, "htsim"), "1 failure is ignored"));
   WorkloadOptions options;
   options.ranks = 3;
   EXPECT_HAS(errors_of([&] { load_workload(path, "htsim", options); }), "[rank-conflict]");

@@ -215,7 +215,7 @@ TEST_F(KinetoTest, OverlappingKernelsOfOneStreamRunBesideEachOther) {
   EXPECT_EQ(start_us(dag, "k2"), 20);
   EXPECT_EQ(start_us(dag, "k3"), 45);
   EXPECT_EQ(start_us(dag, "k3", {{"k2", Duration::us(30)}}), 55);
-  EXPECT_HAS(notes(workload), "1 GPU ops of the file overlap others of their own stream");
+  EXPECT_HAS(notes(workload), "1 GPU op of the file overlaps others of its stream");
 }
 
 TEST_F(KinetoTest, KernelsWithoutALaunchFollowTheirStream) {
@@ -260,7 +260,7 @@ TEST_F(KinetoTest, EventSynchronizeWaitsForWhatEndedLastMeanwhile) {
   EXPECT_EQ(start_us(dag, "b"), 33);
   EXPECT_EQ(start_us(dag, "b", {{"k1", Duration::us(30)}}), 43);
   EXPECT_EQ(start_us(dag, "b", {{"k2", Duration::us(90)}}), 33);
-  EXPECT_HAS(notes(workload), "1 synchronisation calls of the file do not say what they waited for");
+  EXPECT_HAS(notes(workload), "1 synchronisation call of the file does not say what was waited for");
 }
 
 TEST_F(KinetoTest, CudaSyncEventsSayWhatACallWaitedFor) {
@@ -326,7 +326,7 @@ TEST_F(KinetoTest, WatchersAreLeftOutOfAnIteration) {
   const Workload workload = import(trace, options);
   EXPECT_EQ(longest_path(workload.roles.at(0)), Duration::us(250));
   EXPECT_EQ(starts_us(workload.roles.at(0)).count("poll"), 0u);
-  EXPECT_HAS(notes(workload), "1 CPU thread(s) that launch nothing and that nobody waits for are left out");
+  EXPECT_HAS(notes(workload), "1 CPU thread is left out that launches nothing and that nobody waits for");
   // The whole file, as recorded, has them: from 0 to 500.
   const Workload whole = recorded(trace);
   EXPECT_EQ(starts_us(whole.roles.at(0)).count("poll"), 6u);
@@ -618,7 +618,7 @@ TEST_F(KinetoTest, AnnotationsDescribeKernelsWithoutArguments) {
   const Op op = op_named(workload.roles.at(0), "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t");
   EXPECT_EQ(op.collective, CollectiveType::all_to_all);
   EXPECT_EQ(op.bytes, Bytes::of(3200));
-  EXPECT_HAS(notes(workload), "1 communications name no process group");
+  EXPECT_HAS(notes(workload), "1 communication names no process group");
 }
 
 TEST_F(KinetoTest, KernelsThatDoNotSayWhatTheyMoveKeepTheirTime) {
@@ -628,7 +628,7 @@ TEST_F(KinetoTest, KernelsThatDoNotSayWhatTheyMoveKeepTheirTime) {
   const Workload workload = replayed(trace, 2);
   EXPECT_EQ(op_named(workload.roles.at(0), "ncclDevKernel_Generic").kind, OpKind::compute);
   EXPECT_EQ(longest_path(workload.roles.at(0)), Duration::us(150));
-  EXPECT_HAS(notes(workload), "2 communication kernels do not say what they move; they take their recorded time");
+  EXPECT_HAS(notes(workload), "2 communication kernels, which do not say what they move, take the recorded time");
 }
 
 TEST_F(KinetoTest, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
@@ -658,8 +658,8 @@ TEST_F(KinetoTest, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   EXPECT_EQ(dp.group_of(RankId(1)), dp.group_of(RankId(7)));
   EXPECT_EQ(op_named(workload.roles.at(0), "nccl_odd").communicator, 0);
   EXPECT_EQ(op_named(workload.roles.at(0), "nccl_all").communicator, 0);
-  EXPECT_HAS(notes(workload), "2 process group(s) of the trace are repeated over all ranks");
-  EXPECT_HAS(notes(workload), "1 communications of other process groups are taken to be among all ranks");
+  EXPECT_HAS(notes(workload), "2 process groups of the trace are repeated over all ranks");
+  EXPECT_HAS(notes(workload), "1 communication of another process group is taken to be among all ranks");
 }
 
 TEST_F(KinetoTest, GroupsOfWhichOnlyTheSizeIsKnownAreNeighbours) {
@@ -671,8 +671,8 @@ TEST_F(KinetoTest, GroupsOfWhichOnlyTheSizeIsKnownAreNeighbours) {
                    collective("allreduce", 10, "Float", "\"Process Group Name\": \"dp\", \"Group size\": " + std::to_string(size)));
     const Workload workload = replayed(trace, 8);
     EXPECT_EQ(workload.communicators.at(op_named(workload.roles.at(0), "nccl").communicator).group_count(), groups);
-    EXPECT_HAS(notes(workload), size == 4 ? "1 communications say how many ranks their process group has, but not which"
-                                          : "1 communications of other process groups are taken to be among all ranks");
+    EXPECT_HAS(notes(workload), size == 4 ? "1 communication says how many ranks the process group has, but not which"
+                                          : "1 communication of another process group is taken to be among all ranks");
   }
 }
 
@@ -853,7 +853,7 @@ TEST_F(KinetoSet, UnevenAllToAllsTakeTheMeanSize) {
                                         rank_trace(1, 2, collective("all_to_allv", 301, "Float", "\"Group size\": 2"))});
   EXPECT_EQ(op_named(workload.dag_of(RankId(0)), "ncclKernel").bytes, Bytes::of(802));
   EXPECT_EQ(op_named(workload.dag_of(RankId(1)), "ncclKernel").bytes, Bytes::of(802));
-  EXPECT_HAS(notes(workload), "1 all-to-alls of uneven sizes run as even ones of the mean size");
+  EXPECT_HAS(notes(workload), "1 all-to-all of uneven sizes runs as an even one of the mean size");
   // Other collectives must agree.
   EXPECT_HAS(set_errors({rank_trace(0, 2, collective("allreduce", 100, "Float", "\"Group size\": 2")),
                          rank_trace(1, 2, collective("allreduce", 301, "Float", "\"Group size\": 2"))}),
@@ -925,7 +925,7 @@ TEST_F(KinetoTest, WrongCommunicationIsRefusedWithThePlace) {
 TEST_F(KinetoTest, UnknownCategoriesAreTold) {
   TraceText trace;
   trace.op(1, "a", 0, 10).event("mtia_runtime", "x", "1", "1", 0, 5, "").event("python_function", "f", "1", "1", 0, 5, "");
-  EXPECT_HAS(notes(recorded(trace)), "1 events of unknown category \"mtia_runtime\" are ignored");
+  EXPECT_HAS(notes(recorded(trace)), "1 event is ignored: unknown category \"mtia_runtime\"");
 }
 
 TEST(KinetoRanks, AreReadOrRefused) {

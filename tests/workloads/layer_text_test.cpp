@@ -108,7 +108,7 @@ TEST(LayerText, RunsATransformerAsAstraSimDoes) {
   EXPECT_EQ(op_named(workload, "a.0.igrad_comm").bytes, Bytes::of(800));
   EXPECT_EQ(op_named(workload, "a.0.wgrad_comm").bytes, Bytes::of(1200));
   EXPECT_TRUE(assumes(workload, "times are taken to be ns"));
-  EXPECT_TRUE(assumes(workload, "1 ALLGATHER sizes are what the group holds afterwards"));
+  EXPECT_TRUE(assumes(workload, "1 ALLGATHER size is what the group holds afterwards"));
 }
 
 TEST(LayerText, AstraSimsAllGatherGivesTheOwnPart) {
@@ -276,9 +276,9 @@ TEST(LayerText, LeavesOutWhatTakesNoTime) {
       "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 all_gpus: 2\n1\n"
       "a 7 0 ALLREDUCE 8 0 NONE 0 0 ALLREDUCE 0 9\n");
   EXPECT_EQ(workload.roles[0].size(), 0U);
-  EXPECT_TRUE(assumes(workload, "1 collectives in groups of one rank"));
-  EXPECT_TRUE(assumes(workload, "1 collectives of 0 bytes"));
-  EXPECT_TRUE(assumes(workload, "1 rows have a value in the reserved second column"));
+  EXPECT_TRUE(assumes(workload, "1 collective in a group of one rank"));
+  EXPECT_TRUE(assumes(workload, "1 collective of 0 bytes"));
+  EXPECT_TRUE(assumes(workload, "1 row has a value in the reserved second column"));
 }
 
 TEST(LayerText, SaysWhenMicroBatchesDoNotShow) {

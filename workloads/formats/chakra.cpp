@@ -9,6 +9,7 @@
 
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
+#include "workloads/counted_note.hpp"
 #include "workloads/formats/chakra_trace.hpp"
 #include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
@@ -280,32 +281,44 @@ class Importer {
     for (const ChakraNode& node : trace.nodes) collectives_ += node.op.kind == OpKind::collective ? 1 : 0;
   }
 
-  void note(std::uint64_t count, const std::string& text) {
-    if (count > 0) workload_.assumptions.push_back(std::to_string(count) + " " + text);
+  void note(std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
+    add_counted_note(workload_.assumptions, count, one, many, rest);
   }
 
   void note_assumptions(std::size_t file_count) {
     if (replayed_) {
       workload_.assumptions.push_back("one trace is replayed on " + counted(workload_.rank_count, "rank", "ranks") + ", all alike");
-      note(repeated_groups_, "process group(s) of the trace are repeated over all ranks with their size and stride");
-      note(widened_groups_, "process group(s) of the trace have no stride that fills all ranks; they are taken to be all ranks");
-      note(undefined_groups_, "process group(s) of the trace are not defined in it; they are taken to be all ranks");
-      note(point_to_point_, "sends and receives go to the same offset from every rank");
+      note(repeated_groups_, "process group of the trace is", "process groups of the trace are",
+           " repeated over all ranks with the recorded size and stride");
+      note(widened_groups_, "process group of the trace has no stride that fills all ranks and is",
+           "process groups of the trace have no stride that fills all ranks and are", " taken to be all ranks");
+      note(undefined_groups_, "process group of the trace is not defined in it and is",
+           "process groups of the trace are not defined in it and are", " taken to be all ranks");
+      note(point_to_point_, "send or receive goes", "sends and receives go", " to the same offset from every rank");
     }
-    note(unnamed_groups_, "collectives of a recorded trace name no process group; they are taken to be among all ranks");
+    note(unnamed_groups_, "collective of a recorded trace names no process group and is",
+         "collectives of a recorded trace name no process group and are", " taken to be among all ranks");
     if (file_count == 1 && workload_.rank_count == 1) {
-      note(collectives_, "collectives of a single rank take no time; replay the trace on N ranks with --ranks=N");
+      note(collectives_, "collective of a single rank takes", "collectives of a single rank take",
+           " no time; replay the trace on N ranks with --ranks=N");
     }
-    if (options_.collectives_as_recorded)
-      note(collectives_, "collectives take the time that the trace recorded, without a network");
-    note(launch_costs_, "collective nodes are CPU calls: they take their recorded time; the kernels they launch communicate");
-    note(storage_waits_, "waits between GPU streams that use the same tensor were added; the trace has none");
-    note(ignored_control_, "control dependencies name callers, as PyTorch traces do, and were ignored");
-    note(untimed_, "nodes give a number of operations but no duration: they take no time");
-    note(broadcasts_, "broadcasts start at position 0 of their group; the trace does not name the root");
-    note(reduces_, "reduces run as broadcasts of equal size: the same bytes in the opposite direction");
-    note(barriers_, "barriers run as all-reduces");
-    note(partial_, "collectives exclude a network dimension (involved_dim); they were taken to span their whole group");
+    if (options_.collectives_as_recorded) {
+      note(collectives_, "collective takes", "collectives take", " the time that the trace recorded, without a network");
+    }
+    note(launch_costs_, "collective node is a CPU call and takes its", "collective nodes are CPU calls and take their",
+         " recorded time; the kernels launched there communicate");
+    note(storage_waits_, "wait was added", "waits were added",
+         " between GPU streams that use the same tensor, of which the trace says nothing");
+    note(ignored_control_, "control dependency names a caller, as in PyTorch traces, and was",
+         "control dependencies name callers, as in PyTorch traces, and were", " ignored");
+    note(untimed_, "node gives a number of operations but no duration and takes",
+         "nodes give a number of operations but no duration and take", " no time");
+    note(broadcasts_, "broadcast starts", "broadcasts start", " at position 0 of the group; the trace does not name the root");
+    note(reduces_, "reduce runs as a broadcast", "reduces run as broadcasts",
+         " of equal size: the same bytes in the opposite direction");
+    note(barriers_, "barrier runs as an all-reduce", "barriers run as all-reduces", "");
+    note(partial_, "collective excludes", "collectives exclude",
+         " a network dimension (involved_dim); taken to span the whole group");
   }
 
   std::string prefix_;

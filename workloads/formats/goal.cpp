@@ -13,6 +13,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/fingerprint.hpp"
+#include "workloads/counted_note.hpp"
 #include "workloads/formats/goal_matching.hpp"
 #include "workloads/formats/goal_text.hpp"
 #include "workloads/formats/rank_set.hpp"
@@ -358,10 +359,6 @@ class Importer {
     diagnostics.throw_if_errors();
   }
 
-  void note(std::uint64_t count, const std::string& text) {
-    if (count > 0) workload_.assumptions.push_back(std::to_string(count) + " " + text);
-  }
-
   void note_assumptions() {
     if (calcs_ > 0 && options_.time_unit.empty()) {
       workload_.assumptions.emplace_back("durations of calc are taken to be nanoseconds; --time-unit=us or ms says otherwise");
@@ -370,9 +367,13 @@ class Importer {
       workload_.assumptions.emplace_back(
           "messages take the time of the simulated network and no CPU time; LogGOPS parameters are not part of a schedule");
     }
-    note(overlapping_, "calcs may overlap with the one before them on their cpu: no dependency orders them");
-    note(wildcards_, "receives from any source or with any tag take the message that comes first if messages take no time");
-    note(nic_choices_, "ops name a nic other than 0: ignored, the topology decides");
+    const auto note = [this](std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
+      add_counted_note(workload_.assumptions, count, one, many, rest);
+    };
+    note(overlapping_, "calc", "calcs", " may overlap with the one before on the same cpu: no dependency orders them");
+    note(wildcards_, "receive from any source or with any tag takes", "receives from any source or with any tag take",
+         " the message that comes first if messages take no time");
+    note(nic_choices_, "op names", "ops name", " a nic other than 0: ignored, the topology decides");
   }
 
   std::string path_;

@@ -11,6 +11,7 @@
 
 #include "core/counted.hpp"
 #include "core/source_text.hpp"
+#include "workloads/counted_note.hpp"
 #include "workloads/formats/htsim_matrix.hpp"
 #include "workloads/formats/rank_set.hpp"
 
@@ -275,22 +276,24 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
     roles.add_rank(workload, is_idle ? RoleBuilder().finish().dag : plan.role_of(node), node, path);
     if (is_idle) idle_role = workload.role_of.back();
   }
-  const auto note = [&](std::uint64_t count, const std::string& text) {
-    if (count > 0) workload.assumptions.push_back(std::to_string(count) + " " + text);
+  const auto note = [&](std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
+    add_counted_note(workload.assumptions, count, one, many, rest);
   };
-  note(plan.control_messages(),
-       "empty messages tell other nodes that a trigger has fired, which takes the network's latency; in htsim it takes no time");
+  note(plan.control_messages(), "empty message tells", "empty messages tell",
+       " other nodes that a trigger has fired, which takes the network's latency; in htsim it takes no time");
   note(static_cast<std::uint64_t>(
            std::count_if(matrix.triggers.begin(), matrix.triggers.end(),
                          [](const HtsimTrigger& trigger) { return trigger.kind == HtsimTriggerKind::multishot; })),
-       "multishot triggers start their connections in the order that connections without duration would end in");
+       "multishot trigger starts its", "multishot triggers start their",
+       " connections in the order that connections without duration would end in");
   note(static_cast<std::uint64_t>(
            std::count_if(matrix.triggers.begin(), matrix.triggers.end(),
                          [](const HtsimTrigger& trigger) { return trigger.kind == HtsimTriggerKind::barrier && !trigger.count; })),
-       "barriers give no count: they wait for all connections that name them");
-  note(rehearsal.idle_triggers(), "triggers start nothing");
-  note(matrix.priorities, "connections give a prio, which is ignored");
-  note(matrix.failures, "failures are ignored; break the links in the topology");
+       "barrier gives no count and waits for all connections that name it",
+       "barriers give no count and wait for all connections that name them", "");
+  note(rehearsal.idle_triggers(), "trigger starts", "triggers start", " nothing");
+  note(matrix.priorities, "connection gives", "connections give", " a prio, which is ignored");
+  note(matrix.failures, "failure is", "failures are", " ignored; break the links in the topology");
   return workload;
 }
 

@@ -13,6 +13,7 @@
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/source_text.hpp"
+#include "workloads/counted_note.hpp"
 #include "workloads/element_type.hpp"
 #include "workloads/formats/kineto_communication.hpp"
 #include "workloads/formats/kineto_iterations.hpp"
@@ -676,42 +677,49 @@ class Importer {
   }
 
   void note_assumptions(std::vector<std::string>& notes) const {
-    const auto note = [&notes](std::uint64_t count, const std::string& text) {
-      if (count > 0) notes.push_back(std::to_string(count) + " " + text);
+    const auto note = [&notes](std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
+      add_counted_note(notes, count, one, many, rest);
     };
     notes.insert(notes.end(), told_.begin(), told_.end());
     if (replayed_) {
       notes.push_back("one trace is replayed on " + counted(rank_count_, "rank", "ranks") + ", all alike");
-      note(repeated_groups_.size(), "process group(s) of the trace are repeated over all ranks with their size and stride");
-      note(sized_groups_,
-           "communications say how many ranks their process group has, but not which: taken are so many neighbours in order of "
-           "ranks");
-      note(widened_groups_, "communications of other process groups are taken to be among all ranks");
-      note(messages_, "sends and receives go to the same offset from every rank");
+      note(repeated_groups_.size(), "process group of the trace is", "process groups of the trace are",
+           " repeated over all ranks with the recorded size and stride");
+      note(sized_groups_, "communication says", "communications say",
+           " how many ranks the process group has, but not which: taken are so many neighbours in order of ranks");
+      note(widened_groups_, "communication of another process group is", "communications of other process groups are",
+           " taken to be among all ranks");
+      note(messages_, "send or receive goes", "sends and receives go", " to the same offset from every rank");
     }
-    if (options_.as_recorded)
-      note(communications_, "communication kernels take the time that the trace recorded, without a network");
-    note(undescribed_, "communication kernels do not say what they move; they take their recorded time");
-    note(unnamed_groups_, "communications name no process group; they are taken to be among all ranks");
-    note(broadcasts_, "broadcasts start at position 0 of their group; the trace does not name the root");
-    note(reduces_, "reduces run as broadcasts of equal size: the same bytes in the opposite direction");
-    note(barriers_, "barriers run as all-reduces");
-    note(uneven_, "all-to-alls of uneven sizes run as even ones of the mean size");
-    note(handovers_, "waits between CPU threads of the file are read off their idle times");
-    note(guessed_syncs_,
-         "synchronisation calls of the file do not say what they waited for; taken: the GPU op that ended last before they "
-         "returned");
-    note(guessed_waits_, "waits between GPU streams of the file are inferred from the order of calls and from times");
-    note(unlaunched_, "GPU ops of the file have no launching call in it; only their stream orders them");
-    note(overlapping_, "GPU ops of the file overlap others of their own stream and run beside them");
-    if (unexplained_ > 0) {
-      note(unexplained_, "GPU ops started more than 1ms later than launch, stream and known waits explain; these delays (" +
-                             to_text(Duration::ms(unexplained_time_.in_ticks() / Duration::ticks_per_ms)) +
-                             " in total) stay as they are");
+    if (options_.as_recorded) {
+      note(communications_, "communication kernel takes", "communication kernels take",
+           " the time that the trace recorded, without a network");
     }
-    note(watchers_.size(), "CPU thread(s) that launch nothing and that nobody waits for are left out");
-    for (const auto& [category, count] : unknown_categories_)
-      note(count, "events of unknown category " + in_quotes(category) + " are ignored");
+    note(undescribed_, "communication kernel, which does not say what it moves, takes",
+         "communication kernels, which do not say what they move, take", " the recorded time");
+    note(unnamed_groups_, "communication names", "communications name", " no process group; taken: all ranks");
+    note(broadcasts_, "broadcast starts", "broadcasts start", " at position 0 of the group; the trace does not name the root");
+    note(reduces_, "reduce runs as a broadcast", "reduces run as broadcasts",
+         " of equal size: the same bytes in the opposite direction");
+    note(barriers_, "barrier runs as an all-reduce", "barriers run as all-reduces", "");
+    note(uneven_, "all-to-all of uneven sizes runs as an even one", "all-to-alls of uneven sizes run as even ones",
+         " of the mean size");
+    note(handovers_, "wait", "waits", " between CPU threads of the file, read off their idle times");
+    note(guessed_syncs_, "synchronisation call of the file does", "synchronisation calls of the file do",
+         " not say what was waited for; taken: the GPU op that ended last before the call returned");
+    note(guessed_waits_, "wait", "waits", " between GPU streams of the file, inferred from the order of calls and from times");
+    note(unlaunched_, "GPU op of the file has", "GPU ops of the file have",
+         " no launching call in it; nothing but the stream decides when");
+    note(overlapping_, "GPU op of the file overlaps others of its stream and runs",
+         "GPU ops of the file overlap others of their stream and run", " beside them");
+    note(unexplained_, "GPU op", "GPU ops",
+         " started more than 1ms later than launch, stream and known waits explain; these delays (" +
+             to_text(Duration::ms(unexplained_time_.in_ticks() / Duration::ticks_per_ms)) + " in total) stay as they are");
+    note(watchers_.size(), "CPU thread is left out that launches nothing and that nobody waits for",
+         "CPU threads are left out that launch nothing and that nobody waits for", "");
+    for (const auto& [category, count] : unknown_categories_) {
+      note(count, "event is ignored", "events are ignored", ": unknown category " + in_quotes(category));
+    }
   }
 
   std::string path_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/counted.hpp"
+#include "workloads/counted_note.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/strided_groups.hpp"
 
@@ -395,8 +396,8 @@ class Importer {
   }
 
   void note(std::string text) { notes_.push_back(std::move(text)); }
-  void note(std::uint64_t count, const std::string& text) {
-    if (count > 0) note(std::to_string(count) + " " + text);
+  void note(std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
+    add_counted_note(notes_, count, one, many, rest);
   }
 
   void note_times() {
@@ -547,20 +548,23 @@ class Importer {
       for (const LayerPhase* phase : {&row.forward, &row.input_grad, &row.weight_grad}) collectives += phase->collective ? 1 : 0;
       dependencies += row.names_dependency ? 1 : 0;
     }
-    note(pass.gathers(), is_simai() ? "ALLGATHER sizes are what the group holds afterwards, as SimAI counts: a rank gives its share"
-                                    : "ALLGATHER sizes are what one rank gives, as ASTRA-sim counts");
-    note(pass.lone_collectives(), "collectives in groups of one rank are left out: they take no time");
-    note(pass.empty_collectives(), "collectives of 0 bytes are left out: they take no time");
-    note(collectives - pass.issued_collectives(),
-         "collectives of the rows are not part of a pass under " + std::string(to_text(text_.policy)));
+    note(pass.gathers(), "ALLGATHER size is", "ALLGATHER sizes are",
+         is_simai() ? " what the group holds afterwards, as SimAI counts: a rank gives its share"
+                    : " what one rank gives, as ASTRA-sim counts");
+    note(pass.lone_collectives(), "collective in a group of one rank is left out: it takes",
+         "collectives in groups of one rank are left out: they take", " no time");
+    note(pass.empty_collectives(), "collective of 0 bytes is left out: it takes", "collectives of 0 bytes are left out: they take",
+         " no time");
+    note(collectives - pass.issued_collectives(), "collective of the rows is", "collectives of the rows are",
+         " not part of a pass under " + std::string(to_text(text_.policy)));
     if (text_.policy == LayerPolicy::micro) {
       std::uint64_t timed = 0;
       for (const LayerRow& row : text_.rows) {
         timed += (row.forward.compute + row.input_grad.compute + row.weight_grad.compute > Duration::zero()) ? 1 : 0;
       }
-      note(timed, "rows give compute times, which MICRO does not run");
+      note(timed, "row gives", "rows give", " compute times, which MICRO does not run");
     }
-    note(dependencies, "rows have a value in the reserved second column, which ASTRA-sim ignores too");
+    note(dependencies, "row has", "rows have", " a value in the reserved second column, which ASTRA-sim ignores too");
     note("one iteration is one pass, and it ends before the next begins");
   }
 
