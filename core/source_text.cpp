@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,10 +14,25 @@ namespace weft {
 
 namespace {
 
+/// Offset behind the words of memory from `i` on that hold ASCII only and no zero byte. Most of a large file is such.
+std::size_t skip_ascii(std::string_view text, std::size_t i) {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  constexpr std::uint64_t top_bits = 0x8080808080808080;
+  std::uint64_t word = 0;
+  for (; i + sizeof word <= text.size(); i += sizeof word) {
+    std::memcpy(&word, text.data() + i, sizeof word);
+    // A top bit of the word itself is no ASCII; one that only the subtraction sets tells a zero byte.
+    if (((word | (word - ones)) & top_bits) != 0) break;
+  }
+  return i;
+}
+
 /// Offset of the first byte that is not part of valid UTF-8, or npos.
 std::size_t first_invalid_utf8(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
+    i = skip_ascii(text, i);
+    if (i == text.size()) break;
     const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
     const unsigned char lead = byte(i);
     std::size_t length = 1;
@@ -79,7 +95,9 @@ SourceText SourceText::read(const std::string& path) {
   }
   gzbuffer(file.get(), 1 << 18);
   std::string text;
-  std::vector<char> chunk(1 << 20);
+  // What a plain file holds; packed ones hold more.
+  if (const std::uintmax_t size = fs::file_size(path, ec); !ec) text.reserve(size);
+  std::vector<char> chunk(1 << 18);
   for (;;) {
     const int n = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
     if (n > 0) text.append(chunk.data(), static_cast<std::size_t>(n));
@@ -100,8 +118,8 @@ SourceText SourceText::read(const std::string& path) {
 
 SourceText::SourceText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   line_starts_.push_back(0);
-  for (std::size_t i = 0; i < text_.size(); ++i) {
-    if (text_[i] == '\n' && i + 1 < text_.size()) line_starts_.push_back(i + 1);
+  for (std::size_t end = text_.find('\n'); end != std::string::npos && end + 1 < text_.size(); end = text_.find('\n', end + 1)) {
+    line_starts_.push_back(end + 1);
   }
 }
 

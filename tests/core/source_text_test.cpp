@@ -110,6 +110,15 @@ TEST(SourceText, Utf8Check) {
   EXPECT_EQ(code("a\xff"), "not-utf8");
   EXPECT_EQ(code("a\xc3"), "not-utf8");
   EXPECT_EQ(code(std::string("a\0b", 3)), "not-utf8");
+  // Wherever the byte stands in the words of memory that are looked at together.
+  for (std::size_t place = 0; place < 24; ++place) {
+    for (const char byte : {'\0', '\x80', '\xff'}) {
+      std::string text(24, 'a');
+      text[place] = byte;
+      EXPECT_EQ(code(text), "not-utf8") << place;
+    }
+    EXPECT_EQ(code(std::string(place, 'a') + "\xc3\xa9" + std::string(9, 'b')), "no error") << place;
+  }
   EXPECT_EQ(code("\xc0\xaf"), "not-utf8");
   try {
     SourceText("f.txt", "good\nbad \x80 byte").require_utf8_text("flow list");
