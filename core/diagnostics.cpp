@@ -140,9 +140,12 @@ void Diagnostics::throw_if_errors() const {
 }
 
 std::string in_quotes(std::string_view text) {
+  std::size_t length = std::min(text.size(), quoted_length_max);
+  // Not inside a character of UTF-8, whose further bytes are 10xxxxxx.
+  while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
   std::string out = "\"";
-  out += text.substr(0, quoted_length_max);
-  if (text.size() > quoted_length_max) out += "...";
+  out += text.substr(0, length);
+  if (length < text.size()) out += "...";
   out += '"';
   return out;
 }

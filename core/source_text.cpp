@@ -95,8 +95,9 @@ SourceText SourceText::read(const std::string& path) {
   }
   gzbuffer(file.get(), 1 << 18);
   std::string text;
-  // What a plain file holds; packed ones hold more.
-  if (const std::uintmax_t size = fs::file_size(path, ec); !ec) text.reserve(size);
+  // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it comes.
+  constexpr std::uintmax_t reserved_max = 1U << 30;
+  if (const std::uintmax_t size = fs::file_size(path, ec); !ec) text.reserve(std::min(size, reserved_max));
   std::vector<char> chunk(1 << 18);
   for (;;) {
     const int n = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));

@@ -265,7 +265,7 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
     }
     if (kind == NodeKind::nvswitch) nvswitches = ids.size();
   }
-  // The simulator knows types of GPU by name; nothing is known of them here.
+  // The simulator knows types of GPU by name; a Topology does not, which lost_in_format() tells.
   constexpr std::string_view gpu_type = "NONE";
   return std::to_string(next) + " " + std::to_string(per_host) + " " + std::to_string(nvswitches) + " " +
          std::to_string(ids.size() - nvswitches) + " " + std::to_string(graph.cables.size()) + " " + std::string(gpu_type) + "\n" +
@@ -312,6 +312,11 @@ std::vector<std::string> lost_in_format(const Topology& topology, const std::str
   if (!topology.buffer_classes().empty()) lost.emplace_back("buffer sizes of switches are not in the format");
   if (format == "hpcc" && topology.node(topology.endpoints()[0]).kind == NodeKind::gpu) {
     lost.emplace_back("GPUs became hosts with one port: the format knows no GPUs");
+  }
+  if (format == "simai") {
+    lost.emplace_back("the header names no type of GPU (NONE): topologies hold none");
+    if (topology.node(topology.endpoints()[0]).kind == NodeKind::host)
+      lost.emplace_back("ports of hosts became GPUs: the format knows no others");
   }
   if (!topology.assumptions().empty()) lost.emplace_back("what was assumed of the source is not in the format");
   return lost;

@@ -106,6 +106,8 @@ TEST(InQuotes, CutsWhatNobodyWouldRead) {
   const std::string longest(quoted_length_max, 'x');
   EXPECT_EQ(in_quotes(longest), '"' + longest + '"');
   EXPECT_EQ(in_quotes(longest + "y"), '"' + longest + "...\"");
+  // Never inside a character: the last byte that would fit is the first of two.
+  EXPECT_EQ(in_quotes(longest.substr(1) + "\xc3\xa9" + "y"), '"' + longest.substr(1) + "...\"");
 }
 
 TEST(Suggestion, ClosestOrList) {

@@ -71,7 +71,7 @@ TEST(AstraNetwork, DimensionsAddUp) {
       EXPECT_EQ(delay(*topology, a, b), Duration::ns(100 * ring + 1000 * mesh + 10000 * star)) << a << " " << b;
     }
   }
-  EXPECT_EQ(topology->assumptions().size(), 3U);
+  EXPECT_EQ(topology->assumptions().size(), 4U);
 }
 
 TEST(AstraNetwork, EveryMistakeHasItsCode) {

@@ -168,7 +168,8 @@ TEST(TopologyWriter, TellsWhatAFormatCannotHold) {
             "16 NICs are folded into their cables: least rate, sum of delays\n"
             "nodes are numbered: endpoints and switches have no names in the format\n"
             "the level of 9 switches is not in the format\n"
-            "buffer sizes of switches are not in the format\n");
+            "buffer sizes of switches are not in the format\n"
+            "the header names no type of GPU (NONE): topologies hold none\n");
   EXPECT_NE(lost(*build_named("single_switch", {{"hosts", "2"}}), "hpcc").find("GPUs became hosts with one port"),
             std::string::npos);
   EXPECT_EQ(lost(*read_topology(SourceText("net", "3 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n"), "hpcc"), "hpcc"), "");

@@ -240,6 +240,11 @@ std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, 
   }
   builder.add_assumption("1 GB/s is 2^30 B/s, as ASTRA-sim computes it");
   builder.add_assumption("every NPU is a host with one GPU: the format knows no servers");
+  if (routers || dimensions[0].block == Block::crossbar) {
+    builder.add_assumption(std::string(routers ? "switches, and NPUs that pass traffic on," : "switches") +
+                           " add flow.switching_delay to the delays of the file; in ASTRA-sim they take no time, as with "
+                           "--set=flow.switching_delay=0ns");
+  }
   if (dimensions.size() > 1) {
     builder.add_assumption("NPUs that differ in several dimensions use all paths of fewest links; the format has no routes");
   }

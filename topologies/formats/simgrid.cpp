@@ -39,7 +39,7 @@ class Platform {
  public:
   Platform(const SourceText& source, Diagnostics& diagnostics)
       : source_(source),
-        file_(source, "platform", "a SimGrid platform", diagnostics),
+        file_(source, "platform", "a SimGrid platform", diagnostics, "trace"),
         diagnostics_(diagnostics),
         units_(diagnostics) {}
 
@@ -65,6 +65,8 @@ class Platform {
         read_cluster(child);
       } else if (is(child, "trace") || is(child, "trace_connect")) {
         ++profiles_;
+      } else if (is(child, "config")) {
+        settings_ += static_cast<std::uint64_t>(std::distance(child.children("prop").begin(), child.children("prop").end()));
       }
     }
     for (const auto& [zone, full] : route_zones_) read_routes(zone, full);
@@ -344,8 +346,14 @@ class Platform {
       ++limiters_;
     }
     if (element.attribute("loopback_bw")) ++loopbacks_;
+    const std::size_t cables_before = graph_.cable_count();
     add(cluster, element);
-    count_policy(policy, cluster.hosts.size());
+    // The cables of hosts to the routers of a torus stand for nothing in the file; one behind a flat cluster is its backbone.
+    const std::size_t cables = graph_.cable_count() - cables_before;
+    const bool is_torus = cluster.shape == SimgridCluster::Shape::torus;
+    const bool is_flat = cluster.shape == SimgridCluster::Shape::flat;
+    if (!diagnostics_.has_errors())
+      count_policy(policy, is_flat ? cluster.hosts.size() : cables - (is_torus ? cluster.hosts.size() : 0));
   }
 
   void read_shape(pugi::xml_node element, SimgridCluster& cluster) {
@@ -757,9 +765,15 @@ class Platform {
       if (count > 0) assumptions_.push_back(counted(count, one, many) + " left out");
     };
     left_out(bypasses_, "bypass route is", "bypass routes are");
+    left_out(settings_, "setting of SimGrid is", "settings of SimGrid are");
     left_out(profiles_, "availability profile is", "availability profiles are");
     left_out(loopbacks_, "loopback is", "loopbacks are");
     if (limiters_ > 0) assumptions_.push_back("limiter links cap each direction of a host, not both together");
+    if (graph_.cable_count() > 1) {
+      assumptions_.emplace_back(
+          "switches and routers add flow.switching_delay to the delays of the file; in SimGrid they take no time, as "
+          "with --set=flow.switching_delay=0ns");
+    }
     if (units_.without_unit() > 0) {
       assumptions_.push_back(counted(units_.without_unit(), "value has", "values have") +
                              " no unit: rates are Bps and times seconds, as in SimGrid");
@@ -817,6 +831,7 @@ class Platform {
   std::uint64_t fat_pipes_ = 0;
   std::uint64_t bypasses_ = 0;
   std::uint64_t profiles_ = 0;
+  std::uint64_t settings_ = 0;
   std::uint64_t loopbacks_ = 0;
   std::uint64_t limiters_ = 0;
   std::uint32_t unequal_ = 0;

@@ -17,7 +17,7 @@ bool is_name(char c) { return c != '=' && c != '>' && c != '/' && c != '"' && c 
 /// Visits everything below the root without recursion: how deep the file goes is not known yet.
 class XmlFile::ContentWalker final : public pugi::xml_tree_walker {
  public:
-  explicit ContentWalker(XmlFile& file) : file_(file) {}
+  ContentWalker(XmlFile& file, std::string_view with_text) : file_(file), with_text_(with_text) {}
 
   bool begin(pugi::xml_node& root) override { return visit(root, 0); }
   bool for_each(pugi::xml_node& node) override { return visit(node, depth() + 1); }
@@ -25,6 +25,7 @@ class XmlFile::ContentWalker final : public pugi::xml_tree_walker {
  private:
   bool visit(pugi::xml_node node, int levels_above) {
     if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
+      if (node.parent().name() == with_text_) return true;
       file_.diagnostics_.error("stray-text", "there is text inside <" + std::string(node.parent().name()) + ">",
                                file_.place(node.parent()), "elements hold attributes and elements; is a bracket missing?");
       return true;
@@ -44,10 +45,12 @@ class XmlFile::ContentWalker final : public pugi::xml_tree_walker {
   }
 
   XmlFile& file_;
+  std::string_view with_text_;
   std::vector<std::string_view> names_;
 };
 
-XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_view what, Diagnostics& diagnostics)
+XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_view what, Diagnostics& diagnostics,
+                 std::string_view with_text)
     : source_(source), diagnostics_(diagnostics) {
   source.require_utf8_text("XML file");
   const std::string_view text = source.text();
@@ -66,16 +69,16 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
                       "the file holds <" + std::string(root_.name()) + ">, not <" + std::string(root) + ">", place(root_),
                       std::string(what) + " is expected here"});
   }
-  check_content();
+  check_content(with_text);
   diagnostics.throw_if_errors();
 }
 
-void XmlFile::check_content() {
+void XmlFile::check_content(std::string_view with_text) {
   for (pugi::xml_node other = root_.next_sibling(); other; other = other.next_sibling()) {
     diagnostics_.error("second-root", "there is more after the end of <" + std::string(root_.name()) + ">", place(other),
                        "a file holds one <" + std::string(root_.name()) + ">");
   }
-  ContentWalker walker(*this);
+  ContentWalker walker(*this, with_text);
   root_.traverse(walker);
 }
 

@@ -24,8 +24,9 @@ class XmlFile {
   static constexpr int depth_max = 64;
 
   /// Throws InputError [bad-xml] with the place where parsing ended, [wrong-root], [stray-text], [duplicate-attribute], [too-deep].
-  /// `what` is what the root element stands for, such as "a SimGrid platform".
-  XmlFile(const SourceText& source, std::string_view root, std::string_view what, Diagnostics& diagnostics);
+  /// `what` is what the root element stands for, such as "a SimGrid platform"; `with_text` is an element that may hold text.
+  XmlFile(const SourceText& source, std::string_view root, std::string_view what, Diagnostics& diagnostics,
+          std::string_view with_text = {});
 
   pugi::xml_node root() const { return root_; }
   Diagnostics& diagnostics() const { return diagnostics_; }
@@ -45,7 +46,7 @@ class XmlFile {
 
  private:
   class ContentWalker;
-  void check_content();
+  void check_content(std::string_view with_text);
 
   const SourceText& source_;
   Diagnostics& diagnostics_;
