@@ -4,8 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <set>
-#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -18,14 +16,12 @@
 #include "workloads/formats/goal_text.hpp"
 #include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/overlaps.hpp"
 #include "workloads/text_lines.hpp"
-#include "workloads/topological_order.hpp"
 
 namespace weft {
 
 namespace {
-
-using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< (dependency, op)
 
 std::int64_t ticks_per_unit(const std::string& unit) {
   if (unit.empty() || unit == "ns") return Duration::ticks_per_ns;
@@ -35,25 +31,6 @@ std::int64_t ticks_per_unit(const std::string& unit) {
   throw InputError({Severity::error, "bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named("--time-unit"),
                     suggestion(unit, known, "unit")});
 }
-
-/// Edges by dependency: the ops that wait for `op`.
-class Successors {
- public:
-  Successors(std::size_t count, const Edges& edges) : begin_(count + 1, 0) {
-    for (const auto& [dependency, op] : edges) ++begin_[dependency + 1];
-    for (std::size_t i = 0; i < count; ++i) begin_[i + 1] += begin_[i];
-    targets_.resize(edges.size());
-    std::vector<std::uint64_t> next(begin_.begin(), begin_.end() - 1);
-    for (const auto& [dependency, op] : edges) targets_[next[dependency]++] = op;
-  }
-  std::span<const std::uint32_t> of(std::uint32_t op) const {
-    return {targets_.data() + begin_[op], static_cast<std::size_t>(begin_[op + 1] - begin_[op])};
-  }
-
- private:
-  std::vector<std::uint64_t> begin_;
-  std::vector<std::uint32_t> targets_;
-};
 
 /// Replaces `op irequires dependency`: whatever the dependency waits for, a new op of no duration waits for, and both wait for that.
 /// Returns the ops that got such a start, in the order in which the new ops were appended.
@@ -108,58 +85,12 @@ void join_siblings(GoalRank& rank) {
 }
 
 /// How many calcs are not preceded by the calc before them on their cpu. Requires: starts are resolved.
-std::uint64_t count_overlaps(const GoalRank& rank) {
-  const auto count = static_cast<std::uint32_t>(rank.ops.size());
-  std::set<std::uint16_t> cpus;
-  const bool shares_cpu = std::any_of(rank.ops.begin(), rank.ops.end(),
-                                      [&cpus](const GoalOp& op) { return takes_cpu(op) && !cpus.insert(op.cpu).second; });
-  if (!shares_cpu) return 0;
-  const Successors successors(count, rank.after_end);
-  const bool forward =
-      std::all_of(rank.after_end.begin(), rank.after_end.end(), [](const auto& edge) { return edge.first < edge.second; });
-  std::vector<std::uint32_t> order;
-  std::vector<std::uint32_t> position;  // inverse of order
-  if (!forward) {
-    order = topological_order(count, [&](std::uint32_t op) { return successors.of(op); }).order;
-    if (order.size() < count) return 0;  // a cycle, which the builder finds
-    position.resize(count);
-    for (std::uint32_t i = 0; i < count; ++i) position[order[i]] = i;
+std::uint64_t count_overlapping_calcs(const GoalRank& rank) {
+  std::vector<std::uint32_t> cpu_of(rank.ops.size(), no_resource);
+  for (std::size_t i = 0; i < rank.ops.size(); ++i) {
+    if (takes_cpu(rank.ops[i])) cpu_of[i] = rank.ops[i].cpu;
   }
-  const auto op_at = [&](std::uint32_t i) { return forward ? i : order[i]; };
-  const auto position_of = [&](std::uint32_t op) { return forward ? op : position[op]; };
-
-  // Consecutive calcs of a cpu, by position in the order.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  std::map<std::uint16_t, std::uint32_t> latest;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const GoalOp& op = rank.ops[op_at(i)];
-    if (!takes_cpu(op)) continue;
-    const auto [before, is_first] = latest.try_emplace(op.cpu, i);
-    if (!is_first) pairs.emplace_back(before->second, i);
-    before->second = i;
-  }
-  std::sort(pairs.begin(), pairs.end());
-
-  // One pass finds for 64 pairs which of them are joined; bit p of reached[i]: the first of pair p comes before the op at i. Pairs that
-  // begin close to each other share a pass, which looks at no more of the order than they span.
-  constexpr std::size_t kPairsPerPass = 64;
-  std::uint64_t overlapping = 0;
-  std::vector<std::uint64_t> reached(count);
-  for (std::size_t begin = 0; begin < pairs.size(); begin += kPairsPerPass) {
-    const auto pass = std::span(pairs).subspan(begin, std::min(kPairsPerPass, pairs.size() - begin));
-    std::uint32_t last = 0;
-    for (const auto& [before, after] : pass) last = std::max(last, after);
-    std::fill(reached.begin() + pass.front().first, reached.begin() + last + 1, 0);
-    for (std::size_t p = 0; p < pass.size(); ++p) reached[pass[p].first] |= std::uint64_t{1} << p;
-    for (std::uint32_t i = pass.front().first; i < last; ++i) {
-      if (reached[i] == 0) continue;
-      for (const std::uint32_t next : successors.of(op_at(i))) {
-        if (position_of(next) <= last) reached[position_of(next)] |= reached[i];
-      }
-    }
-    for (std::size_t p = 0; p < pass.size(); ++p) overlapping += (reached[pass[p].second] >> p & 1) == 0 ? 1 : 0;
-  }
-  return overlapping;
+  return count_overlaps(cpu_of, rank.after_end);
 }
 
 class Importer {
@@ -198,7 +129,7 @@ class Importer {
     count(rank);
     join_siblings(rank);
     const std::vector<std::uint32_t> started = resolve_starts(rank);
-    overlapping_ += count_overlaps(rank);
+    overlapping_ += count_overlapping_calcs(rank);
     // A rank that reads like an earlier one talks to the same ranks; others are told by offset.
     const bool is_twin = !texts_.insert(digest_of_text(rank)).second;
     RoleBuilder builder;
