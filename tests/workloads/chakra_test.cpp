@@ -94,6 +94,15 @@ Node message(std::uint64_t id, bool send, std::int64_t source, std::int64_t dest
   return node;
 }
 
+Node without(Node node, const std::string& attribute) {
+  node.numbers.erase(attribute);
+  return node;
+}
+Node of_type(Node node, std::uint64_t type) {
+  node.type = type;
+  return node;
+}
+
 class ChakraFiles {
  public:
   std::string write(const std::vector<std::string>& files) const {
@@ -235,6 +244,73 @@ TEST(ImportChakra, StreamsFollowStartTimes) {
   const ChakraFiles files;
   const Workload workload = files.import({trace({late, early})});
   EXPECT_EQ(workload.roles[0].name(OpId(0)), "n2");
+}
+
+TEST(ImportChakra, NodesWithoutStartTimesFollowTheirIds) {
+  // Free nodes were ordered by their place in the file, so a set in which one rank lists the same collectives in another order was refused.
+  // ASTRA-sim issues free nodes by id.
+  const ChakraFiles files;
+  const Workload workload = files.import(
+      {trace({collective(1, 0, 1000), collective(2, 0, 2000)}), trace({collective(2, 0, 2000), collective(1, 0, 1000)})});
+  EXPECT_EQ(workload.roles.size(), 1U);
+  EXPECT_EQ(workload.roles[0].op(OpId(0)).bytes, Bytes::of(1000));
+}
+
+TEST(ImportChakra, SaysWhichNodesTakeNoTime) {
+  // Memory nodes and compute nodes that give a tensor size alone took no time without a word. A compute node that gives nothing may have
+  // been measured at 0 us, so nothing is said of it.
+  Node load = of_type(compute(1, 0), 2);
+  load.numbers = {{"tensor_size", 1'000'000'000}};
+  const Node store = of_type(compute(2, 0), 3);
+  const Node timed = of_type(compute(3, 5), 3);
+  Node ops = compute(4, 0);
+  ops.numbers = {{"num_ops", 1000}, {"tensor_size", 8}};
+  Node tensor = compute(5, 0);
+  tensor.numbers = {{"tensor_size", 8}};
+  const ChakraFiles files;
+  const Workload workload = files.import({trace({load, store, timed, ops, tensor, compute(6, 0)})});
+  EXPECT_EQ(workload.assumptions,
+            (std::vector<std::string>{"2 memory nodes give no duration and take no time: memory bandwidth is not modelled",
+                                      "1 compute node gives a number of operations but no duration and takes no time",
+                                      "1 compute node gives a tensor size but no duration and takes no time"}));
+}
+
+TEST(ImportChakra, SaysWhichComputeNodesMayOverlap) {
+  // Three independent nodes of 100 us without a lane ran at the same time without a word; ASTRA-sim runs one GPU and one CPU node at a time.
+  // Per processor in order of id: 2 and 3 overlap with the one before, 4 (CPU) is the first of its processor, 5 waits for 3, and 6 comes
+  // after 5 by way of thread 1. Nodes of no duration (8) and of lanes (9) overlap with nothing.
+  const auto on_thread = [](Node node) {
+    node.numbers["tid"] = 1;
+    node.cpu = true;
+    return node;
+  };
+  Node cpu = compute(4, 100);
+  cpu.cpu = true;
+  const std::string file =
+      trace({compute(1, 100), compute(2, 100), compute(3, 100), cpu, compute(5, 100, {3}), on_thread(compute(9, 10, {5})),
+             on_thread(compute(10, 10)), compute(11, 100, {10}), compute(8, 0)});
+  const ChakraFiles files;
+  EXPECT_TRUE(has_assumption(files.import({file}), "2 compute nodes without stream or thread may overlap with the one before"));
+  EXPECT_TRUE(has_assumption(files.import({file, file}), "4 compute nodes without stream or thread may overlap"));
+  const std::string chain = trace({compute(1, 100), compute(2, 100, {1}), compute(3, 100, {2})});
+  EXPECT_FALSE(has_assumption(ChakraFiles().import({chain}), "overlap"));
+}
+
+TEST(ImportChakra, InvalidNodesForWhichNothingWaitsTakeNoTime) {
+  const ChakraFiles files;
+  const Workload workload = files.import({trace({compute(1, 10), of_type(compute(2, 500, {1}), 0)})});
+  EXPECT_EQ(longest_path(workload.roles[0]), Duration::us(10));
+  EXPECT_TRUE(has_assumption(workload, "1 node has type 0 (INVALID_NODE) and takes no time"));
+}
+
+TEST(ImportChakra, SaysThatCommunicationOfCpuOpsIsSimulated) {
+  // A collective with a comm_type was simulated without a word although it is marked as a CPU op, which ASTRA-sim refuses.
+  Node node = collective(1, 0, 4096);
+  node.cpu = true;
+  const ChakraFiles files;
+  const Workload workload = files.import({trace({node}), trace({node})});
+  EXPECT_EQ(workload.roles[0].op(OpId(0)).kind, OpKind::collective);
+  EXPECT_TRUE(has_assumption(workload, "2 communication nodes are marked as CPU ops and run on the network"));
 }
 
 TEST(ImportChakra, PytorchCallersAreNoDependencies) {
@@ -382,15 +458,6 @@ TEST_P(ChakraFault, IsNamed) {
   EXPECT_HAS(text, "t.0.et: error: ");
 }
 
-Node without(Node node, const std::string& attribute) {
-  node.numbers.erase(attribute);
-  return node;
-}
-Node of_type(Node node, std::uint64_t type) {
-  node.type = type;
-  return node;
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Faults, ChakraFault,
     testing::Values(
@@ -402,7 +469,12 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"long_varint", trace({compute(1, 1)}) + std::string(11, '\xFF'), "[bad-length]"},
         Fault{"damaged_node", kMetadata + framed("\x0A\xFF"), "is no Chakra node"},
         Fault{"unknown_type", trace({of_type(compute(1, 1), 9)}), "node 1 \"n1\" has unknown type 9 (byte 8) [unknown-node-type]"},
-        Fault{"invalid_type", trace({of_type(compute(1, 1), 0)}), "[unknown-node-type]"},
+        Fault{"invalid_type", trace({of_type(compute(1, 1), 0), compute(2, 1, {1})}),
+              "node 2 waits for node 1, which has type 0, INVALID_NODE (byte 8) [unknown-node-type]"},
+        Fault{"foreign_send", trace({message(1, true, 3, 0)}),
+              "node 1 \"send\" sends from rank 3 (comm_src), but this is the file of rank 0 (byte 8) [wrong-rank]"},
+        Fault{"foreign_receive", trace({message(1, false, 0, 7)}),
+              "node 1 \"receive\" receives at rank 7 (comm_dst), but this is the file of rank 0 (byte 8) [wrong-rank]"},
         Fault{"unknown_dependency", trace({compute(1, 1, {42})}),
               "node 1 has a data dependency on node 42, which is not in the file (byte 8) [unknown-dependency]"},
         Fault{"duplicate_id", trace({compute(1, 1), compute(1, 2)}), "[duplicate-id]"},
@@ -462,6 +534,29 @@ TEST(ImportChakra, GroupsMustBeKnownAndHoldTheirUsers) {
   EXPECT_HAS(files.errors({trace({node}), trace({node})}, options), "holds rank 5, but the set has 2 ranks");
   options.process_groups_path = files.folder().write("groups.json", "{]");
   EXPECT_HAS(files.errors({trace({node}), trace({node})}, options), "[bad-process-groups]");
+}
+
+TEST(ImportChakra, GroupZeroIsAllRanks) {
+  // A list of other ranks for group "0" was dropped without a word; in ASTRA-sim "0" is all ranks whatever the file of groups says.
+  Node node = collective(1, 0, 100);
+  node.texts = {{"pg_name", "0"}};
+  const std::string file = trace({node});
+  const ChakraFiles files;
+  ChakraOptions options;
+  for (const char* wrong : {R"({"0": [0, 1]})", R"({"0": [0, 2, 1]})", R"({"": [1]})"}) {
+    options.process_groups_path = files.folder().write("groups.json", wrong);
+    const std::string text = files.errors({file, file, file}, options);
+    EXPECT_HAS(text, "of a Chakra trace is all ranks in order, here 0 to 2, but another list is given [bad-process-groups]");
+    EXPECT_HAS(text, "groups.json: error: ");
+  }
+  options.process_groups_path = files.folder().write("groups.json", R"({"0": [0, 1, 2], "1": [0, 1]})");
+  EXPECT_EQ(files.errors({file, file, file}, options), "");
+  // A recorded trace cannot be mended by hand: there it is said.
+  Node groups = compute(2, 0);
+  groups.type = 1;
+  groups.inputs = R"(['[{\"pg_name\": \"0\", \"ranks\": [], \"group_size\": 8}]'])";
+  EXPECT_TRUE(has_assumption(files.import({trace({groups, node}), file, file}),
+                             "1 process group \"0\" of a trace lists other ranks than this set has and is taken to be all ranks"));
 }
 
 TEST(ImportChakra, DamagedFilesNeverCrash) {

@@ -160,6 +160,7 @@ class Importer {
     workload_.name = std::filesystem::path(prefix_).filename().string();
     workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
     communicators_.emplace(workload_.rank_count);
+    if (!replayed_) require_world_group();
     for (const auto& [rank, path] : files) add_rank(rank, path);
     if (replayed_) workload_.role_of.assign(workload_.rank_count, 0);
     workload_.communicators = communicators_->build();
@@ -175,8 +176,31 @@ class Importer {
   }
 
  private:
+  /// Groups "" and "0" of a trace are all ranks whatever is listed; so it must not be listed otherwise.
+  void require_world_group() const {
+    for (const ProcessGroup& group : shared_groups_) {
+      if (!names_world(group.name) || is_world(group)) continue;
+      throw InputError({Severity::error, "bad-process-groups",
+                        "process group " + in_quotes(group.name) + " of a Chakra trace is all ranks in order, here 0 to " +
+                            std::to_string(workload_.rank_count - 1) + ", but another list is given",
+                        place_of(options_.process_groups_path),
+                        "leave it out, or give the group another name here and in the traces"});
+    }
+  }
+
+  static bool names_world(std::string_view group) { return group.empty() || group == "0"; }
+
+  bool is_world(const ProcessGroup& group) const {
+    if (group.ranks.empty()) return group.size == 0 || group.size == workload_.rank_count;
+    if (group.ranks.size() != workload_.rank_count) return false;
+    for (std::uint32_t i = 0; i < group.ranks.size(); ++i) {
+      if (group.ranks[i] != i) return false;
+    }
+    return true;
+  }
+
   void add_rank(std::uint32_t rank, const std::string& path) {
-    const ChakraTrace trace = is_json(path) ? read_chakra_json(path) : read_chakra_trace(path);
+    const ChakraTrace trace = is_json(path) ? read_chakra_json(path, rank) : read_chakra_trace(path, rank);
     // Of a replayed file the rank in its name stands for every rank.
     const std::vector<std::uint16_t> communicators = resolve_groups(rank, path, trace);
     RoleBuilder builder;
@@ -269,11 +293,22 @@ class Importer {
     ignored_control_ += trace.ignored_control_dependencies;
     launch_costs_ += trace.launch_costs;
     storage_waits_ += trace.storage_waits;
-    untimed_ += trace.untimed_compute;
+    untimed_memory_ += trace.untimed_memory;
+    untimed_ops_ += trace.untimed_ops;
+    untimed_tensors_ += trace.untimed_tensors;
+    overlaps_ += trace.overlaps;
+    invalid_nodes_ += trace.invalid_nodes;
+    cpu_communication_ += trace.cpu_communication;
     broadcasts_ += trace.broadcasts;
     reduces_ += trace.reduces;
     barriers_ += trace.barriers;
     partial_ += trace.partial_dimensions;
+    if (!replayed_) {
+      other_worlds_ +=
+          static_cast<std::uint64_t>(std::count_if(trace.groups.begin(), trace.groups.end(), [this](const auto& group) {
+            return names_world(group.name) && !is_world(group);
+          }));
+    }
     // Traces of other origin that name no group mean everyone, as ASTRA-sim does.
     if (trace.from_pytorch) unnamed_groups_ += trace.unnamed_groups;
     for (const ChakraNode& node : trace.nodes)
@@ -311,8 +346,20 @@ class Importer {
          " between GPU streams that use the same tensor, of which the trace says nothing");
     note(ignored_control_, "control dependency names a caller, as in PyTorch traces, and was",
          "control dependencies name callers, as in PyTorch traces, and were", " ignored");
-    note(untimed_, "node gives a number of operations but no duration and takes",
-         "nodes give a number of operations but no duration and take", " no time");
+    note(untimed_memory_, "memory node gives no duration and takes", "memory nodes give no duration and take",
+         " no time: memory bandwidth is not modelled");
+    note(untimed_ops_, "compute node gives a number of operations but no duration and takes",
+         "compute nodes give a number of operations but no duration and take", " no time");
+    note(untimed_tensors_, "compute node gives a tensor size but no duration and takes",
+         "compute nodes give a tensor size but no duration and take", " no time");
+    note(overlaps_, "compute node without stream or thread may overlap", "compute nodes without stream or thread may overlap",
+         " with the one before on the same processor: no dependency orders them; ASTRA-sim runs one at a time");
+    note(invalid_nodes_, "node has type 0 (INVALID_NODE) and takes", "nodes have type 0 (INVALID_NODE) and take",
+         " no time; nothing waits for such nodes");
+    note(cpu_communication_, "communication node is marked as a CPU op and runs",
+         "communication nodes are marked as CPU ops and run", " on the network like the GPU's; ASTRA-sim refuses such nodes");
+    note(other_worlds_, "process group \"0\" of a trace lists other ranks than this set has and is",
+         "process groups \"0\" of traces list other ranks than this set has and are", " taken to be all ranks");
     note(broadcasts_, "broadcast starts", "broadcasts start", " at position 0 of the group; the trace does not name the root");
     note(reduces_, "reduce runs as a broadcast", "reduces run as broadcasts",
          " of equal size: the same bytes in the opposite direction");
@@ -335,7 +382,13 @@ class Importer {
   std::uint64_t ignored_control_ = 0;
   std::uint64_t launch_costs_ = 0;
   std::uint64_t storage_waits_ = 0;
-  std::uint64_t untimed_ = 0;
+  std::uint64_t untimed_memory_ = 0;
+  std::uint64_t untimed_ops_ = 0;
+  std::uint64_t untimed_tensors_ = 0;
+  std::uint64_t overlaps_ = 0;
+  std::uint64_t invalid_nodes_ = 0;
+  std::uint64_t cpu_communication_ = 0;
+  std::uint64_t other_worlds_ = 0;
   std::uint64_t broadcasts_ = 0;
   std::uint64_t reduces_ = 0;
   std::uint64_t barriers_ = 0;

@@ -7,8 +7,9 @@
 //   - Rank r runs PREFIX.r.et. A set with a gap is an error that names the missing files. With `ranks` given, a set of one file
 //     is replayed on that many ranks, all alike: a group of all recorded ranks is everyone, a regular one (start, stride) is repeated
 //     over the ranks, any other is taken to be everyone; peers of messages become offsets from the own rank.
-//   - Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}; "" and "0" are everyone. Groups that share no
-//     rank and have one size are put into one communicator, in order of first use.
+//   - Process groups come from metadata nodes or from a JSON file {"1": [0, 1, 2, 3], ...}; "" and "0" are everyone, as in ASTRA-sim;
+//     a JSON file that lists them otherwise is refused. Groups that share no rank and have one size are put into one communicator, in order
+//     of first use.
 //   - comm_size is the input of one rank: the whole buffer, for an all-gather its own shard.
 //   - Collectives are simulated, so their recorded durations are dropped, unless `collectives_as_recorded` asks for the
 //     trace as it was measured: then they are compute ops with that duration.
@@ -16,7 +17,8 @@
 // What the format leaves open is written into Workload::assumptions. Errors: see chakra_trace.hpp, and [no-file], [prefix-expected],
 // [missing-rank], [duplicate-rank], [rank-conflict], [unknown-process-group], [bad-process-groups], [not-a-member], [peer-out-of-range],
 // and those of check_workload().
-// Not modelled: device speed (nodes with num_ops and no duration take no time), memory bandwidth, gather and scatter.
+// Not modelled: device speed (nodes with num_ops and no duration take no time), memory bandwidth (likewise memory nodes), gather and scatter,
+// processors: compute nodes without a lane run as soon as their dependencies allow, where ASTRA-sim runs one per processor at a time.
 // Thread safety: pure functions.
 #pragma once
 

@@ -187,6 +187,8 @@ void ChakraMessage::set_attribute(std::string_view attribute, const ChakraValue&
     is_pytorch = true;
   } else if (attribute == "num_ops") {
     has_num_ops = is_nonzero;
+  } else if (attribute == "tensor_size") {
+    has_tensor_size = is_nonzero;
   } else if (attribute == "comm_type") {
     comm_type = number;
   } else if (attribute == "comm_size") {

@@ -54,6 +54,7 @@ struct ChakraMessage {
   bool is_cpu_op = false;
   bool is_pytorch = false;
   bool has_num_ops = false;
+  bool has_tensor_size = false;
   bool partial_dimensions = false;  ///< involved_dim excludes a dimension
   std::optional<ChakraNumber> comm_type;
   std::optional<ChakraNumber> comm_size;

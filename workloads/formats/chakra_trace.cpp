@@ -8,12 +8,14 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 
 #include "workloads/byte_stream.hpp"
 #include "workloads/formats/chakra_json.hpp"
 #include "workloads/formats/chakra_message.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/overlaps.hpp"
 #include "workloads/topological_order.hpp"
 
 namespace weft {
@@ -33,6 +35,7 @@ enum NodeType : std::uint32_t {
   receive_node = 6,
   collective_node = 7,
 };
+constexpr const char* kKnownTypes = "known: 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective";
 
 /// Numbers of the storages that a PyTorch tensor list names: tensors are written
 /// [tensor id, storage id, offset, element count, element size, 'device'].
@@ -160,7 +163,7 @@ class NodeIds {
 /// Reads the nodes of one file, then puts them in order.
 class TraceReader {
  public:
-  explicit TraceReader(ChakraSource& source) : source_(source) {}
+  TraceReader(ChakraSource& source, std::optional<std::uint32_t> rank) : source_(source), rank_(rank) {}
 
   ChakraTrace read() {
     trace_.from_pytorch = source_.from_pytorch();
@@ -168,6 +171,7 @@ class TraceReader {
     if (raw_.empty()) throw_error("no-ops", "the trace has no nodes", "was it cut off after its first message? Record it again");
     diagnostics_.throw_if_errors();
     resolve_dependencies();
+    require_no_wait_for_invalid();
     diagnostics_.throw_if_errors();
     sort();
     return std::move(trace_);
@@ -181,6 +185,7 @@ class TraceReader {
     std::uint64_t start_us = 0;
     std::uint64_t offset = 0;
     std::uint32_t storages_begin = 0;
+    std::uint32_t type = 0;
     bool is_gpu = false;
   };
 
@@ -210,6 +215,7 @@ class TraceReader {
     trace_.from_pytorch = trace_.from_pytorch || node_.is_pytorch;
     RawNode raw;
     raw.id = node_.id;
+    raw.type = node_.type;
     raw.start_us = node_.start_us;
     raw.offset = offset;
     raw.storages_begin = static_cast<std::uint32_t>(storages_.size());
@@ -222,7 +228,7 @@ class TraceReader {
       raw.node.recorded = Duration::us(static_cast<std::int64_t>(node_.duration_us));
     }
     interpret(raw, offset);
-    set_lane(raw, offset);
+    if (node_.type != invalid_node) set_lane(raw, offset);
     for (const std::uint64_t dependency : node_.data_dependencies) data_edges_.emplace_back(dependency, index);
     for (const std::uint64_t dependency : node_.control_dependencies) control_edges_.emplace_back(dependency, index);
     raw_.push_back(raw);
@@ -240,16 +246,29 @@ class TraceReader {
           for (ProcessGroup& group : *groups) trace_.groups.push_back(std::move(group));
         }
         break;
+      case invalid_node:
+        op.duration = Duration::zero();
+        ++trace_.invalid_nodes;
+        break;
       case memory_load_node:
       case memory_store_node:
+        if (node_.duration_us == 0) ++trace_.untimed_memory;
+        break;
       case compute_node:
-        if (node_.duration_us == 0 && node_.has_num_ops) ++trace_.untimed_compute;
+        // Of a node that says nothing about its size, 0 us may be what was measured.
+        if (node_.duration_us > 0) break;
+        if (node_.has_num_ops) {
+          ++trace_.untimed_ops;
+        } else if (node_.has_tensor_size) {
+          ++trace_.untimed_tensors;
+        }
         break;
       case send_node:
       case receive_node: {
         const bool is_send = node_.type == send_node;
         op.kind = is_send ? OpKind::send : OpKind::receive;
         set_communication(raw, offset);
+        require_own_rank(is_send, offset);
         const auto& peer = is_send ? node_.comm_destination : node_.comm_source;
         if (!peer) {
           report("missing-attribute", title() + " has no " + (is_send ? "comm_dst" : "comm_src"), offset,
@@ -279,9 +298,19 @@ class TraceReader {
         }
         break;
       default:
-        report("unknown-node-type", title() + " has unknown type " + std::to_string(node_.type), offset,
-               "known: 1 metadata, 2 memory load, 3 memory store, 4 compute, 5 send, 6 receive, 7 collective");
+        report("unknown-node-type", title() + " has unknown type " + std::to_string(node_.type), offset, kKnownTypes);
     }
+  }
+
+  /// The file of a rank holds what that rank sends and receives.
+  void require_own_rank(bool is_send, std::uint64_t offset) {
+    const auto& own = is_send ? node_.comm_source : node_.comm_destination;
+    if (!rank_ || !own || (!own->negative && own->magnitude == *rank_)) return;
+    const std::string named = (own->negative ? "-" : "") + std::to_string(own->magnitude);
+    report("wrong-rank",
+           title() + (is_send ? " sends from rank " : " receives at rank ") + named + " (" + (is_send ? "comm_src" : "comm_dst") +
+               "), but this is the file of rank " + std::to_string(*rank_),
+           offset, "the rank is the last number in the file's name; rename the file, or record it again");
   }
 
   void set_collective(RawNode& raw, std::uint64_t offset) {
@@ -337,6 +366,7 @@ class TraceReader {
   void set_communication(RawNode& raw, std::uint64_t offset) {
     Op& op = raw.node.op;
     op.duration = Duration::zero();
+    if (node_.is_cpu_op) ++trace_.cpu_communication;
     std::string group = node_.group_number ? std::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
     if (group.empty() && op.kind == OpKind::collective) ++trace_.unnamed_groups;
     if (group == "0") group.clear();
@@ -405,14 +435,29 @@ class TraceReader {
     ids_ = {};
   }
 
+  /// A node that says nothing can be left out, but not what others wait for.
+  void require_no_wait_for_invalid() {
+    if (trace_.invalid_nodes == 0) return;
+    for (const auto& [dependency, node] : edges_) {
+      const RawNode& raw = raw_[dependency];
+      if (raw.type != invalid_node) continue;
+      report("unknown-node-type",
+             "node " + std::to_string(raw_[node].id) + " waits for node " + std::to_string(raw.id) +
+                 ", which has type 0, INVALID_NODE",
+             raw.offset, kKnownTypes);
+    }
+  }
+
   void sort() {
     const auto count = static_cast<std::uint32_t>(raw_.size());
-    // Numbered by (start, place in the file), so that the smallest ready number is the one that was issued first.
+    // Numbered by (start, id), so that the smallest ready number is the one that was issued first.
     std::vector<std::uint32_t> by_start(count);
     for (std::uint32_t i = 0; i < count; ++i) by_start[i] = i;
-    const auto starts_earlier = [this](std::uint32_t a, std::uint32_t b) { return raw_[a].start_us < raw_[b].start_us; };
+    const auto starts_earlier = [this](std::uint32_t a, std::uint32_t b) {
+      return std::tie(raw_[a].start_us, raw_[a].id) < std::tie(raw_[b].start_us, raw_[b].id);
+    };
     if (!std::is_sorted(by_start.begin(), by_start.end(), starts_earlier)) {
-      std::stable_sort(by_start.begin(), by_start.end(), starts_earlier);
+      std::sort(by_start.begin(), by_start.end(), starts_earlier);
     }
     std::vector<std::uint32_t> number(count);
     for (std::uint32_t i = 0; i < count; ++i) number[by_start[i]] = i;
@@ -460,6 +505,27 @@ class TraceReader {
     }
     trace_.edges = std::move(edges_);
     add_storage_waits(by_start, sorted.order);
+    std::vector<std::uint32_t> processor_of(count, no_resource);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Op& op = trace_.nodes[i].op;
+      const bool takes_processor = raw_[by_start[sorted.order[i]]].type == compute_node && op.duration > Duration::zero();
+      if (takes_processor && op.stream == 0) processor_of[i] = static_cast<std::uint32_t>(op.processor);
+    }
+    const bool is_used = std::any_of(processor_of.begin(), processor_of.end(), [](std::uint32_t p) { return p != no_resource; });
+    if (is_used) trace_.overlaps = count_overlaps(processor_of, edges_with_lanes());
+  }
+
+  /// Edges of the trace, and those from each node of a lane to the next.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_with_lanes() const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges = trace_.edges;
+    std::vector<std::optional<std::uint32_t>> latest(lanes_.size() + 1);
+    for (std::uint32_t i = 0; i < trace_.nodes.size(); ++i) {
+      const std::uint16_t lane = trace_.nodes[i].op.stream;
+      if (lane == 0) continue;
+      if (latest[lane]) edges.emplace_back(*latest[lane], i);
+      latest[lane] = i;
+    }
+    return edges;
   }
 
   [[noreturn]] void report_cycle(const std::vector<std::uint32_t>& cycle, const std::vector<std::uint32_t>& by_start) const {
@@ -505,6 +571,7 @@ class TraceReader {
   }
 
   ChakraSource& source_;
+  std::optional<std::uint32_t> rank_;
   ChakraMessage node_;
   Diagnostics diagnostics_;
   ChakraTrace trace_;
@@ -524,14 +591,14 @@ std::string_view ChakraTrace::name(std::size_t node) const {
   return std::string_view(names).substr(nodes[node].name_begin, end - nodes[node].name_begin);
 }
 
-ChakraTrace read_chakra_trace(const std::string& path) {
+ChakraTrace read_chakra_trace(const std::string& path, std::optional<std::uint32_t> rank) {
   BinarySource source(path);
-  return TraceReader(source).read();
+  return TraceReader(source, rank).read();
 }
 
-ChakraTrace read_chakra_json(const std::string& path) {
+ChakraTrace read_chakra_json(const std::string& path, std::optional<std::uint32_t> rank) {
   const std::unique_ptr<ChakraSource> source = open_chakra_json(path);
-  return TraceReader(*source).read();
+  return TraceReader(*source, rank).read();
 }
 
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text) {

@@ -13,10 +13,11 @@
 //     On the machine an event wait stands between two streams that use one tensor. So where kernels of different streams name the same storage
 //     in their inputs or outputs, the later one waits for the earlier one. In the trace of a data-parallel rank this gives exactly:
 //     gradients -> all-reduce -> copy back.
-//   - Order of nodes: topological over the dependencies; among ready ones by start time, then by place in the file.
+//   - Order of nodes: topological over the dependencies; among ready ones by start time, then by id, as ASTRA-sim issues free nodes.
+//   - Nodes of type 0 (INVALID_NODE) take no time, as in ASTRA-sim, provided that no node waits for them.
 //   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps outermost ops only.
 // Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type], [duplicate-id],
-// [unknown-dependency], [cycle], [negative-size], [missing-attribute], [unsupported-collective], [too-many-streams].
+// [unknown-dependency], [cycle], [negative-size], [missing-attribute], [wrong-rank], [unsupported-collective], [too-many-streams].
 // Thread safety: pure functions.
 #pragma once
 
@@ -55,8 +56,13 @@ struct ChakraTrace {
   std::uint64_t unnamed_groups = 0;   ///< collectives that name no group, not even that of everyone
   std::uint64_t launch_costs = 0;     ///< collectives that are CPU calls
   std::uint64_t storage_waits = 0;    ///< edges between GPU streams
-  std::uint64_t untimed_compute = 0;  ///< nodes that give num_ops but no duration
-  std::uint64_t broadcasts = 0;       ///< whose root the format does not say
+  std::uint64_t untimed_memory = 0;   ///< memory nodes without a duration
+  std::uint64_t untimed_ops = 0;      ///< compute nodes that give num_ops but no duration
+  std::uint64_t untimed_tensors = 0;  ///< compute nodes that give tensor_size, but neither num_ops nor a duration
+  std::uint64_t overlaps = 0;         ///< compute nodes without a lane that nothing orders after the one before on their processor
+  std::uint64_t invalid_nodes = 0;    ///< of type 0
+  std::uint64_t cpu_communication = 0;  ///< communication that is marked as a CPU op
+  std::uint64_t broadcasts = 0;         ///< whose root the format does not say
   std::uint64_t reduces = 0;
   std::uint64_t barriers = 0;
   std::uint64_t partial_dimensions = 0;  ///< collectives whose involved_dim excludes a dimension
@@ -64,10 +70,10 @@ struct ChakraTrace {
   std::string_view name(std::size_t node) const;
 };
 
-/// Reads one file in binary form. Throws InputError.
-ChakraTrace read_chakra_trace(const std::string& path);
-/// Reads one file in JSON form (formats/chakra_json). Throws InputError.
-ChakraTrace read_chakra_json(const std::string& path);
+/// Reads one file in binary form. With `rank`, whose file it is, sends must come from that rank and receives go to it. Throws InputError.
+ChakraTrace read_chakra_trace(const std::string& path, std::optional<std::uint32_t> rank = std::nullopt);
+/// Likewise one file in JSON form (formats/chakra_json).
+ChakraTrace read_chakra_json(const std::string& path, std::optional<std::uint32_t> rank = std::nullopt);
 
 /// A JSON list of {"pg_name": "1", "ranks": [0, 1], "group_size": 2} inside `text`, or none if there is none or it is damaged.
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text);
