@@ -662,6 +662,81 @@ TEST_F(KinetoTest, GroupsOfAReplayedRankAreRepeatedOverAllRanks) {
   EXPECT_HAS(notes(workload), "1 communication of another process group is taken to be among all ranks");
 }
 
+/// A rank with one all-reduce in the group "dp".
+TraceText reducing_rank(int size, const std::string& group) {
+  TraceText trace(world(0, size));
+  trace.op(1, "a", 0, 10).launched(1, 1, 2, 20, "nccl", 10, 100, collective("allreduce", 10, "Float", group));
+  return trace;
+}
+
+TEST_F(KinetoTest, ListsThatPyTorchCutShortGoOnAsTheyBegan) {
+  // Lists of more than 30 ranks end in "...". They were dropped, so that the 64 even ranks of 128 became the 64 neighbours {0 .. 63}.
+  std::string even;
+  std::string halves;
+  for (int i = 0; i < 30; ++i) {
+    even += std::to_string(2 * i) + ", ";
+    halves += std::to_string(i < 15 ? i : i + 49) + ", ";  // 0 .. 14, 64 .. 78
+  }
+  const std::string name = R"("Process Group Name": "dp", "Group size": 64, "Process Group Ranks": ")";
+  const auto communicator = [](const Workload& workload) -> const Communicator& {
+    return workload.communicators.at(op_named(workload.roles.at(0), "nccl").communicator);
+  };
+  const Workload continued = replayed(reducing_rank(128, name + "[" + even + "...]\""), 128);
+  const Communicator& groups = communicator(continued);
+  ASSERT_EQ(groups.group_count(), 2u);
+  EXPECT_EQ(groups.group_of(RankId(0)), groups.group_of(RankId(126)));
+  EXPECT_EQ(groups.group_of(RankId(1)), groups.group_of(RankId(127)));
+  EXPECT_NE(groups.group_of(RankId(0)), groups.group_of(RankId(1)));
+  EXPECT_HAS(notes(continued),
+             "1 process group of the trace, of which only the first ranks are listed, goes on at the distance of these");
+  EXPECT_EQ(notes(continued).find("not which"), std::string::npos);
+  // The same from a start and a stride, also if no distributedInfo names a world.
+  TraceText regular;
+  regular.op(1, "a", 0, 10)
+      .launched(
+          1, 1, 2, 20, "nccl", 10, 100,
+          collective("allreduce", 10, "Float", name + "[" + halves + R"(...]", "Global rank start": 0, "Global rank stride": 2)"));
+  EXPECT_EQ(communicator(replayed(regular, 128)).group_of(RankId(126)), communicator(replayed(regular, 128)).group_of(RankId(0)));
+
+  // Lists that do not go on evenly: unevenly spaced ranks, or a start for which PyTorch wrote no stride, as there is none.
+  for (const std::string& list : {halves + "...]\"", even + "...]\", \"Global rank start\": 0"}) {
+    const Workload guessed = replayed(reducing_rank(128, name + "[" + list), 128);
+    EXPECT_EQ(communicator(guessed).group_of(RankId(0)), communicator(guessed).group_of(RankId(63)));
+    EXPECT_HAS(notes(guessed),
+               "1 communication lists only the first ranks of the process group, which do not tell the others: "
+               "taken are so many neighbours in order of ranks");
+    EXPECT_EQ(notes(guessed).find("goes on"), std::string::npos);
+  }
+  // 64 ranks at a distance of 2 do not fit into a world of 100.
+  EXPECT_HAS(notes(replayed(reducing_rank(100, name + "[" + even + "...]\""), 128)), "which do not tell the others");
+}
+
+TEST_F(KinetoTest, ElementsInAndOutMustFitTheGroup) {
+  // Only "In msg nelems" was read; what contradicts it went by in silence. Of a group of two, 10 elements gather to 20, and 20 scatter
+  // to 10.
+  struct Case {
+    const char* name;
+    int in;
+    int out;
+    bool fits;
+  };
+  for (const Case& c :
+       {Case{"_allgather_base", 10, 20, true}, Case{"_allgather_base", 10, 30, false}, Case{"_allgather_base", 20, 10, false},
+        Case{"reduce_scatter", 20, 10, true}, Case{"reduce_scatter", 21, 10, false}, Case{"reduce_scatter", 10, 20, false},
+        Case{"allreduce", 10, 30, true}, Case{"all_to_allv", 10, 30, true}}) {
+    TraceText trace(world(0, 2));
+    trace.op(1, "a", 0, 10)
+        .launched(1, 1, 2, 20, "nccl", 10, 100,
+                  collective(c.name, c.in, "Float", "\"Group size\": 2, \"Out msg nelems\": " + std::to_string(c.out)));
+    const Workload workload = replayed(trace, 2);
+    EXPECT_EQ(op_named(workload.roles.at(0), "nccl").bytes, Bytes::of(4 * c.in));
+    const bool told = notes(workload).find(
+                          "1 all-gather or reduce-scatter has an \"Out msg nelems\" that contradicts "
+                          "\"In msg nelems\" and the size of the group; taken: \"In msg nelems\"") != std::string::npos;
+    EXPECT_EQ(told, !c.fits) << c.name << " " << c.in << " " << c.out;
+  }
+}
+
 TEST_F(KinetoTest, GroupsOfWhichOnlyTheSizeIsKnownAreNeighbours) {
   // Four of eight ranks, nobody says which: {0 .. 3} and {4 .. 7}. Three do not divide eight: everyone.
   for (const auto& [size, groups] : {std::pair(4, 2u), std::pair(3, 1u)}) {
@@ -765,7 +840,9 @@ TEST_F(KinetoSet, GroupsAreFoundInEveryPlaceThatNamesThem) {
                                   rank_trace(2, 3, collective("allreduce", 8, "Float", in_group("5", "[0, 2]", 2)), config)};
   };
   // Ranks 0 and 2 form the group; rank 1 uses it without being in it.
-  EXPECT_HAS(set_errors(pair(cut, "")), "the trace does not list the ranks of process group \"5\" [unknown-process-group]");
+  EXPECT_HAS(
+      set_errors(pair(cut, "")),
+      "the trace lists only the first ranks of process group \"5\", and they do not tell the others [unknown-process-group]");
   EXPECT_HAS(set_errors(pair(cut, R"({"pg_name": "5", "ranks": [0, 2]})")), "[not-a-member]");
   const auto right = [&](const std::string& more, const std::string& config) {
     std::vector<TraceText> set = pair(more, config);
@@ -799,7 +876,7 @@ TEST_F(KinetoSet, SendsAndReceivesFindTheirPeers) {
   EXPECT_EQ(op_named(workload.dag_of(RankId(1)), "ncclKernel").peer, 0);
   EXPECT_HAS(set_errors({rank_trace(0, 2, send), rank_trace(1, 2, send)}), "[unmatched-send]");
 
-  // Positions in a larger group, from arguments and from the annotation.
+  // In the world, ranks and positions are the same.
   const std::string to_two = collective("send", 100, "Half", "\"Group size\": 3, \"Dst Rank\": 2");
   TraceText annotated(world(2, 3));
   annotated.annotation(1, "nccl:recv 2<-0", 0, 10, "\"Input Dims\": [[100]], \"Input type\": [\"c10::Half\"]");
@@ -811,6 +888,84 @@ TEST_F(KinetoSet, SendsAndReceivesFindTheirPeers) {
   EXPECT_EQ(op_named(three.dag_of(RankId(2)), "ncclKernel").peer, 0);
   EXPECT_HAS(set_errors({rank_trace(0, 3, collective("send", 100, "Half", "\"Group size\": 3")), idle, annotated}),
              "the trace does not say to which rank a send goes [unknown-peer]");
+}
+
+TEST_F(KinetoSet, PeersInArgumentsAreRanksAndThoseInAnnotationsArePositions) {
+  // PyTorch writes "Dst Rank" as a rank of the world (groupRanks[...]); it was read as a position in the group, so that rank 1 of the
+  // group {1, 2, 3} which sent to rank 2 sent to rank 3. "nccl:send 0->1" goes from and to positions: in this group ranks 1 and 2.
+  const auto part = [](const std::string& verb, const std::string& more) {
+    return collective(verb, 100, "Half", in_group("pp", "[1, 2, 3]", 3, more));
+  };
+  const auto annotated = [&](int rank, const std::string& title, const std::string& verb) {
+    TraceText trace(world(rank, 4));
+    trace.annotation(1, title, 0, 10).launched(1, 1, 2, 20, "ncclKernel", 10, 100, part(verb, ""));
+    return trace;
+  };
+  TraceText first(world(0, 4));
+  first.op(1, "a", 0, 10);
+  TraceText last(world(3, 4));
+  last.op(1, "a", 0, 10);
+  const TraceText send = rank_trace(1, 4, part("send", "\"Dst Rank\": 2"));
+  const TraceText receive = rank_trace(2, 4, part("recv", "\"Src Rank\": 1"));
+  for (const auto& [sender, receiver] : {std::pair(send, receive), std::pair(annotated(1, "nccl:send 0->1", "send"), receive),
+                                         std::pair(send, annotated(2, "nccl:recv 1<-0", "recv"))}) {
+    const Workload workload = import_set({first, sender, receiver, last});
+    EXPECT_EQ(op_named(workload.dag_of(RankId(1)), "ncclKernel").peer, 2);
+    EXPECT_EQ(op_named(workload.dag_of(RankId(2)), "ncclKernel").peer, 1);
+  }
+  // The rank is enough: nobody needs to list its group.
+  const auto unlisted = [](const std::string& verb, const std::string& more) {
+    return collective(verb, 100, "Half", "\"Process Group Name\": \"pp\", \"Group size\": 3, " + more);
+  };
+  const Workload workload = import_set(
+      {first, rank_trace(1, 4, unlisted("send", "\"Dst Rank\": 2")), rank_trace(2, 4, unlisted("recv", "\"Src Rank\": 1")), last});
+  EXPECT_EQ(op_named(workload.dag_of(RankId(1)), "ncclKernel").peer, 2);
+
+  EXPECT_HAS(set_errors({first, rank_trace(1, 4, part("send", "\"Dst Rank\": 0")), receive, last}),
+             "a send goes to rank 0, which is not in process group \"pp\" [not-a-member]");
+  EXPECT_HAS(set_errors({first, send, rank_trace(2, 4, part("recv", "\"Src Rank\": 4")), last}),
+             "a receive comes from rank 4, but the world has 4 ranks [unknown-peer]");
+  EXPECT_HAS(set_errors({first, annotated(1, "nccl:send 0->3", "send"), receive, last}),
+             "a send goes to position 3 of a group of 3 ranks [unknown-peer]");
+}
+
+TEST_F(KinetoTest, AReplayedRankWithOnePeerStandsForOneOfEachPair) {
+  // The first of four pipeline stages, two ranks apart: rank 0 sends to rank 2 and gets something back. That every rank does so is
+  // impossible, as rank 2 would have to receive what it was never sent; the other half of the ranks does the opposite.
+  const auto exchange = [](int rank, int peer) {
+    TraceText trace(world(rank, 8));
+    trace.op(1, "a", 0, 10);
+    trace.launched(1, 1, 1, 20, "there", 10, 100,
+                   collective("send", 100, "Half", in_group("pp", "[0, 2, 4, 6]", 4, "\"Dst Rank\": " + std::to_string(peer))));
+    trace.launched(1, 3, 1, 20, "back", 120, 100,
+                   collective("recv", 30, "Half", in_group("pp", "[0, 2, 4, 6]", 4, "\"Src Rank\": " + std::to_string(peer))));
+    return trace;
+  };
+  struct Case {
+    int rank;
+    int peer;
+    std::vector<std::uint16_t> roles;  // 1 is the peer's
+  };
+  for (const Case& c :
+       {Case{0, 2, {0, 0, 1, 1, 0, 0, 1, 1}}, Case{6, 4, {1, 1, 0, 0, 1, 1, 0, 0}}, Case{2, 4, {1, 1, 0, 0, 1, 1, 0, 0}}}) {
+    SCOPED_TRACE(std::to_string(c.rank) + " and " + std::to_string(c.peer));
+    const Workload workload = replayed(exchange(c.rank, c.peer), 8);
+    EXPECT_EQ(workload.role_of, c.roles);
+    ASSERT_EQ(workload.roles.size(), 2u);
+    const Op there = op_named(workload.roles[0], "there");
+    const Op taken = op_named(workload.roles[1], "there");
+    EXPECT_EQ(there.kind, OpKind::send);
+    EXPECT_EQ((c.rank + there.peer) % 8, c.peer);
+    EXPECT_EQ(taken.kind, OpKind::receive);
+    EXPECT_EQ((c.peer + taken.peer) % 8, c.rank);
+    EXPECT_EQ(taken.bytes, Bytes::of(200));
+    EXPECT_EQ(op_named(workload.roles[1], "back").kind, OpKind::send);
+    EXPECT_HAS(notes(workload), "2 sends and receives have one peer: ranks that are 2 apart are taken as pairs");
+  }
+  // Six ranks are no pairs of this distance.
+  KinetoOptions six;
+  six.ranks = 6;
+  EXPECT_HAS(errors(exchange(0, 2), six), "[unmatched-");
 }
 
 /// A rank whose steps last so long, each with its own call of the CPU and one all-reduce of so many elements.
@@ -934,6 +1089,15 @@ TEST(KinetoRanks, AreReadOrRefused) {
   for (const char* text : {"", "[", "0, 1", "[0, 1, ..., 3]", "[0 1]", "[-1]", "[4294967296]", "[99999999]"}) {
     EXPECT_EQ(parse_kineto_ranks(text), std::nullopt) << text;
   }
+}
+
+TEST(KinetoRanks, CutShortAreContinuedIfTheyAreEven) {
+  EXPECT_EQ(complete_kineto_ranks("[1, 4, 7, ...]", 5), (std::vector<std::uint32_t>{1, 4, 7, 10, 13}));
+  for (const char* text : {"", ", ...]", "[0, ...]", "[0, 1, 3, ...]", "[2, 1, ...]", "[1, 1, ...]", "[0, x, ...]", "[0, 1, 2]",
+                           "[0, 1, ..., 4]", "[0, 1, 2, 3, 4, ...]", "[0, 9000000, ...]"}) {
+    EXPECT_EQ(complete_kineto_ranks(text, 5), std::nullopt) << text;
+  }
+  EXPECT_EQ(complete_kineto_ranks("[0, 1, ...]", -1), std::nullopt);
 }
 
 TEST(KinetoVerbs, AreKnownByTheirBeginning) {

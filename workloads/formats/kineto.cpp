@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -450,14 +451,15 @@ class Importer {
                          "the trace is damaged; record it again");
       return;
     }
-    const auto group = group_of(communication, rank);
-    if (!group) return;
     Op placed;
     placed.stream = op.stream;
     placed.bytes = *bytes;
     if (exchange.verb == KinetoVerb::send || exchange.verb == KinetoVerb::receive) {
-      if (!place_message(exchange, rank, *group, placed)) return;
+      if (!place_message(exchange, rank, placed)) return;
     } else {
+      const auto group = group_of(communication, rank);
+      if (!group) return;
+      if (!counts_fit(exchange, *group)) ++misfits_;
       placed.kind = OpKind::collective;
       placed.collective = type_of(exchange.verb);
       placed.communicator = communicator_of(communication, *group);
@@ -487,9 +489,24 @@ class Importer {
     }
   }
 
+  /// Whether the elements in and out of an all-gather or a reduce-scatter are apart by the size of its group.
+  bool counts_fit(const Exchange& exchange, const std::vector<std::uint32_t>& group) const {
+    const KinetoCommunication& communication = exchange.communication;
+    const bool gathers = exchange.verb == KinetoVerb::all_gather;
+    if ((!gathers && exchange.verb != KinetoVerb::reduce_scatter) || communication.elements_out < 0) return true;
+    const auto size = communication.group_size > 0 ? communication.group_size : static_cast<std::int64_t>(group.size());
+    if (size == 0) return true;
+    const std::int64_t shard = gathers ? communication.elements_in : communication.elements_out;
+    const std::int64_t whole = gathers ? communication.elements_out : communication.elements_in;
+    return whole % size == 0 && whole / size == shard;
+  }
+
+  /// Ranks of the job that was recorded, as far as the files say.
+  std::uint32_t recorded_world() const { return says_world_ ? world_size_ : rank_count_; }
+
   /// The ranks of a group in the trace's own numbers; empty = everyone. None after an error.
   std::optional<std::vector<std::uint32_t>> group_of(const KinetoCommunication& communication, const Rank& rank) {
-    const std::uint64_t world = says_world_ ? world_size_ : rank_count_;
+    const bool is_cut = communication.group_ranks.find("...") != std::string::npos;
     auto ranks = known_group(communication, rank.number);
     if (!ranks) {
       const bool unnamed = communication.group_name.empty() && communication.group_size < 0;
@@ -497,13 +514,18 @@ class Importer {
         ++unnamed_groups_;
         return std::vector<std::uint32_t>();
       }
-      if (communication.group_size >= 0 && static_cast<std::uint64_t>(communication.group_size) == world) {
+      if (communication.group_size >= 0 && communication.group_size == std::int64_t{recorded_world()}) {
         return std::vector<std::uint32_t>();
       }
-      if (replayed_) return guessed_group(communication.group_size, rank.number);
+      ranks = continued_group(communication, rank.number);
+    }
+    if (!ranks) {
+      if (replayed_) return guessed_group(communication.group_size, rank.number, is_cut ? cut_groups_ : sized_groups_);
       if (reported_.insert("group " + communication.group_name).second) {
         diagnostics_.error("unknown-process-group",
-                           "the trace does not list the ranks of process group " + in_quotes(communication.group_name),
+                           (is_cut ? "the trace lists only the first ranks of process group "
+                                   : "the trace does not list the ranks of process group ") +
+                               in_quotes(communication.group_name) + (is_cut ? ", and they do not tell the others" : ""),
                            place_of(rank.path, communication),
                            "name them in a JSON file {" + in_quotes(communication.group_name) +
                                ": [0, 1, ...]} and give it as --process-groups=FILE");
@@ -526,15 +548,27 @@ class Importer {
   }
 
   /// Of a replayed rank: so many neighbours if that many divide the ranks, else everyone.
-  std::vector<std::uint32_t> guessed_group(std::int64_t size, std::uint32_t number) {
+  std::vector<std::uint32_t> guessed_group(std::int64_t size, std::uint32_t number, std::uint64_t& guesses) {
     std::vector<std::uint32_t> ranks;
     if (size <= 0 || size > rank_count_ || rank_count_ % size != 0) {
       ++widened_groups_;
       return ranks;
     }
-    ++sized_groups_;
+    ++guesses;
     const auto count = static_cast<std::uint32_t>(size);
     for (std::uint32_t i = 0; i < count; ++i) ranks.push_back(number / count * count + i);
+    return ranks;
+  }
+
+  /// Of a list that was cut short: it goes on as it began, if that is one of the rank's own groups.
+  std::optional<std::vector<std::uint32_t>> continued_group(const KinetoCommunication& communication, std::uint32_t number) {
+    // PyTorch writes a stride whenever the ranks have one.
+    const bool is_irregular = communication.rank_start >= 0 && communication.rank_stride < 0;
+    auto ranks = complete_kineto_ranks(communication.group_ranks, communication.group_size);
+    if (is_irregular || !ranks || ranks->back() >= recorded_world() || !std::binary_search(ranks->begin(), ranks->end(), number)) {
+      return std::nullopt;
+    }
+    continued_groups_.insert(communication.group_name);
     return ranks;
   }
 
@@ -550,7 +584,7 @@ class Importer {
     const std::int64_t start = communication.rank_start;
     const bool regular = size > 0 && stride > 0 && start >= 0 && size <= workload_rank_count_max &&
                          stride <= workload_rank_count_max && start + (size - 1) * stride < workload_rank_count_max;
-    if (!regular || size > static_cast<std::int64_t>(world_size_)) return std::nullopt;
+    if (!regular || size > std::int64_t{recorded_world()}) return std::nullopt;
     std::vector<std::uint32_t> ranks;
     for (std::int64_t i = 0; i < size; ++i) ranks.push_back(static_cast<std::uint32_t>(start + i * stride));
     return ranks;
@@ -567,28 +601,10 @@ class Importer {
     return repeated.value_or(0);
   }
 
-  bool place_message(const Exchange& exchange, const Rank& rank, const std::vector<std::uint32_t>& group, Op& op) {
-    const KinetoCommunication& communication = exchange.communication;
+  bool place_message(const Exchange& exchange, const Rank& rank, Op& op) {
     const bool sends = exchange.verb == KinetoVerb::send;
-    std::optional<std::uint32_t> peer;
-    const std::int64_t position = sends ? communication.destination : communication.source;
-    if (group.size() == 2) {
-      peer = group[0] == rank.number ? group[1] : group[0];
-    } else if (position >= 0 && group.empty() && position < workload_rank_count_max) {
-      peer = static_cast<std::uint32_t>(position);
-    } else if (position >= 0 && static_cast<std::size_t>(position) < group.size()) {
-      peer = group[static_cast<std::size_t>(position)];
-    }
-    if (!peer || (!replayed_ && *peer >= rank_count_)) {
-      if (reported_.insert(sends ? "send" : "recv").second) {
-        diagnostics_.error("unknown-peer",
-                           std::string("the trace does not say ") + (sends ? "to" : "from") + " which rank a " +
-                               (sends ? "send goes" : "receive comes"),
-                           place_of(rank.path, communication),
-                           "record it with a newer PyTorch, or take communication --as-recorded");
-      }
-      return false;
-    }
+    const std::optional<std::uint32_t> peer = peer_of(exchange, rank);
+    if (!peer) return false;
     op.kind = sends ? OpKind::send : OpKind::receive;
     ++messages_;
     if (!replayed_) {
@@ -598,9 +614,71 @@ class Importer {
     // As offsets, neighbours of equal ranks are equal.
     const auto count = static_cast<std::int64_t>(rank_count_);
     const std::int64_t offset = static_cast<std::int64_t>(*peer) - static_cast<std::int64_t>(rank.number);
+    offsets_.insert(offset);
     op.addressing = PeerAddressing::relative;
     op.peer = static_cast<std::int32_t>((offset % count + count) % count);
     return true;
+  }
+
+  /// The rank at the other end of a message, in the trace's own numbers. None after an error.
+  std::optional<std::uint32_t> peer_of(const Exchange& exchange, const Rank& rank) {
+    const KinetoCommunication& communication = exchange.communication;
+    const bool sends = exchange.verb == KinetoVerb::send;
+    const std::int64_t named = sends ? communication.destination : communication.source;
+    const std::int64_t position = sends ? communication.destination_position : communication.source_position;
+    // A peer that is named by its rank needs no group, but must be in one that is known.
+    std::vector<std::uint32_t> group;
+    if (named < 0 || known_group(communication, rank.number)) {
+      auto found = group_of(communication, rank);
+      if (!found) return std::nullopt;
+      group = std::move(*found);
+    }
+    const std::int64_t group_size = group.empty() ? recorded_world() : static_cast<std::int64_t>(group.size());
+    std::int64_t peer = named;
+    if (named < 0 && group.size() == 2) {
+      peer = group[0] == rank.number ? group[1] : group[0];
+    } else if (named < 0 && position >= 0 && position < group_size) {
+      peer = group.empty() ? position : group[static_cast<std::size_t>(position)];
+    }
+    const std::string goes = sends ? "a send goes to " : "a receive comes from ";
+    if (peer < 0) {
+      return fail_peer("unknown-peer",
+                       position >= 0 ? goes + "position " + std::to_string(position) + " of a group of " +
+                                           counted(static_cast<std::uint64_t>(group_size), "rank", "ranks")
+                                     : std::string("the trace does not say ") +
+                                           (sends ? "to which rank a send goes" : "from which rank a receive comes"),
+                       exchange, rank, "record it with a newer PyTorch, or take communication --as-recorded");
+    }
+    const std::int64_t world = !replayed_ ? rank_count_ : says_world_ ? world_size_ : workload_rank_count_max;
+    if (peer >= world) {
+      return fail_peer("unknown-peer",
+                       goes + "rank " + std::to_string(peer) + ", but the world has " +
+                           counted(static_cast<std::uint64_t>(world), "rank", "ranks"),
+                       exchange, rank, "ranks count from 0; the trace is damaged, or of another job");
+    }
+    if (!group.empty() && std::find(group.begin(), group.end(), peer) == group.end()) {
+      return fail_peer(
+          "not-a-member",
+          goes + "rank " + std::to_string(peer) + ", which is not in process group " + in_quotes(communication.group_name),
+          exchange, rank,
+          sends ? "\"Dst Rank\" is a rank of the world, not a position in the group"
+                : "\"Src Rank\" is a rank of the world, not a position in the group");
+    }
+    return static_cast<std::uint32_t>(peer);
+  }
+
+  std::nullopt_t fail_peer(std::string code, std::string message, const Exchange& exchange, const Rank& rank, std::string help) {
+    if (reported_.insert(exchange.verb == KinetoVerb::send ? "send" : "recv").second) {
+      diagnostics_.error(std::move(code), std::move(message), place_of(rank.path, exchange.communication), std::move(help));
+    }
+    return std::nullopt;
+  }
+
+  /// Distance to the only peer of a replayed rank; 0 if there are several, or pairs of this distance do not fill the ranks.
+  std::uint32_t partner_distance() const {
+    if (offsets_.size() != 1) return 0;
+    const auto distance = static_cast<std::uint64_t>(std::abs(*offsets_.begin()));
+    return distance == 0 || rank_count_ % (2 * distance) != 0 ? 0 : static_cast<std::uint32_t>(distance);
   }
 
   /// Gives all-to-alls that match each other the mean of their sizes.
@@ -650,20 +728,10 @@ class Importer {
     workload.rank_count = rank_count_;
     RoleTable roles;
     for (Rank& rank : ranks_) {
-      RoleBuilder builder;
-      builder.reserve(rank.ops.size(), rank.edges.size());
-      for (std::size_t o = 0; o < rank.ops.size(); ++o) builder.add(rank.ops[o], rank.names[rank.op_names[o]]);
-      for (const auto& [dependency, op] : rank.edges) builder.depend(op, dependency);
-      RoleBuilder::Result result = std::move(builder).finish();
-      if (!result.cycle.empty()) {
-        fail("contradictory-times",
-             "the times of the trace make op " + in_quotes(rank.names[rank.op_names[result.cycle.front()]]) + " wait for itself",
-             rank.path, "the trace is damaged; record it again");
-      }
-      roles.add_rank(workload, std::move(result.dag), rank.number, rank.path);
+      roles.add_rank(workload, dag_of(rank), rank.number, rank.path);
+      if (replayed_) spread_roles(workload, rank);
       rank = Rank();
     }
-    if (replayed_) workload.role_of.assign(workload.rank_count, 0);
     workload.communicators = communicators_->build();
     if (workload.communicators.size() > workload_communicator_count_max) {
       fail("too-many-communicators", "the set uses too many overlapping process groups", path_,
@@ -676,21 +744,69 @@ class Importer {
     return workload;
   }
 
+  static RoleDag dag_of(const Rank& rank) {
+    RoleBuilder builder;
+    builder.reserve(rank.ops.size(), rank.edges.size());
+    for (std::size_t o = 0; o < rank.ops.size(); ++o) builder.add(rank.ops[o], rank.names[rank.op_names[o]]);
+    for (const auto& [dependency, op] : rank.edges) builder.depend(op, dependency);
+    RoleBuilder::Result result = std::move(builder).finish();
+    if (!result.cycle.empty()) {
+      fail("contradictory-times",
+           "the times of the trace make op " + in_quotes(rank.names[rank.op_names[result.cycle.front()]]) + " wait for itself",
+           rank.path, "the trace is damaged; record it again");
+    }
+    return std::move(result.dag);
+  }
+
+  /// Gives every rank the role of the one that was replayed, or, in pairs, that of its partner, who sends what it receives.
+  void spread_roles(Workload& workload, Rank& rank) const {
+    workload.role_of.assign(workload.rank_count, 0);
+    const std::uint32_t distance = partner_distance();
+    if (distance == 0) return;
+    for (Op& op : rank.ops) {
+      if (op.kind != OpKind::send && op.kind != OpKind::receive) continue;
+      op.kind = op.kind == OpKind::send ? OpKind::receive : OpKind::send;
+      op.peer = static_cast<std::int32_t>(rank_count_) - op.peer;
+    }
+    workload.roles.push_back(dag_of(rank));
+    workload.role_names.push_back("as_partner_of_rank_" + std::to_string(rank.number));
+    // The recorded rank is in the lower half of its pairs if its partner lies above it.
+    const std::uint32_t block = 2 * distance;
+    const bool is_below = *offsets_.begin() > 0;
+    const std::uint32_t low = (is_below ? rank.number : rank.number - distance) % block;
+    for (std::uint32_t r = 0; r < workload.rank_count; ++r) {
+      const bool below = (r + block - low) % block < distance;
+      if (below != is_below) workload.role_of[r] = 1;
+    }
+  }
+
   void note_assumptions(std::vector<std::string>& notes) const {
     const auto note = [&notes](std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
       add_counted_note(notes, count, one, many, rest);
     };
     notes.insert(notes.end(), told_.begin(), told_.end());
     if (replayed_) {
-      notes.push_back("one trace is replayed on " + counted(rank_count_, "rank", "ranks") + ", all alike");
+      const std::uint32_t distance = partner_distance();
+      notes.push_back("one trace is replayed on " + counted(rank_count_, "rank", "ranks") + (distance == 0 ? ", all alike" : ""));
       note(repeated_groups_.size(), "process group of the trace is", "process groups of the trace are",
            " repeated over all ranks with the recorded size and stride");
       note(sized_groups_, "communication says", "communications say",
            " how many ranks the process group has, but not which: taken are so many neighbours in order of ranks");
+      note(cut_groups_, "communication lists", "communications list",
+           " only the first ranks of the process group, which do not tell the others: taken are so many neighbours in order of "
+           "ranks");
       note(widened_groups_, "communication of another process group is", "communications of other process groups are",
            " taken to be among all ranks");
-      note(messages_, "send or receive goes", "sends and receives go", " to the same offset from every rank");
+      if (distance == 0) {
+        note(messages_, "send or receive goes", "sends and receives go", " to the same offset from every rank");
+      } else {
+        note(messages_, "send or receive has", "sends and receives have",
+             " one peer: ranks that are " + std::to_string(distance) +
+                 " apart are taken as pairs, of which one sends what the other receives");
+      }
     }
+    note(continued_groups_.size(), "process group of the trace, of which only the first ranks are listed, goes on",
+         "process groups of the trace, of which only the first ranks are listed, go on", " at the distance of these");
     if (options_.as_recorded) {
       note(communications_, "communication kernel takes", "communication kernels take",
            " the time that the trace recorded, without a network");
@@ -702,6 +818,8 @@ class Importer {
     note(reduces_, "reduce runs as a broadcast", "reduces run as broadcasts",
          " of equal size: the same bytes in the opposite direction");
     note(barriers_, "barrier runs as an all-reduce", "barriers run as all-reduces", "");
+    note(misfits_, "all-gather or reduce-scatter has", "all-gathers and reduce-scatters have",
+         " an \"Out msg nelems\" that contradicts \"In msg nelems\" and the size of the group; taken: \"In msg nelems\"");
     note(uneven_, "all-to-all of uneven sizes runs as an even one", "all-to-alls of uneven sizes run as even ones",
          " of the mean size");
     note(handovers_, "wait", "waits", " between CPU threads of the file, read off their idle times");
@@ -734,12 +852,14 @@ class Importer {
   std::vector<Rank> ranks_;
   std::vector<Exchange> exchanges_;
   std::optional<CommunicatorTable> communicators_;
+  std::set<std::int64_t> offsets_;  ///< from the replayed rank to its peers
   Diagnostics diagnostics_;
   std::set<std::string> reported_;  ///< mistakes that every further kernel would repeat
 
   // For the notes.
   std::set<std::string> told_;
   std::set<std::string> repeated_groups_;
+  std::set<std::string> continued_groups_;
   std::set<std::string> watchers_;
   std::map<std::string, std::uint64_t> unknown_categories_;
   std::uint64_t averaged_ = 0;
@@ -747,7 +867,9 @@ class Importer {
   std::uint64_t undescribed_ = 0;
   std::uint64_t unnamed_groups_ = 0;
   std::uint64_t sized_groups_ = 0;
+  std::uint64_t cut_groups_ = 0;
   std::uint64_t widened_groups_ = 0;
+  std::uint64_t misfits_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t broadcasts_ = 0;
   std::uint64_t reduces_ = 0;

@@ -13,16 +13,20 @@
 //     launch the same sequence; CPU time is its own. A trace without iterations is taken whole. What its GPU ops waited for in earlier
 //     iterations is dropped.
 //   - Collectives are simulated: their recorded durations are dropped. Bytes are "In msg nelems" times dtype: the whole buffer, for
-//     an all-gather the own shard. All-to-alls of uneven sizes are simulated as even ones of the group's mean size.
+//     an all-gather the own shard. "Out msg nelems" is only compared with it, for all-gathers and reduce-scatters; where they
+//     contradict the group's size, a note counts it. All-to-alls of uneven sizes are simulated as even ones of the group's mean size.
 //   - As recorded: nothing is simulated and nothing averaged; without an iteration asked for, the file is replayed whole, from its
 //     first event to its last. Missing ranks do not matter then.
-//   - Sends and receives match by order. The peer is the other rank of a group of two, else "Dst Rank" or "Src Rank", or what the
-//     annotation says ("nccl:send 0->1"), as positions in the group.
-//   - Process groups: a given JSON file, "Process Group Ranks", distributedInfo's pg_config, "Global rank start" and "stride", or
-//     everyone if the size is the world's, in this order.
+//   - Sends and receives match by order. The peer is "Dst Rank" or "Src Rank", a rank of the world; else the other rank of a group of
+//     two, or what the annotation says ("nccl:send 0->1"), a position in the group.
+//   - Process groups: a given JSON file, "Process Group Ranks", distributedInfo's pg_config, "Global rank start" and "stride",
+//     everyone if the size is the world's, or a list that PyTorch cut short, continued evenly to "Group size", in this order. The
+//     last is not done where there is a start but no stride: PyTorch leaves the stride out of groups that have none.
 //   - A set must hold every rank of the world. With `ranks`, one file is replayed on that many ranks, all alike: a group of the
 //     world's size is everyone, a regular one (start, stride) is repeated over the ranks, one of which only the size is known is so many
-//     neighbours, any other is taken to be everyone; peers become offsets.
+//     neighbours, any other is taken to be everyone; peers become offsets. With a single peer
+//     (a pipeline's first or last stage) the ranks are instead divided into pairs of that distance, if these fill the ranks: one does
+//     what was recorded, the other sends what it receives and receives what it sends, at the same points.
 //   - Memory: a set is kept as arrays (about 50 bytes per event) until its typical iteration is known; with an iteration asked for, or
 //     as recorded, one rank at a time is.
 //   - Threads that launch nothing and that nobody waits for (watchdogs) are left out, unless the whole file is replayed as

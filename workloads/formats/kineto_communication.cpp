@@ -22,6 +22,7 @@ void complete(KinetoCommunication& communication, const KinetoCommunication& oth
   };
   if (communication.elements_in < 0 || communication.type.empty()) {
     communication.elements_in = other.elements_in;
+    communication.elements_out = other.elements_out;
     communication.type = other.type;
   }
   text(communication.group_name, other.group_name);
@@ -31,9 +32,11 @@ void complete(KinetoCommunication& communication, const KinetoCommunication& oth
   number(communication.rank_stride, other.rank_stride);
   number(communication.source, other.source);
   number(communication.destination, other.destination);
+  number(communication.source_position, other.source_position);
+  number(communication.destination_position, other.destination_position);
 }
 
-/// Reads "send 0->1" and "recv 1<-0".
+/// Reads "send 0->1" and "recv 1<-0", which name positions in the group.
 void read_peers(KinetoCommunication& communication) {
   const std::string& text = communication.collective;
   const std::size_t space = text.find(' ');
@@ -44,8 +47,8 @@ void read_peers(KinetoCommunication& communication) {
   std::from_chars(text.data() + space + 1, text.data() + arrow, own);
   std::from_chars(text.data() + arrow + 2, text.data() + text.size(), peer);
   const bool sends = text[arrow] == '-';
-  if (communication.source < 0) communication.source = sends ? own : peer;
-  if (communication.destination < 0) communication.destination = sends ? peer : own;
+  communication.source_position = sends ? own : peer;
+  communication.destination_position = sends ? peer : own;
 }
 
 }  // namespace

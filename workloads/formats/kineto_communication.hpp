@@ -4,8 +4,9 @@
 //
 // What is put together; the first that says something wins: the kernel's own arguments, those of its cpu_op ("External id",
 // record_param_comms), and those of the calls that enclose its launch, from inside out (the annotation "nccl:all_reduce",
-// record_param_comms). Number of elements and type always come from one event. Peers stand in "Src Rank" and "Dst Rank" or in the
-// annotation's name ("nccl:send 0->1", "nccl:recv 1<-0").
+// record_param_comms). Numbers of elements and type always come from one event. Peers have two origins, which count differently and
+// are kept apart: "Src Rank" and "Dst Rank" are ranks of the world; an annotation's name ("nccl:send 0->1", "nccl:recv 1<-0") holds
+// positions in the group.
 // Thread safety: const functions may be called from any thread.
 #pragma once
 

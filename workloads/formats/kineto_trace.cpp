@@ -114,6 +114,7 @@ struct RawEvent {
   std::string_view collective;
   std::string_view type;
   std::string_view elements_in;
+  std::string_view elements_out;
   std::string_view group_size;
   std::string_view group_name;
   std::string_view group_ranks;
@@ -147,6 +148,7 @@ constexpr std::array kArgumentFields = {
     Field{"Collective name", &RawEvent::collective},
     Field{"dtype", &RawEvent::type},
     Field{"In msg nelems", &RawEvent::elements_in},
+    Field{"Out msg nelems", &RawEvent::elements_out},
     Field{"Group size", &RawEvent::group_size},
     Field{"Process Group Name", &RawEvent::group_name},
     Field{"Process Group Ranks", &RawEvent::group_ranks},
@@ -504,6 +506,7 @@ class TraceReader {
     communication.group_name = unquoted(event.group_name);
     communication.group_ranks = unquoted(event.group_ranks);
     communication.elements_in = id_of(event.elements_in, "In msg nelems");
+    communication.elements_out = id_of(event.elements_out, "Out msg nelems");
     communication.group_size = id_of(event.group_size, "Group size");
     communication.rank_start = id_of(event.rank_start, "Global rank start");
     communication.rank_stride = id_of(event.rank_stride, "Global rank stride");
@@ -512,6 +515,7 @@ class TraceReader {
     if (event.collective.empty() && !event.input_dims.empty()) {
       if (const auto elements = element_count(event.input_dims)) {
         communication.elements_in = *elements;
+        communication.elements_out = -1;
         communication.type = std::string(first_text(event.input_types));
       }
     }
@@ -625,6 +629,25 @@ std::optional<std::vector<std::uint32_t>> parse_kineto_ranks(std::string_view te
     if (text.empty()) break;
     if (text.front() != ',') return std::nullopt;
     text.remove_prefix(1);
+  }
+  return ranks;
+}
+
+std::optional<std::vector<std::uint32_t>> complete_kineto_ranks(std::string_view text, std::int64_t size) {
+  constexpr std::string_view kCut = ", ...]";
+  if (text.size() < kCut.size() || text.substr(text.size() - kCut.size()) != kCut) return std::nullopt;
+  auto ranks = parse_kineto_ranks(std::string(text.substr(0, text.size() - kCut.size())) + "]");
+  if (!ranks || ranks->size() < 2 || size <= static_cast<std::int64_t>(ranks->size()) || size > workload_rank_count_max) {
+    return std::nullopt;
+  }
+  const std::int64_t start = ranks->front();
+  const std::int64_t stride = (*ranks)[1] - start;
+  if (stride <= 0 || start + (size - 1) * stride >= workload_rank_count_max) return std::nullopt;
+  for (std::size_t i = 0; i < ranks->size(); ++i) {
+    if ((*ranks)[i] != start + static_cast<std::int64_t>(i) * stride) return std::nullopt;
+  }
+  for (auto i = static_cast<std::int64_t>(ranks->size()); i < size; ++i) {
+    ranks->push_back(static_cast<std::uint32_t>(start + i * stride));
   }
   return ranks;
 }

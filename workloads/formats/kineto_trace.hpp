@@ -10,9 +10,9 @@
 //     mean the same.
 //   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g) repeat the former and are not
 //     needed.
-//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Group size", "Process Group Name", "Process Group
-//     Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", on the kernel or on the cpu_op record_param_comms. Older
-//     traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
+//   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Process Group Name",
+//     "Process Group Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", on the kernel or on the cpu_op
+//     record_param_comms. Older traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
 //   - distributedInfo: rank, world_size and, in pg_config, the process groups.
 // Times are microseconds with up to three decimals in the file; here they are whole nanoseconds since the first event, so that
 // nothing is lost to rounding however large the epoch.
@@ -81,12 +81,15 @@ struct KinetoCommunication {
   std::string group_name;
   std::string group_ranks;  ///< "[0, 1]"
   std::int64_t elements_in = -1;
+  std::int64_t elements_out = -1;
   std::int64_t group_size = -1;
   std::int64_t rank_start = -1;
   std::int64_t rank_stride = -1;
-  std::int64_t source = -1;
-  std::int64_t destination = -1;
-  std::uint64_t offset = 0;  ///< byte of the unpacked file where the name of the collective stands
+  std::int64_t source = -1;                ///< "Src Rank": a rank of the world
+  std::int64_t destination = -1;           ///< "Dst Rank": likewise
+  std::int64_t source_position = -1;       ///< of an annotation's name: a position in the group
+  std::int64_t destination_position = -1;  ///< likewise
+  std::uint64_t offset = 0;                ///< byte of the unpacked file where the name of the collective stands
 };
 
 struct KinetoTrace {
@@ -110,5 +113,9 @@ KinetoTrace read_kineto_trace(const std::string& path);
 
 /// The ranks of "[0, 1, 2]"; none if the text is something else, such as a list cut short by "...".
 std::optional<std::vector<std::uint32_t>> parse_kineto_ranks(std::string_view text);
+
+/// All ranks of a group of `size` of which PyTorch listed the first only, "[0, 2, 4, ...]" (it stops after 30), if the others go on at
+/// the distance of these. None if the text is something else, or the ranks listed do not ascend evenly.
+std::optional<std::vector<std::uint32_t>> complete_kineto_ranks(std::string_view text, std::int64_t size);
 
 }  // namespace weft
