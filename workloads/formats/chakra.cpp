@@ -325,8 +325,8 @@ class Importer {
       workload_.assumptions.push_back("one trace is replayed on " + counted(workload_.rank_count, "rank", "ranks") + ", all alike");
       note(repeated_groups_, "process group of the trace is", "process groups of the trace are",
            " repeated over all ranks with the recorded size and stride");
-      note(widened_groups_, "process group of the trace has no stride that fills all ranks and is",
-           "process groups of the trace have no stride that fills all ranks and are", " taken to be all ranks");
+      note(widened_groups_, "process group of the trace cannot be repeated so as to fill all ranks and is",
+           "process groups of the trace cannot be repeated so as to fill all ranks and are", " taken to be all ranks");
       note(undefined_groups_, "process group of the trace is not defined in it and is",
            "process groups of the trace are not defined in it and are", " taken to be all ranks");
       note(point_to_point_, "send or receive goes", "sends and receives go", " to the same offset from every rank");

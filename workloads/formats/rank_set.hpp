@@ -53,7 +53,8 @@ class CommunicatorTable {
   std::uint16_t communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks);
 
   /// The communicator in which every rank has a group like this one, which one rank recorded among `recorded_world` ranks (0: unknown);
-  /// 0 = everyone if that was all of them. None if the group has no stride, or groups like it do not fill the ranks.
+  /// 0 = everyone if that was all of them. None if the group has no stride, or is not among the groups of its
+  /// size and stride that fill the ranks (workloads/strided_groups).
   std::optional<std::uint16_t> repeated_communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks,
                                                         std::uint32_t recorded_world);
 
