@@ -127,6 +127,9 @@ TEST_F(Scenarios, AllWrongSettingsAreReportedTogether) {
   flags.scenario_file = write("flags.textproto", "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n");
   flags.settings = {"flow.mtuu=4096B", "scheduler.control_delay", "scheduler.control_delay=5"};
   EXPECT_EQ(codes_of(flags), "0:0 unknown-param; 0:0 bad-setting; 0:0 bad-value; ");
+  // Of two values for one parameter the last once won without a word.
+  flags.settings = {"scheduler.control_delay=5us", "scheduler.control_delay=6us"};
+  EXPECT_EQ(codes_of(flags), "0:0 duplicate-setting; ");
 }
 
 // A run time of 0 used to be taken for a job without duration: "[job-content] neither workload nor duration" at a row that has one.

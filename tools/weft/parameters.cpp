@@ -1,5 +1,8 @@
 #include "tools/weft/parameters.hpp"
 
+#include <map>
+#include <string>
+
 #include "core/check.hpp"
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
@@ -14,10 +17,11 @@ namespace weft {
 
 namespace {
 
-/// Hands on name, value and place of each text "name=value"; what that throws is thrown together in the end.
+/// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is thrown together in the end.
 template <class Set>
-void for_each_setting(std::span<const std::string> texts, const std::string& form, const Set& set) {
+void for_each_setting(std::span<const std::string> texts, const std::string& form, const std::string& prefix, const Set& set) {
   Diagnostics diagnostics;
+  std::map<std::string, std::string> flag_of;
   for (const std::string& text : texts) {
     const SourcePlace place = SourcePlace::named("--set=" + text);
     const std::size_t equals = text.find('=');
@@ -25,8 +29,16 @@ void for_each_setting(std::span<const std::string> texts, const std::string& for
       diagnostics.error("bad-setting", "\"" + text + "\" has no value", place, "write --set=" + form);
       continue;
     }
+    std::string name = text.substr(0, equals);
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+    const auto [first, is_new] = flag_of.emplace(name, place.file);
+    if (!is_new) {
+      diagnostics.error("duplicate-setting", in_quotes(name) + " is set twice", place,
+                        "it is set first by " + first->second + "; keep one of the two");
+      continue;
+    }
     try {
-      set(text.substr(0, equals), text.substr(equals + 1), place);
+      set(name, text.substr(equals + 1), place);
     } catch (const InputError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics.add(diagnostic);
     }
@@ -68,7 +80,7 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
 }
 
 void Parameters::apply_flags(std::span<const std::string> texts) {
-  for_each_setting(texts, "module.param=value",
+  for_each_setting(texts, "module.param=value", "",
                    [&](const std::string& name, const std::string& value, const SourcePlace& place) { apply(name, value, place); });
 }
 
@@ -80,10 +92,9 @@ const ParamSet& Parameters::of(std::string_view module) const {
 }
 
 void set_from_flags(ParamSet& params, std::span<const std::string> texts) {
-  for_each_setting(texts, "param=value", [&](std::string name, const std::string& value, const SourcePlace& place) {
-    if (name.starts_with(params.module() + ".")) name.erase(0, params.module().size() + 1);
-    params.set(name, value, place);
-  });
+  for_each_setting(
+      texts, "param=value", params.module() + ".",
+      [&](const std::string& name, const std::string& value, const SourcePlace& place) { params.set(name, value, place); });
 }
 
 }  // namespace weft

@@ -21,7 +21,8 @@ class Parameters {
   void add(ParamSet set) { sets_.push_back(std::move(set)); }
   /// `name` is "module.param". Throws InputError [unknown-module], [unknown-param], [bad-value], [out-of-range] at `place`.
   void apply(std::string_view name, std::string_view value, const SourcePlace& place);
-  /// Each text is "module.param=value", as given to --set. What apply() throws for them, and [bad-setting] without "=", is thrown together.
+  /// Each text is "module.param=value", as given to --set. What apply() throws for them, [bad-setting] without "=" and
+  /// [duplicate-setting] are thrown together.
   void apply_flags(std::span<const std::string> texts);
 
   /// Requires: there is such a set.
@@ -33,7 +34,7 @@ class Parameters {
 };
 
 /// Sets parameters of one module from texts "param=value" or "module.param=value", as given to --set. What ParamSet::set() throws for them,
-/// and [bad-setting] without "=", is thrown together.
+/// [bad-setting] without "=" and [duplicate-setting] are thrown together.
 void set_from_flags(ParamSet& params, std::span<const std::string> texts);
 
 }  // namespace weft
