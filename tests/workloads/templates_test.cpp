@@ -176,10 +176,13 @@ TEST(Templates, LlmHasTheShapesOfATransformer) {
   ASSERT_EQ(workload.roles.size(), 2U);
   EXPECT_EQ(problems(workload), std::vector<std::string>());
   auto rows = traffic(workload);
-  // tp: each of 8 ranks all-reduces twice a layer and direction: 2 layers x 3 micro-batches x 4 = 24; the first stage's 4 ranks also its 3
-  // embeddings. The tensor: 4 tokens x 2 sequences x 8 x 2 bytes = 128.
-  EXPECT_EQ(rows["tp all_reduce"].ops, 8U * 24 + 4 * 3);
-  EXPECT_EQ(rows["tp all_reduce"].bytes, Bytes::of((8 * 24 + 4 * 3) * 128));
+  // tp: each of 8 ranks all-reduces twice a layer and direction: 2 layers x 3 micro-batches x 4 = 24, as in section 3 of
+  // arXiv 1909.08053. The first stage's 4 ranks also reduce its 3 embeddings, the last stage's 4 the gradients of the inputs of its
+  // 3 heads, and for each head 3 numbers of each token.
+  // The tensor: 4 tokens x 2 sequences x 8 x 2 bytes = 128; a number of each token: 8 x 4 bytes = 32.
+  EXPECT_EQ(rows["tp all_reduce"].ops, 8U * 24 + 4 * 3 + 4 * (3 + 9));
+  EXPECT_EQ(rows["tp all_reduce"].bytes, Bytes::of((8 * 24 + 4 * 3 + 4 * 3) * 128 + 4 * 9 * 32));
+  EXPECT_EQ(rows.count("tp all_gather") + rows.count("tp reduce_scatter"), 0U);
   // Sends: 3 activations from each rank of the first stage, 3 gradients from each of the second.
   EXPECT_EQ(rows["pp send"].ops, 4U * 3 + 4 * 3);
   EXPECT_EQ(rows["pp send"].bytes, Bytes::of(24 * 128));
@@ -195,22 +198,49 @@ TEST(Templates, LlmTimesFollowFromOperations) {
   // Attention 2 x 8 x 8 x 32 / 2 + 4 x 8 x 4 x 8 / 2 = 2048 + 512; MLP 2 x 2 x 8 x 8 x 32 / 2 = 4096; head 2 x 8 x 8 x 16 / 2 = 1024.
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer1.attention").duration, Duration::ns(2560));
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer1.mlp").duration, Duration::ns(4096));
-  EXPECT_EQ(op_named(role(workload), "bwd.2.layer0.mlp").duration, Duration::ns(8192));
   EXPECT_EQ(op_named(role(workload, 1), "fwd.0.head").duration, Duration::ns(1024));
+  // Backward takes twice as much. The MLP's first matrix has half of its operations, queries, keys and values 3/4 of attention's
+  // 2048, and the head nothing else: their two gradients are operations of their own.
+  const std::map<std::string, Duration> parts = {
+      {"layer0.mlp", Duration::ns(8192 - 2 * 2048)},  {"layer0.mlp_dgrad", Duration::ns(2048)},
+      {"layer0.mlp_wgrad", Duration::ns(2048)},       {"layer0.attention", Duration::ns(5120 - 2 * 1536)},
+      {"layer0.attention_dgrad", Duration::ns(1536)}, {"layer0.attention_wgrad", Duration::ns(1536)},
+  };
+  for (const auto& [name, duration] : parts) EXPECT_EQ(op_named(role(workload), "bwd.2." + name).duration, duration) << name;
+  EXPECT_EQ(op_named(role(workload, 1), "bwd.0.head_dgrad").duration, Duration::ns(1024));
+  EXPECT_EQ(op_named(role(workload, 1), "bwd.0.head_wgrad").duration, Duration::ns(1024));
+  // Of three matrices two are first ones: 2/3 of 3 x 4096.
+  const Workload gated = make("llm", with(tiny, {{"gated", "true"}}));
+  EXPECT_EQ(op_named(role(gated), "bwd.0.layer0.mlp").duration, Duration::ns(12288 - 2 * 4096));
+  EXPECT_EQ(op_named(role(gated), "bwd.0.layer0.mlp_dgrad").duration, Duration::ns(4096));
+  // A rank alone has no communication to put beside them.
+  const Workload alone = make("llm", with(tiny, {{"tp", "1"}}));
+  EXPECT_EQ(op_named(role(alone), "bwd.2.layer0.mlp").duration, Duration::ns(2 * 8192));
+  EXPECT_EQ(op_named(role(alone, 1), "bwd.2.head").duration, Duration::ns(2 * 2048));
+  EXPECT_EQ(traffic(alone).count("tp all_reduce"), 0U);
   // A given forward_time is shared in the proportion 2560 : 4096 = 5 : 8, the head takes 2 / 13 of it.
   const Workload given = make("llm", with(tiny, {{"forward_time", "13us"}, {"backward_factor", "3"}}));
   EXPECT_EQ(op_named(role(given), "fwd.0.layer0.attention").duration, Duration::us(5));
-  EXPECT_EQ(op_named(role(given), "bwd.0.layer0.mlp").duration, Duration::us(24));
-  EXPECT_EQ(op_named(role(given, 1), "bwd.0.head").duration, Duration::us(6));
+  EXPECT_EQ(op_named(role(given), "bwd.0.layer0.mlp").duration, Duration::us(12));
+  EXPECT_EQ(op_named(role(given), "bwd.0.layer0.mlp_wgrad").duration, Duration::us(6));
+  EXPECT_EQ(op_named(role(given, 1), "bwd.0.head_dgrad").duration, Duration::us(3));
 }
 
 TEST(Templates, LlmWithSequenceParallelismGathersAndScatters) {
   const Workload workload = make("llm", with(tiny, {{"gradients", "reduce_scatter"}, {"bucket_layers", "2"}}));
   auto rows = traffic(workload);
-  // Twice a layer and direction an all-gather of a rank's 64 bytes and a reduce-scatter of 128; the embedding scatters too.
-  EXPECT_EQ(rows["tp all_gather"].ops, 8U * 24);
-  EXPECT_EQ(rows["tp all_gather"].bytes, Bytes::of(8 * 24 * 64));
-  EXPECT_EQ(rows["tp reduce_scatter"].ops, 8U * 24 + 4 * 3);
+  // The template once left out the second all-gather of a block's input in backward (arXiv 2205.05198 section 4.2.2: a rank keeps
+  // only its part and gathers again), and all communication of the head and of the embedding's backward.
+  // Per layer and micro-batch 2 all-gathers forward and 2 + 2 backward of a rank's 64 bytes, 2 reduce-scatters each way of 128: for
+  // 2 layers x 3 micro-batches 36 and 24. The first stage's 4 ranks scatter 3 embeddings and gather their gradients; the last
+  // stage's gather 3 inputs of the head in both directions and scatter their gradients.
+  EXPECT_EQ(rows["tp all_gather"].ops, 8U * 36 + 4 * 3 + 4 * 6);
+  EXPECT_EQ(rows["tp all_gather"].bytes, Bytes::of((8 * 36 + 4 * 3 + 4 * 6) * 64));
+  EXPECT_EQ(rows["tp reduce_scatter"].ops, 8U * 24 + 4 * 3 + 4 * 3);
+  EXPECT_EQ(rows["tp reduce_scatter"].bytes, Bytes::of((8 * 24 + 4 * 3 + 4 * 3) * 128));
+  // The loss (1909.08053 section 3): 3 numbers of 4 bytes for each of 8 tokens, in each of 3 micro-batches.
+  EXPECT_EQ(rows["tp all_reduce"].ops, 4U * 9);
+  EXPECT_EQ(rows["tp all_reduce"].bytes, Bytes::of(4 * 9 * 32));
   EXPECT_EQ(rows["pp send"].bytes, Bytes::of(24 * 64));
   // A bucket of both layers and one of the vocabulary; afterwards the new weights, 2 bytes each, half of them from each of 2 ranks.
   EXPECT_EQ(rows["dp reduce_scatter"].ops, 8U * 2);
@@ -219,6 +249,77 @@ TEST(Templates, LlmWithSequenceParallelismGathersAndScatters) {
   EXPECT_TRUE(follows(role(workload), "weights.layer1", "optimizer"));
   EXPECT_TRUE(follows(role(workload), "optimizer", "grad.layer1"));
   EXPECT_FALSE(follows(role(workload, 1), "bwd.2.layer3.attention", "grad.head"));
+}
+
+TEST(Templates, LlmBackwardCommunicatesBesideGradients) {
+  // arXiv 2205.05198 section 4.2.2 and Megatron-LM's tensor_parallel/layers.py: the input is gathered beside its gradient, which is
+  // scattered beside the weights' gradient; that needs the gathered input.
+  const Workload scattered = make("llm", tiny);
+  const RoleDag& dag = role(scattered);
+  for (const auto& block : std::vector<std::string>{"bwd.0.layer0.mlp", "bwd.0.layer0.attention"}) {
+    EXPECT_TRUE(follows(dag, block, block + "_gather"));
+    EXPECT_TRUE(follows(dag, block + "_input_gather", block));
+    EXPECT_FALSE(follows(dag, block + "_dgrad", block + "_input_gather"));
+    EXPECT_FALSE(follows(dag, block + "_input_gather", block + "_dgrad"));
+    EXPECT_TRUE(follows(dag, block + "_scatter", block + "_dgrad"));
+    EXPECT_TRUE(follows(dag, block + "_wgrad", block + "_input_gather"));
+    EXPECT_FALSE(follows(dag, block + "_wgrad", block + "_scatter"));
+    EXPECT_FALSE(follows(dag, block + "_scatter", block + "_wgrad"));
+  }
+  for (const auto& part : std::vector<std::string>{"_scatter", "_wgrad"}) {
+    EXPECT_TRUE(follows(dag, "bwd.0.layer0.attention_gather", "bwd.0.layer0.mlp" + part));
+    EXPECT_TRUE(follows(dag, "bwd.0.embedding", "bwd.0.layer0.attention" + part));
+    EXPECT_TRUE(follows(role(scattered, 1), "bwd.0.layer3.mlp", "bwd.0.head" + part));
+    EXPECT_TRUE(follows(role(scattered, 1), "grad.head", "bwd.2.head" + part));
+  }
+  EXPECT_TRUE(follows(dag, "grad.embedding", "bwd.2.embedding"));
+  // The head needs its whole input, and the gradient the loss.
+  const RoleDag& last = role(scattered, 1);
+  EXPECT_TRUE(follows(last, "fwd.0.head", "fwd.0.head_gather"));
+  EXPECT_TRUE(follows(last, "fwd.0.loss_maximum", "fwd.0.head"));
+  EXPECT_TRUE(follows(last, "bwd.0.head_dgrad", "fwd.0.loss_sum"));
+  EXPECT_FALSE(follows(last, "bwd.0.head_dgrad", "bwd.0.head_input_gather"));
+  // Without sequence parallelism the gradient's all-reduce is beside the weights' gradient.
+  const Workload reduced = make("llm", with(tiny, {{"sequence_parallel", "false"}}));
+  EXPECT_TRUE(follows(role(reduced), "bwd.0.layer0.mlp_reduce", "bwd.0.layer0.mlp_dgrad"));
+  EXPECT_FALSE(follows(role(reduced), "bwd.0.layer0.mlp_wgrad", "bwd.0.layer0.mlp_reduce"));
+  EXPECT_TRUE(follows(role(reduced), "bwd.0.layer0.attention", "bwd.0.layer0.mlp_reduce"));
+}
+
+TEST(Templates, TiedEmbeddingsAreSummedBetweenTheEndsOfThePipeline) {
+  // The vocabulary's gradient of a rank: 16 words x 8 / 2 x 4 bytes = 256, reduced among data-parallel ranks in both stages and then
+  // between first and last (Megatron-LM's finalize_model_grads.py).
+  const Settings three = with(tiny, {{"pp", "3"}, {"layers", "3"}});
+  const Workload tied = make("llm", three);
+  EXPECT_EQ(problems(tied), std::vector<std::string>());
+  auto rows = traffic(tied);
+  EXPECT_EQ(rows["embedding all_reduce"].ops, 4U + 4);
+  EXPECT_EQ(rows["embedding all_reduce"].bytes, Bytes::of(8 * 256));
+  EXPECT_EQ(rows["embedding all_reduce"].group_size_max, 2U);
+  EXPECT_EQ(rows["dp all_reduce"].bytes, Bytes::of(12 * 4 * 384 + 8 * 256));
+  for (const std::size_t end : {0U, 2U}) {
+    EXPECT_TRUE(follows(role(tied, end), "grad.tied", end == 0 ? "grad.embedding" : "grad.head"));
+    EXPECT_TRUE(follows(role(tied, end), "optimizer", "grad.tied"));
+  }
+  // Of 12 ranks, 4 in each stage, rank 1 and rank 9 have the same part.
+  const auto is_embedding = [](const Communicator& communicator) { return communicator.name() == "embedding"; };
+  const auto found = std::find_if(tied.communicators.begin(), tied.communicators.end(), is_embedding);
+  ASSERT_NE(found, tied.communicators.end());
+  EXPECT_EQ(found->group_of(RankId(1)), found->group_of(RankId(9)));
+  // Two matrices of their own are two reductions among data-parallel ranks and nothing else.
+  auto untied = traffic(make("llm", with(three, {{"tied_embeddings", "false"}})));
+  EXPECT_EQ(untied.count("embedding all_reduce"), 0U);
+  EXPECT_EQ(untied["dp all_reduce"].bytes, Bytes::of(12 * 4 * 384 + 8 * 256));
+  // One stage has the matrix once: 4 ranks x (4 layers x 384 weights x 4 bytes + 256), untied twice.
+  const Settings one = with(tiny, {{"pp", "1"}});
+  auto alone = traffic(make("llm", one));
+  EXPECT_EQ(alone.count("embedding all_reduce"), 0U);
+  EXPECT_EQ(alone["dp all_reduce"].bytes, Bytes::of(4 * (4 * 4 * 384 + 256)));
+  EXPECT_EQ(traffic(make("llm", with(one, {{"tied_embeddings", "false"}})))["dp all_reduce"].bytes,
+            Bytes::of(4 * (4 * 4 * 384 + 2 * 256)));
+  // Sharded optimizers gather the new weights, half of them 2 bytes each from each of 2 ranks, as often.
+  EXPECT_EQ(traffic(make("llm", with(one, {{"gradients", "reduce_scatter"}})))["dp all_gather"].bytes,
+            Bytes::of(4 * (4 * 384 + 64)));
 }
 
 TEST(Templates, PipelinesTakeMicrobatchesPlusStagesMinusOne) {
@@ -256,8 +357,12 @@ TEST(Templates, MoeExchangesTokens) {
   // Experts' gradients: 2 experts x 2 x 8 x 32 / 2 weights x 4 bytes per layer, among 4 / 2 replicas.
   EXPECT_EQ(rows["dp_ep all_reduce"].group_size_max, 2U);
   EXPECT_EQ(rows["dp_ep all_reduce"].bytes, Bytes::of(8 * 4 * 2 * 256 * 4));
-  // Dense ones: 4 x 8 x 8 / 2 for attention and 8 x 4 for the router, four layers; embedding and head 64 each.
-  EXPECT_EQ(rows["dp all_reduce"].bytes, Bytes::of(8 * 4 * (4 * (128 + 32) + 2 * 64)));
+  // Dense ones: 4 x 8 x 8 / 2 for attention and 8 x 4 for the router, four layers; 64 for embedding and head, which are one.
+  EXPECT_EQ(rows["dp all_reduce"].bytes, Bytes::of(8 * 4 * (4 * (128 + 32) + 64)));
+  // tp: in each of 4 layers x 3 micro-batches attention gathers a rank's 64 bytes once forward and twice backward, experts their
+  // tokens, two for one, 128 bytes each way and keep them; both scatter the whole each way. Embedding and head as in llm.
+  EXPECT_EQ(rows["tp all_gather"].bytes, Bytes::of(8 * (12 * (3 * 64 + 2 * 128) + 3 * 3 * 64)));
+  EXPECT_EQ(rows["tp reduce_scatter"].bytes, Bytes::of(8 * (12 * (2 * 128 + 2 * 256) + 3 * 2 * 128)));
   // Experts compute 2 x (2 x 2 x 8 x 8 x 32) / 2 for two experts a token, and the router 2 x 8 x 8 x 4 / 2.
   EXPECT_EQ(op_named(role(workload), "fwd.0.layer0.experts").duration, Duration::ns(2 * 4096 + 256));
   EXPECT_HAS(errors_in("moe", {{"ep", "3"}}), "dp = 4 cannot be divided by ep = 3 [bad-plan]");

@@ -28,6 +28,14 @@ struct Step {
   CollectiveType type = CollectiveType::all_reduce;
   Axis axis;
   Bytes whole;
+  bool is_beside_next = false;  ///< the next line starts with this one, and what follows waits for both
+};
+
+/// A computation of the forward. `column` of its operations are in the matrices that are split by columns and read the block's input, which
+/// tensor parallelism has to sum the gradient of.
+struct Work {
+  Duration forward;
+  double column = 0;
 };
 
 /// Gradients that are summed together.
@@ -82,6 +90,7 @@ class TransformerBuilder {
     tokens_ = math_.product({seq_, math_.count("microbatch")});
     sequence_parallel_ = math_.params().boolean("sequence_parallel");
     shards_optimizer_ = math_.params().text("gradients") == "reduce_scatter";
+    is_tied_ = math_.params().boolean("tied_embeddings");
     dtype_ = math_.element("dtype");
     grad_dtype_ = math_.element("grad_dtype");
   }
@@ -110,8 +119,8 @@ class TransformerBuilder {
                    "set sequence_parallel=true or tp=1, as Megatron demands");
       }
     }
-    // A layer has at most 10 lines each way.
-    math_.require_op_count(math_.product({batches_, std::uint64_t{20} * layers_ + 6 * pp_.size}) + 4 * layers_ + 8 * pp_.size);
+    // A layer has at most 20 lines both ways, a stage 4 messages or collectives beside them, the head 9.
+    math_.require_op_count(math_.product({batches_, std::uint64_t{20} * layers_ + 4 * pp_.size + 11}) + 4 * layers_ + 8 * pp_.size);
   }
 
   void add_axis(Axis& axis, const char* name, std::uint32_t stride) {
@@ -126,35 +135,52 @@ class TransformerBuilder {
     add_axis(tp_, "tp", 1);
     add_axis(pp_, "pp", tp_.size * dp_.size);
     add_axis(dp_, "dp", tp_.size);
+    add_embedding_axis();
     if (experts_.experts == 0) return;
     add_axis(ep_, "ep", tp_.size);
     add_axis(dp_ep_, "dp_ep", tp_.size * experts_.ep);
   }
 
-  /// Times of the parts of a layer and of the head.
-  struct Times {
-    Duration attention;
-    Duration mlp;
-    Duration head;
+  /// The first and the last stage's ranks that hold one and the same part of the vocabulary, if they are two that must agree.
+  void add_embedding_axis() {
+    if (!is_tied_ || pp_.size == 1) return;
+    const std::uint32_t ranks_per_stage = tp_.size * dp_.size;
+    std::vector<std::vector<RankId>> groups;
+    for (std::uint32_t rank = 0; rank < ranks_per_stage; ++rank) {
+      groups.push_back({RankId(rank), RankId(rank + (pp_.size - 1) * ranks_per_stage)});
+    }
+    embedding_ = {2, static_cast<std::uint16_t>(workload_.communicators.size())};
+    workload_.communicators.emplace_back("embedding", workload_.rank_count, groups);
+  }
+
+  /// The parts of a layer and the head.
+  struct Works {
+    Work attention;
+    Work mlp;
+    Work head;
   };
 
-  Times forward_times() const {
+  Works forward_works() const {
     const double tp = tp_.size;
     const auto tokens = static_cast<double>(tokens_);
     const double hidden = hidden_;
+    const double queries_keys_values = 2 * tokens * hidden * 3 * hidden / tp;
     const double attention = 2 * tokens * hidden * 4 * hidden / tp + 2 * 2 * tokens * seq_ * hidden / tp;
     double mlp = matrices_ * 2 * tokens * hidden * ffn_ / tp;
     if (experts_.experts > 0) mlp = mlp * experts_.top_k + 2 * tokens * hidden * experts_.experts / tp;
     const double head = 2 * tokens * hidden * vocab_ / tp;
     const Duration given = math_.checked(math_.params().duration("forward_time"));
-    if (given == Duration::zero()) return {math_.time(attention), math_.time(mlp), math_.time(head)};
-    const double layer = attention + mlp;
-    return {math_.scaled(given, attention / layer), math_.scaled(given, mlp / layer), math_.scaled(given, head / layer)};
+    const auto time = [&](double operations) {
+      return given == Duration::zero() ? math_.time(operations) : math_.scaled(given, operations / (attention + mlp));
+    };
+    return {{time(attention), queries_keys_values / attention}, {time(mlp), (matrices_ - 1.0) / matrices_}, {time(head), 1}};
   }
 
-  static Step computation(const char* name, Duration duration) {
+  Duration backward_time(Duration forward) const { return math_.scaled(forward, math_.params().real("backward_factor")); }
+
+  static Step computation(std::string name, Duration duration) {
     Step step;
-    step.name = name;
+    step.name = std::move(name);
     step.duration = duration;
     return step;
   }
@@ -170,17 +196,55 @@ class TransformerBuilder {
     steps.push_back(std::move(step));
   }
 
-  /// A dense block: computation with its tensor-parallel collectives.
-  std::vector<Step> dense_block(const char* name, Duration duration) const {
-    std::vector<Step> steps;
-    if (sequence_parallel_) add_collective(steps, std::string(name) + "_gather", CollectiveType::all_gather, tp_, activations_);
-    steps.push_back(computation(name, duration));
+  /// Makes what a block needs whole of the parts of the sequence, if they are spread.
+  void add_gather(std::vector<Step>& steps, const std::string& name) const {
+    if (sequence_parallel_) add_collective(steps, name, CollectiveType::all_gather, tp_, activations_);
+  }
+
+  /// Sums what the ranks of a block have computed, to all of them or spread along the sequence.
+  void add_sum(std::vector<Step>& steps, const std::string& name) const {
     if (sequence_parallel_) {
-      add_collective(steps, std::string(name) + "_scatter", CollectiveType::reduce_scatter, tp_, activations_);
+      add_collective(steps, name + "_scatter", CollectiveType::reduce_scatter, tp_, activations_);
     } else {
-      add_collective(steps, std::string(name) + "_reduce", CollectiveType::all_reduce, tp_, activations_);
+      add_collective(steps, name + "_reduce", CollectiveType::all_reduce, tp_, activations_);
     }
+  }
+
+  std::vector<Step> dense_forward(const std::string& name, const Work& work) const {
+    std::vector<Step> steps;
+    add_gather(steps, name + "_gather");
+    steps.push_back(computation(name, work.forward));
+    add_sum(steps, name);
     return steps;
+  }
+
+  std::vector<Step> dense_backward(const std::string& name, const Work& work) const {
+    std::vector<Step> steps;
+    add_gather(steps, name + "_gather");
+    add_input_gradient(steps, name, work);
+    return steps;
+  }
+
+  /// Backward of a computation, with the sum of its input's gradient beside the gradient of the matrices that read the input. The two
+  /// products that a matrix takes in backward are equal.
+  void add_input_gradient(std::vector<Step>& steps, const std::string& name, const Work& work) const {
+    const Duration whole = backward_time(work.forward);
+    if (tp_.size == 1) {
+      steps.push_back(computation(name, whole));
+      return;
+    }
+    // Rounded so that the parts add up to the whole.
+    const Duration column = math_.scaled(whole, work.column);
+    const Duration weight_gradient = math_.scaled(column, 0.5);
+    if (work.column < 1) steps.push_back(computation(name, whole - column));
+    if (sequence_parallel_) {
+      add_gather(steps, name + "_input_gather");
+      steps.back().is_beside_next = true;
+    }
+    steps.push_back(computation(name + "_dgrad", column - weight_gradient));
+    add_sum(steps, name);
+    steps.back().is_beside_next = true;
+    steps.push_back(computation(name + "_wgrad", weight_gradient));
   }
 
   std::vector<Step> expert_block(Duration duration) const {
@@ -199,21 +263,30 @@ class TransformerBuilder {
   void plan_layer() {
     activations_ = math_.bytes(math_.product({tokens_, hidden_}), dtype_);
     passed_on_ = sequence_parallel_ ? TensorMath::share(activations_, tp_.size) : activations_;
-    const Times times = forward_times();
-    const double factor = math_.params().real("backward_factor");
-    const auto back = [&](Duration forward) { return math_.scaled(forward, factor); };
-    const auto mlp = [&](Duration duration) {
-      return experts_.experts > 0 ? expert_block(duration) : dense_block("mlp", duration);
-    };
+    const Works works = forward_works();
+    const bool has_experts = experts_.experts > 0;
     const auto append = [](std::vector<Step>& steps, std::vector<Step> more) {
       steps.insert(steps.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     };
-    append(forward_, dense_block("attention", times.attention));
-    append(forward_, mlp(times.mlp));
-    append(backward_, mlp(back(times.mlp)));
-    append(backward_, dense_block("attention", back(times.attention)));
-    head_ = times.head;
-    head_backward_ = back(times.head);
+    append(forward_, dense_forward("attention", works.attention));
+    append(forward_, has_experts ? expert_block(works.mlp.forward) : dense_forward("mlp", works.mlp));
+    append(backward_, has_experts ? expert_block(backward_time(works.mlp.forward)) : dense_backward("mlp", works.mlp));
+    append(backward_, dense_backward("attention", works.attention));
+    plan_ends(works.head);
+  }
+
+  /// Embedding and head, whose vocabulary is spread among tensor-parallel ranks.
+  void plan_ends(const Work& head) {
+    const CollectiveType sum = sequence_parallel_ ? CollectiveType::reduce_scatter : CollectiveType::all_reduce;
+    add_collective(embed_, "embedding", sum, tp_, activations_);
+    add_gather(embed_backward_, "embedding");
+    add_gather(head_, "head_gather");
+    head_.push_back(computation("head", head.forward));
+    const Bytes number_per_token = math_.bytes(tokens_, *element_type_named("FP32"));
+    for (const char* name : {"loss_maximum", "loss_target", "loss_sum"}) {
+      add_collective(head_, name, CollectiveType::all_reduce, tp_, number_per_token);
+    }
+    add_input_gradient(head_backward_, "head", head);
   }
 
   // --- One stage ---
@@ -250,17 +323,12 @@ class TransformerBuilder {
 
   void forward(Stage& stage, std::uint32_t batch) const {
     if (!is_first(stage)) receive(stage, name_of("fwd", batch, "recv"), stage.index - 1);
-    if (is_first(stage)) {
-      std::vector<Step> embedding;
-      add_collective(embedding, "embedding", sequence_parallel_ ? CollectiveType::reduce_scatter : CollectiveType::all_reduce, tp_,
-                     activations_);
-      run(stage, embedding, "fwd." + std::to_string(batch));
-    }
+    if (is_first(stage)) run(stage, embed_, "fwd." + std::to_string(batch));
     const std::uint32_t per_stage = layers_ / pp_.size;
     for (std::uint32_t layer = 0; layer < per_stage; ++layer) {
       run(stage, forward_, name_of("fwd", batch, "layer" + std::to_string(stage.index * per_stage + layer)));
     }
-    if (is_last(stage)) compute(stage, name_of("fwd", batch, "head"), head_);
+    if (is_last(stage)) run(stage, head_, "fwd." + std::to_string(batch));
     if (!is_last(stage))
       stage.script.send(name_of("fwd", batch, "send"), pp_.communicator, stage.index + 1, passed_on_, stage.last);
   }
@@ -269,8 +337,9 @@ class TransformerBuilder {
     const bool sums = batch + 1 == batches_;
     if (!is_last(stage)) receive(stage, name_of("bwd", batch, "recv"), stage.index + 1);
     if (is_last(stage)) {
-      compute(stage, name_of("bwd", batch, "head"), head_backward_);
-      if (sums) reduce(stage, {{"head", vocabulary(), dp_}});
+      run(stage, head_backward_, "bwd." + std::to_string(batch));
+      // The only stage of a tied model has one gradient for embedding and head, complete when backward ends.
+      if (sums && !(is_tied_ && is_first(stage))) reduce(stage, {{"head", vocabulary(), dp_}});
     }
     const std::uint32_t per_stage = layers_ / pp_.size;
     for (std::uint32_t layer = per_stage; layer-- > 0;) {
@@ -278,30 +347,36 @@ class TransformerBuilder {
       run(stage, backward_, name_of("bwd", batch, name));
       if (sums) collect(stage, name, layer);
     }
-    if (!is_first(stage))
+    if (!is_first(stage)) {
       stage.script.send(name_of("bwd", batch, "send"), pp_.communicator, stage.index - 1, passed_on_, stage.last);
-    if (sums && is_first(stage)) reduce(stage, {{"embedding", vocabulary(), dp_}});
+      return;
+    }
+    run(stage, embed_backward_, "bwd." + std::to_string(batch));
+    if (sums) reduce(stage, {{"embedding", vocabulary(), dp_}});
   }
 
   void receive(Stage& stage, const std::string& name, std::uint32_t from) const {
     stage.last = {stage.script.receive(name, pp_.communicator, from, passed_on_, stage.last)};
   }
 
-  static void compute(Stage& stage, const std::string& name, Duration duration) {
-    stage.last = {stage.script.compute(name, duration, stage.last)};
-  }
-
   static void run(Stage& stage, const std::vector<Step>& steps, const std::string& prefix) {
+    RoleScript::After beside;
     for (const Step& step : steps) {
-      const std::string name = prefix + "." + step.name;
-      if (step.is_compute) {
-        compute(stage, name, step.duration);
+      const std::uint32_t op = add(stage.script, step, prefix + "." + step.name, stage.last);
+      if (step.is_beside_next) {
+        beside.push_back(op);
         continue;
       }
-      const bool is_gather = step.type == CollectiveType::all_gather;
-      const Bytes input = is_gather ? TensorMath::share(step.whole, step.axis.size) : step.whole;
-      stage.last = {stage.script.collective(name, step.type, step.axis.communicator, input, stage.last)};
+      stage.last = std::exchange(beside, {});
+      stage.last.push_back(op);
     }
+  }
+
+  static std::uint32_t add(RoleScript& script, const Step& step, const std::string& name, const RoleScript::After& after) {
+    if (step.is_compute) return script.compute(name, step.duration, after);
+    const bool is_gather = step.type == CollectiveType::all_gather;
+    const Bytes input = is_gather ? TensorMath::share(step.whole, step.axis.size) : step.whole;
+    return script.collective(name, step.type, step.axis.communicator, input, after);
   }
 
   std::uint64_t vocabulary() const { return math_.product({vocab_, hidden_}) / tp_.size; }
@@ -335,6 +410,10 @@ class TransformerBuilder {
   void optimize(Stage& stage) const {
     RoleScript::After after = stage.last;
     after.insert(after.end(), stage.reductions.begin(), stage.reductions.end());
+    if (embedding_.size > 1 && (is_first(stage) || is_last(stage))) {
+      after = {stage.script.collective("grad.tied", CollectiveType::all_reduce, embedding_.communicator,
+                                       math_.bytes(vocabulary(), grad_dtype_), after)};
+    }
     const std::uint32_t step = stage.script.compute("optimizer", math_.checked(math_.params().duration("optimizer_time")), after);
     if (!shards_optimizer_) return;
     for (const Weights& part : stage.reduced) {
@@ -350,6 +429,7 @@ class TransformerBuilder {
   Axis dp_;
   Axis ep_;
   Axis dp_ep_;
+  Axis embedding_;
   std::uint32_t layers_ = 0;
   std::uint32_t hidden_ = 0;
   std::uint32_t ffn_ = 0;
@@ -360,6 +440,7 @@ class TransformerBuilder {
   std::uint64_t tokens_ = 0;
   bool sequence_parallel_ = false;
   bool shards_optimizer_ = false;
+  bool is_tied_ = false;
   ElementType dtype_;
   ElementType grad_dtype_;
   Workload workload_;
@@ -367,8 +448,10 @@ class TransformerBuilder {
   Bytes passed_on_;
   std::vector<Step> forward_;
   std::vector<Step> backward_;
-  Duration head_;
-  Duration head_backward_;
+  std::vector<Step> embed_;
+  std::vector<Step> embed_backward_;
+  std::vector<Step> head_;
+  std::vector<Step> head_backward_;
 };
 
 }  // namespace
