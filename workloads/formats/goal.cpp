@@ -4,15 +4,18 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/fingerprint.hpp"
 #include "workloads/counted_note.hpp"
 #include "workloads/formats/goal_matching.hpp"
+#include "workloads/formats/goal_order.hpp"
 #include "workloads/formats/goal_text.hpp"
 #include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
@@ -97,17 +100,20 @@ class Importer {
  public:
   Importer(const std::string& path, const GoalOptions& options) : path_(path), options_(options) {
     text_options_.ticks_per_unit = ticks_per_unit(options.time_unit);
+    text_options_.keep_origins = !options.named_ranks.empty();
   }
 
   Workload import() {
-    const auto take = [this](GoalRank& rank) {
-      if (!needs_matching_) {
-        needs_matching_ = std::any_of(rank.ops.begin(), rank.ops.end(), [](const GoalOp& op) { return op.is_wildcard(); });
-      }
-      if (!needs_matching_) add_rank(rank);
+    bool needs_rehearsal = false;
+    const auto take = [&](GoalRank& rank) {
+      if (needs_rehearsal) return;
+      join_siblings(rank);
+      needs_rehearsal = std::any_of(rank.ops.begin(), rank.ops.end(), [](const GoalOp& op) { return op.is_wildcard(); }) ||
+                        count_open_orders(rank) > 0;
+      if (!needs_rehearsal) add_rank(rank, {});
     };
     workload_.rank_count = read_goal_text(path_, text_options_, take);
-    if (needs_matching_) read_with_matching();
+    if (needs_rehearsal) read_with_rehearsal();
     require_no_cycle();
     sort_ranks();
     workload_.name = std::filesystem::path(path_).stem().string();
@@ -124,24 +130,33 @@ class Importer {
   }
 
  private:
-  void add_rank(GoalRank& rank) {
+  /// `issue_order`: of its ops; empty: that of the file. Requires: siblings are joined.
+  void add_rank(GoalRank& rank, std::vector<std::uint32_t> issue_order) {
     const std::size_t written = rank.ops.size();
     count(rank);
-    join_siblings(rank);
     const std::vector<std::uint32_t> started = resolve_starts(rank);
     overlapping_ += count_overlapping_calcs(rank);
     // A rank that reads like an earlier one talks to the same ranks; others are told by offset.
     const bool is_twin = !texts_.insert(digest_of_text(rank)).second;
+    const std::vector<std::uint32_t> order = with_starts(std::move(issue_order), written, started);
     RoleBuilder builder;
     builder.reserve(rank.ops.size(), rank.after_end.size());
-    for (std::size_t i = 0; i < rank.ops.size(); ++i) builder.add(op_of(rank, i, is_twin), name_of(rank, i));
+    for (std::size_t i = 0; i < rank.ops.size(); ++i) {
+      const std::size_t op = order.empty() ? i : order[i];
+      builder.add(op_of(rank, op, is_twin), name_of(rank, op));
+    }
     rank.ops = {};
-    for (const auto& [dependency, op] : rank.after_end) builder.depend(op, dependency);
+    const std::vector<std::uint32_t> position = inverse(order);
+    const auto added = [&position](std::uint32_t op) { return position.empty() ? op : position[op]; };
+    for (const auto& [dependency, op] : rank.after_end) builder.depend(added(op), added(dependency));
     rank.after_end = {};
     RoleBuilder::Result result = std::move(builder).finish();
     if (!result.cycle.empty()) {
       // The start of an op goes by the name of the op.
-      for (std::uint32_t& op : result.cycle) op = op < written ? op : started[op - written];
+      for (std::uint32_t& op : result.cycle) {
+        if (!order.empty()) op = order[op];
+        if (op >= written) op = started[op - written];
+      }
       result.cycle.erase(std::unique(result.cycle.begin(), result.cycle.end()), result.cycle.end());
       std::rotate(result.cycle.begin(), std::min_element(result.cycle.begin(), result.cycle.end()), result.cycle.end());
       cycles_.emplace(rank.rank, std::move(result.cycle));
@@ -149,6 +164,27 @@ class Importer {
     }
     roles_.add_rank(workload_, std::move(result.dag), rank.rank, path_);
     ranks_.push_back(rank.rank);
+  }
+
+  /// The start of an op stands right before it.
+  static std::vector<std::uint32_t> with_starts(std::vector<std::uint32_t> order, std::size_t written,
+                                                const std::vector<std::uint32_t>& started) {
+    if (order.empty() || started.empty()) return order;
+    std::vector<std::uint32_t> start_of(written, 0);
+    for (std::size_t i = 0; i < started.size(); ++i) start_of[started[i]] = static_cast<std::uint32_t>(written + i);
+    std::vector<std::uint32_t> with_starts;
+    with_starts.reserve(written + started.size());
+    for (const std::uint32_t op : order) {
+      if (start_of[op] != 0) with_starts.push_back(start_of[op]);
+      with_starts.push_back(op);
+    }
+    return with_starts;
+  }
+
+  static std::vector<std::uint32_t> inverse(const std::vector<std::uint32_t>& order) {
+    std::vector<std::uint32_t> position(order.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+    return position;
   }
 
   /// The file may list ranks in any order.
@@ -183,10 +219,10 @@ class Importer {
     return op;
   }
 
-  static std::string name_of(const GoalRank& rank, std::size_t op) {
-    if (op >= rank.origins.size()) return {};
-    const GoalOrigin& origin = rank.origins[op];
-    return (origin.label.empty() ? "" : origin.label + ", ") + "line " + std::to_string(origin.line);
+  std::string name_of(const GoalRank& rank, std::size_t op) const {
+    const std::vector<std::uint32_t>& named = options_.named_ranks;
+    if (op >= rank.origins.size() || (!named.empty() && std::find(named.begin(), named.end(), rank.rank) == named.end())) return {};
+    return title_of(rank.origins[op]);
   }
 
   static std::uint64_t digest_of_text(const GoalRank& rank) {
@@ -210,19 +246,29 @@ class Importer {
     nic_choices_ += rank.nic_choices;
   }
 
-  /// Sources of wildcards come out of the whole schedule, so all ranks are kept until they are known.
-  void read_with_matching() {
+  /// Sources of wildcards and orders that dependencies leave open come out of the whole schedule, so all ranks are kept until they are known.
+  void read_with_rehearsal() {
     forget();
     std::vector<GoalRank> ranks;
-    read_goal_text(path_, text_options_, [&ranks](GoalRank& rank) { ranks.push_back(std::move(rank)); });
+    read_goal_text(path_, text_options_, [&ranks](GoalRank& rank) {
+      join_siblings(rank);
+      ranks.push_back(std::move(rank));
+    });
     wildcards_ = 0;
     for (const GoalRank& rank : ranks) {
       wildcards_ += static_cast<std::uint64_t>(
           std::count_if(rank.ops.begin(), rank.ops.end(), [](const GoalOp& op) { return op.is_wildcard(); }));
     }
-    const auto unmatched = match_goal_wildcards(ranks);
-    if (!unmatched.empty()) report_unmatched(unmatched, ranks);
-    for (GoalRank& rank : ranks) add_rank(rank);
+    GoalMatching matching = match_goal_messages(ranks);
+    if (!matching.unmatched.empty()) report_unmatched(matching.unmatched, ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::uint64_t open = count_open_orders(ranks[i]);
+      open_orders_ += open;
+      // Ranks that need no order of their own keep that of the file and so may share a role.
+      add_rank(ranks[i], open > 0 ? std::move(matching.issue_order[i]) : std::vector<std::uint32_t>());
+      ranks[i] = {};
+      matching.issue_order[i] = {};
+    }
   }
 
   /// Back to before the first rank.
@@ -234,27 +280,63 @@ class Importer {
     ranks_.clear();
     texts_.clear();
     cycles_.clear();
-    calcs_ = messages_ = nic_choices_ = overlapping_ = 0;
+    calcs_ = messages_ = nic_choices_ = overlapping_ = open_orders_ = 0;
   }
 
-  [[noreturn]] void report_unmatched(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& unmatched,
-                                     const std::vector<GoalRank>& ranks) {
-    std::map<std::uint32_t, std::vector<std::uint32_t>> ops_of;
-    for (const auto& [index, op] : unmatched) ops_of[ranks[index].rank].push_back(op);
-    Diagnostics diagnostics;
+  /// Where ops of the file stand, by (rank, op). Reads the file.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, GoalOrigin> origins_of(
+      const std::map<std::uint32_t, std::set<std::uint32_t>>& ops_of_rank) const {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, GoalOrigin> origins;
     GoalTextOptions with_origins = text_options_;
     with_origins.keep_origins = true;
     read_goal_text(path_, with_origins, [&](GoalRank& rank) {
-      for (const std::uint32_t op : ops_of[rank.rank]) {
-        const SourcePlace place = place_of_line(rank.origins[op].line, diagnostics);
-        diagnostics.error("unmatched-receive",
-                          "rank " + std::to_string(rank.rank) + " receives here from any source, but no message is left for it",
-                          place, "add the send that is missing, or remove the recv; ranks that wait for each other never send");
-      }
+      const auto ops = ops_of_rank.find(rank.rank);
+      if (ops == ops_of_rank.end()) return;
+      for (const std::uint32_t op : ops->second) origins[{rank.rank, op}] = rank.origins[op];
     });
+    return origins;
+  }
+
+  [[noreturn]] void report_unmatched(const std::vector<GoalMatching::Unmatched>& unmatched, const std::vector<GoalRank>& ranks) {
+    std::map<std::uint32_t, std::set<std::uint32_t>> ops_of_rank;
+    for (const GoalMatching::Unmatched& one : unmatched) {
+      ops_of_rank[ranks[one.receive.index].rank].insert(one.receive.op);
+      for (const auto& other : {one.taken, one.taken_by, one.left_over}) {
+        if (other) ops_of_rank[ranks[other->index].rank].insert(other->op);
+      }
+    }
+    const auto origins = origins_of(ops_of_rank);
+    const auto origin_of = [&](const GoalMatching::Place& place) { return origins.at({ranks[place.index].rank, place.op}); };
+    Diagnostics diagnostics;
+    for (const GoalMatching::Unmatched& one : unmatched) {
+      const auto message_of = [&](const GoalMatching::Place& send) {
+        return "message of rank " + std::to_string(ranks[send.index].rank) + " with tag " +
+               std::to_string(ranks[send.index].ops[send.op].tag) + " (" + title_of(origin_of(send)) + ")";
+      };
+      std::string text = "rank " + std::to_string(ranks[one.receive.index].rank) + " receives here " +
+                         sources_of(ranks[one.receive.index].ops[one.receive.op]) + ", but no message is left for it";
+      if (one.taken) text += ": the " + message_of(*one.taken) + " went to the recv at " + title_of(origin_of(*one.taken_by));
+      if (one.left_over)
+        text += (one.taken ? ", and the " : ": the ") + message_of(*one.left_over) + " does not fit and is left over";
+      diagnostics.error(
+          "unmatched-receive", std::move(text), place_of_line(origin_of(one.receive).line, diagnostics),
+          one.taken ? "receives take the message that comes first if messages take no time; name the source and tag of the recv "
+                      "that took it, or order the two"
+                    : "add the send that is missing, or remove the recv; ranks that wait for each other never send");
+    }
     diagnostics.throw_if_errors();
     throw InputError(
         {Severity::error, "unmatched-receive", "a receive from any source gets no message", SourcePlace::named(path_), ""});
+  }
+
+  /// "from any source with tag 7".
+  static std::string sources_of(const GoalOp& receive) {
+    return (receive.peer == goal_any_source ? "from any source" : "from rank " + std::to_string(receive.peer)) +
+           (receive.any_tag ? " with any tag" : " with tag " + std::to_string(receive.tag));
+  }
+
+  static std::string title_of(const GoalOrigin& origin) {
+    return (origin.label.empty() ? "" : origin.label + ", ") + "line " + std::to_string(origin.line);
   }
 
   /// Names the ops of cycles by reading their labels.
@@ -283,6 +365,13 @@ class Importer {
     Diagnostics diagnostics;
     check_workload(workload_, place, diagnostics);
     if (!diagnostics.has_errors()) return;
+    if (open_orders_ > 0) {
+      diagnostics.warning("issue-order",
+                          "dependencies leave open in which order " + counted(open_orders_, "message", "messages") +
+                              " with the same peer and tag as another one " + (open_orders_ == 1 ? "is" : "are") + " issued",
+                          place,
+                          "such messages match in the order that messages without duration would show; use tags, or requires");
+    }
     if (text_options_.keep_origins || workload_.rank_count > workload_role_count_max) diagnostics.throw_if_errors();
     Importer again(path_, options_);
     again.text_options_.keep_origins = true;
@@ -304,6 +393,9 @@ class Importer {
     note(overlapping_, "calc", "calcs", " may overlap with the one before on the same cpu: no dependency orders them");
     note(wildcards_, "receive from any source or with any tag takes", "receives from any source or with any tag take",
          " the message that comes first if messages take no time");
+    note(
+        open_orders_, "message matches", "messages match",
+        " in the order in which messages without duration would be issued: dependencies do not order them and an equal one before");
     note(nic_choices_, "op names", "ops name", " a nic other than 0: ignored, the topology decides");
   }
 
@@ -315,11 +407,11 @@ class Importer {
   std::vector<std::uint32_t> ranks_;                            ///< in the order of the file, as role_of is while ranks are added
   std::unordered_set<std::uint64_t> texts_;                     ///< digests of the ranks so far
   std::map<std::uint32_t, std::vector<std::uint32_t>> cycles_;  ///< by rank
-  bool needs_matching_ = false;
   std::uint64_t calcs_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t overlapping_ = 0;
   std::uint64_t wildcards_ = 0;
+  std::uint64_t open_orders_ = 0;
   std::uint64_t nic_choices_ = 0;
 };
 

@@ -51,7 +51,8 @@ class Rehearsal {
     for (std::uint32_t i = 0; i < ranks.size(); ++i) index_of_rank_[ranks[i].rank] = i;
   }
 
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> run() {
+  GoalMatching run() {
+    matching_.issue_order.resize(ranks_.size());
     for (std::uint32_t i = 0; i < ranks_.size(); ++i) prepare(i);
     while (!due_.empty()) {
       const auto [time, rank, op, phase] = due_.top();
@@ -63,13 +64,8 @@ class Rehearsal {
         release(rank, states_[rank].after_end, op);
       }
     }
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> unmatched;
-    for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
-      for (std::uint32_t op = 0; op < ranks_[i].ops.size(); ++op) {
-        if (ranks_[i].ops[op].is_wildcard()) unmatched.emplace_back(i, op);
-      }
-    }
-    return unmatched;
+    for (std::uint32_t i = 0; i < ranks_.size(); ++i) finish(i);
+    return std::move(matching_);
   }
 
  private:
@@ -84,12 +80,18 @@ class Rehearsal {
   struct Message {
     std::uint32_t source = 0;
     std::uint32_t tag = 0;
+    std::uint32_t send = 0;  ///< op of the source
     bool is_taken = false;
   };
   /// A receive that was posted before its message came.
   struct Posted {
     std::uint32_t op = 0;
     bool is_matched = false;
+  };
+  /// A message that a wildcard receive took.
+  struct Taken {
+    Message message;
+    std::uint32_t receive = 0;
   };
   struct RankState {
     Waiters after_end;
@@ -99,6 +101,7 @@ class Rehearsal {
     std::vector<Posted> receives;   ///< in order of posting
     WaitingList unexpected;         ///< indices of `messages`, each under every key that a receive may ask for
     WaitingList posted;             ///< indices of `receives`, each under its own key
+    std::vector<Taken> taken;       ///< by wildcard receives, in order
   };
 
   static Waiters waiters(std::size_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
@@ -118,6 +121,7 @@ class Rehearsal {
     state.after_end = waiters(rank.ops.size(), rank.after_end);
     state.after_start = waiters(rank.ops.size(), rank.after_start);
     state.waits_for.assign(rank.ops.size(), 0);
+    matching_.issue_order[index].reserve(rank.ops.size());
     for (const auto& [dependency, op] : rank.after_end) ++state.waits_for[op];
     for (const auto& [dependency, op] : rank.after_start) ++state.waits_for[op];
     for (std::uint32_t op = 0; op < rank.ops.size(); ++op) {
@@ -174,6 +178,7 @@ class Rehearsal {
 
   void match(std::uint32_t index, std::uint32_t receive, const Message& message) {
     GoalOp& op = ranks_[index].ops[receive];
+    if (op.is_wildcard()) states_[index].taken.push_back({message, receive});
     op.peer = message.source;
     op.tag = message.tag;
     op.any_tag = false;
@@ -181,6 +186,7 @@ class Rehearsal {
   }
 
   void start(std::uint32_t index, std::uint32_t op) {
+    matching_.issue_order[index].push_back(op);
     release(index, states_[index].after_start, op);
     const GoalOp& what = ranks_[index].ops[op];
     if (what.kind == OpKind::compute) {
@@ -188,14 +194,50 @@ class Rehearsal {
       const std::int64_t end = what.amount > INT64_MAX - now_ ? INT64_MAX : now_ + what.amount;
       due_.emplace(end, index, op, Phase::end);
     } else if (what.kind == OpKind::send) {
-      arrive(index_of_rank_[what.peer], {ranks_[index].rank, what.tag});
+      arrive(index_of_rank_[what.peer], {ranks_[index].rank, what.tag, op});
       due_.emplace(now_, index, op, Phase::end);
     } else {
       post(index, op);
     }
   }
 
+  /// Adds what was never issued to the order, and says which receives got nothing.
+  void finish(std::uint32_t index) {
+    std::vector<std::uint32_t>& order = matching_.issue_order[index];
+    RankState& state = states_[index];
+    const std::vector<GoalOp>& ops = ranks_[index].ops;
+    if (order.size() < ops.size()) {
+      std::vector<bool> is_issued(ops.size(), false);
+      for (const std::uint32_t op : order) is_issued[op] = true;
+      for (std::uint32_t op = 0; op < ops.size(); ++op) {
+        if (!is_issued[op]) order.push_back(op);
+        if (!is_issued[op] && ops[op].is_wildcard()) matching_.unmatched.push_back({{index, op}, {}, {}, {}});
+      }
+    }
+    const auto left_over = std::find_if(state.messages.begin(), state.messages.end(), [](const Message& m) { return !m.is_taken; });
+    for (const Posted& posted : state.receives) {
+      if (posted.is_matched) continue;
+      GoalMatching::Unmatched receive;
+      receive.receive = {index, posted.op};
+      const WaitingList::Key key = key_of(ops[posted.op]);
+      const auto taken = std::find_if(state.taken.begin(), state.taken.end(), [&key](const Taken& other) {
+        const auto keys = keys_of(other.message);
+        return std::find(keys.begin(), keys.end(), key) != keys.end();
+      });
+      if (taken != state.taken.end() && left_over != state.messages.end()) {
+        receive.taken = GoalMatching::Place{index_of_rank_[taken->message.source], taken->message.send};
+        receive.taken_by = GoalMatching::Place{index, taken->receive};
+      } else if (!ops[posted.op].is_wildcard()) {
+        continue;
+      }
+      if (left_over != state.messages.end())
+        receive.left_over = GoalMatching::Place{index_of_rank_[left_over->source], left_over->send};
+      matching_.unmatched.push_back(receive);
+    }
+  }
+
   std::span<GoalRank> ranks_;
+  GoalMatching matching_;
   std::vector<RankState> states_;
   std::vector<std::uint32_t> index_of_rank_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
@@ -204,8 +246,6 @@ class Rehearsal {
 
 }  // namespace
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> match_goal_wildcards(std::span<GoalRank> ranks) {
-  return Rehearsal(ranks).run();
-}
+GoalMatching match_goal_messages(std::span<GoalRank> ranks) { return Rehearsal(ranks).run(); }
 
 }  // namespace weft
