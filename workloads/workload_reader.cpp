@@ -47,7 +47,7 @@ Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
 }
 
 Workload load_goal(const std::string& path, const WorkloadOptions& options) {
-  return import_goal(path, {options.ranks, options.time_unit});
+  return import_goal(path, {options.ranks, options.time_unit, options.named_ranks});
 }
 
 Workload load_layers(const std::string& path, const WorkloadOptions& options, LayerDialect dialect) {

@@ -22,6 +22,9 @@ struct WorkloadOptions {
   std::string process_groups_path;         ///< --process-groups: JSON file of process groups
   std::string time_unit;                 ///< --time-unit: of a format's bare times; "ns", "us" or "ms"; empty: the format's default
   bool collectives_as_recorded = false;  ///< --as-recorded: collectives take their recorded time instead of being simulated
+  /// Set by no flag: ranks whose ops need names in a message. Formats that drop names to save memory (goal) then keep theirs; the
+  /// rest of the workload, ids of ops included, is the same.
+  std::vector<std::uint32_t> named_ranks = {};
 
   friend bool operator==(const WorkloadOptions&, const WorkloadOptions&) = default;
 };

@@ -46,6 +46,7 @@ Duration probe_iteration(const Scenario& scenario, const std::shared_ptr<const W
   alone.placement = scenario.placement;
   alone.parameters = scenario.parameters;
   alone.workloads.push_back(workload);
+  alone.workload_files = scenario.workload_files;
   JobSpec job;
   job.name = workload->name;
   job.gpus = workload->rank_count;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "core/counted.hpp"
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
+#include "core/textproto_settings.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
 #include "tools/weft/commands.hpp"
@@ -16,6 +17,7 @@
 #include "tools/weft/job_rules.hpp"
 #include "tools/weft/scenario.pb.h"
 #include "tools/weft/unused_flags.hpp"
+#include "tools/weft/unused_settings.hpp"
 #include "tools/weft/version.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
@@ -41,54 +43,107 @@ std::string relative_to(const std::string& scenario_file, const std::string& pat
   throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
 }
 
+/// Runs one step of loading; was nothing wrong? What was is kept, each mistake once, so that all steps are tried.
+template <class Step>
+bool attempt(Diagnostics& diagnostics, const Step& step) {
+  try {
+    step();
+    return true;
+  } catch (const InputError& error) {
+    for (const Diagnostic& found : error.diagnostics()) {
+      const auto known = diagnostics.all();
+      const bool is_known =
+          std::any_of(known.begin(), known.end(), [&](const Diagnostic& one) { return one.to_text() == found.to_text(); });
+      if (!is_known) diagnostics.add(found);
+    }
+    return false;
+  }
+}
+
+std::string flag_of(const google::protobuf::FieldDescriptor& field) {
+  std::string flag = "--" + field.name();
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+/// Does `text` hold `flag` at `position`, and not a longer one?
+bool has_flag_at(const std::string& text, std::size_t position, const std::string& flag) {
+  if (text.compare(position, flag.size(), flag) != 0) return false;
+  const std::size_t end = position + flag.size();
+  return end == text.size() || (std::isalnum(static_cast<unsigned char>(text[end])) == 0 && text[end] != '-');
+}
+
+/// Readers of foreign files name the flags that would help; in a scenario the same options are fields of the message that names the file.
+std::string with_fields(std::string text, const google::protobuf::Message& message) {
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *message.GetDescriptor()->field(i);
+    if (field.is_repeated()) continue;
+    const std::string flag = flag_of(field);
+    for (std::size_t at = text.find(flag); at != std::string::npos; at = text.find(flag, at + 1)) {
+      if (!has_flag_at(text, at, flag)) continue;
+      const bool has_value = at + flag.size() < text.size() && text[at + flag.size()] == '=';
+      text.replace(at, flag.size() + (has_value ? 1 : 0), field.name() + (has_value ? ": " : ""));
+    }
+  }
+  return text;
+}
+
 /// Reads each workload file once however many jobs run it.
 class WorkloadShelf {
  public:
   explicit WorkloadShelf(Scenario& scenario) : scenario_(scenario) {}
 
   std::shared_ptr<const Workload> get(const std::string& path, const std::string& format, const WorkloadOptions& options) {
-    for (const Entry& entry : read_) {
+    for (const WorkloadFile& entry : scenario_.workload_files) {
       if (entry.path == path && entry.format == format && entry.options == options) return entry.workload;
     }
-    const auto workload = take_in(load_workload(path, format, options), path);
+    const auto workload = std::make_shared<const Workload>(load_workload(path, format, options));
+    take_in(workload, path);
     if (!options.process_groups_path.empty()) {
       scenario_.manifest.add_input("process groups", options.process_groups_path, "json");
     }
     for (const std::string& input : workload_files(path, format)) scenario_.manifest.add_input("workload", input, format);
-    read_.push_back({path, format, options, workload});
+    scenario_.workload_files.push_back({path, format, options, workload});
     return workload;
   }
 
   /// The same for a template, whose parameters say all about it.
   std::shared_ptr<const Workload> get(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place) {
-    std::string key = params.module();
-    for (std::size_t i = 0; i < params.table().size(); ++i) key += "\n" + params.value_text(i);
-    const auto [known, is_new] = made_.try_emplace(key);
-    if (is_new) known->second = take_in(module.make(params, place), params.module());
-    return known->second;
+    Made& made = make(module, params, place);
+    if (!made.is_taken) take_in(made.workload, params.module());
+    made.is_taken = true;
+    return made.workload;
+  }
+
+  /// How many ranks the template makes, whether or not a job runs it.
+  std::uint32_t rank_count(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place) {
+    return make(module, params, place).workload->rank_count;
   }
 
  private:
-  struct Entry {
-    std::string path;
-    std::string format;
-    WorkloadOptions options;
+  struct Made {
     std::shared_ptr<const Workload> workload;
+    bool is_taken = false;  ///< into the scenario
   };
 
-  std::shared_ptr<const Workload> take_in(Workload content, const std::string& name) {
-    auto workload = std::make_shared<const Workload>(std::move(content));
+  Made& make(const Module<WorkloadFactory>& module, const ParamSet& params, const SourcePlace& place) {
+    std::string key = params.module();
+    for (std::size_t i = 0; i < params.table().size(); ++i) key += "\n" + params.value_text(i);
+    const auto known = made_.find(key);
+    if (known != made_.end()) return known->second;
+    return made_[key] = {std::make_shared<const Workload>(module.make(params, place))};
+  }
+
+  void take_in(const std::shared_ptr<const Workload>& workload, const std::string& name) {
     Diagnostics diagnostics;
     check_workload(*workload, SourcePlace::named(name), diagnostics);
     diagnostics.throw_if_errors();
     for (const std::string& assumption : workload->assumptions) scenario_.assumptions.push_back(name + ": " + assumption);
     scenario_.workloads.push_back(workload);
-    return workload;
   }
 
   Scenario& scenario_;
-  std::vector<Entry> read_;
-  std::map<std::string, std::shared_ptr<const Workload>> made_;
+  std::map<std::string, Made> made_;
 };
 
 /// What is not at its default, for the manifest.
@@ -130,16 +185,22 @@ std::vector<std::uint32_t> placement_alone(const Scenario& scenario, std::uint32
   return counts;
 }
 
-std::vector<JobSpec> trace_jobs(Scenario& scenario, const std::string& path, const std::string& format,
-                                const JobTraceOptions& options, const std::vector<JobRule>& rules, Probing probing) {
-  const JobTrace trace = load_job_trace(path, format, options);
+/// `place` is where the trace was named.
+JobTrace read_trace(Scenario& scenario, const std::string& path, const std::string& format, const JobTraceOptions& options,
+                    bool has_rules, const SourcePlace& place) {
+  JobTrace trace = load_job_trace(path, format, options);
   scenario.manifest.add_input("jobs", path, format);
   note_trace(scenario, trace, path, options);
-  if (!trace.has_run_times && rules.empty()) {
-    fail("no-run-times", "the trace has iterations but no run times", SourcePlace::named(path),
+  if (!trace.has_run_times && !has_rules) {
+    fail("no-run-times", "the trace has iterations but no run times", place,
          "add --throughputs=FILE --gpu-type=NAME, or give each job a workload or measured iterations by rules in a scenario");
   }
   if (scenario.name.empty()) scenario.name = trace.name;
+  return trace;
+}
+
+std::vector<JobSpec> jobs_under_rules(Scenario& scenario, const JobTrace& trace, const std::string& path,
+                                      const std::vector<JobRule>& rules, Probing probing) {
   ClusterProbes probes;
   if (probing == Probing::allowed) {
     probes.iteration = [&scenario](const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
@@ -153,73 +214,136 @@ std::vector<JobSpec> trace_jobs(Scenario& scenario, const std::string& path, con
 /// Leaves most of the clock's 2.9 years for the jobs themselves.
 const Duration submit_max = Duration::s(366LL * 86'400);
 
+/// A run on its way from file and flags.
+struct Loading {
+  const RunFlags& flags;
+  Scenario& scenario;
+  WorkloadShelf& shelf;
+  Diagnostics diagnostics = {};
+  bool is_place_good = true;  ///< whether topology or cluster, where given, could be read
+};
+
 class ScenarioFile {
  public:
-  ScenarioFile(const std::string& path, const RunFlags& flags)
-      : path_(path), source_(SourceText::read(path)), document_(source_, message_, diagnostics_), flags_(flags) {
-    diagnostics_.throw_if_errors();
+  /// Throws what keeps the file from being parsed.
+  explicit ScenarioFile(Loading& loading)
+      : loading_(loading),
+        scenario_(loading.scenario),
+        path_(loading.flags.scenario_file),
+        source_(SourceText::read(path_)),
+        document_(source_, message_, loading.diagnostics) {
+    loading.diagnostics.throw_if_errors();
   }
 
-  void fill(Scenario& scenario, WorkloadShelf& shelf) {
+  /// Everything but what rules make of the jobs of traces.
+  void fill() {
     const FieldPlaces places = document_.places();
-    scenario.manifest.add_input("scenario", path_, "weft");
-    scenario.name = message_.name().empty() ? std::filesystem::path(path_).stem().string() : message_.name();
-    if (message_.has_seed()) scenario.seed = message_.seed();
-    fill_place(scenario, places);
-    apply_settings(message_, places, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
-      scenario.parameters.apply(name, value, place);
-    });
-    if (message_.has_scheduler()) {
-      const scenario::Scheduler& scheduler = message_.scheduler();
-      const FieldPlaces inside = places.inside(message_, "scheduler");
-      if (!scheduler.policy().empty()) {
-        scenario.policy = find_module(scheduling_policies(), scheduler.policy(), inside.of(scheduler, "policy")).info.name;
-      }
-      if (!scheduler.placement().empty()) {
-        scenario.placement = find_module(placers(), scheduler.placement(), inside.of(scheduler, "placement")).info.name;
-      }
+    scenario_.manifest.add_input("scenario", path_, "weft");
+    scenario_.name = message_.name().empty() ? std::filesystem::path(path_).stem().string() : message_.name();
+    if (message_.has_seed()) scenario_.seed = message_.seed();
+    // Parameters first: whoever reads one later finds what the flags made of it.
+    const Module<TopologyFactory>* builder = nullptr;
+    if (!try_to([&] { builder = fill_parameters(places); })) loading_.is_place_good = false;
+    try_to([&] { scenario_.parameters.apply_flags(loading_.flags.settings); });
+    if (loading_.is_place_good && !try_to([&] { fill_place(builder, places); })) loading_.is_place_good = false;
+    if (message_.has_scheduler()) fill_scheduler(places.inside(message_, "scheduler"));
+    fill_jobs(places);
+    for (int i = 0; i < message_.jobs_size(); ++i) {
+      try_to([&] { read_jobs(message_.jobs(i), places.of(message_, "jobs", i), places.inside(message_, "jobs", i)); });
     }
-    fill_jobs(scenario, shelf, places);
     switch (message_.mode()) {
       case scenario::JOB:
-        scenario.mode = Mode::job;
+        scenario_.mode = Mode::job;
         break;
       case scenario::FLOW:
-        scenario.mode = Mode::flow;
+        scenario_.mode = Mode::flow;
         break;
       default:
-        scenario.mode = scenario.topology != nullptr && has_workloads(scenario) ? Mode::flow : Mode::job;
+        scenario_.mode = scenario_.topology != nullptr && has_workloads() ? Mode::flow : Mode::job;
     }
-    diagnostics_.throw_if_errors();
   }
 
-  /// Job traces and their rules, which may need to run a workload: to be called when everything else is known. Their jobs stand before others
-  /// of the same instant.
-  void fill_traces(Scenario& scenario, WorkloadShelf& shelf, Probing probing) {
-    const FieldPlaces places = document_.places();
+  /// Gives the jobs of traces what the rules say, which may need to run a workload: to be called when everything else is known. They stand
+  /// before others of the same instant.
+  void apply_rules(Probing probing) {
     std::vector<JobSpec> jobs;
-    for (int i = 0; i < message_.jobs_size(); ++i) {
-      const FieldPlaces inside = places.inside(message_, "jobs", i);
-      const scenario::JobTrace& trace = message_.jobs(i);
-      require(!trace.file().empty(), "missing-field", "a job trace needs a file", places.of(message_, "jobs", i),
-              "file: \"jobs.csv\"");
-      require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
-              "format: \"weft\"; `weft modules job-format` lists them");
-      std::vector<JobRule> rules;
-      for (int r = 0; r < trace.rule_size(); ++r) {
-        rules.push_back(rule_of(trace.rule(r), inside.of(trace, "rule", r), inside.inside(trace, "rule", r), scenario, shelf));
-      }
-      std::vector<JobSpec> of_trace =
-          trace_jobs(scenario, relative_to(path_, trace.file()), trace.format(), options_of(trace), rules, probing);
+    for (const TraceUnderRules& one : traces_) {
+      std::vector<JobSpec> of_trace = jobs_under_rules(scenario_, one.trace, one.path, one.rules, probing);
       std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
     }
-    scenario.jobs.insert(scenario.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
+    scenario_.jobs.insert(scenario_.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
   }
 
+  bool has_jobs() const { return message_.job_size() > 0 || message_.jobs_size() > 0; }
+
+  /// Of a field at the top level; the whole file if it was not written.
+  SourcePlace place_of(const std::string& field) const { return document_.places().of(message_, field); }
+
  private:
+  struct TraceUnderRules {
+    JobTrace trace;
+    std::string path;
+    std::vector<JobRule> rules;
+  };
+
+  template <class Step>
+  bool try_to(const Step& step) {
+    return attempt(loading_.diagnostics, step);
+  }
+
+  static void require(bool condition, std::string code, std::string message, SourcePlace place, std::string help) {
+    if (!condition) fail(std::move(code), std::move(message), std::move(place), std::move(help));
+  }
+
+  /// Reads a file that `message` names: where the message itself is wrong, what the reader says is said of its fields.
+  template <class Read>
+  auto read(const google::protobuf::Message& message, const FieldPlaces& places, const Read& read_file) {
+    const std::size_t known = scenario_.assumptions.size();
+    try {
+      auto content = read_file();
+      for (std::size_t i = known; i < scenario_.assumptions.size(); ++i) {
+        scenario_.assumptions[i] = with_fields(std::move(scenario_.assumptions[i]), message);
+      }
+      return content;
+    } catch (const InputError& error) {
+      std::vector<Diagnostic> diagnostics;
+      for (Diagnostic diagnostic : error.diagnostics()) {
+        const std::string culprit = diagnostic.place.line > 0 ? "" : culprit_of(diagnostic, message);
+        if (!culprit.empty()) {
+          if (is_unreadable(diagnostic)) diagnostic.message = diagnostic.place.file + ": " + diagnostic.message;
+          diagnostic.place = places.of(message, culprit);
+        }
+        if (diagnostic.code == "unused-flag") diagnostic.code = "unused-field";
+        diagnostic.message = with_fields(std::move(diagnostic.message), message);
+        diagnostic.help = with_fields(std::move(diagnostic.help), message);
+        diagnostics.push_back(std::move(diagnostic));
+      }
+      throw InputError(std::move(diagnostics));
+    }
+  }
+
+  static bool is_unreadable(const Diagnostic& diagnostic) {
+    return diagnostic.code == "no-file" || diagnostic.code == "is-directory" || diagnostic.code == "unreadable";
+  }
+
+  /// The field of `message` that a reader complains about; "" where it complains about what the file holds.
+  std::string culprit_of(const Diagnostic& diagnostic, const google::protobuf::Message& message) const {
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+      const google::protobuf::FieldDescriptor& field = *message.GetDescriptor()->field(i);
+      if (field.is_repeated() || !message.GetReflection()->HasField(message, &field)) continue;
+      const std::string flag = flag_of(field);
+      if (has_flag_at(diagnostic.place.file, 0, flag) || has_flag_at(diagnostic.message, 0, flag)) return field.name();
+      const bool is_text = field.cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
+      const std::string text = is_text ? message.GetReflection()->GetString(message, &field) : "";
+      if (is_unreadable(diagnostic) && is_text && relative_to(path_, text) == diagnostic.place.file) return field.name();
+      if (diagnostic.code == "unknown-format" && field.name() == "format") return field.name();
+    }
+    return "";
+  }
+
   WorkloadOptions options_of(const scenario::Workload& workload) const {
     WorkloadOptions options;
-    if (workload.ranks() > 0) options.ranks = workload.ranks();
+    if (workload.has_ranks()) options.ranks = workload.ranks();
     if (workload.has_iteration()) options.iteration = workload.iteration();
     if (!workload.process_groups().empty()) options.process_groups_path = relative_to(path_, workload.process_groups());
     options.time_unit = workload.time_unit();
@@ -229,51 +353,46 @@ class ScenarioFile {
 
   JobTraceOptions options_of(const scenario::JobTrace& trace) const {
     JobTraceOptions options;
-    options.strict = trace.strict() || flags_.jobs_options.strict;
+    options.strict = trace.strict() || loading_.flags.jobs_options.strict;
     options.time_zone = trace.time_zone();
     if (!trace.throughputs().empty()) options.throughputs_path = relative_to(path_, trace.throughputs());
     options.gpu_type = trace.gpu_type();
     return options;
   }
 
-  /// Hands each `set` of a message to `set` with its place; what that throws is thrown together in the end. An unknown name is underlined
-  /// itself, of a wrong value the value.
-  template <class Message, class Set>
-  static void apply_settings(const Message& message, const FieldPlaces& places, const Set& set) {
-    Diagnostics diagnostics;
-    for (int i = 0; i < message.set_size(); ++i) {
-      const scenario::Setting& setting = message.set(i);
-      const FieldPlaces inside = places.inside(message, "set", i);
-      try {
-        set(setting.name(), setting.value(), inside.of(setting, "name"));
-      } catch (const InputError& error) {
-        for (Diagnostic diagnostic : error.diagnostics()) {
-          if (diagnostic.code == "bad-value" || diagnostic.code == "out-of-range") diagnostic.place = inside.of(setting, "value");
-          diagnostics.add(std::move(diagnostic));
-        }
-      }
-    }
-    diagnostics.throw_if_errors();
-  }
-
   /// The parameters of a module as the `set`s of a message say.
   template <class Message>
   static ParamSet params_of(const ModuleInfo& module, const Message& message, const FieldPlaces& places) {
     ParamSet params(std::string(module.name), module.params);
-    apply_settings(message, places, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
-      params.set(name, value, place);
-    });
+    Diagnostics diagnostics;
+    for_each_setting(
+        message, places, diagnostics,
+        [&](const std::string& name, const std::string& value, const SourcePlace& place) { params.set(name, value, place); });
+    diagnostics.throw_if_errors();
     return params;
   }
 
+  /// Whether the fields of a workload go together.
+  void check_workload_fields(const scenario::Workload& workload, const SourcePlace& place, const FieldPlaces& places) const {
+    if (!workload.template_().empty()) {
+      const bool is_alone = workload.file().empty() && workload.format().empty() && options_of(workload) == WorkloadOptions();
+      require(is_alone, "workload-source", "a template is no file and takes nothing but its parameters", place,
+              "give template: and set { name: \"...\" value: \"...\" }, or file: and what belongs to it");
+      return;
+    }
+    require(workload.set_size() == 0, "workload-source", "set says something about a template, which is not given", place,
+            "add template: \"llm\"; `weft modules template` lists them");
+    require(!workload.file().empty(), "missing-field", "a workload needs a file or a template", place,
+            "file: \"my.textproto\" or template: \"llm\"");
+    require(!workload.has_ranks() || workload.ranks() > 0, "out-of-range", "a workload has at least one rank",
+            places.of(workload, "ranks"), "give a number above 0, or drop it");
+  }
+
   std::shared_ptr<const Workload> make(const scenario::Workload& workload, const SourcePlace& place, const FieldPlaces& places,
-                                       WorkloadShelf& shelf, std::optional<std::uint32_t> ranks) {
-    const bool is_alone = workload.file().empty() && workload.format().empty() && options_of(workload) == WorkloadOptions();
-    require(is_alone, "workload-source", "a template is no file and takes nothing but its parameters", place,
-            "give template: and set { name: \"...\" value: \"...\" }, or file: and what belongs to it");
+                                       std::optional<std::uint32_t> ranks) {
     const SourcePlace name_place = places.of(workload, "template");
     const auto& module = find_module(workload_templates(), workload.template_(), name_place);
-    auto made = shelf.get(module, params_of(module.info, workload, places), name_place);
+    auto made = loading_.shelf.get(module, params_of(module.info, workload, places), name_place);
     require(!ranks || made->rank_count == *ranks, "rank-count-mismatch",
             "template " + workload.template_() + " makes " + counted(made->rank_count, "rank", "ranks") +
                 ", jobs that the rule matches have " + counted(ranks.value_or(0), "GPU", "GPUs"),
@@ -282,16 +401,14 @@ class ScenarioFile {
   }
 
   std::shared_ptr<const Workload> load(const scenario::Workload& workload, const SourcePlace& place, const FieldPlaces& places,
-                                       WorkloadShelf& shelf, std::optional<std::uint32_t> ranks) {
-    if (!workload.template_().empty()) return make(workload, place, places, shelf, ranks);
-    require(workload.set_size() == 0, "workload-source", "set says something about a template, which is not given", place,
-            "add template: \"llm\"; `weft modules template` lists them");
-    require(!workload.file().empty(), "missing-field", "a workload needs a file or a template", place,
-            "file: \"my.textproto\" or template: \"llm\"");
+                                       std::optional<std::uint32_t> ranks) {
+    check_workload_fields(workload, place, places);
+    if (!workload.template_().empty()) return make(workload, place, places, ranks);
     WorkloadOptions options = options_of(workload);
     if (ranks && !options.ranks) options.ranks = ranks;
     try {
-      return shelf.get(relative_to(path_, workload.file()), workload.format(), options);
+      return read(workload, places,
+                  [&] { return loading_.shelf.get(relative_to(path_, workload.file()), workload.format(), options); });
     } catch (const InputError& error) {
       if (!ranks || error.diagnostics().front().code != "rank-conflict") throw;
       fail("rank-count-mismatch",
@@ -300,112 +417,197 @@ class ScenarioFile {
     }
   }
 
-  JobRule rule_of(const scenario::JobRule& said, const SourcePlace& place, const FieldPlaces& places, Scenario& scenario,
-                  WorkloadShelf& shelf) {
+  void read_jobs(const scenario::JobTrace& trace, const SourcePlace& place, const FieldPlaces& inside) {
+    TraceUnderRules one;
+    for (int r = 0; r < trace.rule_size(); ++r) {
+      try_to([&] { one.rules.push_back(rule_of(trace.rule(r), inside.of(trace, "rule", r), inside.inside(trace, "rule", r))); });
+    }
+    require(!trace.file().empty(), "missing-field", "a job trace needs a file", place, "file: \"jobs.csv\"");
+    require(!trace.format().empty(), "missing-field", "a job trace needs a format", inside.of(trace, "file"),
+            "format: \"weft\"; `weft modules job-format` lists them");
+    one.path = relative_to(path_, trace.file());
+    one.trace = read(trace, inside, [&] {
+      return read_trace(scenario_, one.path, trace.format(), options_of(trace), trace.rule_size() > 0, inside.of(trace, "file"));
+    });
+    traces_.push_back(std::move(one));
+  }
+
+  JobRule rule_of(const scenario::JobRule& said, const SourcePlace& place, const FieldPlaces& places) {
     JobRule rule;
     rule.place = place;
-    read_gpu_range(said.gpus(), places.of(said, "gpus"), rule);
+    const bool has_range = try_to([&] { read_gpu_range(said.gpus(), places.of(said, "gpus"), rule); });
     rule.name = said.name();
     rule.group = said.group();
     rule.model = said.model();
-    rule.iterations = said.iterations();
+    try_to([&] { rule.iterations = iterations_of(said, places).value_or(0); });
     require(said.has_workload() != said.has_measured_iteration(), "rule-content",
             "a rule gives either a workload or measured iterations", place,
             "workload { file: \"...\" }, or measured_iteration { file: \"...\" format: \"pollux\" }");
-    if (!said.iteration_time().empty()) {
-      require(said.has_workload(), "rule-content", "measured iterations bring their time along", places.of(said, "iteration_time"),
-              "drop iteration_time");
-      const ParsedQuantity<Duration> time = parse_duration(said.iteration_time());
-      if (!time.value)
-        fail("bad-value", "iteration_time: " + time.error.message, places.of(said, "iteration_time"), time.error.help);
-      rule.iteration_time = *time.value;
-    }
+    if (!said.iteration_time().empty()) try_to([&] { rule.iteration_time = iteration_time_of(said, places); });
     if (said.has_workload()) {
-      rule.workload_name = said.workload().file().empty() ? said.workload().template_() : said.workload().file();
-      rule.workload = [this, &said, place = places.of(said, "workload"), inside = places.inside(said, "workload"),
-                       &shelf](std::uint32_t gpus) { return load(said.workload(), place, inside, shelf, gpus); };
+      const scenario::Workload& workload = said.workload();
+      const SourcePlace workload_place = places.of(said, "workload");
+      const FieldPlaces inside = places.inside(said, "workload");
+      check_workload_fields(workload, workload_place, inside);
+      if (!workload.template_().empty() && has_range) check_rank_count(workload, rule, workload_place, inside);
+      rule.workload_name = workload.file().empty() ? workload.template_() : workload.file();
+      rule.workload = [this, &workload, workload_place, inside](std::uint32_t gpus) {
+        return load(workload, workload_place, inside, gpus);
+      };
     } else {
-      rule.measured = measured_of(said.measured_iteration(), places.inside(said, "measured_iteration"),
-                                  places.of(said, "measured_iteration"), scenario);
+      rule.measured =
+          measured_of(said.measured_iteration(), places.inside(said, "measured_iteration"), places.of(said, "measured_iteration"));
     }
     return rule;
   }
 
+  /// Job mode runs no template, and flow mode only those of rules that a job matches.
+  void check_rank_count(const scenario::Workload& workload, const JobRule& rule, const SourcePlace& place,
+                        const FieldPlaces& places) {
+    const SourcePlace name_place = places.of(workload, "template");
+    const auto& module = find_module(workload_templates(), workload.template_(), name_place);
+    const std::uint32_t ranks = loading_.shelf.rank_count(module, params_of(module.info, workload, places), name_place);
+    require(rule.gpus_min <= ranks && ranks <= rule.gpus_max, "rank-count-mismatch",
+            "template " + workload.template_() + " makes " + counted(ranks, "rank", "ranks") +
+                ", and the rule matches no job with as many GPUs",
+            place, "say gpus: \"" + std::to_string(ranks) + "\", or make a workload of as many ranks as the jobs have GPUs");
+  }
+
+  template <class Message>
+  static std::optional<std::uint64_t> iterations_of(const Message& message, const FieldPlaces& places) {
+    if (!message.has_iterations()) return std::nullopt;
+    require(message.iterations() > 0, "no-iterations", "0 iterations run nothing", places.of(message, "iterations"),
+            "give at least one, or drop it");
+    return message.iterations();
+  }
+
+  static Duration iteration_time_of(const scenario::JobRule& said, const FieldPlaces& places) {
+    const SourcePlace place = places.of(said, "iteration_time");
+    require(said.has_workload(), "rule-content", "measured iterations bring their time along", place, "drop iteration_time");
+    require(!said.has_iterations(), "rule-content", "iteration_time is for rules that do not say how many iterations run", place,
+            "drop iteration_time or iterations");
+    const ParsedQuantity<Duration> time = parse_duration(said.iteration_time());
+    if (!time.value) fail("bad-value", "iteration_time: " + time.error.message, place, time.error.help);
+    require(*time.value > Duration::zero(), "out-of-range", "iteration_time: of iterations of no time no number fits a run time",
+            place, "give a time above 0, or say how many iterations run");
+    return *time.value;
+  }
+
   std::unique_ptr<MeasuredIterations> measured_of(const scenario::MeasuredIteration& said, const FieldPlaces& places,
-                                                  const SourcePlace& place, Scenario& scenario) {
+                                                  const SourcePlace& place) {
     require(!said.file().empty(), "missing-field", "measured iterations need a file", place, "file: \"placements.csv\"");
     const std::string file = relative_to(path_, said.file());
     const std::array<std::string, 2> formats = {"pollux", "gavel-throughputs"};
     require(said.format() == formats[0] || said.format() == formats[1], "unknown-format",
             "there is no format of iteration times \"" + said.format() + "\"",
             said.format().empty() ? place : places.of(said, "format"), suggestion(said.format(), formats, "format"));
-    scenario.manifest.add_input("measured iterations", file, said.format());
     if (said.format() == formats[1]) {
-      require(said.local_batch_size() == 0, "unused-field", "a table of throughputs has no batch sizes of its own",
+      require(!said.has_local_batch_size(), "unused-field", "a table of throughputs has no batch sizes of its own",
               places.of(said, "local_batch_size"), "drop it: the job type says the batch size");
-      return measured_by_job_type(GavelThroughputs::read(SourceText::read(file)), said.gpu_type(),
-                                  said.gpu_type().empty() ? place : places.of(said, "gpu_type"));
+      GavelThroughputs table = read(said, places, [&] { return GavelThroughputs::read(SourceText::read(file)); });
+      scenario_.manifest.add_input("measured iterations", file, said.format());
+      return measured_by_job_type(std::move(table), said.gpu_type(), said.gpu_type().empty() ? place : places.of(said, "gpu_type"));
     }
     require(said.gpu_type().empty(), "unused-field", "a table of placements has no GPU types", places.of(said, "gpu_type"),
             "drop it");
-    const PolluxPlacements table = PolluxPlacements::read(SourceText::read(file));
+    const PolluxPlacements table = read(said, places, [&] { return PolluxPlacements::read(SourceText::read(file)); });
+    scenario_.manifest.add_input("measured iterations", file, said.format());
     const std::vector<std::uint32_t> sizes = table.batch_sizes();
-    const std::uint32_t size = said.local_batch_size() == 0 && sizes.size() == 1 ? sizes.front() : said.local_batch_size();
+    const bool is_only = !said.has_local_batch_size() && sizes.size() == 1;
+    const std::uint32_t size = is_only ? sizes.front() : said.local_batch_size();
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
       std::string known;
       for (const std::uint32_t s : sizes) known += (known.empty() ? "" : ", ") + std::to_string(s);
       fail("unknown-batch-size",
-           size == 0 ? file + " has several batch sizes, and none is named"
-                     : file + " has no local batch size " + std::to_string(size),
-           size == 0 ? place : places.of(said, "local_batch_size"), "local_batch_size is one of " + known);
+           said.has_local_batch_size() ? file + " has no local batch size " + std::to_string(size)
+                                       : file + " has several batch sizes, and none is named",
+           said.has_local_batch_size() ? places.of(said, "local_batch_size") : place, "local_batch_size is one of " + known);
     }
     return measured_for_all(table.of_batch_size(size), file);
   }
 
-  bool has_workloads(const Scenario& scenario) const {
-    for (const scenario::JobTrace& trace : message_.jobs()) {
-      for (const scenario::JobRule& rule : trace.rule()) {
-        if (rule.has_workload()) return true;
-      }
-    }
-    return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
+  bool has_workloads() const {
+    const auto has_one = [](const auto& message) { return message.has_workload(); };
+    return std::any_of(message_.job().begin(), message_.job().end(), has_one) ||
+           std::any_of(message_.jobs().begin(), message_.jobs().end(), [&](const scenario::JobTrace& trace) {
+             return std::any_of(trace.rule().begin(), trace.rule().end(), has_one);
+           });
   }
 
-  void require(bool condition, std::string code, std::string message, SourcePlace place, std::string help) {
-    if (!condition) fail(std::move(code), std::move(message), std::move(place), std::move(help));
+  /// Returns the builder of the topology, whose parameters join those of the run; null if there is none.
+  const Module<TopologyFactory>* fill_parameters(const FieldPlaces& places) {
+    Diagnostics diagnostics;
+    const Module<TopologyFactory>* builder = nullptr;
+    const scenario::Topology& topology = message_.topology();
+    if (!topology.builder().empty()) {
+      attempt(diagnostics, [&] {
+        const FieldPlaces inside = places.inside(message_, "topology");
+        builder = &find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
+        scenario_.parameters.add(params_of(builder->info, topology, inside));
+      });
+    }
+    for_each_setting(message_, places, diagnostics,
+                     [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+                       scenario_.parameters.apply(name, value, place);
+                     });
+    diagnostics.throw_if_errors();
+    return builder;
   }
 
-  void fill_place(Scenario& scenario, const FieldPlaces& places) {
-    if (message_.has_topology()) {
-      const scenario::Topology& topology = message_.topology();
-      const FieldPlaces inside = places.inside(message_, "topology");
-      const bool has_builder = !topology.builder().empty();
-      require(has_builder != !topology.file().empty(), "topology-source", "a topology is either built by name or read from a file",
-              places.of(message_, "topology"), "give one of builder: \"fat_tree\" and file: \"my.textproto\"");
-      if (has_builder) {
-        const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
-        scenario.parameters.add(params_of(module.info, topology, inside));
-        std::vector<std::string> of_builder;
-        std::copy_if(flags_.settings.begin(), flags_.settings.end(), std::back_inserter(of_builder),
-                     [&](const std::string& text) { return text.starts_with(topology.builder() + "."); });
-        scenario.parameters.apply_flags(of_builder);
-        scenario.topology = module.make(scenario.parameters.of(topology.builder()), inside.of(topology, "builder"));
-      } else {
-        load_topology_file(scenario, relative_to(path_, topology.file()), topology.format());
-      }
-    }
+  void fill_place(const Module<TopologyFactory>* builder, const FieldPlaces& places) {
+    const SourcePlace cluster_place = places.of(message_, "cluster");
+    require(!message_.has_topology() || !message_.has_cluster(), "topology-and-cluster",
+            "a scenario has a topology or a cluster, not both", cluster_place,
+            "drop the cluster: the topology's hosts are the cluster");
+    if (message_.has_topology()) fill_topology(builder, places.of(message_, "topology"), places.inside(message_, "topology"));
     if (message_.has_cluster()) {
       const scenario::Cluster& cluster = message_.cluster();
-      require(scenario.topology == nullptr, "topology-and-cluster", "a scenario has a topology or a cluster, not both",
-              places.of(message_, "cluster"), "drop the cluster: the topology's hosts are the cluster");
       require(cluster.hosts() > 0 && cluster.gpus_per_host() > 0, "empty-cluster", "a cluster needs hosts and gpus_per_host",
-              places.of(message_, "cluster"), "for example cluster { hosts: 8 gpus_per_host: 8 }");
-      scenario.hosts = cluster.hosts();
-      scenario.gpus_per_host = cluster.gpus_per_host();
+              cluster_place, "for example cluster { hosts: 8 gpus_per_host: 8 }");
+      scenario_.hosts = cluster.hosts();
+      scenario_.gpus_per_host = cluster.gpus_per_host();
     }
   }
 
-  void fill_jobs(Scenario& scenario, WorkloadShelf& shelf, const FieldPlaces& places) {
+  void fill_topology(const Module<TopologyFactory>* builder, const SourcePlace& place, const FieldPlaces& inside) {
+    const scenario::Topology& topology = message_.topology();
+    require((builder != nullptr) != !topology.file().empty(), "topology-source",
+            "a topology is either built by name or read from a file", place,
+            "give one of builder: \"fat_tree\" and file: \"my.textproto\"");
+    if (builder != nullptr) {
+      require(topology.format().empty(), "unused-field", "a format is of a topology's file, and this one has a builder",
+              inside.of(topology, "format"), "drop it");
+      scenario_.topology = builder->make(scenario_.parameters.of(builder->info.name), inside.of(topology, "builder"));
+      return;
+    }
+    require(topology.set_size() == 0, "unused-field", "set says something about a builder, which is not given",
+            inside.of(topology, "set"), "drop it, or give builder: \"...\" instead of the file");
+    const bool is_textproto = topology.file().ends_with(".textproto") || topology.file().ends_with(".textproto.gz");
+    require(is_textproto || !topology.format().empty(), "missing-field", "the format of this topology is not given",
+            inside.of(topology, "file"),
+            "add format: \"...\"; `weft modules topology-format` lists them, and only *.textproto files are known by their ending");
+    read(topology, inside, [&] {
+      load_topology_file(scenario_, relative_to(path_, topology.file()), topology.format());
+      return true;
+    });
+  }
+
+  void fill_scheduler(const FieldPlaces& inside) {
+    const scenario::Scheduler& scheduler = message_.scheduler();
+    if (!scheduler.policy().empty()) {
+      try_to([&] {
+        scenario_.policy = find_module(scheduling_policies(), scheduler.policy(), inside.of(scheduler, "policy")).info.name;
+      });
+    }
+    if (!scheduler.placement().empty()) {
+      try_to([&] {
+        scenario_.placement = find_module(placers(), scheduler.placement(), inside.of(scheduler, "placement")).info.name;
+      });
+    }
+  }
+
+  void fill_jobs(const FieldPlaces& places) {
+    std::map<std::string, int> lines;
     for (int i = 0; i < message_.job_size(); ++i) {
       const scenario::Job& job = message_.job(i);
       const FieldPlaces inside = places.inside(message_, "job", i);
@@ -414,129 +616,202 @@ class ScenarioFile {
       spec.group = job.group();
       spec.priority = job.priority();
       spec.place = places.of(message_, "job", i);
-      if (!job.submit().empty()) {
-        const ParsedQuantity<Duration> submit = parse_duration(job.submit());
-        if (!submit.value) fail("bad-value", "submit: " + submit.error.message, inside.of(job, "submit"), submit.error.help);
-        if (*submit.value > submit_max) {
-          fail("out-of-range", "submit: " + job.submit() + " is too late", inside.of(job, "submit"),
-               "jobs are submitted within the first 366 days");
-        }
-        spec.submit = Time::zero() + *submit.value;
+      const auto [first, is_new] = lines.emplace(spec.name, spec.place.line);
+      if (!is_new) {
+        loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(spec.name),
+                                   job.name().empty() ? spec.place : inside.of(job, "name"),
+                                   "the first is at line " + std::to_string(first->second) + "; results tell jobs apart by name");
       }
-      require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
-              "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
-      if (job.has_workload()) {
-        spec.workload = load(job.workload(), inside.of(job, "workload"), inside.inside(job, "workload"), shelf, std::nullopt);
-        spec.gpus = job.gpus() == 0 ? spec.workload->rank_count : job.gpus();
-        spec.iterations = job.iterations() == 0 ? 1 : job.iterations();
-      } else {
-        require(job.gpus() > 0, "missing-field", "a job needs gpus", spec.place, "for example gpus: 8");
-        spec.gpus = job.gpus();
-        spec.iterations = job.iterations();
-        spec.duration = DurationModel::parse(job.duration(), inside.of(job, "duration"));
-      }
-      scenario.jobs.push_back(std::move(spec));
+      try_to([&] { spec.submit = submit_of(job, inside); });
+      try_to([&] { fill_content(spec, job, inside); });
+      scenario_.jobs.push_back(std::move(spec));
     }
   }
 
+  static Time submit_of(const scenario::Job& job, const FieldPlaces& inside) {
+    if (job.submit().empty()) return Time::zero();
+    const ParsedQuantity<Duration> submit = parse_duration(job.submit());
+    if (!submit.value) fail("bad-value", "submit: " + submit.error.message, inside.of(job, "submit"), submit.error.help);
+    require(*submit.value <= submit_max, "out-of-range", "submit: " + job.submit() + " is too late", inside.of(job, "submit"),
+            "jobs are submitted within the first 366 days");
+    return Time::zero() + *submit.value;
+  }
+
+  /// What the job runs, and on how many GPUs.
+  void fill_content(JobSpec& spec, const scenario::Job& job, const FieldPlaces& inside) {
+    std::optional<std::uint64_t> iterations;
+    try_to([&] { iterations = iterations_of(job, inside); });
+    try_to([&] {
+      require(!job.has_gpus() || job.gpus() > 0, "no-gpus", "a job needs at least one GPU", inside.of(job, "gpus"),
+              job.has_workload() ? "drop it to give the job one GPU per rank" : "for example gpus: 8");
+    });
+    require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
+            "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
+    if (job.has_workload()) {
+      spec.workload = load(job.workload(), inside.of(job, "workload"), inside.inside(job, "workload"), std::nullopt);
+      spec.gpus = job.has_gpus() ? job.gpus() : spec.workload->rank_count;
+      spec.iterations = iterations.value_or(1);
+    } else {
+      try_to([&] { spec.duration = DurationModel::parse(job.duration(), inside.of(job, "duration")); });
+      require(job.has_gpus(), "missing-field", "a job needs gpus", spec.place, "for example gpus: 8");
+      spec.gpus = job.gpus();
+      spec.iterations = iterations.value_or(0);
+    }
+  }
+
+  Loading& loading_;
+  Scenario& scenario_;
   std::string path_;
   SourceText source_;
   scenario::Scenario message_;
-  Diagnostics diagnostics_;
   TextprotoDocument document_;
-  const RunFlags& flags_;
+  std::vector<TraceUnderRules> traces_;
 };
 
 /// A flag that belongs to another one says nothing without it.
-void check_flags(const RunFlags& flags) {
-  Diagnostics diagnostics;
+void check_flags(const RunFlags& flags, Diagnostics& diagnostics) {
   refuse_unused_flags(flags.workload_options, !flags.workload.empty(), "--workload", diagnostics);
   refuse_unused_flag(flags.iterations.has_value(), "--iterations", !flags.workload.empty(), "--workload", diagnostics);
   refuse_unused_flags(flags.jobs_options, !flags.jobs.empty(), !flags.scenario_file.empty(), "--jobs", diagnostics);
-  refuse_unused_flag(flags.gpus_per_host.has_value(), "--gpus-per-host", flags.hosts > 0, "--hosts", diagnostics);
-  diagnostics.throw_if_errors();
+  if (flags.flows.empty()) return;
+  const auto refuse_beside_flows = [&](bool is_given, const std::string& flag, const std::string& what) {
+    if (!is_given) return;
+    diagnostics.error("unused-flag", flag + " " + what, SourcePlace::named(flag), "drop " + flag + ", or --flows");
+  };
+  refuse_beside_flows(!flags.scheduler.empty(), "--scheduler", "says something about jobs, and a flow list has none");
+  refuse_beside_flows(!flags.placement.empty(), "--placement", "says something about jobs, and a flow list has none");
+  refuse_beside_flows(flags.mode == "job", "--mode=job", "simulates no network, and a flow list is nothing else");
 }
 
-void fill_from_flags(Scenario& scenario, const RunFlags& flags, WorkloadShelf& shelf) {
+void fill_place_from_flags(Loading& loading) {
+  const RunFlags& flags = loading.flags;
+  Scenario& scenario = loading.scenario;
   if (!flags.topology.empty()) {
     const FileAndFormat topology = split_format(flags.topology);
     load_topology_file(scenario, topology.file, topology.format);
   }
-  if (flags.hosts > 0) {
-    if (scenario.topology != nullptr) {
-      fail("topology-and-cluster", "a run has a topology or a number of hosts, not both", SourcePlace::named("--hosts"),
-           "drop one of --topology and --hosts");
-    }
-    scenario.hosts = flags.hosts;
-    scenario.gpus_per_host = flags.gpus_per_host.value_or(8);
+  if (!flags.hosts && !flags.gpus_per_host) return;
+  if (scenario.topology != nullptr) {
+    fail("topology-and-cluster", "a run has a topology or a number of hosts, not both",
+         SourcePlace::named(flags.hosts ? "--hosts" : "--gpus-per-host"),
+         flags.topology.empty() ? "drop it: the scenario has a topology" : "drop one of --topology and --hosts");
   }
-  if (!flags.jobs.empty()) {
-    const FileAndFormat jobs = split_format(flags.jobs);
-    // Without rules nothing is asked of the cluster.
-    std::vector<JobSpec> of_trace = trace_jobs(scenario, jobs.file, jobs.format, flags.jobs_options, {}, Probing::forbidden);
-    std::move(of_trace.begin(), of_trace.end(), std::back_inserter(scenario.jobs));
-    scenario.mode = Mode::job;
-  }
-  if (!flags.workload.empty()) {
-    const FileAndFormat file = split_format(flags.workload);
-    JobSpec job;
-    job.workload = shelf.get(file.file, file.format, flags.workload_options);
-    job.name = job.workload->name.empty() ? std::filesystem::path(file.file).filename().string() : job.workload->name;
-    job.gpus = job.workload->rank_count;
-    job.iterations = flags.iterations.value_or(1);
-    job.place = SourcePlace::named(file.file);
-    scenario.jobs.push_back(std::move(job));
-    scenario.mode = Mode::flow;
-  }
-  if (!flags.flows.empty()) {
-    const FileAndFormat file = split_format(flags.flows);
-    if (!file.format.empty() && file.format != "hpcc") {
-      const std::array<std::string, 1> formats = {"hpcc"};
-      fail("unknown-format", "there is no flow list format \"" + file.format + "\"", SourcePlace::named("--flows"),
-           suggestion(file.format, formats, "format"));
-    }
-    scenario.flows = import_hpcc_flows(file.file);
-    scenario.manifest.add_input("flows", file.file, "hpcc");
-    scenario.mode = Mode::flow;
+  Diagnostics diagnostics;
+  refuse_unused_flag(flags.gpus_per_host.has_value(), "--gpus-per-host", flags.hosts || scenario.hosts > 0, "--hosts", diagnostics);
+  diagnostics.throw_if_errors();
+  constexpr std::uint32_t gpus_per_host_default = 8;
+  if (flags.hosts) scenario.hosts = *flags.hosts;
+  if (flags.gpus_per_host || scenario.gpus_per_host == 0) {
+    scenario.gpus_per_host = flags.gpus_per_host.value_or(gpus_per_host_default);
   }
 }
 
-/// A run needs somewhere to run.
-void check_cluster(const Scenario& scenario) {
-  const SourcePlace place = SourcePlace::named("weft run");
+void fill_jobs_from_flags(Loading& loading) {
+  const RunFlags& flags = loading.flags;
+  Scenario& scenario = loading.scenario;
+  if (!flags.jobs.empty()) {
+    attempt(loading.diagnostics, [&] {
+      const FileAndFormat jobs = split_format(flags.jobs);
+      const JobTrace trace = read_trace(scenario, jobs.file, jobs.format, flags.jobs_options, false, SourcePlace::named(jobs.file));
+      // Without rules nothing is asked of the cluster.
+      std::vector<JobSpec> of_trace = jobs_under_rules(scenario, trace, jobs.file, {}, Probing::forbidden);
+      std::move(of_trace.begin(), of_trace.end(), std::back_inserter(scenario.jobs));
+      scenario.mode = Mode::job;
+    });
+  }
+  if (!flags.workload.empty()) {
+    attempt(loading.diagnostics, [&] {
+      const FileAndFormat file = split_format(flags.workload);
+      JobSpec job;
+      job.workload = loading.shelf.get(file.file, file.format, flags.workload_options);
+      job.name = job.workload->name.empty() ? std::filesystem::path(file.file).filename().string() : job.workload->name;
+      job.gpus = job.workload->rank_count;
+      job.iterations = flags.iterations.value_or(1);
+      job.place = SourcePlace::named(file.file);
+      scenario.jobs.push_back(std::move(job));
+      scenario.mode = Mode::flow;
+    });
+  }
+  if (!flags.flows.empty()) {
+    attempt(loading.diagnostics, [&] {
+      const FileAndFormat file = split_format(flags.flows);
+      if (!file.format.empty() && file.format != "hpcc") {
+        const std::array<std::string, 1> formats = {"hpcc"};
+        fail("unknown-format", "there is no flow list format \"" + file.format + "\"", SourcePlace::named("--flows"),
+             suggestion(file.format, formats, "format"));
+      }
+      scenario.flows = import_hpcc_flows(file.file);
+      scenario.manifest.add_input("flows", file.file, "hpcc");
+      scenario.mode = Mode::flow;
+    });
+  }
+}
+
+void fill_from_flags(Loading& loading) {
+  const RunFlags& flags = loading.flags;
+  Scenario& scenario = loading.scenario;
+  if (!attempt(loading.diagnostics, [&] { fill_place_from_flags(loading); })) loading.is_place_good = false;
+  fill_jobs_from_flags(loading);
+  if (!flags.scheduler.empty()) {
+    attempt(loading.diagnostics, [&] {
+      const SourcePlace place = SourcePlace::named("--scheduler=" + flags.scheduler);
+      scenario.policy = find_module(scheduling_policies(), flags.scheduler, place).info.name;
+    });
+  }
+  if (!flags.placement.empty()) {
+    attempt(loading.diagnostics, [&] {
+      const SourcePlace place = SourcePlace::named("--placement=" + flags.placement);
+      scenario.placement = find_module(placers(), flags.placement, place).info.name;
+    });
+  }
+  if (flags.seed) scenario.seed = *flags.seed;
+  if (flags.mode == "job") scenario.mode = Mode::job;
+  if (flags.mode == "flow") scenario.mode = Mode::flow;
+}
+
+/// A run needs somewhere to run. `file` is null without a scenario file.
+void check_cluster(const Scenario& scenario, const RunFlags& flags, const ScenarioFile* file) {
+  const SourcePlace command = SourcePlace::named("weft run");
   if (scenario.topology == nullptr && scenario.hosts == 0) {
-    fail("nowhere-to-run", "there is nowhere to run", place, "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode");
+    fail("nowhere-to-run", "there is nowhere to run", file == nullptr ? command : SourcePlace::named(flags.scenario_file),
+         file == nullptr ? "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode"
+                         : "add topology { builder: \"fat_tree\" }, or cluster { hosts: 8 gpus_per_host: 8 } for job mode");
   }
   if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
-    fail("no-topology", "flow mode needs a topology", place,
-         "give --topology=FILE or a scenario with a topology, or use --mode=job");
+    const bool is_of_file = file != nullptr && flags.mode.empty() && flags.workload.empty() && flags.flows.empty();
+    fail("no-topology", "flow mode needs a topology", is_of_file ? file->place_of("mode") : command,
+         is_of_file ? "give a topology instead of the cluster, or take mode: JOB"
+                    : "give --topology=FILE or a scenario with a topology, or use --mode=job");
   }
   constexpr std::uint64_t gpus_max = 1ULL << 24;
   if (std::uint64_t{scenario.hosts} * scenario.gpus_per_host > gpus_max) {
+    const bool is_of_file = file != nullptr && !flags.hosts && !flags.gpus_per_host;
     fail("cluster-too-large",
          counted(scenario.hosts, "host", "hosts") + " of " + counted(scenario.gpus_per_host, "GPU", "GPUs") + " are more than " +
              std::to_string(gpus_max) + " GPUs",
-         place, "simulate a smaller cluster");
+         is_of_file ? file->place_of("cluster") : command, "simulate a smaller cluster");
   }
 }
 
-/// And something to run.
-void check_complete(const Scenario& scenario) {
-  const SourcePlace place = SourcePlace::named("weft run");
-  if (scenario.jobs.empty() && !scenario.flows) {
-    fail("nothing-to-run", "there is nothing to run", place,
-         "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples");
+/// And something to run, of a kind that its mode can.
+void check_content(const Scenario& scenario, const RunFlags& flags, const ScenarioFile* file) {
+  const bool has_content = !flags.jobs.empty() || !flags.workload.empty() || !flags.flows.empty();
+  if (!has_content && (file == nullptr || !file->has_jobs())) {
+    fail("nothing-to-run", "there is nothing to run", SourcePlace::named(file == nullptr ? "weft run" : flags.scenario_file),
+         file == nullptr ? "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples"
+                         : "add job { ... } or jobs { file: \"jobs.csv\" format: \"weft\" }");
   }
   if (scenario.flows && !scenario.jobs.empty()) {
-    fail("flows-and-jobs", "a flow list runs alone, without jobs", place, "drop --flows or the jobs");
+    fail("flows-and-jobs", "a flow list runs alone, without jobs", SourcePlace::named("--flows"), "drop --flows or the jobs");
   }
-  check_cluster(scenario);
+  Diagnostics diagnostics;
   for (const JobSpec& job : scenario.jobs) {
     if (scenario.mode == Mode::job && job.workload != nullptr) {
-      fail("no-duration", "job \"" + job.name + "\" has a workload but no duration, which job mode needs", job.place,
-           "use --mode=flow, or give the job a duration");
+      diagnostics.error("no-duration", "job " + in_quotes(job.name) + " has a workload but no duration, which job mode needs",
+                        job.place, "use --mode=flow, or give the job a duration");
     }
   }
+  diagnostics.throw_if_errors();
 }
 
 }  // namespace
@@ -546,30 +821,24 @@ std::string_view to_text(Mode mode) { return mode == Mode::job ? "job" : "flow";
 Scenario load_scenario(const RunFlags& flags, Probing probing) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
-  check_flags(flags);
   WorkloadShelf shelf(scenario);
+  Loading loading{flags, scenario, shelf};
+  Diagnostics& diagnostics = loading.diagnostics;
+  check_flags(flags, diagnostics);
   std::unique_ptr<ScenarioFile> file;
-  if (!flags.scenario_file.empty()) {
-    file = std::make_unique<ScenarioFile>(flags.scenario_file, flags);
-    file->fill(scenario, shelf);
+  if (flags.scenario_file.empty()) {
+    attempt(diagnostics, [&] { scenario.parameters.apply_flags(flags.settings); });
+  } else {
+    file = std::make_unique<ScenarioFile>(loading);
+    file->fill();
   }
-  fill_from_flags(scenario, flags, shelf);
-  scenario.parameters.apply_flags(flags.settings);
-  if (!flags.scheduler.empty()) {
-    scenario.policy =
-        find_module(scheduling_policies(), flags.scheduler, SourcePlace::named("--scheduler=" + flags.scheduler)).info.name;
-  }
-  if (!flags.placement.empty()) {
-    scenario.placement = find_module(placers(), flags.placement, SourcePlace::named("--placement=" + flags.placement)).info.name;
-  }
-  if (flags.seed) scenario.seed = *flags.seed;
-  if (flags.mode == "job") scenario.mode = Mode::job;
-  if (flags.mode == "flow") scenario.mode = Mode::flow;
-  if (file != nullptr) {
-    check_cluster(scenario);
-    file->fill_traces(scenario, shelf, probing);
-  }
-  check_complete(scenario);
+  fill_from_flags(loading);
+  // Without anything to run it does not matter where.
+  const bool has_content = attempt(diagnostics, [&] { check_content(scenario, flags, file.get()); });
+  if (loading.is_place_good && has_content) attempt(diagnostics, [&] { check_cluster(scenario, flags, file.get()); });
+  diagnostics.throw_if_errors();
+  if (file != nullptr) file->apply_rules(probing);
+  note_unused_settings(scenario);
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
     scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});

@@ -1,7 +1,8 @@
 // Scenario: everything a run needs, read and checked before it starts.
 //
 // Where it sits: made from SCENARIO.textproto (scenario.proto) or from the flags of `weft run`; the simulation runs it.
-// All files it names are read here, so every mistake in any input is reported before simulated time begins.
+// All files it names are read here, so every mistake in any input is reported before simulated time begins. Mistakes of a scenario, of the
+// files it names and of the flags are reported together; only once there are none, rules are applied and what fits together is checked.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -36,12 +37,20 @@ struct RunFlags {
   WorkloadOptions workload_options;
   JobTraceOptions jobs_options;
   std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
-  std::uint32_t hosts = 0;
-  std::optional<std::uint32_t> gpus_per_host;  ///< with --hosts; default 8
+  std::optional<std::uint32_t> hosts;
+  std::optional<std::uint32_t> gpus_per_host;  ///< default: the scenario's, or 8
   std::string scheduler;
   std::string placement;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> settings;  ///< --set
+};
+
+/// Where a workload came from, for reading more of it.
+struct WorkloadFile {
+  std::string path;
+  std::string format;
+  WorkloadOptions options;
+  std::shared_ptr<const Workload> workload;
 };
 
 struct Scenario {
@@ -53,6 +62,7 @@ struct Scenario {
   std::uint32_t gpus_per_host = 0;
   std::vector<JobSpec> jobs;                               ///< sorted by submission
   std::vector<std::shared_ptr<const Workload>> workloads;  ///< distinct ones
+  std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files
   std::optional<FlowList> flows;                           ///< replayed without jobs
   std::string policy = "fcfs";
   std::string placement = "first_fit";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -33,8 +34,9 @@ std::string listed(const std::vector<std::uint32_t>& ranks) {
 /// One job's ranks and what they are in.
 class StuckJob {
  public:
-  StuckJob(const JobSpec& job, std::vector<const WaitingRank*> waiting)
+  StuckJob(const Scenario& scenario, const JobSpec& job, std::vector<const WaitingRank*> waiting)
       : job_(job), workload_(*job.workload), waiting_(std::move(waiting)) {
+    read_names(scenario);
     for (const WaitingRank* rank : waiting_) {
       const RoleDag& dag = workload_.dag_of(rank->rank);
       for (const OpId op : rank->ops) {
@@ -45,7 +47,7 @@ class StuckJob {
   }
 
   void report(Diagnostics& diagnostics) const {
-    for (std::size_t i = 0; i < std::min(waiting_.size(), kRanksNamed); ++i) {
+    for (std::size_t i = 0; i < ranks_named(); ++i) {
       const WaitingRank& rank = *waiting_[i];
       std::string ops;
       for (std::size_t k = 0; k < std::min(rank.ops.size(), kOpsNamed); ++k)
@@ -66,10 +68,42 @@ class StuckJob {
   }
 
  private:
+  std::size_t ranks_named() const { return std::min(waiting_.size(), kRanksNamed); }
+
+  /// If ops that will be named have no names, their workload is read again with those that its reader dropped.
+  void read_names(const Scenario& scenario) {
+    std::vector<std::uint32_t> unnamed;
+    for (std::size_t i = 0; i < ranks_named(); ++i) {
+      const WaitingRank& rank = *waiting_[i];
+      const RoleDag& dag = workload_.dag_of(rank.rank);
+      const auto has_no_name = [&dag](OpId op) { return dag.name(op).empty(); };
+      if (std::any_of(rank.ops.begin(), rank.ops.end(), has_no_name)) unnamed.push_back(rank.rank.index());
+    }
+    if (unnamed.empty()) return;
+    for (const WorkloadFile& file : scenario.workload_files) {
+      if (file.workload != job_.workload) continue;
+      WorkloadOptions options = file.options;
+      options.named_ranks = std::move(unnamed);
+      try {
+        named_ = load_workload(file.path, file.format, options);
+      } catch (const InputError&) {
+        // The file is gone or has changed since: numbers must do.
+      }
+      return;
+    }
+  }
+
+  std::string_view name_of(RankId rank, OpId op) const {
+    const RoleDag& dag = workload_.dag_of(rank);
+    if (!dag.name(op).empty() || !named_ || named_->rank_count != workload_.rank_count) return dag.name(op);
+    const RoleDag& again = named_->dag_of(rank);
+    return again.size() == dag.size() ? again.name(op) : std::string_view();
+  }
+
   std::string op_text(const WaitingRank& rank, OpId id) const {
     const RoleDag& dag = workload_.dag_of(rank.rank);
     const Op op = dag.op(id);
-    const std::string_view name = dag.name(id);
+    const std::string_view name = name_of(rank.rank, id);
     const std::string title = name.empty() ? "op " + std::to_string(id.index()) : "\"" + std::string(name) + "\"";
     const Communicator& communicator = workload_.communicators[op.communicator];
     const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank.rank));
@@ -91,6 +125,7 @@ class StuckJob {
 
   const JobSpec& job_;
   const Workload& workload_;
+  std::optional<Workload> named_;  ///< the same once more, with names
   std::vector<const WaitingRank*> waiting_;
   /// Rank, iteration, communicator and ordinal of the collectives that ranks are in.
   std::set<std::tuple<RankId, std::uint64_t, std::uint16_t, std::uint32_t>> joined_;
@@ -103,7 +138,7 @@ void report_stuck_ranks(const Scenario& scenario, std::span<const WaitingRank> w
   for (const WaitingRank& rank : waiting) by_job[rank.job].push_back(&rank);
   for (auto& [job, ranks] : by_job) {
     std::sort(ranks.begin(), ranks.end(), [](const WaitingRank* a, const WaitingRank* b) { return a->rank < b->rank; });
-    StuckJob(scenario.jobs[job.index()], std::move(ranks)).report(diagnostics);
+    StuckJob(scenario, scenario.jobs[job.index()], std::move(ranks)).report(diagnostics);
   }
 }
 

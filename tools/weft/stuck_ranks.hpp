@@ -2,6 +2,7 @@
 //
 // Where it sits: the simulation calls it when no event is left and a job has not ended. What can be found before a run (a collective that a
 // member never issues, a receive without its send) is found by check_workload(); left for here are orders that contradict each other.
+// Names of ops that the reader of a workload dropped are read again from its file.
 // Thread safety: pure function.
 #pragma once
 
