@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -76,7 +77,8 @@ TEST(ImportHtsim, TriggersAtTheSameNodeAreEdges) {
   EXPECT_EQ(dag.successors(OpId(0))[0], OpId(1));
   EXPECT_EQ(dag.op(OpId(1)).bytes, Bytes::of(20));
   EXPECT_EQ(dag.successors(OpId(1))[0], OpId(2));
-  EXPECT_TRUE(workload.assumptions.empty());
+  EXPECT_EQ(workload.assumptions.size(), 1U);
+  EXPECT_TRUE(has_assumption(workload, "starts of connections count from the start of the ranks"));
 }
 
 TEST(ImportHtsim, TriggersAtAnotherNodeSendAnEmptyMessage) {
@@ -124,6 +126,24 @@ TEST(ImportHtsim, MultishotKeepsConnectionsUnderWay) {
   EXPECT_TRUE(has_assumption(workload, "1 multishot trigger starts"));
 }
 
+TEST(ImportHtsim, MultishotFollowsTheSizesOfConnections) {
+  // Activations were put in order by the starts of connections only, so 1 MB ended before 1 kB. At 100 Gb/s 1 kB takes 80 ns, 1 MB 80 us and the
+  // 100 kB that start after 10 us end at 18 us: the order is 1 kB, 100 kB, 1 MB.
+  const Workload workload = MatrixFile().import(
+      "Nodes 8\nConnections 6\nTriggers 1\n0->1 id 1 start 0 size 1000000 send_done_trigger 1\n0->2 id 2 start 0 size 1000 "
+      "send_done_trigger 1\n0->3 id 3 start 10000000 size 100000 send_done_trigger 1\n0->4 id 4 trigger 1 size 40\n"
+      "0->5 id 5 trigger 1 size 50\n0->6 id 6 trigger 1 size 60\ntrigger id 1 multishot\n");
+  const RoleDag& dag = workload.dag_of(RankId(0));
+  std::map<std::int64_t, std::int64_t> bytes_after;
+  for (std::uint32_t i = 0; i < dag.size(); ++i) {
+    const bool is_first = dag.kind(OpId(i)) == OpKind::send && !dag.successors(OpId(i)).empty();
+    if (is_first) bytes_after[dag.op(OpId(i)).bytes.count()] = dag.op(dag.successors(OpId(i))[0]).bytes.count();
+  }
+  const std::map<std::int64_t, std::int64_t> wanted = {{1'000, 40}, {100'000, 50}, {1'000'000, 60}};
+  EXPECT_EQ(bytes_after, wanted);
+  EXPECT_TRUE(has_assumption(workload, "in the order in which those before would end at 100Gbps each"));
+}
+
 TEST(ImportHtsim, NodesThatDoTheSameShareARole) {
   std::string text = "Nodes 1000\nConnections 100\n";
   for (int i = 0; i < 100; ++i) text += std::to_string(i) + "->" + std::to_string((i + 1) % 100) + " start 0 size 5\n";
@@ -164,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
         MatrixFault{"to_itself", kHead + "1->1 start 0 size 5\n", "[self-flow]"},
         MatrixFault{"no_source", kHead + "->1 start 0 size 5\n", "the source is missing"},
         MatrixFault{"no_size", kHead + "0->1 start 0\n", "this connection has no size [missing-field]"},
-        MatrixFault{"endless", kHead + "0->1 start 0 size 0\n", "size is 0 [out-of-range]"},
+        MatrixFault{"endless", kHead + "0->1 start 0 size 0\n", "a flow without end, which Weft does not simulate [endless-flow]"},
         MatrixFault{"no_start", kHead + "0->1 size 5\n", "nothing starts this connection [start-conflict]"},
         MatrixFault{"two_starts", kHead + "0->1 id 1 start 0 trigger 1 size 5\ntrigger id 1 oneshot\n",
                     "has a start and a trigger"},

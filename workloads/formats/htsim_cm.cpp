@@ -31,7 +31,10 @@ struct Firing {
   std::vector<std::uint32_t> targets;  ///< connections
 };
 
-/// Decides which endings start which connections, by a run in which connections take no time.
+/// Of every connection in the rehearsal: what csg-htsim gives links if it is not told otherwise.
+const Bandwidth kRehearsedRate = Bandwidth::gbps(100);
+
+/// Decides which endings start which connections, by a run in which each connection has the same rate to itself.
 class Rehearsal {
  public:
   Rehearsal(const HtsimMatrix& matrix, const SourceText& source)
@@ -43,22 +46,22 @@ class Rehearsal {
       if (connection.trigger) {
         states_[*connection.trigger].targets.push_back(i);
       } else {
-        due_.emplace(connection.start.in_ticks(), i);
+        start(i, connection.start.in_ticks());
       }
       for (const auto& trigger : {connection.on_send_done, connection.on_receive_done}) {
         if (trigger) ++states_[*trigger].endings;
       }
     }
-    std::vector<bool> started(matrix_.connections.size(), false);
+    std::vector<bool> ended(matrix_.connections.size(), false);
     while (!due_.empty()) {
       const auto [time, i] = due_.top();
       due_.pop();
-      started[i] = true;
+      ended[i] = true;
       const HtsimConnection& connection = matrix_.connections[i];
       if (connection.on_send_done) activate(*connection.on_send_done, {i, false}, time);
       if (connection.on_receive_done) activate(*connection.on_receive_done, {i, true}, time);
     }
-    report_never_started(started);
+    report_never_started(ended);
     diagnostics_.throw_if_errors();
     return std::move(firings_);
   }
@@ -76,6 +79,12 @@ class Rehearsal {
     std::vector<Ending> activations;
     bool reported = false;
   };
+
+  void start(std::uint32_t connection, std::int64_t time) {
+    const std::int64_t duration = transmit_time(matrix_.connections[connection].size, kRehearsedRate).in_ticks();
+    // Times only order things here; at the end of the clock they stand still.
+    due_.emplace(duration > INT64_MAX - time ? INT64_MAX : time + duration, connection);
+  }
 
   void activate(std::uint32_t number, Ending ending, std::int64_t time) {
     const HtsimTrigger& trigger = matrix_.triggers[number];
@@ -101,7 +110,7 @@ class Rehearsal {
   }
 
   void fire(Firing firing, std::int64_t time) {
-    for (const std::uint32_t target : firing.targets) due_.emplace(time, target);
+    for (const std::uint32_t target : firing.targets) start(target, time);
     if (!firing.targets.empty()) firings_.push_back(std::move(firing));
   }
 
@@ -128,7 +137,7 @@ class Rehearsal {
   const HtsimMatrix& matrix_;
   const SourceText& source_;
   std::vector<State> states_;
-  using Due = std::pair<std::int64_t, std::uint32_t>;  ///< ticks, connection
+  using Due = std::pair<std::int64_t, std::uint32_t>;  ///< end in ticks, connection
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::vector<Firing> firings_;
   Diagnostics diagnostics_;
@@ -276,6 +285,9 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
     roles.add_rank(workload, is_idle ? RoleBuilder().finish().dag : plan.role_of(node), node, path);
     if (is_idle) idle_role = workload.role_of.back();
   }
+  workload.assumptions.emplace_back(
+      "starts of connections count from the start of the ranks, which in a run is scheduler.control_delay after the job was "
+      "submitted");
   const auto note = [&](std::uint64_t count, std::string_view one, std::string_view many, std::string_view rest) {
     add_counted_note(workload.assumptions, count, one, many, rest);
   };
@@ -285,7 +297,7 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
            std::count_if(matrix.triggers.begin(), matrix.triggers.end(),
                          [](const HtsimTrigger& trigger) { return trigger.kind == HtsimTriggerKind::multishot; })),
        "multishot trigger starts its", "multishot triggers start their",
-       " connections in the order that connections without duration would end in");
+       " connections in the order in which those before would end at " + to_text(kRehearsedRate) + " each");
   note(static_cast<std::uint64_t>(
            std::count_if(matrix.triggers.begin(), matrix.triggers.end(),
                          [](const HtsimTrigger& trigger) { return trigger.kind == HtsimTriggerKind::barrier && !trigger.count; })),

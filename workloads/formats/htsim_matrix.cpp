@@ -168,8 +168,12 @@ class MatrixReader {
       std::uint64_t value = 0;
       if (word == "size") {
         if (!once(has_size, word)) return;
-        // htsim takes 0 for a flow that never ends.
-        if (!take_number(word, 1, static_cast<std::uint64_t>(op_size_max.count()), value)) return;
+        if (!take_number(word, 0, static_cast<std::uint64_t>(op_size_max.count()), value)) return;
+        if (value == 0) {
+          fail("endless-flow", "size 0 is htsim's word for a flow without end, which Weft does not simulate",
+               place(words_[next_ - 1]), "write how many bytes the flow carries in the time that the run is about");
+          return;
+        }
         has_size = true;
         connection.size = Bytes::of(static_cast<std::int64_t>(value));
       } else if (word == "start") {

@@ -17,7 +17,7 @@
 //   failure switch_type TOR|AGG|CORE switch_id I link_id L, which are counted only.
 // Words are separated by blanks; empty lines and lines that begin with # are skipped. Ids of flows and triggers are 1 or more.
 // Errors, all with their place: [empty-file], [missing-field], [unknown-keyword], [bad-value], [out-of-range], [duplicate-option],
-// [duplicate-id], [count-mismatch], [self-flow], [unknown-trigger], [start-conflict].
+// [endless-flow], [duplicate-id], [count-mismatch], [self-flow], [unknown-trigger], [start-conflict].
 // Thread safety: pure functions.
 #pragma once
 
