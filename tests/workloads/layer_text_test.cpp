@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -387,6 +388,17 @@ TEST(LayerText, ReadsTheLargeSample) {
   // 24 micro-batches x 8 messages, forward and backward.
   EXPECT_EQ(ops["pp"], 2U * 24 * 8);
   EXPECT_TRUE(assumes(workload, "216 collectives of 0 bytes"));
+}
+
+TEST(LayerText, SizesBesideNoneAreCounted) {
+  // They vanished without a word.
+  const std::string head = "HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4\n1\n";
+  const auto has_note = [](const Workload& workload) {
+    return std::find(workload.assumptions.begin(), workload.assumptions.end(), "2 sizes stand beside NONE: nothing is sent") !=
+           workload.assumptions.end();
+  };
+  EXPECT_TRUE(has_note(simai(head + "y -1 1 NONE 5 1 NONE 0 1 NONE 7 1\n")));
+  EXPECT_FALSE(has_note(simai(head + "y -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 7 1\n")));
 }
 
 }  // namespace

@@ -64,6 +64,8 @@ struct HeaderKey {
   std::uint64_t maximum;
   bool simai_only;
 };
+/// SimAI's way to say what ASTRA-sim reads as a bare number after the policy.
+constexpr std::string_view kLastBottomLayer = "DLRM_LAST_BOTTOM_LAYER";
 constexpr std::array kKeys = {
     HeaderKey{"model_parallel_NPU_group", 1, workload_rank_count_max, false},
     HeaderKey{"ep", 1, workload_rank_count_max, true},
@@ -72,7 +74,7 @@ constexpr std::array kKeys = {
     HeaderKey{"ga", 1, UINT32_MAX, true},
     HeaderKey{"all_gpus", 1, workload_rank_count_max, true},
     HeaderKey{"pp_comm", 0, static_cast<std::uint64_t>(op_size_max.count()), true},
-    HeaderKey{"DLRM_LAST_BOTTOM_LAYER", 0, UINT32_MAX, true},
+    HeaderKey{kLastBottomLayer, 0, UINT32_MAX, true},
 };
 
 constexpr const char* kRowHelp =
@@ -214,7 +216,7 @@ class RowReader {
         return at + 1;
       }
       if (const auto value = number(fields_[at + 1], std::string(name), key.minimum, key.maximum)) {
-        result_.numbers[name == "DLRM_LAST_BOTTOM_LAYER" ? "last_bottom_layer" : std::string(name)] =
+        result_.numbers[name == kLastBottomLayer ? "last_bottom_layer" : std::string(name)] =
             header_number(*value, fields_[at + 1]);
       }
       return at + 2;
@@ -222,7 +224,10 @@ class RowReader {
     const bool is_simai_key = std::any_of(kKeys.begin(), kKeys.end(), [&](const HeaderKey& key) { return key.name == name; });
     diagnostics_.error(
         "unknown-key", "the first line has no key " + in_quotes(name), place(field),
-        is_simai_key ? "this is a key of SimAI's dialect: name the file FILE:simai" : suggestion(name, known, "key"));
+        name == kLastBottomLayer
+            ? "this is how SimAI writes it: name the file FILE:simai; ASTRA-sim reads the bare number after the policy"
+        : is_simai_key ? "this is a key of SimAI's dialect: name the file FILE:simai"
+                       : suggestion(name, known, "key"));
     // A number that follows belongs to it.
     const bool has_number =
         at + 1 < fields_.size() && fields_[at + 1].text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -310,6 +315,7 @@ class RowReader {
     const auto bytes =
         number(fields_[first + 2], whose + " communication size", 0, static_cast<std::uint64_t>(op_size_max.count()));
     if (bytes) phase.bytes = Bytes::of(static_cast<std::int64_t>(*bytes));
+    if (fields_[first + 1].text == "NONE" && phase.bytes > Bytes::zero()) ++result_.idle_sizes;
     return phase;
   }
 

@@ -82,7 +82,8 @@ struct LayerRows {
   std::map<std::string, HeaderNumber, std::less<>> numbers;  ///< by key without its colon; "last_bottom_layer" for DLRM
   std::vector<HeaderNumber> checkpoints;                     ///< rows, from 0
   std::vector<HeaderNumber> checkpoint_initiates;
-  std::vector<LayerRow> rows;  ///< at least one
+  std::vector<LayerRow> rows;    ///< at least one
+  std::uint64_t idle_sizes = 0;  ///< sizes above 0 beside NONE
 
   SourcePlace policy_place(const SourceText& source) const {
     return source.at(header_line, policy_column, static_cast<int>(to_text(policy).size()));

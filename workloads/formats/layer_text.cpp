@@ -564,6 +564,7 @@ class Importer {
       }
       note(timed, "row gives", "rows give", " compute times, which MICRO does not run");
     }
+    note(text_.idle_sizes, "size stands", "sizes stand", " beside NONE: nothing is sent");
     note(dependencies, "row has", "rows have", " a value in the reserved second column, which ASTRA-sim ignores too");
     note("one iteration is one pass, and it ends before the next begins");
   }
