@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/counted.hpp"
 #include "tools/weft/commands.hpp"
@@ -33,6 +34,13 @@ struct Content {
   std::string words;
   std::string lines = {};
 };
+
+/// As they are printed with `weft run` and `weft workload import`.
+std::string as_notes(std::span<const std::string> assumptions) {
+  std::string notes;
+  for (const std::string& assumption : assumptions) notes += "note: " + assumption + "\n";
+  return notes;
+}
 
 /// An input as given, and what it was taken for, or why it was taken for nothing.
 struct Recognised {
@@ -75,19 +83,15 @@ Content check_one(const InputFile& input, const CheckOptions& options) {
       flags.jobs_options.strict = options.jobs.strict;
       const Scenario scenario = load_scenario(flags, Probing::forbidden);
       check_simulation(scenario);
-      std::string notes;
-      for (const std::string& assumption : scenario.assumptions) notes += "note: " + assumption + "\n";
       return {"scenario, " + counted(scenario.jobs.size(), "job", "jobs") + ", " + std::string(to_text(scenario.mode)) + " mode",
-              notes};
+              as_notes(scenario.assumptions)};
     }
     case InputKind::topology: {
       const auto topology = load_topology(input.file, input.format);
-      std::string notes;
-      for (const std::string& assumption : topology->assumptions()) notes += "note: " + assumption + "\n";
       return {"topology, " + counted(topology->host_count(), "host", "hosts") + ", " +
                   counted(topology->endpoints().size(), "endpoint", "endpoints") + ", " +
                   counted(topology->link_count(), "link", "links"),
-              notes};
+              as_notes(topology->assumptions())};
     }
     case InputKind::workload: {
       const Workload workload = load_workload(input.file, input.format, options.workload);
@@ -97,7 +101,8 @@ Content check_one(const InputFile& input, const CheckOptions& options) {
       std::uint64_t ops = 0;
       for (const RoleDag& role : workload.roles) ops += role.size();
       return {"workload, " + counted(workload.rank_count, "rank", "ranks") + ", " +
-              counted(workload.roles.size(), "role", "roles") + ", " + counted(ops, "op", "ops")};
+                  counted(workload.roles.size(), "role", "roles") + ", " + counted(ops, "op", "ops"),
+              as_notes(workload.assumptions)};
     }
     case InputKind::jobs: {
       const JobTrace trace = load_job_trace(input.file, input.format, options.jobs);
