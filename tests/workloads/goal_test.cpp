@@ -282,6 +282,17 @@ TEST(ImportGoal, ReceivesMatchAsTheyAreIssuedToo) {
   EXPECT_EQ(ordinal_of(workload, 1, OpKind::receive, 2), 1U);
 }
 
+TEST(ImportGoal, AnIrequiresOrdersEqualMessages) {
+  // s is issued right after t. Both wait for a; that t comes first is not among the dependencies that remain once the start of t is an op.
+  for (const std::string waits : {"t requires a; ", ""}) {
+    const Workload workload = GoalFile().import("num_ranks 2\nrank 0 { a: calc 1; s: send 1b to 1; t: send 2b to 1; " + waits +
+                                                "s irequires t }\nrank 1 { recv 2b from 0; recv 1b from 0 }\n");
+    EXPECT_EQ(ordinal_of(workload, 0, OpKind::send, 2), 0U);
+    EXPECT_EQ(ordinal_of(workload, 0, OpKind::send, 1), 1U);
+    EXPECT_FALSE(has_assumption(workload, "in the order"));
+  }
+}
+
 TEST(ImportGoal, OrdersThatDependenciesSettleNeedNoRehearsal) {
   // s and t hang off a chain of calcs, u waits for nothing; v and w wait for the same op.
   const Workload workload = GoalFile().import(

@@ -130,10 +130,13 @@ class Importer {
   }
 
  private:
-  /// `issue_order`: of its ops; empty: that of the file. Requires: siblings are joined.
+  /// `issue_order`: of its ops; empty: dependency_order(). Requires: siblings are joined.
   void add_rank(GoalRank& rank, std::vector<std::uint32_t> issue_order) {
     const std::size_t written = rank.ops.size();
     count(rank);
+    // `irequires` puts starts between ops; they must not change the order of the ops.
+    if (issue_order.empty() && !rank.after_start.empty()) issue_order = dependency_order(rank);
+    if (issue_order.size() < written) issue_order.clear();
     const std::vector<std::uint32_t> started = resolve_starts(rank);
     overlapping_ += count_overlapping_calcs(rank);
     // A rank that reads like an earlier one talks to the same ranks; others are told by offset.

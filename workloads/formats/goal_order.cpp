@@ -1,6 +1,7 @@
 #include "workloads/formats/goal_order.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -39,6 +40,12 @@ class Neighbours {
   std::vector<std::uint32_t> others_;
 };
 
+bool runs_forward(const GoalRank& rank) {
+  const auto forward = [](const auto& edge) { return edge.first < edge.second; };
+  return std::all_of(rank.after_end.begin(), rank.after_end.end(), forward) &&
+         std::all_of(rank.after_start.begin(), rank.after_start.end(), forward);
+}
+
 /// Finds out which ops come before others.
 class Precedence {
  public:
@@ -47,11 +54,8 @@ class Precedence {
         count_(static_cast<std::uint32_t>(rank.ops.size())),
         dependencies_(count_, rank, true),
         steps_left_(steps_per_element * (rank.ops.size() + rank.after_end.size() + rank.after_start.size())) {
-    const auto forward = [](const auto& edge) { return edge.first < edge.second; };
-    if (!std::all_of(rank.after_end.begin(), rank.after_end.end(), forward) ||
-        !std::all_of(rank.after_start.begin(), rank.after_start.end(), forward)) {
-      const Neighbours successors(count_, rank, false);
-      order_ = topological_order(count_, [&](std::uint32_t op) { return successors.of(op); }).order;
+    if (!runs_forward(rank)) {
+      order_ = dependency_order(rank);
       has_cycle_ = order_.size() < count_;
       if (has_cycle_) return;
       position_.resize(count_);
@@ -177,6 +181,17 @@ std::uint64_t count_open_orders(const GoalRank& rank) {
     }
   }
   return open;
+}
+
+std::vector<std::uint32_t> dependency_order(const GoalRank& rank) {
+  const auto count = static_cast<std::uint32_t>(rank.ops.size());
+  if (!runs_forward(rank)) {
+    const Neighbours successors(count, rank, false);
+    return topological_order(count, [&](std::uint32_t op) { return successors.of(op); }).order;
+  }
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
 }
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "workloads/formats/goal_text.hpp"
 
@@ -20,5 +21,9 @@ namespace weft {
 
 /// How many messages may be issued before an equal message that the file, or a dependency, puts before them. 0 if there is a cycle.
 std::uint64_t count_open_orders(const GoalRank& rank);
+
+/// The order meant above: all ops of the rank as the file lists them, or where dependencies of either kind run against that, in the order of these,
+/// the first of the file first. Shorter if there is a cycle.
+std::vector<std::uint32_t> dependency_order(const GoalRank& rank);
 
 }  // namespace weft
