@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "core/diagnostics.hpp"
 #include "core/units.hpp"
 #include "workloads/dirty_rows.hpp"
+#include "workloads/job_traces/timestamp.hpp"
+#include "workloads/placement_times.hpp"
 
 namespace weft {
 
@@ -32,6 +35,8 @@ struct TraceJob {
   std::int32_t priority = 0;
   int line = 0;                         ///< of the file, for messages
   std::optional<RealCourse> real = {};  ///< where the trace tells
+  /// Where the run time depends on the placement: of its number of GPUs. `run` is `iterations` times that of packed().
+  std::shared_ptr<const PlacementTimes> iteration_times = {};
 };
 
 struct JobTrace {
@@ -39,6 +44,7 @@ struct JobTrace {
   std::vector<TraceJob> jobs;  ///< by (submit, line)
   /// What instant `submit` 0 stands for: "2017-09-04 17:30:41 UTC", or "90s on the clock of the trace" where that clock has no date.
   std::string origin_of_time;
+  std::optional<Timestamp> origin;       ///< that instant, where it has a date
   bool has_run_times = true;             ///< false: iterations only
   std::vector<LeftOutRows> left_out;     ///< rows that are no jobs to simulate, by reason
   std::uint64_t left_out_rows = 0;       ///< how many in all

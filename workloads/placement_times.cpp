@@ -41,17 +41,25 @@ std::vector<std::uint32_t> PlacementTimes::gpu_counts() const {
   return counts;
 }
 
-Duration PlacementTimes::of(std::span<const std::uint32_t> gpus_of_hosts) const {
+PlacementTimes::Found PlacementTimes::find(std::span<const std::uint32_t> gpus_of_hosts) const {
   Shape shape(gpus_of_hosts.begin(), gpus_of_hosts.end());
   std::sort(shape.begin(), shape.end(), std::greater<>());
   const auto known = by_gpus_.find(std::accumulate(shape.begin(), shape.end(), 0U));
   WEFT_CHECK(known != by_gpus_.end(), "an iteration time is asked for a measured number of GPUs");
   const OfGpus& times = known->second;
-  if (const auto same = times.exact.find(shape); same != times.exact.end()) return same->second.value();
-  if (shape.size() > 1 && times.spread.count > 0) return times.spread.value();
-  if (const auto alike = times.by_hosts.find(shape.size()); alike != times.by_hosts.end()) return alike->second.value();
-  if (shape.size() > 1 && times.several_hosts.count > 0) return times.several_hosts.value();
-  return times.any.value();
+  if (const auto same = times.exact.find(shape); same != times.exact.end()) return {same->second.value(), Basis::same_placement};
+  if (shape.size() > 1 && times.spread.count > 0) return {times.spread.value(), Basis::any_spread};
+  if (const auto alike = times.by_hosts.find(shape.size()); alike != times.by_hosts.end()) {
+    return {alike->second.value(), Basis::as_many_hosts};
+  }
+  const bool has_several = shape.size() > 1 && times.several_hosts.count > 0;
+  Found found{has_several ? times.several_hosts.value() : times.any.value(), Basis::other_hosts};
+  const auto first = has_several ? times.by_hosts.upper_bound(1) : times.by_hosts.begin();
+  if (first != times.by_hosts.end()) {
+    found.hosts_min = first->first;
+    found.hosts_max = times.by_hosts.rbegin()->first;
+  }
+  return found;
 }
 
 Duration PlacementTimes::packed(std::uint32_t gpus) const {
@@ -65,6 +73,13 @@ Duration PlacementTimes::longest(std::uint32_t gpus) const {
   const auto known = by_gpus_.find(gpus);
   WEFT_CHECK(known != by_gpus_.end(), "an iteration time is asked for a measured number of GPUs");
   return known->second.longest;
+}
+
+bool PlacementTimes::covers_all(std::uint32_t gpus) const {
+  const auto known = by_gpus_.find(gpus);
+  WEFT_CHECK(known != by_gpus_.end(), "an iteration time is asked for a measured number of GPUs");
+  const OfGpus& times = known->second;
+  return times.exact.contains({gpus}) && (gpus == 1 || times.spread.count > 0);
 }
 
 std::size_t PlacementTimes::placement_count() const {

@@ -8,10 +8,12 @@
 //   2. on several hosts, the time of the same number of GPUs spread in no stated way, if the table has one;
 //   3. the mean of the placements with as many GPUs on as many hosts;
 //   4. the mean of all placements with as many GPUs, several hosts preferred where the job has several.
-// Nothing is interpolated between numbers of GPUs: knows() says whether there is any measurement.
+// Nothing is interpolated between numbers of GPUs: knows() says whether there is any measurement. find() says which of the four it was, so
+// that a time that stands in for another can be called that.
 // Thread safety: immutable once filled.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -23,6 +25,21 @@ namespace weft {
 
 class PlacementTimes {
  public:
+  /// What a time was measured for.
+  enum class Basis : std::uint8_t {
+    same_placement,
+    any_spread,     ///< several hosts, the placement on which is not stated
+    as_many_hosts,  ///< other placements on as many hosts
+    other_hosts,    ///< placements on other numbers of hosts
+  };
+  struct Found {
+    Duration time;
+    Basis basis = Basis::same_placement;
+    // With Basis::other_hosts, on how many hosts the placements were; 0 where that is not stated.
+    std::size_t hosts_min = 0;
+    std::size_t hosts_max = 0;
+  };
+
   /// Requires: at least one host, none with 0 GPUs, a time that is not negative.
   void add(std::span<const std::uint32_t> gpus_of_hosts, Duration iteration);
   /// On several hosts, whichever way.
@@ -32,11 +49,14 @@ class PlacementTimes {
   /// Numbers of GPUs that were measured, ascending.
   std::vector<std::uint32_t> gpu_counts() const;
   /// Requires: knows() the sum of `gpus_of_hosts`.
-  Duration of(std::span<const std::uint32_t> gpus_of_hosts) const;
+  Found find(std::span<const std::uint32_t> gpus_of_hosts) const;
+  Duration of(std::span<const std::uint32_t> gpus_of_hosts) const { return find(gpus_of_hosts).time; }
   /// The time on the fewest hosts that were measured. Requires: knows(gpus).
   Duration packed(std::uint32_t gpus) const;
   /// The longest time of() returns for so many GPUs. Requires: knows(gpus).
   Duration longest(std::uint32_t gpus) const;
+  /// Whether find() never has to take one placement for another. Requires: knows(gpus).
+  bool covers_all(std::uint32_t gpus) const;
   std::size_t placement_count() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "workload_testing.hpp"
 #include "workloads/job_trace_reader.hpp"
@@ -50,7 +51,7 @@ TEST(Helios, ReadsJobs) {
   EXPECT_EQ(trace.jobs[0].real->completion, Duration::s(3620));
   EXPECT_EQ(trace.jobs[1].submit, Duration::s(60));
   EXPECT_EQ(trace.jobs[1].run, Duration::s(30));
-  EXPECT_TRUE(trace.notes().empty());
+  EXPECT_EQ(trace.notes(), std::vector<std::string>{"6 dates name no time zone and are taken as Asia/Shanghai"});
 }
 
 TEST(Helios, TakesTheTimeZoneThatIsNamed) {
@@ -87,10 +88,55 @@ TEST(Helios, LeavesDirtyRowsOut) {
   EXPECT_EQ(trace.left_out_rows, 15U);
   EXPECT_EQ(left_out(trace),
             "no-gpus:3 still-running:4 never-started:5 end-before-start:6 start-before-submit:7 bad-value:8,16 bad-value:9 "
-            "no-duration:10 "
-            "negative-duration:11 bad-value:12 wrong-field-count:13 out-of-range:15 bad-value:17 duplicate-job:14");
+            "no-duration:10,12 "
+            "negative-duration:11 wrong-field-count:13 out-of-range:15 bad-value:17 duplicate-job:14");
   EXPECT_EQ(trace.notes().front(), "1 row left out [no-gpus], line 3: this job has no GPU");
   EXPECT_EQ(trace.left_out[5].to_text(), "2 rows left out [bad-value], lines 8, 16, first: gpu_num is no whole number: \"x\"");
+}
+
+// Jobs cancelled in the queue have neither a start nor a duration; they became jobs of 0 s.
+TEST(Helios, JobsCancelledInTheQueueNeverStarted) {
+  const JobTrace trace = read_helios(text(
+      helios_header + helios_row("1", "4", "CANCELLED", "2020-04-01 00:00:00,,2020-04-01 01:00:00,0,3600") +
+      helios_row("2", "4", "CANCELLED", "2020-04-01 00:00:00,None,2020-04-01 01:00:00,0.0,3600") +
+      helios_row("3", "4", "COMPLETED", "2020-04-01 00:00:00,2020-04-01 00:00:05,2020-04-01 00:00:05,0,5") +  // started, for 0 s
+      helios_row("4", "4", "COMPLETED", "2020-04-01 00:00:00,,,50,5")));                                      // how long is known
+  EXPECT_EQ(left_out(trace), "never-started:2,3");
+  ASSERT_EQ(trace.jobs.size(), 2U);
+  EXPECT_EQ(trace.jobs[1].run, Duration::s(50));
+}
+
+// One row with a clock that was not set, 1970 in local time, made an error of every good row.
+TEST(Helios, AnOutlierCostsNoOtherRow) {
+  std::string table = helios_header + helios_row("x", "4", "FAILED", "1970-01-01 08:00:00,,,50,5");
+  for (int i = 0; i < 5; ++i) table += helios_row("j" + std::to_string(i), "4", "FAILED", "2020-04-01 00:00:00,,,50,5");
+  const JobTrace trace = read_helios(text(table));
+  EXPECT_EQ(trace.jobs.size(), 5U);
+  EXPECT_EQ(trace.origin_of_time, "2020-03-31 16:00:00 UTC");
+  EXPECT_EQ(trace.notes().front(),
+            "1 row left out [out-of-range], line 2: this job was submitted more than a year from the median job");
+  JobTraceOptions options;
+  options.strict = true;
+  EXPECT_HAS(errors_of([&] { read_helios(text(table), options); }), "jobs.csv:2: error: this job was submitted more than a year");
+}
+
+// Nobody was told that node_num is not used: 8 GPUs on 8 nodes became 8 GPUs on one.
+TEST(Helios, CountsJobsOnMoreNodesThanTheyNeed) {
+  const std::string times = "FAILED,2020-04-01 00:00:00+08:00,,,50,5\n";
+  const auto notes = [&](const std::string& rows) { return read_helios(text(helios_header + rows)).notes(); };
+  EXPECT_EQ(notes("1,u,v,8,4,8," + times + "2,u,v,9,4,2," + times),  // 9 GPUs need two nodes of 8
+            std::vector<std::string>{
+                "1 job was on more nodes (node_num) than its GPUs need at 8 a node; the placement of the run decides"});
+  EXPECT_TRUE(notes("1,u,v,8,4,1," + times + "2,u,v,9,4,," + times).empty());
+}
+
+// Counts of tables that were written as floats were no numbers.
+TEST(Helios, ReadsCountsWithAFractionOfZeros) {
+  const JobTrace trace = read_helios(text(helios_header + helios_row("1", "16.0", "FAILED", "2020-04-01 00:00:00,NaT,NaN,50,5") +
+                                          helios_row("2", "16.5", "FAILED", "2020-04-01 00:00:00,,,50,5")));
+  ASSERT_EQ(trace.jobs.size(), 1U);
+  EXPECT_EQ(trace.jobs[0].gpus, 16U);
+  EXPECT_EQ(left_out(trace), "bad-value:3");
 }
 
 TEST(Helios, StrictReportsEveryDirtyRow) {
@@ -210,6 +256,29 @@ TEST(DirtyRows, PhillyAndMuriFollowTheSameRule) {
   EXPECT_EQ(left_out(muri), "negative-duration:3 duplicate-job:4");
 }
 
+// The product of two columns stood in a third, and nobody looked.
+TEST(DirtyRows, PhillysGpuTimeIsAProduct) {
+  const JobTrace trace =
+      read_philly(text("timestamp,duration,num_gpus,gpu_time\n"
+                       "2017-10-09 07:01:55,66.0,1,66.0\n"
+                       "2017-10-09 07:01:55,66.0,1,660.0\n"  // ten times as much
+                       "2017-10-09 07:01:55,66.4,4,264\n"    // 265.6: seconds were rounded
+                       "2017-10-09 07:01:55,66.4,4,\n"
+                       "2017-10-09 07:01:55,66.4,4,much\n"));
+  EXPECT_EQ(trace.jobs.size(), 3U);
+  EXPECT_EQ(left_out(trace), "contradiction:3,6");
+  EXPECT_EQ(trace.left_out[0].first.message, "gpu_time is 660.0 but duration x num_gpus 66");
+}
+
+TEST(DirtyRows, DatesOfAmbiguousHoursAreCounted) {
+  const JobTrace trace = read_philly(text("timestamp,duration,num_gpus\n2017-11-05 01:30:00,5,1\n2017-11-05 02:30:00,5,1\n"));
+  EXPECT_EQ(trace.notes(), (std::vector<std::string>{
+                               "2 dates name no time zone and are taken as America/Los_Angeles",
+                               "1 date falls into an hour that passes twice in America/Los_Angeles: taken as its first pass"}));
+  // From 1:30 of daylight saving time to 2:30 of standard time: two hours.
+  EXPECT_EQ(trace.jobs[1].submit, Duration::s(7200));
+}
+
 std::string gavel_line(const std::string& type, const std::string& steps, const std::string& scale, const std::string& arrival) {
   return type + "\tpython3 main.py %s\timage\t--steps\t1\t" + steps + "\t" + scale + "\t1\t-1.000000\t" + arrival + "\n";
 }
@@ -243,6 +312,29 @@ TEST_F(Gavel, RunTimesAreStepsOverThroughput) {
   EXPECT_EQ(trace.jobs[1].run, Duration::s(250));  // 1000 / 4
 }
 
+// Such jobs always took the throughput of GPUs on one host, while a rule on the same table went by the placement.
+TEST_F(Gavel, RunTimesFollowThePlacement) {
+  JobTraceOptions options = with_table("v100");
+  options.throughputs_path = folder_.write("spread.json", R"json({"v100": {"('LM', 2)": {"null": 5}, "('LM', 4)": {"null": 10},
+      "('A3C', 2)": {"null": 5}}, "v100_unconsolidated": {"('LM', 2)": {"null": 2}, "('A3C', 2)": {"null": 0}}})json");
+  const JobTrace trace = read_gavel(
+      text(gavel_line("LM", "1000", "2", "0") + gavel_line("LM", "1000", "4", "1") + gavel_line("A3C", "1000", "2", "2")), options);
+  ASSERT_EQ(trace.jobs.size(), 2U);
+  const std::vector<std::uint32_t> one_host = {2};
+  const std::vector<std::uint32_t> two_hosts = {1, 1};
+  EXPECT_EQ(trace.jobs[0].run, Duration::s(200));  // 1000 / 5
+  EXPECT_EQ(trace.jobs[0].iteration_times->of(one_host), Duration::ms(200));
+  EXPECT_EQ(trace.jobs[0].iteration_times->of(two_hosts), Duration::ms(500));
+  EXPECT_EQ(
+      trace.notes(),
+      (std::vector<std::string>{
+          "1 row left out [does-not-run], line 3: \"A3C\" does not run on v100 with its GPUs on several hosts: its throughput is 0",
+          "run times are steps over the throughput measured on v100, the GPUs to themselves and, until a run places them, on one "
+          "host",
+          "1 job of several GPUs: a run that places it on several hosts takes the throughput of v100_unconsolidated",
+          "1 job of several GPUs: not measured on several hosts, where it takes as long as on one"}));
+}
+
 TEST_F(Gavel, ReadsLinesWithoutDirectory) {
   const JobTrace trace = read_gavel(text("A3C\tpython3 main.py\t--steps\t0\t77\t4\t1\t-1\t3\n"));
   ASSERT_EQ(trace.jobs.size(), 1U);
@@ -259,6 +351,15 @@ TEST_F(Gavel, LeavesOutWhatDoesNotRun) {
                  with_table("v100"));
   EXPECT_EQ(trace.jobs.size(), 1U);
   EXPECT_EQ(left_out(trace), "does-not-run:2 no-gpus:3 bad-value:4 bad-value:5 wrong-field-count:6");
+}
+
+// A job type that the table lacks ended the reading, one with a throughput of 0 did not.
+TEST_F(Gavel, LeavesOutWhatTheTableLacks) {
+  const JobTrace trace = read_gavel(text(gavel_line("LM (batch size 5)", "8", "1", "0") + gavel_line("Foo", "8", "1", "0") +
+                                         gavel_line("LM (batch size 5)", "8.0", "4", "1700000000")),
+                                    with_table("v100"));
+  EXPECT_EQ(trace.jobs.size(), 1U);
+  EXPECT_EQ(left_out(trace), "unknown-job-type:2 unknown-job-type:3");
 }
 
 TEST_F(Gavel, UnknownTypesHaveASuggestion) {

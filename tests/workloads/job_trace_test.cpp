@@ -74,6 +74,57 @@ TEST(WeftCsv, FaultsHaveTheirPlace) {
   EXPECT_HAS(weft_errors("job,submit_s\xFF\n"), "[not-utf8]");
 }
 
+// A column "submit_s" of epoch times was "no number of s": they are beyond a Duration, which only differences have to fit.
+TEST(WeftCsv, SubmissionsMayBeEpochTimes) {
+  const JobTrace trace = read_weft_csv(text("job,submit_s,gpus,run_s\na,1700000060.5,1,5\nb,1700000000,1,5\nc,1700000030,1.0,5\n"));
+  ASSERT_EQ(trace.jobs.size(), 3U);
+  EXPECT_EQ(trace.jobs[0].name, "b");
+  EXPECT_EQ(trace.jobs[1].submit, Duration::s(30));
+  EXPECT_EQ(trace.jobs[2].submit, Duration::ms(60'500));
+  EXPECT_EQ(trace.origin_of_time, "1700000000s on the clock of the trace");
+  EXPECT_EQ(read_weft_csv(text("job,submit_s,gpus,run_s\na,40000000,1,5\nb,40000060,1,5\n")).jobs[1].submit, Duration::s(60));
+  EXPECT_HAS(weft_errors("job,submit_s,gpus,run_s\na,100000000,1,5\nb,1,1,5\n"),
+             "jobs.csv:2: error: this job was submitted more than a year after the first [out-of-range]");
+}
+
+TEST(WeftCsv, OptionalFieldsMayBeEmpty) {
+  const JobTrace trace = read_weft_csv(text("job,submit_s,gpus,run_s,iterations,priority\na,0,1,5,,\nb,0,1,5,7.0,-1\n"));
+  EXPECT_EQ(trace.jobs[0].iterations, 0U);
+  EXPECT_EQ(trace.jobs[0].priority, 0);
+  EXPECT_EQ(trace.jobs[1].iterations, 7U);
+}
+
+// Fields were cut at every comma, whatever stood around it.
+TEST(Csv, FieldsMayBeQuoted) {
+  const JobTrace trace =
+      read_weft_csv(text("\"job\",\"submit_s\",gpus,run_s,group\r\n\"a,b\",0, \"2\" ,5,\"say "
+                         "\"\"hi\"\"\"\r\n\"two\r\nlines\",1,1,5,\"\"\r\nc,2,1,5,g\r\n"));
+  ASSERT_EQ(trace.jobs.size(), 3U);
+  EXPECT_EQ(trace.jobs[0].name, "a,b");
+  EXPECT_EQ(trace.jobs[0].gpus, 2U);
+  EXPECT_EQ(trace.jobs[0].group, "say \"hi\"");
+  EXPECT_EQ(trace.jobs[1].name, "two\r\nlines");
+  EXPECT_EQ(trace.jobs[1].line, 3);
+  EXPECT_EQ(trace.jobs[2].line, 5);
+}
+
+TEST(Csv, WrongQuotesCostOneRow) {
+  EXPECT_HAS(weft_errors("job,submit_s,gpus,run_s\n\"a,0,1,5\nb,0,1,5\n"),
+             "jobs.csv:2:1: error: this quote is not closed [bad-quotes]");
+  EXPECT_HAS(weft_errors("job,submit_s,gpus,run_s\n\"a\"x,0,1,5\n"),
+             "jobs.csv:2:1: error: something follows this quoted field [bad-quotes]");
+  EXPECT_HAS(weft_errors("job,\"submit_s,gpus,run_s\n"), "jobs.csv:1:5: error: this quote is not closed [bad-quotes]");
+  // The place of a quoted field has its quotes; of one that begins on a later line it is the row.
+  EXPECT_HAS(weft_errors("job,submit_s,gpus,run_s\na,0,\"x\",5\n"), "    2 | a,0,\"x\",5\n      |     ^~~");
+  EXPECT_HAS(weft_errors("job,submit_s,gpus,run_s\n\"a\nb\",0,x,5\n"), "jobs.csv:2: error: gpus is no whole number");
+  // Two stray quotes, three rows apart, took the rows between them along.
+  const JobTrace trace = read_philly(text(
+      "timestamp,duration,num_gpus,cluster\n2017-10-09 07:01:55,5,1,a\n2017-10-09 07:01:55,5,1,\"b\n2017-10-09 07:01:55,5,1,c\n"
+      "2017-10-09 07:01:55,5,1,\"d\n2017-10-09 07:01:55,5,1,e\n"));
+  EXPECT_EQ(trace.jobs.size(), 3U);
+  EXPECT_EQ(trace.left_out_rows, 2U);
+}
+
 TEST(WeftCsv, ReportsManyErrorsTogether) {
   const std::string errors = weft_errors("job,submit_s,gpus,run_s\na,x,y,z\nb,1,2\n");
   for (const char* part : {"jobs.csv:2:3:", "jobs.csv:2:5:", "jobs.csv:2:7:", "jobs.csv:3:"}) EXPECT_HAS(errors, part);

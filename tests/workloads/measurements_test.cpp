@@ -59,6 +59,25 @@ TEST(PlacementTimes, OneHostWhereOnlySeveralWereMeasured) {
   EXPECT_EQ(times.gpu_counts(), (std::vector<std::uint32_t>{3, 4}));
 }
 
+TEST(PlacementTimes, SayWhatTheyWereMeasuredFor) {
+  using Basis = PlacementTimes::Basis;
+  PlacementTimes times;
+  times.add(Hosts{4, 4}, Duration::ms(10));
+  times.add(Hosts{3, 3, 2}, Duration::ms(20));
+  EXPECT_EQ(times.find(Hosts{4, 4}).basis, Basis::same_placement);
+  EXPECT_EQ(times.find(Hosts{5, 3}).basis, Basis::as_many_hosts);
+  const PlacementTimes::Found one_host = times.find(Hosts{8});
+  EXPECT_EQ(one_host.basis, Basis::other_hosts);
+  EXPECT_EQ(one_host.time, Duration::ms(15));  // the mean of both
+  EXPECT_EQ(one_host.hosts_min, 2U);
+  EXPECT_EQ(one_host.hosts_max, 3U);
+  times.add_spread(8, Duration::ms(30));
+  EXPECT_EQ(times.find(Hosts{5, 3}).basis, Basis::any_spread);
+  EXPECT_FALSE(times.covers_all(8));  // not on one host
+  times.add(Hosts{8}, Duration::ms(5));
+  EXPECT_TRUE(times.covers_all(8));
+}
+
 TEST(Pollux, ReadsPlacements) {
   const PolluxPlacements table =
       PolluxPlacements::read(text("placement,local_bsz,step_time,sync_time\n44,8,1.5,0.5\n8,8,1,0\n44,16,2.5,0.5\n"));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <ctime>
 
 #include "workload_testing.hpp"
@@ -60,13 +61,41 @@ TEST(Timestamp, ReadsZonesAfterTheDate) {
 
 TEST(Timestamp, ReadsEpochTimes) {
   EXPECT_EQ(seconds("1585670411", "Asia/Shanghai"), 1'585'670'411);
-  EXPECT_EQ(seconds("0"), 0);
-  EXPECT_EQ(seconds("99999999999"), 99'999'999'999);  // the last that is seconds
-  EXPECT_EQ(seconds("100000000000"), 100'000'000);    // the first that is milliseconds
+  EXPECT_EQ(seconds("631152000"), oracle(1990, 1, 1, 0, 0, 0));           // the first
+  EXPECT_EQ(seconds("4102444799999"), oracle(2099, 12, 31, 23, 59, 59));  // the last
   const auto milliseconds = parse_timestamp("1585670411250", TimeZone::utc());
   EXPECT_EQ(milliseconds->seconds, 1'585'670'411);
   EXPECT_EQ(milliseconds->fraction, Duration::ms(250));
   EXPECT_EQ(parse_timestamp("1585670411.5", TimeZone::utc())->fraction, Duration::ms(500));
+}
+
+// Epochs of 16 digits were taken as milliseconds, so that a trace of 2017 began in the year 49815.
+TEST(Timestamp, KnowsTheUnitOfAnEpochByItsSize) {
+  for (const char* text : {"1509873000", "1509873000000", "1509873000000000", "1509873000000000000"}) {
+    EXPECT_EQ(seconds(text), 1'509'873'000) << text;
+  }
+  EXPECT_EQ(parse_timestamp("1509873000000250", TimeZone::utc())->fraction, Duration::us(250));
+  EXPECT_EQ(parse_timestamp("1509873000000000250.5", TimeZone::utc())->fraction, Duration::ns(250) + Duration::ticks(50));
+  // 1970, 1989, 2100 and numbers that are in no unit of these years.
+  for (const char* text : {"0", "631151999", "4102444800", "99999999999", "100000000000", "150987300000000000"}) {
+    EXPECT_FALSE(parse_timestamp(text, TimeZone::utc())) << text;
+  }
+}
+
+TEST(Timestamp, InstantsOfAClockOfTheTrace) {
+  EXPECT_EQ(parse_instant("90.25", "s"), (Timestamp{90, Duration::ms(250)}));
+  EXPECT_EQ(parse_instant("1e2", "s"), (Timestamp{100, {}}));
+  EXPECT_EQ(parse_instant("1534500.5", "ms"), (Timestamp{1534, Duration::ms(500) + Duration::us(500)}));
+  // Beyond the 2.9 years of a Duration.
+  EXPECT_EQ(parse_instant("1700000000.5", "s"), (Timestamp{1'700'000'000, Duration::ms(500)}));
+  EXPECT_EQ(parse_instant("1700000000250", "ms"), (Timestamp{1'700'000'000, Duration::ms(250)}));
+  EXPECT_EQ(parse_instant("-0.25", "s"), (Timestamp{-1, Duration::ms(750)}));
+  for (const char* text : {"", "soon", "5s", "99999999999999999999", "9999999999999999", "nan"}) {
+    EXPECT_FALSE(parse_instant(text, "s")) << text;
+  }
+  EXPECT_EQ(to_clock_text({0, {}}), "0s");
+  EXPECT_EQ(to_clock_text({1, Duration::ms(500)}), "1.5s");
+  EXPECT_EQ(to_clock_text({1'700'000'000, Duration::ms(500)}), "1700000000s");
 }
 
 TEST(Timestamp, RefusesEverythingElse) {
@@ -112,6 +141,50 @@ TEST(TimeZone, KnowsDaylightSavingOfTheEuropeanUnion) {
   EXPECT_EQ(seconds("2024-10-27 02:59:59", "Europe/Berlin"), oracle(2024, 10, 27, 0, 59, 59));
   EXPECT_EQ(seconds("2024-10-27 03:00:00", "Europe/Berlin"), oracle(2024, 10, 27, 2, 0, 0));
   EXPECT_EQ(seconds("2024-07-01 12:00:00", "Europe/London"), oracle(2024, 7, 1, 11, 0, 0));
+}
+
+TEST(TimeZone, CountsWhatClocksShowTwiceOrNever) {
+  // Los Angeles in 2017: 2:00 to 3:00 of 12 March never was, 1:00 to 2:00 of 5 November was twice.
+  ZoneUse use;
+  for (const char* text :
+       {"2017-03-12 01:59:59", "2017-03-12 02:00:00", "2017-03-12 02:59:59", "2017-03-12 03:00:00", "2017-11-05 00:59:59",
+        "2017-11-05 01:00:00", "2017-11-05 01:59:59", "2017-11-05 02:00:00", "2017-11-05 01:30:00 PST", "1509873000"}) {
+    EXPECT_TRUE(parse_timestamp(text, zone("America/Los_Angeles"), &use)) << text;
+  }
+  EXPECT_EQ(use.dates, 8U);  // two name their zone
+  EXPECT_EQ(use.skipped, 2U);
+  EXPECT_EQ(use.passed_twice, 2U);
+}
+
+// Only thirteen names were known; now the machine's database is asked for others.
+TEST(TimeZone, OthersAreOfTheDatabaseOfTheMachine) {
+  const auto sao_paulo = TimeZone::from_database("America/Sao_Paulo");
+  if (!sao_paulo) GTEST_SKIP() << "the machine has no time-zone database";
+  // Brazil's summer time ended on 17 February 2019 at 0:00, for good: 2 hours behind UTC, then 3.
+  EXPECT_EQ(seconds("2019-02-16 22:30:00", "America/Sao_Paulo"), oracle(2019, 2, 17, 0, 30, 0));
+  EXPECT_EQ(seconds("2019-02-17 00:30:00", "America/Sao_Paulo"), oracle(2019, 2, 17, 3, 30, 0));
+  EXPECT_EQ(seconds("2024-01-01 00:00:00", "America/Sao_Paulo"), oracle(2024, 1, 1, 3, 0, 0));
+  EXPECT_EQ(sao_paulo->local(oracle(2019, 2, 16, 23, 30, 0)).passes, 2);
+  EXPECT_TRUE(zone("America/Sao_Paulo").is_from_database());
+  EXPECT_FALSE(zone("America/Los_Angeles").is_from_database());
+  for (const char* name : {"../zoneinfo/UTC", "/etc/passwd", "zone.tab", "America", "right/America/Sao_Paulo"}) {
+    EXPECT_FALSE(TimeZone::from_database(name)) << name;
+  }
+}
+
+TEST(TimeZone, RulesAgreeWithTheDatabase) {
+  for (const char* name : {"America/Los_Angeles", "Europe/Berlin", "Europe/London", "Asia/Shanghai"}) {
+    const auto database = TimeZone::from_database(name);
+    if (!database) GTEST_SKIP() << "the machine has no time-zone database";
+    const TimeZone rule = zone(name);
+    int differences = 0;
+    for (std::int64_t local_s = oracle(2008, 1, 1, 0, 0, 0); local_s < oracle(2030, 1, 1, 0, 0, 0); local_s += 1800) {
+      const TimeZone::Local a = rule.local(local_s);
+      const TimeZone::Local b = database->local(local_s);
+      if (a.offset_s != b.offset_s || a.passes != b.passes) ++differences;
+    }
+    EXPECT_EQ(differences, 0) << name;
+  }
 }
 
 TEST(TimeZone, FixedOnes) {

@@ -1,6 +1,8 @@
 #include "workloads/job_traces/gavel.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "core/counted.hpp"
+#include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
@@ -23,7 +26,7 @@ enum Field : std::size_t { arrival = 1, slo, priority_weight, scale_factor, tota
 class GavelReader {
  public:
   GavelReader(const SourceText& source, const JobTraceOptions& options)
-      : source_(source), gpu_type_(options.gpu_type), builder_(source, TraceBuilder::Clock::own, options.strict) {
+      : source_(source), gpu_type_(options.gpu_type), builder_(source, options.strict) {
     source.require_utf8_text("Gavel trace");
     if (options.throughputs_path.empty()) return;
     throughputs_ = GavelThroughputs::read(SourceText::read(options.throughputs_path));
@@ -36,8 +39,7 @@ class GavelReader {
       if (source_.line(number).find_first_not_of(" \t") != std::string_view::npos) read_line();
     }
     builder_.trace().has_run_times = throughputs_.has_value();
-    if (throughputs_)
-      builder_.assume("run times are steps over the throughput measured on " + gpu_type_ + ", the GPUs to themselves");
+    if (throughputs_) note_throughputs();
     return builder_.finish();
   }
 
@@ -65,7 +67,7 @@ class GavelReader {
 
   std::optional<std::uint64_t> whole_number(std::string_view name, Field which, std::uint64_t maximum) {
     const std::string_view text = field(which);
-    const auto value = plain_number<std::uint64_t>(text);
+    const auto value = plain_number<std::uint64_t>(without_zero_fraction(text));
     if (value && *value <= maximum) return value;
     fault(name, which, "bad-value",
           std::string(name) + " is no whole number up to " + std::to_string(maximum) + ": \"" + std::string(text) + "\"",
@@ -73,11 +75,11 @@ class GavelReader {
     return std::nullopt;
   }
 
-  std::optional<Duration> arrival_time() {
+  std::optional<Timestamp> arrival_time() {
     const std::string_view text = field(arrival);
-    const std::optional<Duration> value = parse_plain_duration(text, "s");
-    if (value && *value >= Duration::zero() && *value <= op_duration_max) return value;
-    fault("arrival", arrival, "bad-value", "the arrival is no number of seconds up to a year: \"" + std::string(text) + "\"",
+    const std::optional<Timestamp> value = parse_instant(text, "s");
+    if (value && value->seconds >= 0) return value;
+    fault("arrival", arrival, "bad-value", "the arrival is no number of seconds: \"" + std::string(text) + "\"",
           "write a plain number, like 536 or 0.5");
     return std::nullopt;
   }
@@ -107,7 +109,7 @@ class GavelReader {
     job.iterations = *steps;
     job.line = line_;
     if (throughputs_ && !take_run_time(job)) return;
-    builder_.add(std::move(job), Timestamp{0, *submit});
+    builder_.add(std::move(job), *submit);
   }
 
   bool take_run_time(TraceJob& job) {
@@ -121,14 +123,50 @@ class GavelReader {
             "choose another --gpu-type, or leave the job out");
       return false;
     }
+    const auto [known, is_new] = times_.try_emplace({job.model, job.gpus});
+    if (is_new) {
+      if (auto times = throughputs_->placement_times(gpu_type_, job.model, job.gpus)) {
+        known->second = std::make_shared<PlacementTimes>(std::move(*times));
+      }
+    }
+    if (known->second == nullptr) {
+      fault("job type", total_steps, "does-not-run",
+            "\"" + job.model + "\" does not run on " + gpu_type_ + " with its GPUs on several hosts: its throughput is 0",
+            "choose another --gpu-type, or leave the job out");
+      return false;
+    }
     const double seconds = static_cast<double>(job.iterations) / *rate;
-    if (!(seconds <= op_duration_max.in_s())) {
+    const double longest_s = static_cast<double>(job.iterations) * known->second->longest(job.gpus).in_s();
+    if (!(std::max(seconds, longest_s) <= op_duration_max.in_s())) {
       fault("total steps", total_steps, "out-of-range", "this job runs for more than a year",
             "at most " + to_text(op_duration_max));
       return false;
     }
     job.run = Duration::from_seconds(seconds);
+    job.iteration_times = known->second;
     return true;
+  }
+
+  void note_throughputs() {
+    std::uint64_t several_gpus = 0;
+    std::uint64_t not_spread = 0;
+    for (const TraceJob& job : builder_.trace().jobs) {
+      if (job.gpus < 2) continue;
+      ++several_gpus;
+      if (!throughputs_->steps_per_s_spread(gpu_type_, job.model, job.gpus)) ++not_spread;
+    }
+    std::string text = "run times are steps over the throughput measured on " + gpu_type_ + ", the GPUs to themselves";
+    if (several_gpus > 0) text += " and, until a run places them, on one host";
+    builder_.assume(text);
+    if (several_gpus > not_spread) {
+      builder_.assume(counted(several_gpus - not_spread, "job", "jobs") + " of several GPUs: a run that places " +
+                      (several_gpus - not_spread == 1 ? "it" : "them") + " on several hosts takes the throughput of " + gpu_type_ +
+                      "_unconsolidated");
+    }
+    if (not_spread > 0) {
+      builder_.assume(counted(not_spread, "job", "jobs") + " of several GPUs: not measured on several hosts, where " +
+                      (not_spread == 1 ? "it takes" : "they take") + " as long as on one");
+    }
   }
 
   void report_unknown(const TraceJob& job) {
@@ -138,15 +176,18 @@ class GavelReader {
     }
     const std::string what = counts.empty() ? "no job type \"" + job.model + "\""
                                             : "\"" + job.model + "\" not with a scale factor of " + std::to_string(job.gpus);
-    builder_.diagnostics().error(
-        "unknown-job-type", throughputs_->file() + " has " + what + " on " + gpu_type_, place(fields_.front()),
-        counts.empty() ? suggestion(job.model, throughputs_->job_types(gpu_type_), "job type") : "it was measured with " + counts);
+    builder_.dirty().report(
+        counts.empty() ? "job type" : "scale factor",
+        {Severity::error, "unknown-job-type", throughputs_->file() + " has " + what + " on " + gpu_type_, place(fields_.front()),
+         counts.empty() ? suggestion(job.model, throughputs_->job_types(gpu_type_), "job type")
+                        : "it was measured with " + counts});
   }
 
   const SourceText& source_;
   std::string gpu_type_;
   TraceBuilder builder_;
   std::optional<GavelThroughputs> throughputs_;
+  std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const PlacementTimes>> times_;  ///< by job type and GPUs
   int line_ = 0;
   std::vector<std::string_view> fields_;
 };

@@ -18,14 +18,14 @@ constexpr std::array kColumns = {CsvColumn{"job_id"},         CsvColumn{"num_gpu
 }  // namespace
 
 JobTrace read_muri(const SourceText& source, const JobTraceOptions& options) {
-  TraceBuilder builder(source, TraceBuilder::Clock::own, options.strict);
+  TraceBuilder builder(source, options.strict);
   CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   while (rows.next()) {
     const auto gpus = TraceBuilder::gpus(rows, num_gpu);
-    const auto submit = rows.duration(submit_time, "ms");
+    const auto submit = TraceBuilder::instant(rows, submit_time, "ms");
     const auto rounds = rows.whole_number(iterations, 0, UINT64_MAX);
     const auto run = rows.duration(duration, "ms");
-    const auto level = rows.has(priority) ? rows.integer(priority) : std::optional<std::int32_t>(0);
+    const auto level = rows.is_given(priority) ? rows.integer(priority) : std::optional<std::int32_t>(0);
     if (!gpus || !submit || !rounds || !run || !level) continue;
     TraceJob job;
     job.name = std::string(rows.field(job_id));
@@ -35,7 +35,7 @@ JobTrace read_muri(const SourceText& source, const JobTraceOptions& options) {
     job.iterations = *rounds;
     job.priority = *level;
     job.line = rows.line();
-    builder.add(std::move(job), Timestamp{0, *submit});
+    builder.add(std::move(job), *submit);
   }
   return builder.finish();
 }

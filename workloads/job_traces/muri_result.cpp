@@ -19,14 +19,14 @@ constexpr std::array kColumns = {CsvColumn{"job_id"},     CsvColumn{"num_gpu"}, 
 }  // namespace
 
 JobTrace read_muri_result(const SourceText& source, const JobTraceOptions& options) {
-  TraceBuilder builder(source, TraceBuilder::Clock::own, options.strict);
+  TraceBuilder builder(source, options.strict);
   CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   const Duration tolerance = Duration::ms(100);
   while (rows.next()) {
     const auto gpus = TraceBuilder::gpus(rows, num_gpu);
-    const auto submit = rows.duration(submit_time, "s");
-    const auto start = rows.duration(start_time, "s");
-    const auto end = rows.duration(end_time, "s");
+    const auto submit = TraceBuilder::instant(rows, submit_time, "s");
+    const auto start = TraceBuilder::instant(rows, start_time, "s");
+    const auto end = TraceBuilder::instant(rows, end_time, "s");
     const auto run = rows.duration(real_executed_time, "s");
     const auto completion = rows.duration(jct, "s");
     if (!gpus || !submit || !start || !end || !run || !completion) continue;
@@ -35,18 +35,22 @@ JobTrace read_muri_result(const SourceText& source, const JobTraceOptions& optio
                  "the start is at or after the submission");
     } else if (*end < *start) {
       rows.fault(end_time, "end-before-start", "this job ends before it starts", "the end is at or after the start");
-    } else if (std::max(*completion, *end - *submit) - std::min(*completion, *end - *submit) > tolerance) {
-      rows.fault(jct, "contradiction", "JCT is " + to_text(*completion) + " but end_time - submit_time " + to_text(*end - *submit),
-                 "the job completion time is the end less the submission");
     }
     if (rows.is_dirty()) continue;
+    const std::optional<Duration> took = TraceBuilder::within_a_year(rows, end_time, *submit, *end);
+    if (!took) continue;
+    if (std::max(*completion, *took) - std::min(*completion, *took) > tolerance) {
+      rows.fault(jct, "contradiction", "JCT is " + to_text(*completion) + " but end_time - submit_time " + to_text(*took),
+                 "the job completion time is the end less the submission");
+      continue;
+    }
     TraceJob job;
     job.name = std::string(rows.field(job_id));
     job.run = *run;
     job.gpus = *gpus;
     job.line = rows.line();
-    job.real = RealCourse{*start - *submit, *end - *submit};
-    builder.add(std::move(job), Timestamp{0, *submit});
+    job.real = RealCourse{*between(*submit, *start), *took};
+    builder.add(std::move(job), *submit);
   }
   builder.assume("a job's run time is its real_executed_time; start, end and JCT are kept as measured");
   return builder.finish();

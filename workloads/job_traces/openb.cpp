@@ -28,7 +28,7 @@ std::string pods(std::uint64_t count, const char* one, const char* several) {
 class OpenbReader {
  public:
   OpenbReader(const SourceText& source, const JobTraceOptions& options)
-      : builder_(source, TraceBuilder::Clock::own, options.strict),
+      : builder_(source, options.strict),
         rows_(source, kColumns, OtherColumns::allowed, builder_.diagnostics(), &builder_.dirty()) {}
 
   JobTrace read() {
@@ -49,22 +49,21 @@ class OpenbReader {
   }
 
  private:
-  bool is_given(Column column) const { return rows_.has(column) && !rows_.field(column).empty(); }
-
   void read_row() {
     const auto gpus = TraceBuilder::gpus(rows_, num_gpu);
     if (!gpus) return;
     if (rows_.field(name).empty()) rows_.fault(name, "bad-value", "this pod has no name", "give it a unique one");
-    if (!is_given(scheduled_time)) {
+    if (!rows_.is_given(scheduled_time)) {
       rows_.fault(scheduled_time, "never-started", "this pod was never scheduled", "leave the row out");
-    } else if (!is_given(deletion_time)) {
+    } else if (!rows_.is_given(deletion_time)) {
       rows_.fault(deletion_time, "still-running", "this pod had not ended when the trace was taken", "leave the row out");
     }
-    const auto share = is_given(gpu_milli) ? rows_.whole_number(gpu_milli, 0, kWholeGpu) : std::optional<std::uint64_t>(kWholeGpu);
+    const auto share =
+        rows_.is_given(gpu_milli) ? rows_.whole_number(gpu_milli, 0, kWholeGpu) : std::optional<std::uint64_t>(kWholeGpu);
     if (rows_.is_dirty() || !share) return;
-    const auto created = rows_.duration(creation_time, "s");
-    const auto scheduled = rows_.duration(scheduled_time, "s");
-    const auto deleted = rows_.duration(deletion_time, "s");
+    const auto created = TraceBuilder::instant(rows_, creation_time, "s");
+    const auto scheduled = TraceBuilder::instant(rows_, scheduled_time, "s");
+    const auto deleted = TraceBuilder::instant(rows_, deletion_time, "s");
     if (!created || !scheduled || !deleted) return;
     if (*scheduled < *created) {
       rows_.fault(scheduled_time, "start-before-submit", "this pod is scheduled before it is created",
@@ -74,24 +73,26 @@ class OpenbReader {
                   "deletion_time is at or after scheduled_time");
     }
     if (rows_.is_dirty()) return;
+    const std::optional<Duration> took = TraceBuilder::within_a_year(rows_, deletion_time, *created, *deleted);
+    if (!took) return;
     TraceJob job;
     job.name = std::string(rows_.field(name));
-    if (rows_.has(qos)) job.group = std::string(rows_.field(qos));
-    job.run = *deleted - *scheduled;
+    if (rows_.is_given(qos)) job.group = std::string(rows_.field(qos));
+    job.run = *between(*scheduled, *deleted);
     job.gpus = *gpus;
     job.line = rows_.line();
-    job.real = RealCourse{*scheduled - *created, *deleted - *created};
+    job.real = RealCourse{*between(*created, *scheduled), *took};
     count(job, *share, *deleted);
-    builder_.add(std::move(job), Timestamp{0, *created});
+    builder_.add(std::move(job), *created);
   }
 
-  void count(const TraceJob& job, std::uint64_t share, Duration deleted) {
+  void count(const TraceJob& job, std::uint64_t share, const Timestamp& deleted) {
     if (job.gpus == 1 && share < kWholeGpu) {
       ++sharing_;
       whole_gpu_s_ += job.run.in_s();
       shared_gpu_s_ += job.run.in_s() * static_cast<double>(share) / kWholeGpu;
     }
-    if (is_given(gpu_spec)) ++picky_;
+    if (rows_.is_given(gpu_spec)) ++picky_;
     if (deleted > last_deletion_) {
       last_deletion_ = deleted;
       running_at_last_ = 0;
@@ -105,7 +106,7 @@ class OpenbReader {
   double whole_gpu_s_ = 0;
   double shared_gpu_s_ = 0;
   std::uint64_t picky_ = 0;
-  Duration last_deletion_;
+  Timestamp last_deletion_;
   std::uint64_t running_at_last_ = 0;
 };
 

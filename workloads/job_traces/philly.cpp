@@ -1,34 +1,53 @@
 #include "workloads/job_traces/philly.hpp"
 
 #include <array>
+#include <cmath>
+#include <cstdio>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
 namespace {
 
-enum Column : std::size_t { timestamp, duration, num_gpus, cluster };
-constexpr std::array kColumns = {CsvColumn{"timestamp"}, CsvColumn{"duration"}, CsvColumn{"num_gpus"}, CsvColumn{"cluster", false}};
+enum Column : std::size_t { timestamp, duration, num_gpus, cluster, gpu_time };
+constexpr std::array kColumns = {CsvColumn{"timestamp"}, CsvColumn{"duration"}, CsvColumn{"num_gpus"}, CsvColumn{"cluster", false},
+                                 CsvColumn{"gpu_time", false}};
+
+/// Whether gpu_time, where there is one, is duration x num_gpus.
+bool fits_gpu_time(CsvReader& rows, Duration run, std::uint32_t gpus) {
+  if (!rows.is_given(gpu_time)) return true;
+  const auto said_s = plain_number<double>(rows.field(gpu_time));
+  const double product_s = run.in_s() * gpus;
+  // Durations may be whole seconds and products of few digits.
+  const double tolerance_s = gpus + 1e-5 * product_s;
+  if (said_s && std::abs(*said_s - product_s) <= tolerance_s) return true;
+  std::array<char, 64> product{};
+  std::snprintf(product.data(), product.size(), "%.8g", product_s);
+  rows.fault(gpu_time, "contradiction",
+             "gpu_time is " + std::string(rows.field(gpu_time)) + " but duration x num_gpus " + product.data(),
+             "one of the three columns is damaged");
+  return false;
+}
 
 }  // namespace
 
 JobTrace read_philly(const SourceText& source, const JobTraceOptions& options) {
-  const TimeZone zone = zone_of(options, "America/Los_Angeles");
-  TraceBuilder builder(source, TraceBuilder::Clock::utc, options.strict);
+  TraceBuilder builder(source, options, "America/Los_Angeles");
   CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
   for (std::size_t number = 1; rows.next(); ++number) {
-    const auto submitted = TraceBuilder::timestamp(rows, timestamp, zone);
+    const auto submitted = builder.timestamp(rows, timestamp);
     const auto run = rows.duration(duration, "s");
     const auto gpus = TraceBuilder::gpus(rows, num_gpus);
-    if (!submitted || !run || !gpus) continue;
+    if (!submitted || !run || !gpus || !fits_gpu_time(rows, *run, *gpus)) continue;
     TraceJob job;
     job.name = "job" + std::to_string(number);
-    if (rows.has(cluster)) job.group = std::string(rows.field(cluster));
+    if (rows.is_given(cluster)) job.group = std::string(rows.field(cluster));
     job.run = *run;
     job.gpus = *gpus;
     job.line = rows.line();

@@ -5,6 +5,7 @@
 // duration     seconds that the job held its GPUs (the trace has no queueing column)
 // num_gpus     0: left out, as any row with a fault (see trace_builder.hpp)
 // cluster      virtual cluster, kept as the job's group; optional
+// gpu_time     GPU-seconds, optional: a row in which it is not duration x num_gpus, to a second per GPU, is left out [contradiction]
 // Other columns are ignored. Jobs are named by row: "job1", "job2", ...
 // Thread safety: pure functions.
 #pragma once

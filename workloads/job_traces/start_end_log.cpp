@@ -10,19 +10,19 @@
 #include "core/counted.hpp"
 #include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/limits.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
 namespace {
 
-enum Column : std::size_t { job_id, gpu_num, submit_time, duration, state, start_time, end_time, group, model };
+enum Column : std::size_t { job_id, gpu_num, submit_time, duration, state, start_time, end_time, node_num, group, model };
 
 class StartEndReader {
  public:
   StartEndReader(const SourceText& source, const JobTraceOptions& options, const StartEndLog& format)
-      : zone_(zone_of(options, format.zone)),
-        builder_(source, TraceBuilder::Clock::utc, options.strict),
+      : builder_(source, options, format.zone),
+        gpus_per_node_(format.gpus_per_node),
         has_model_(!format.model_column.empty()),
         columns_{CsvColumn{"job_id"},
                  CsvColumn{"gpu_num"},
@@ -31,6 +31,7 @@ class StartEndReader {
                  CsvColumn{"state", false},
                  CsvColumn{"start_time", false},
                  CsvColumn{"end_time", false},
+                 CsvColumn{"node_num", false},
                  CsvColumn{format.group_column, false},
                  CsvColumn{format.model_column, false}},
         rows_(source, std::span(columns_).first(has_model_ ? columns_.size() : columns_.size() - 1), OtherColumns::allowed,
@@ -42,12 +43,15 @@ class StartEndReader {
       builder_.assume(counted(other_durations_, "job has", "jobs have") +
                       " a duration that is not end_time - start_time: the times are taken");
     }
+    if (spread_ > 0) {
+      builder_.assume(counted(spread_, "job was", "jobs were") + " on more nodes (node_num) than " +
+                      (spread_ == 1 ? "its" : "their") + " GPUs need at " + std::to_string(gpus_per_node_) +
+                      " a node; the placement of the run decides");
+    }
     return builder_.finish();
   }
 
  private:
-  bool is_given(Column column) const { return rows_.has(column) && !rows_.field(column).empty(); }
-
   bool is_state(std::string_view name) const {
     if (!rows_.has(state)) return false;
     const std::string_view text = rows_.field(state);
@@ -66,7 +70,7 @@ class StartEndReader {
     }
     if (rows_.is_dirty()) return;
 
-    const auto submitted = TraceBuilder::timestamp(rows_, submit_time, zone_);
+    const auto submitted = builder_.timestamp(rows_, submit_time);
     const auto start = optional_time(start_time);
     const auto end = optional_time(end_time);
     if (rows_.is_dirty() || !submitted) return;
@@ -78,32 +82,38 @@ class StartEndReader {
       rows_.fault(end_time, "end-before-start", "this job ends before it starts", "the end is at or after the start");
     } else if (start && end) {
       take_times(job, *submitted, *start, *end);
-    } else if (!is_given(duration)) {
+    } else if (!rows_.is_given(duration)) {
       rows_.fault(duration, "no-duration", "this job has no duration, and not both start and end",
                   "give it one, or leave the row out");
     } else if (const auto run = rows_.duration(duration, "s")) {
       job.run = *run;
+      if (rows_.has(start_time) && !start && job.run == Duration::zero()) {
+        rows_.fault(start_time, "never-started", "this job has no start, and a duration of 0", "leave the row out");
+      }
     }
     if (rows_.is_dirty()) return;
     job.name = std::string(rows_.field(job_id));
-    if (rows_.has(group)) job.group = std::string(rows_.field(group));
-    if (has_model_ && rows_.has(model)) job.model = std::string(rows_.field(model));
+    if (rows_.is_given(group)) job.group = std::string(rows_.field(group));
+    if (has_model_ && rows_.is_given(model)) job.model = std::string(rows_.field(model));
     job.gpus = *gpus;
     job.line = rows_.line();
+    count_nodes(job);
     builder_.add(std::move(job), *submitted);
   }
 
   std::optional<Timestamp> optional_time(Column column) {
-    return is_given(column) ? TraceBuilder::timestamp(rows_, column, zone_) : std::nullopt;
+    return rows_.is_given(column) ? builder_.timestamp(rows_, column) : std::nullopt;
+  }
+
+  void count_nodes(const TraceJob& job) {
+    if (!rows_.is_given(node_num)) return;
+    const auto nodes = plain_number<std::uint32_t>(without_zero_fraction(rows_.field(node_num)));
+    if (nodes && *nodes > (job.gpus + gpus_per_node_ - 1) / gpus_per_node_) ++spread_;
   }
 
   void take_times(TraceJob& job, const Timestamp& submitted, const Timestamp& start, const Timestamp& end) {
-    const std::optional<Duration> completion = between(submitted, end);
-    if (!completion || *completion > op_duration_max) {
-      rows_.fault(end_time, "out-of-range", "this job ends more than a year after its submission",
-                  "at most " + to_text(op_duration_max));
-      return;
-    }
+    const std::optional<Duration> completion = TraceBuilder::within_a_year(rows_, end_time, submitted, end);
+    if (!completion) return;
     job.run = *between(start, end);
     job.real = RealCourse{*between(submitted, start), *completion};
     const ParsedQuantity<Duration> said = parse_duration(std::string(rows_.field(duration)) + "s");
@@ -111,12 +121,13 @@ class StartEndReader {
     if (said.value && (*said.value < job.run - tolerance || *said.value > job.run + tolerance)) ++other_durations_;
   }
 
-  TimeZone zone_;
   TraceBuilder builder_;
+  std::uint32_t gpus_per_node_;
   bool has_model_;
-  std::array<CsvColumn, 9> columns_;
+  std::array<CsvColumn, 10> columns_;
   CsvReader rows_;
   std::uint64_t other_durations_ = 0;
+  std::uint64_t spread_ = 0;  ///< jobs on more nodes than they need
 };
 
 }  // namespace

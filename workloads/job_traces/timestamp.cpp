@@ -1,19 +1,22 @@
 #include "workloads/job_traces/timestamp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <vector>
 
-#include "core/check.hpp"
+#include "workloads/csv_reader.hpp"
 
 namespace weft {
 
 namespace {
 
 constexpr std::int64_t kSecondsPerDay = 86'400;
-constexpr std::uint64_t kFirstMilliseconds = 100'000'000'000;  ///< epoch numbers from here on are milliseconds
+// Epoch numbers are of these instants, in whatever unit.
+constexpr std::uint64_t kYear1990 = 631'152'000;
+constexpr std::uint64_t kYear2100 = 4'102'444'800;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -80,22 +83,37 @@ std::optional<std::int64_t> take_offset(Cursor& cursor) {
   return minus ? -offset : offset;
 }
 
-std::optional<Timestamp> parse_epoch(std::string_view text) {
+/// A number whose whole part is `whole` and whose fraction is `fraction` of its unit.
+struct Decimal {
+  std::uint64_t whole = 0;
+  Duration fraction;  ///< as if the unit were the second
+
+  Timestamp in_units(std::uint64_t units_per_s) const {
+    const auto units = static_cast<std::int64_t>(units_per_s);
+    return {static_cast<std::int64_t>(whole / units_per_s),
+            Duration::ticks(static_cast<std::int64_t>(whole % units_per_s) * (Duration::ticks_per_s / units) +
+                            fraction.in_ticks() / units)};
+  }
+};
+
+std::optional<Decimal> parse_decimal(std::string_view text) {
   std::uint64_t whole = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
   if (error != std::errc{}) return std::nullopt;
   Cursor cursor(text.substr(static_cast<std::size_t>(end - text.data())));
   const auto fraction = cursor.fraction();
   if (!fraction || !cursor.at_end()) return std::nullopt;
-  Timestamp result;
-  if (whole < kFirstMilliseconds) {
-    result.seconds = static_cast<std::int64_t>(whole);
-    result.fraction = *fraction;
-  } else {
-    result.seconds = static_cast<std::int64_t>(whole / 1000);
-    result.fraction = Duration::ms(static_cast<std::int64_t>(whole % 1000)) + Duration::ticks(fraction->in_ticks() / 1000);
+  return Decimal{whole, *fraction};
+}
+
+std::optional<Timestamp> parse_epoch(std::string_view text) {
+  const std::optional<Decimal> number = parse_decimal(text);
+  if (!number) return std::nullopt;
+  for (const std::uint64_t units_per_s : {1ULL, 1'000ULL, 1'000'000ULL, 1'000'000'000ULL}) {
+    const std::uint64_t seconds = number->whole / units_per_s;
+    if (seconds >= kYear1990 && seconds < kYear2100) return number->in_units(units_per_s);
   }
-  return result;
+  return std::nullopt;
 }
 
 std::int64_t days_since_1970(std::chrono::year_month_day date) { return std::chrono::local_days(date).time_since_epoch().count(); }
@@ -158,13 +176,44 @@ TimeZone TimeZone::parse(std::string_view text, const SourcePlace& place) {
     }
     names.emplace_back(named.name);
   }
+  if (const std::optional<TimeZone> found = from_database(text)) return *found;
   throw InputError({Severity::error, "unknown-time-zone", "there is no time zone \"" + std::string(text) + "\"", place,
                     suggestion(text, names, "zone") + (closest(text, names).empty() ? ", or an offset such as +08:00" : "")});
 }
 
-std::int64_t TimeZone::offset_s(std::int64_t local_seconds) const {
+std::optional<TimeZone> TimeZone::from_database(std::string_view name) {
+  std::optional<ClockChanges> changes = read_zone(name);
+  if (!changes) return std::nullopt;
+  TimeZone zone;
+  zone.name_ = std::string(name);
+  zone.changes_ = std::make_shared<ClockChanges>(std::move(*changes));
+  return zone;
+}
+
+TimeZone::Local TimeZone::local(std::int64_t local_seconds) const {
+  if (changes_ == nullptr) return local_by_rule(local_seconds);
+  // No clock is further from UTC than this, so that all spans in which it may show this time begin within it.
+  constexpr std::int64_t reach_s = 2 * kSecondsPerDay;
+  const std::vector<std::int64_t>& at_s = changes_->at_s;
+  auto span = static_cast<std::size_t>(std::upper_bound(at_s.begin(), at_s.end(), local_seconds - reach_s) - at_s.begin());
+  Local result{changes_->offset_s[span], 0};
+  for (; span <= at_s.size(); ++span) {
+    const std::int64_t utc_s = local_seconds - changes_->offset_s[span];
+    if (span > 0 && at_s[span - 1] > utc_s) {
+      if (at_s[span - 1] > local_seconds + reach_s) break;
+      continue;
+    }
+    // The first span that shows it, or else the last that it is behind.
+    const bool is_inside = span == at_s.size() || utc_s < at_s[span];
+    if (result.passes == 0) result.offset_s = changes_->offset_s[span];
+    if (is_inside) ++result.passes;
+  }
+  return result;
+}
+
+TimeZone::Local TimeZone::local_by_rule(std::int64_t local_seconds) const {
   using namespace std::chrono;  // NOLINT: the calendar reads as dates only this way
-  if (summer_ == Rule::none) return standard_offset_s_;
+  if (summer_ == Rule::none) return {standard_offset_s_, 1};
   const std::int64_t day = local_seconds >= 0 ? local_seconds / kSecondsPerDay : (local_seconds + 1) / kSecondsPerDay - 1;
   const year_month_day date{local_days(days(day))};
   constexpr std::int64_t hour_s = 3600;
@@ -180,10 +229,25 @@ std::int64_t TimeZone::offset_s(std::int64_t local_seconds) const {
   }
   // The skipped hour, [begin, begin + 1 h), is read as standard time.
   const bool summer = local_seconds >= begin + hour_s && local_seconds < end;
-  return standard_offset_s_ + (summer ? hour_s : 0);
+  const bool is_skipped = local_seconds >= begin && local_seconds < begin + hour_s;
+  const bool is_twice = local_seconds >= end - hour_s && local_seconds < end;
+  return {standard_offset_s_ + (summer ? hour_s : 0), is_skipped ? 0 : (is_twice ? 2 : 1)};
 }
 
-std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone) {
+std::optional<Timestamp> parse_instant(std::string_view text, std::string_view unit) {
+  if (const std::optional<Duration> since = parse_plain_duration(text, unit)) {
+    const std::int64_t ticks = since->in_ticks();
+    const std::int64_t seconds = ticks / Duration::ticks_per_s - (ticks % Duration::ticks_per_s < 0 ? 1 : 0);
+    return Timestamp{seconds, Duration::ticks(ticks - seconds * Duration::ticks_per_s)};
+  }
+  const std::optional<Decimal> number = parse_decimal(text);
+  // Far beyond any clock, and far from where sums of instants and durations overflow.
+  constexpr std::uint64_t whole_max = 1'000'000'000'000'000;
+  if (!number || number->whole > whole_max) return std::nullopt;
+  return number->in_units(unit == "ms" ? 1'000 : 1);
+}
+
+std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use) {
   if (text.find('-') == std::string_view::npos) return parse_epoch(text);
   Cursor cursor(text);
   const auto year = cursor.digits(4);
@@ -212,7 +276,13 @@ std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& 
   result.seconds = days_since_1970(date) * kSecondsPerDay + *hour * 3600 + *minute * 60 + second;
 
   if (cursor.at_end()) {
-    result.seconds -= zone.offset_s(result.seconds);
+    const TimeZone::Local local = zone.local(result.seconds);
+    if (use != nullptr) {
+      ++use->dates;
+      if (local.passes == 0) ++use->skipped;
+      if (local.passes > 1) ++use->passed_twice;
+    }
+    result.seconds -= local.offset_s;
     return result;
   }
   const bool blank = cursor.take(' ');
@@ -243,6 +313,12 @@ std::string to_utc_text(const Timestamp& timestamp) {
     text += buffer.data();
   }
   return text + " UTC";
+}
+
+std::string to_clock_text(const Timestamp& timestamp) {
+  const std::optional<Duration> since_zero = between({}, timestamp);
+  if (!since_zero) return std::to_string(timestamp.seconds) + "s";
+  return *since_zero == Duration::zero() ? "0s" : to_text(*since_zero);
 }
 
 }  // namespace weft

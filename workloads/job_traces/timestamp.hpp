@@ -7,20 +7,22 @@
 //   "2020-04-01 00:00:11", "2020-04-01T00:00:11.25"      date and time of the zone given; seconds and their fraction may be absent
 //   the same with "Z", " UTC", "+08:00", "+0800" or "+08" after it     of that zone
 //   the same with " PST" or " PDT" after it                     8 and 7 hours behind UTC (as in Philly's utilisation logs)
-//   "1585670411", "1585670411.25"                         seconds since 1970-01-01 UTC
-//   "1585670411250"                                       from 1e11 on: milliseconds since 1970-01-01 UTC (1e11 ms is March 1973,
-//                                                         1e11 s the year 5138)
-// Years run from 1 to 9999. There are no leap seconds, as on Unix clocks.
+//   "1585670411", "1585670411.25", "1585670411250"       since 1970-01-01 UTC, in seconds, milliseconds, microseconds or nanoseconds:
+//                                                         whichever puts it into the years 1990 to 2099, which is one of them at
+//                                                         most; a number that none of them puts there is refused
+// Years of dates run from 1 to 9999. There are no leap seconds, as on Unix clocks.
 //
-// Zones: "UTC", a fixed offset such as "+05:30", or a name of time_zone_names(). The compilers' libraries do not have the IANA database
-// yet, so the names are few and their rules stated here: the United States since 2007 (second Sunday of March 2:00 to first Sunday of November
-// 2:00, local time) and the European Union since 1996 (last Sundays of March and October, 1:00 UTC); they are applied to every year. An hour
-// that passes twice in autumn is taken as its first pass, one that is skipped in spring as standard time.
+// Zones: "UTC", a fixed offset such as "+05:30", or a name. Thirteen names are known here, so that they mean the same on every machine,
+// with these rules: the United States since 2007 (second Sunday of March 2:00 to first Sunday of November 2:00, local time) and the
+// European Union since 1996 (last Sundays of March and October, 1:00 UTC); they are applied to every year. Other names are looked up in
+// the machine's database (zone_database.hpp). An hour that passes twice in autumn is taken as its first pass, one that is skipped in
+// spring as on the clock before it: standard time. ZoneUse counts both.
 // Thread safety: values and pure functions.
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +30,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/units.hpp"
+#include "workloads/job_traces/zone_database.hpp"
 
 namespace weft {
 
@@ -44,28 +47,50 @@ std::optional<Duration> between(const Timestamp& earlier, const Timestamp& later
 
 class TimeZone {
  public:
+  /// What a clock of the zone says about an instant.
+  struct Local {
+    std::int64_t offset_s = 0;  ///< to subtract from local seconds since 1970 to get UTC
+    int passes = 1;             ///< how often the clocks show this time: 2 or 0 where they are changed
+  };
+
   static TimeZone utc() { return {}; }
   /// Throws InputError [unknown-time-zone] at `place`.
   static TimeZone parse(std::string_view text, const SourcePlace& place);
+  /// None if the machine's database has no such zone.
+  static std::optional<TimeZone> from_database(std::string_view name);
 
-  /// What to subtract from local seconds since 1970 to get UTC.
-  std::int64_t offset_s(std::int64_t local_seconds) const;
+  Local local(std::int64_t local_seconds) const;
   const std::string& name() const { return name_; }
+  bool is_from_database() const { return changes_ != nullptr; }
 
  private:
   enum class Rule : std::uint8_t { none, united_states, european_union };
   struct Named;
   static std::span<const Named> known();
+  Local local_by_rule(std::int64_t local_seconds) const;
 
   std::string name_ = "UTC";
   std::int64_t standard_offset_s_ = 0;
   Rule summer_ = Rule::none;
+  std::shared_ptr<const ClockChanges> changes_;  ///< of a zone of the database
+};
+
+/// What a zone was needed for.
+struct ZoneUse {
+  std::uint64_t dates = 0;         ///< that name no zone
+  std::uint64_t passed_twice = 0;  ///< of these, in an hour that passes twice
+  std::uint64_t skipped = 0;       ///< of these, in an hour that never was
 };
 
 /// None if `text` is none of the texts above.
-std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone);
+std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use = nullptr);
+
+/// A plain number of `unit`, "s" or "ms", on a clock of the trace's own; beyond a Duration in digits only. None for anything else.
+std::optional<Timestamp> parse_instant(std::string_view text, std::string_view unit);
 
 /// "2017-09-04 17:30:41 UTC", with milliseconds where there are any.
 std::string to_utc_text(const Timestamp& timestamp);
+/// "90s", of a clock of the trace's own; of an instant beyond a Duration the whole seconds.
+std::string to_clock_text(const Timestamp& timestamp);
 
 }  // namespace weft

@@ -6,9 +6,21 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/check.hpp"
+#include "core/counted.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
+
+namespace {
+
+/// More than a year apart, in whatever order.
+bool are_far_apart(const Timestamp& a, const Timestamp& b) {
+  const std::optional<Duration> distance = a < b ? between(a, b) : between(b, a);
+  return !distance || *distance > op_duration_max;
+}
+
+}  // namespace
 
 std::vector<std::string> JobTrace::notes() const {
   std::vector<std::string> lines;
@@ -17,13 +29,44 @@ std::vector<std::string> JobTrace::notes() const {
   return lines;
 }
 
-std::optional<Timestamp> TraceBuilder::timestamp(CsvReader& rows, std::size_t column, const TimeZone& zone) {
-  const std::optional<Timestamp> value = parse_timestamp(rows.field(column), zone);
+TraceBuilder::TraceBuilder(const SourceText& source, const JobTraceOptions& options, std::string_view format_zone)
+    : source_(source),
+      zone_(TimeZone::parse(options.time_zone.empty() ? format_zone : std::string_view(options.time_zone),
+                            SourcePlace::named("--time-zone=" + options.time_zone))),
+      zone_is_assumed_(options.time_zone.empty()),
+      dirty_(options.strict, diagnostics_) {}
+
+std::optional<Timestamp> TraceBuilder::timestamp(CsvReader& rows, std::size_t column) {
+  WEFT_CHECK(zone_.has_value(), "dates are read by a builder that has a zone");
+  const std::optional<Timestamp> value = parse_timestamp(rows.field(column), *zone_, &zone_use_);
   if (!value) {
     rows.fault(column, "bad-value", rows.name(column) + " is no date and time: \"" + std::string(rows.field(column)) + "\"",
                "write it like 2017-10-09 07:01:55, or with its zone 2017-10-09 07:01:55+08:00");
   }
   return value;
+}
+
+std::optional<Timestamp> TraceBuilder::instant(CsvReader& rows, std::size_t column, std::string_view unit) {
+  const std::optional<Timestamp> value = parse_instant(rows.field(column), unit);
+  if (!value) {
+    rows.fault(column, "bad-value",
+               rows.name(column) + " is no number of " + std::string(unit) + ": " + in_quotes(rows.field(column)),
+               "write a plain number, like 3600 or 0.5; the unit is " + std::string(unit));
+    return std::nullopt;
+  }
+  if (value->seconds < 0) {
+    rows.fault(column, "negative-duration", rows.name(column) + " is negative", "times are 0 or more");
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<Duration> TraceBuilder::within_a_year(CsvReader& rows, std::size_t column, const Timestamp& submitted,
+                                                    const Timestamp& end) {
+  const std::optional<Duration> completion = between(submitted, end);
+  if (completion && *completion <= op_duration_max) return completion;
+  rows.fault(column, "out-of-range", "this job ends more than a year after its submission", "at most " + to_text(op_duration_max));
+  return std::nullopt;
 }
 
 std::optional<std::uint32_t> TraceBuilder::gpus(CsvReader& rows, std::size_t column) {
@@ -54,9 +97,30 @@ void TraceBuilder::leave_out_duplicates() {
                   {Severity::error, "duplicate-job", "job \"" + job.name + "\" stands in the trace twice", source_.at(job.line, 0),
                    "it is defined at line " + std::to_string(first->second) + " already; names are unique"});
   }
+  leave_out(twice);
+}
+
+void TraceBuilder::leave_out_outliers() {
+  if (submitted_.empty()) return;
+  std::vector<Timestamp> sorted = submitted_;
+  std::sort(sorted.begin(), sorted.end());
+  // With an even number of jobs there are two in the middle, and a job is near if it is near one of them.
+  const Timestamp lower = sorted[(sorted.size() - 1) / 2];
+  const Timestamp upper = sorted[sorted.size() / 2];
+  std::vector<bool> outlier(submitted_.size(), false);
+  for (std::size_t i = 0; i < submitted_.size(); ++i) {
+    outlier[i] = are_far_apart(lower, submitted_[i]) && are_far_apart(upper, submitted_[i]);
+    if (!outlier[i]) continue;
+    dirty_.report("", {Severity::error, "out-of-range", "this job was submitted more than a year from the median job",
+                       source_.at(trace_.jobs[i].line, 0), "leave the row out, or cut the trace into parts of a year at most"});
+  }
+  leave_out(outlier);
+}
+
+void TraceBuilder::leave_out(const std::vector<bool>& which) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < trace_.jobs.size(); ++i) {
-    if (twice[i]) continue;
+    if (which[i]) continue;
     if (kept != i) trace_.jobs[kept] = std::move(trace_.jobs[i]);
     submitted_[kept++] = submitted_[i];
   }
@@ -78,8 +142,25 @@ void TraceBuilder::require_jobs() {
       source_.whole_file(), "is it this format? the first row of each kind of fault is shown above");
 }
 
+void TraceBuilder::note_zone() {
+  const std::string& name = zone_->name();
+  if (zone_is_assumed_ && zone_use_.dates > 0) {
+    assume(counted(zone_use_.dates, "date names no time zone and is", "dates name no time zone and are") + " taken as " + name);
+  }
+  if (zone_->is_from_database()) assume("what " + name + " is says the time-zone database of this machine");
+  if (zone_use_.passed_twice > 0) {
+    assume(counted(zone_use_.passed_twice, "date falls", "dates fall") + " into an hour that passes twice in " + name +
+           ": taken as its first pass");
+  }
+  if (zone_use_.skipped > 0) {
+    assume(counted(zone_use_.skipped, "date falls", "dates fall") + " into an hour that clocks skip in " + name +
+           ": taken as standard time");
+  }
+}
+
 JobTrace TraceBuilder::finish() {
   leave_out_duplicates();
+  leave_out_outliers();
   require_jobs();
   diagnostics_.throw_if_errors();
   const Timestamp earliest = *std::min_element(submitted_.begin(), submitted_.end());
@@ -93,11 +174,12 @@ JobTrace TraceBuilder::finish() {
     trace_.jobs[i].submit = *since_first;
   }
   diagnostics_.throw_if_errors();
-  if (clock_ == Clock::utc) {
+  if (zone_) {
+    note_zone();
+    trace_.origin = earliest;
     trace_.origin_of_time = to_utc_text(earliest);
   } else {
-    const Duration since = Duration::s(earliest.seconds) + earliest.fraction;
-    trace_.origin_of_time = (since == Duration::zero() ? "0s" : to_text(since)) + " on the clock of the trace";
+    trace_.origin_of_time = to_clock_text(earliest) + " on the clock of the trace";
   }
   std::sort(trace_.jobs.begin(), trace_.jobs.end(),
             [](const TraceJob& a, const TraceJob& b) { return std::tuple(a.submit, a.line) < std::tuple(b.submit, b.line); });
@@ -105,11 +187,6 @@ JobTrace TraceBuilder::finish() {
   trace_.left_out.assign(dirty_.reasons().begin(), dirty_.reasons().end());
   trace_.left_out_rows = dirty_.rows();
   return std::move(trace_);
-}
-
-TimeZone zone_of(const JobTraceOptions& options, std::string_view format_zone) {
-  return TimeZone::parse(options.time_zone.empty() ? format_zone : std::string_view(options.time_zone),
-                         SourcePlace::named("--time-zone=" + options.time_zone));
 }
 
 }  // namespace weft

@@ -2,9 +2,14 @@
 //
 // Where it sits: a reader makes one for its source, reads its rows through it, and ends with finish().
 //
+// Clocks: either dates, brought to UTC, or numbers on a clock of the trace's own, of which only differences count: they may be epoch
+// numbers. A reader of dates names the zone of those that name none; finish() says so among the assumptions unless the user named it, and
+// counts what falls into hours that clocks show twice or never.
+//
 // Dirty rows: a fault of a row is told to dirty(); the row is then left out and counted, or with JobTraceOptions::strict an error. Weft's
-// own CSV is always read strictly. Errors whatever the option: a wrong header, a file without jobs or with none that can be used
-// [no-usable-rows], submissions more than a year apart [out-of-range].
+// own CSV is always read strictly. A job submitted more than a year from the median job is such a fault too [out-of-range]: a clock that
+// was not set must not cost all others. Errors whatever the option: a wrong header, a file without jobs or with none that can be used
+// [no-usable-rows], submissions of the remaining jobs more than a year apart [out-of-range].
 // Thread safety: belongs to one thread; the source outlives it.
 #pragma once
 
@@ -24,20 +29,25 @@ namespace weft {
 
 class TraceBuilder {
  public:
-  enum class Clock : std::uint8_t {
-    utc,  ///< timestamps have a date
-    own,  ///< they count from an instant that the trace does not name
-  };
-
-  TraceBuilder(const SourceText& source, Clock clock, bool strict) : source_(source), clock_(clock), dirty_(strict, diagnostics_) {}
+  /// Of a clock of the trace's own.
+  TraceBuilder(const SourceText& source, bool strict) : source_(source), dirty_(strict, diagnostics_) {}
+  /// Of dates; those that name no zone are of the user's, or else of the format's. Throws InputError [unknown-time-zone].
+  TraceBuilder(const SourceText& source, const JobTraceOptions& options, std::string_view format_zone);
   TraceBuilder(const TraceBuilder&) = delete;
   TraceBuilder& operator=(const TraceBuilder&) = delete;
 
   Diagnostics& diagnostics() { return diagnostics_; }
   DirtyRows& dirty() { return dirty_; }
 
-  /// A date of the current row. Anything wrong is reported, and none returned.
-  static std::optional<Timestamp> timestamp(CsvReader& rows, std::size_t column, const TimeZone& zone);
+  /// A date of the current row. Anything wrong is reported, and none returned. Requires: a builder of dates.
+  std::optional<Timestamp> timestamp(CsvReader& rows, std::size_t column);
+
+  /// The same on the trace's own clock: a number of `unit`, "s" or "ms", not negative.
+  static std::optional<Timestamp> instant(CsvReader& rows, std::size_t column, std::string_view unit);
+
+  /// What lies between the submission and the end of a job, which `column` tells: at most a year [out-of-range].
+  static std::optional<Duration> within_a_year(CsvReader& rows, std::size_t column, const Timestamp& submitted,
+                                               const Timestamp& end);
 
   /// A number of GPUs, at least 1: a row with none is [no-gpus].
   static std::optional<std::uint32_t> gpus(CsvReader& rows, std::size_t column);
@@ -52,17 +62,19 @@ class TraceBuilder {
 
  private:
   void leave_out_duplicates();
+  void leave_out_outliers();
+  void leave_out(const std::vector<bool>& which);
   void require_jobs();
+  void note_zone();
 
   const SourceText& source_;
-  Clock clock_;
+  std::optional<TimeZone> zone_;  ///< of dates; none: a clock of the trace's own
+  bool zone_is_assumed_ = false;
+  ZoneUse zone_use_;
   Diagnostics diagnostics_;
   DirtyRows dirty_;
   JobTrace trace_;
   std::vector<Timestamp> submitted_;  ///< per job of trace_
 };
-
-/// The zone that the user named, or the format's own.
-TimeZone zone_of(const JobTraceOptions& options, std::string_view format_zone);
 
 }  // namespace weft

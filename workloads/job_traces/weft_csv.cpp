@@ -24,18 +24,18 @@ constexpr std::array kColumns = {CsvColumn{"job"},
 }  // namespace
 
 JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
-  TraceBuilder builder(source, TraceBuilder::Clock::own, true);
+  TraceBuilder builder(source, true);
   CsvReader rows(source, kColumns, OtherColumns::refused, builder.diagnostics(), &builder.dirty());
   while (rows.next()) {
     if (rows.field(name).empty()) {
       rows.fault(name, "bad-value", "this job has no name", "give it a unique one");
       continue;
     }
-    const auto submit = rows.duration(submit_s, "s");
+    const auto submit = TraceBuilder::instant(rows, submit_s, "s");
     const auto count = rows.whole_number(gpus, 1, workload_rank_count_max);
     const auto run = rows.duration(run_s, "s");
-    const auto rounds = rows.has(iterations) ? rows.whole_number(iterations, 0, UINT64_MAX) : std::optional<std::uint64_t>(0);
-    const auto level = rows.has(priority) ? rows.integer(priority) : std::optional<std::int32_t>(0);
+    const auto rounds = rows.is_given(iterations) ? rows.whole_number(iterations, 0, UINT64_MAX) : std::optional<std::uint64_t>(0);
+    const auto level = rows.is_given(priority) ? rows.integer(priority) : std::optional<std::int32_t>(0);
     if (!submit || !count || !run || !rounds || !level) continue;
     TraceJob job;
     job.name = std::string(rows.field(name));
@@ -46,7 +46,7 @@ JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
     job.iterations = *rounds;
     job.priority = *level;
     job.line = rows.line();
-    builder.add(std::move(job), Timestamp{0, *submit});
+    builder.add(std::move(job), *submit);
   }
   return builder.finish();
 }

@@ -5,12 +5,12 @@
 //   eval,90.5,8,600,0,,0
 //
 // job         unique name
-// submit_s    seconds after any common instant: submissions are shifted so that the first is 0
+// submit_s    seconds after any common instant, as far away as it may be: submissions are shifted so that the first is 0
 // gpus        how many, all at once
 // run_s       seconds for which the job holds them
-// iterations  optional column; 0 = unknown
+// iterations  optional column; 0 or empty = unknown
 // group       optional column: virtual cluster or user; may be empty
-// priority    optional column: an integer, larger is more urgent
+// priority    optional column: an integer, larger is more urgent; empty = 0
 // model       optional column: what the job trains; rules in a scenario can match it
 // Reading is strict: every row is a job or an error, with or without --strict. Columns may stand in any order; an unknown one is an error.
 // Thread safety: pure functions.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/check.hpp"
 #include "core/counted.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/plain_number.hpp"
@@ -125,6 +126,24 @@ std::optional<double> GavelThroughputs::steps_per_s(std::string_view gpu_type, s
   if (job == jobs->second.end()) return std::nullopt;
   const auto rate = job->second.find(gpus);
   return rate == job->second.end() ? std::nullopt : std::optional<double>(rate->second);
+}
+
+std::optional<double> GavelThroughputs::steps_per_s_spread(std::string_view gpu_type, std::string_view job_type,
+                                                           std::uint32_t gpus) const {
+  return steps_per_s(std::string(gpu_type) + "_unconsolidated", job_type, gpus);
+}
+
+std::optional<PlacementTimes> GavelThroughputs::placement_times(std::string_view gpu_type, std::string_view job_type,
+                                                                std::uint32_t gpus) const {
+  const std::optional<double> together = steps_per_s(gpu_type, job_type, gpus);
+  WEFT_CHECK(together.has_value(), "step times are asked for what was measured on one host");
+  const std::optional<double> spread = gpus > 1 ? steps_per_s_spread(gpu_type, job_type, gpus) : std::nullopt;
+  const double rate_min = 1 / op_duration_max.in_s();
+  if (*together < rate_min || spread.value_or(rate_min) < rate_min) return std::nullopt;
+  PlacementTimes times;
+  times.add(std::span(&gpus, 1), Duration::from_seconds(1 / *together));
+  if (spread) times.add_spread(gpus, Duration::from_seconds(1 / *spread));
+  return times;
 }
 
 std::string GavelThroughputs::to_text() const {

@@ -5,7 +5,8 @@
 //
 // Under each GPU type stand job types with their number of GPUs ("scale factor"); "null" is the throughput alone, the other entries those when
 // sharing the GPUs with another job, which are not read: GPUs are not shared here. A throughput of 0 means that the job did not run
-// there (out of memory). "v100_unconsolidated" and its like are measurements with the GPUs spread over servers.
+// there (out of memory). "v100_unconsolidated" and its like are measurements with the GPUs spread over servers: placement_times() takes a GPU type
+// and its like together.
 // Errors: [bad-json], [bad-value], with their place; what the user asks for and the table lacks: [unknown-gpu-type].
 // Thread safety: immutable once read.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "core/source_text.hpp"
+#include "workloads/placement_times.hpp"
 
 namespace weft {
 
@@ -37,6 +39,11 @@ class GavelThroughputs {
   std::set<std::uint32_t> gpu_counts(std::string_view gpu_type, std::string_view job_type) const;
   /// None if it was not measured; 0 if it does not run.
   std::optional<double> steps_per_s(std::string_view gpu_type, std::string_view job_type, std::uint32_t gpus) const;
+  /// The same with the GPUs spread over several hosts.
+  std::optional<double> steps_per_s_spread(std::string_view gpu_type, std::string_view job_type, std::uint32_t gpus) const;
+  /// Times of a step on one host and, where the table has them, on several. None if it does not run in one of the two ways, or takes more than a
+  /// year for a step. Requires: a measurement on one host.
+  std::optional<PlacementTimes> placement_times(std::string_view gpu_type, std::string_view job_type, std::uint32_t gpus) const;
 
   /// What the table holds, for `weft check`.
   std::string to_text() const;
