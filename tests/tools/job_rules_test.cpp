@@ -184,6 +184,79 @@ TEST(JobRules, MeasuredIterationsFitWhereTheClusterPlacesThem) {
                                                      "4 GPUs takes 300ms on 2 hosts, as the empty cluster places it")));
 }
 
+// A job on one host of 8 took the mean of placements on several, and the note said that it was the time of 1 host.
+TEST(JobRules, NotesSayWhatStandsInForPlacementsThatWereNotMeasured) {
+  Cluster cluster;
+  PlacementTimes times;
+  times.add(std::array{4U, 4U}, Duration::ms(100));
+  times.add(std::array{2U, 2U, 2U, 2U}, Duration::ms(300));
+  times.add(std::array{4U}, Duration::ms(50));
+  std::vector<JobRule> rules(1);
+  rules[0].measured = measured_for_all(times, "times.csv");
+  const auto notes_of = [&] {
+    std::vector<std::string> notes;
+    const auto jobs = jobs_by_rule(trace_of({job("a", 8, Duration::s(2)), job("b", 4, Duration::s(2))}), "t.csv", rules, Mode::job,
+                                   cluster.probes, notes);
+    // What a run takes there is the same: (100 + 300) / 2 ms.
+    EXPECT_EQ(jobs[0].iteration_times->of(std::array{8U}), Duration::ms(200));
+    return notes;
+  };
+  // 2 s / 200 ms = 10, 2 s / 50 ms = 40.
+  EXPECT_EQ(
+      notes_of(),
+      (std::vector<std::string>{
+          "t.csv: rule 1: 2 jobs of measured iterations, 10 to 40 times; an iteration on 4 to 8 GPUs takes 50ms to 200ms on 1 "
+          "host, as the empty cluster places it; for 1 job that placement was not measured and the mean of placements on 2 to "
+          "4 hosts stands in",
+          "t.csv: a placement that was not measured takes the mean of those on as many hosts, else of all of as many GPUs"}));
+  cluster.gpus_per_host = 5;  // 5 + 3 GPUs, where 4 + 4 was measured
+  std::vector<std::string> notes;
+  jobs_by_rule(trace_of({job("a", 8, Duration::s(2))}), "t.csv", rules, Mode::job, cluster.probes, notes);
+  EXPECT_EQ(notes[0],
+            "t.csv: rule 1: 1 job of measured iterations, 20 times; an iteration on 8 GPUs takes 100ms on 2 hosts, as the empty "
+            "cluster places it; for 1 job that placement was not measured and the mean of placements on as many hosts stands in");
+}
+
+// The time of the job with the fewest GPUs stood there for all.
+TEST(JobRules, NotesSayFromWhichToWhichTimeAnIterationTakes) {
+  Cluster cluster;
+  std::vector<JobRule> rules;
+  rules.push_back(workload_rule());
+  const auto by_gpus = [](const std::shared_ptr<const Workload>& workload, const SourcePlace&) {
+    return Duration::ms(10) * workload->rank_count;
+  };
+  cluster.probes.iteration = by_gpus;
+  std::vector<std::string> notes;
+  jobs_by_rule(trace_of({job("a", 8, Duration::ms(800)), job("b", 2, Duration::ms(800)), job("c", 8, Duration::ms(800))}), "t.csv",
+               rules, Mode::flow, cluster.probes, notes);
+  EXPECT_EQ(notes[0],
+            "t.csv: rule 1: 3 jobs of w.textproto, 10 to 40 times; an iteration on 2 to 8 GPUs takes 20ms to 80ms, measured alone "
+            "on the empty cluster");
+}
+
+// Jobs of a trace with a table of throughputs ran as if on one host wherever they were placed.
+TEST(JobRules, JobsWithTimesOfTheirOwnFollowTheirPlacement) {
+  Cluster cluster;
+  cluster.gpus_per_host = 1;
+  auto times = std::make_shared<PlacementTimes>();
+  times->add(std::array{2U}, Duration::ms(100));
+  times->add_spread(2, Duration::ms(300));
+  JobTrace trace = trace_of({job("a", 2, Duration::s(1), "", "LM"), job("b", 2, Duration::s(1), "", "other")});
+  for (TraceJob& each : trace.jobs) {
+    each.iterations = 10;
+    each.iteration_times = times;
+  }
+  std::vector<JobRule> rules;
+  rules.push_back(workload_rule());
+  rules[0].model = "other";
+  std::vector<std::string> notes;
+  const auto jobs = jobs_by_rule(trace, "t.csv", rules, Mode::flow, cluster.probes, notes);
+  EXPECT_EQ(jobs[0].duration, DurationModel::fixed(Duration::s(3)));  // 10 x 300 ms on two hosts
+  EXPECT_EQ(jobs[0].iteration_times->of(std::array{2U}), Duration::ms(100));
+  EXPECT_EQ(jobs[1].iterations, 300U);  // 3 s of 10 ms
+  EXPECT_EQ(jobs[1].iteration_times, nullptr);
+}
+
 // `weft check` used to simulate two iterations of each workload, though it says that it runs nothing.
 TEST(JobRules, WithoutAProbeTheNumberOfIterationsIsLeftToTheRun) {
   Cluster cluster;

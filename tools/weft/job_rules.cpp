@@ -48,40 +48,61 @@ class ByJobType final : public MeasuredIterations {
   std::shared_ptr<const PlacementTimes> of(const TraceJob& job, const SourcePlace& place) const override {
     std::shared_ptr<const PlacementTimes>& known = times_[{job.model, job.gpus}];
     if (known != nullptr) return known;
-    const std::optional<double> packed = table_.steps_per_s(gpu_type_, job.model, job.gpus);
-    if (!packed) {
+    if (!table_.steps_per_s(gpu_type_, job.model, job.gpus)) {
       fail("unknown-job-type",
            table_.file() + " has no \"" + job.model + "\" with " + counted(job.gpus, "GPU", "GPUs") + " on " + gpu_type_, place,
            suggestion(job.model, table_.job_types(gpu_type_), "job type"));
     }
-    const std::optional<double> spread = table_.steps_per_s(gpu_type_ + "_unconsolidated", job.model, job.gpus);
-    auto times = std::make_shared<PlacementTimes>();
-    const std::uint32_t gpus = job.gpus;
-    times->add(std::span(&gpus, 1), step_time(*packed, job, place));
-    if (spread && gpus > 1) times->add_spread(gpus, step_time(*spread, job, place));
-    known = times;
+    std::optional<PlacementTimes> times = table_.placement_times(gpu_type_, job.model, job.gpus);
+    if (!times) {
+      fail("does-not-run", "\"" + job.model + "\" does not run on " + gpu_type_ + ": its throughput is 0", place,
+           "choose another gpu_type, or leave the job out");
+    }
+    known = std::make_shared<PlacementTimes>(std::move(*times));
     return known;
   }
 
  private:
-  Duration step_time(double steps_per_s, const TraceJob& job, const SourcePlace& place) const {
-    const double seconds = 1 / steps_per_s;
-    if (steps_per_s > 0 && seconds <= op_duration_max.in_s()) return Duration::from_seconds(seconds);
-    fail("does-not-run", "\"" + job.model + "\" does not run on " + gpu_type_ + ": its throughput is 0", place,
-         "choose another gpu_type, or leave the job out");
-  }
-
   GavelThroughputs table_;
   std::string gpu_type_;
   mutable std::map<std::pair<std::string, std::uint32_t>, std::shared_ptr<const PlacementTimes>> times_;
 };
 
+/// From the least to the most of what was seen.
+template <class Value>
+struct Range {
+  std::optional<Value> least;
+  std::optional<Value> most;
+
+  void add(Value value) {
+    least = std::min(least.value_or(value), value);
+    most = std::max(most.value_or(value), value);
+  }
+};
+
+/// "8 GPUs", "1 to 8 GPUs".
+template <class Count>
+std::string counted_range(const Range<Count>& range, std::string_view one, std::string_view many) {
+  return (*range.least < *range.most ? std::to_string(*range.least) + " to " : "") + counted(*range.most, one, many);
+}
+
 /// What became of the jobs of one rule, for the notes.
 struct Tally {
   std::uint64_t jobs = 0;
-  std::uint64_t iterations_min = UINT64_MAX;
-  std::uint64_t iterations_max = 0;
-  std::map<std::uint32_t, Duration> iteration_time;  ///< by number of GPUs
+  Range<std::uint64_t> iterations;
+  // Of the jobs whose iteration time is known
+  Range<Duration> iteration_time;
+  Range<std::uint32_t> gpus;
+  Range<std::size_t> hosts;                  ///< where the empty cluster places them
+  std::map<std::uint32_t, Duration> probed;  ///< of the rule's workload, by number of GPUs
+  std::uint64_t as_on_as_many_hosts = 0;     ///< jobs whose placement was not measured: by the mean of those on as many hosts
+  Range<std::size_t> other_hosts;
+  std::uint64_t as_on_other_hosts = 0;  ///< by the mean of those on other numbers of hosts
+
+  void add_iteration(Duration time, std::uint32_t of_gpus) {
+    iteration_time.add(time);
+    gpus.add(of_gpus);
+  }
 };
 
 class Assignment {
@@ -99,6 +120,11 @@ class Assignment {
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       assumptions.push_back(path_ + ": rule " + std::to_string(r + 1) + ": " + text_of(rules_[r], tallies_[r]));
     }
+    if (has_gaps_) {
+      assumptions.push_back(path_ +
+                            ": a placement that was not measured takes the mean of those on as many hosts, else of all of as "
+                            "many GPUs");
+    }
     if (rules_.empty() || without_rule_ == 0) return;
     assumptions.push_back(path_ + ": " +
                           (without_rule_ == 1
@@ -108,6 +134,10 @@ class Assignment {
 
  private:
   void assign(const TraceJob& job, JobSpec& spec) {
+    if (job.iteration_times != nullptr) {
+      spec.iteration_times = job.iteration_times;
+      spec.duration = run_alone(spec);
+    }
     const auto rule = std::find_if(rules_.begin(), rules_.end(), [&](const JobRule& known) { return known.matches(job); });
     if (rule == rules_.end()) {
       require_run_time(spec, "matches no rule");
@@ -123,8 +153,7 @@ class Assignment {
     } else {
       give_workload(*rule, job, spec, tally);
     }
-    tally.iterations_min = std::min(tally.iterations_min, spec.iterations);
-    tally.iterations_max = std::max(tally.iterations_max, spec.iterations);
+    tally.iterations.add(spec.iterations);
   }
 
   void require_run_time(const JobSpec& spec, const char* why) const {
@@ -135,8 +164,10 @@ class Assignment {
 
   void give_measured(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
     spec.iteration_times = rule.measured->of(job, spec.place);
+    count_basis(*spec.iteration_times, job.gpus, tally);
+    if (!spec.iteration_times->covers_all(job.gpus)) has_gaps_ = true;
     const Duration alone = time_alone(*spec.iteration_times, job.gpus);
-    tally.iteration_time[job.gpus] = alone;
+    tally.add_iteration(alone, job.gpus);
     if (rule.iterations > 0) {
       spec.iterations = rule.iterations;
     } else if (job.iterations == 0) {
@@ -147,7 +178,25 @@ class Assignment {
       fail("out-of-range", "job \"" + spec.name + "\" would run for more than a year", spec.place,
            counted(spec.iterations, "iteration", "iterations") + " of up to " + to_text(spec.iteration_times->longest(job.gpus)));
     }
-    spec.duration = DurationModel::fixed(alone * static_cast<std::int64_t>(spec.iterations));
+    spec.duration = run_alone(spec);
+  }
+
+  /// The run time where the empty cluster places the job.
+  DurationModel run_alone(const JobSpec& spec) {
+    return DurationModel::fixed(time_alone(*spec.iteration_times, spec.gpus) * static_cast<std::int64_t>(spec.iterations));
+  }
+
+  void count_basis(const PlacementTimes& times, std::uint32_t gpus, Tally& tally) {
+    const std::vector<std::uint32_t>& gpus_of_hosts = placement_alone(gpus);
+    if (gpus_of_hosts.empty()) return;
+    tally.hosts.add(gpus_of_hosts.size());
+    const PlacementTimes::Found found = times.find(gpus_of_hosts);
+    if (found.basis == PlacementTimes::Basis::as_many_hosts) ++tally.as_on_as_many_hosts;
+    if (found.basis != PlacementTimes::Basis::other_hosts) return;
+    ++tally.as_on_other_hosts;
+    if (found.hosts_min == 0) return;
+    tally.other_hosts.add(found.hosts_min);
+    tally.other_hosts.add(found.hosts_max);
   }
 
   const std::vector<std::uint32_t>& placement_alone(std::uint32_t gpus) {
@@ -164,16 +213,19 @@ class Assignment {
 
   void give_workload(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
     spec.workload = rule.workload(job.gpus);
+    spec.iteration_times = nullptr;
     if (rule.iterations > 0) {
       spec.iterations = rule.iterations;
     } else if (trace_.has_run_times) {
-      spec.iterations = is_left_to_run(rule) ? 1 : fitting(job.run, iteration_time(rule, job, spec, tally), spec, rule);
+      spec.iterations =
+          is_left_to_run(rule) ? 1 : fitting(spec.duration.mean(), iteration_time(rule, job, spec, tally), spec, rule);
     }
   }
 
   Duration iteration_time(const JobRule& rule, const TraceJob& job, const JobSpec& spec, Tally& tally) {
-    const auto [known, is_new] = tally.iteration_time.try_emplace(job.gpus);
+    const auto [known, is_new] = tally.probed.try_emplace(job.gpus);
     if (is_new) known->second = rule.iteration_time ? *rule.iteration_time : probes_.iteration(spec.workload, rule.place);
+    tally.add_iteration(known->second, job.gpus);
     return known->second;
   }
 
@@ -199,16 +251,27 @@ class Assignment {
     if (rule.measured == nullptr && mode_ == Mode::job) return text + ", run times as in the trace: job mode runs no workloads";
     text += " of " + (rule.measured != nullptr ? "measured iterations" : rule.workload_name);
     if (is_left_to_run(rule)) return text + ", as often as fits the run time: `weft run` measures an iteration first";
-    text += ", " + (tally.iterations_max > tally.iterations_min ? std::to_string(tally.iterations_min) + " to " : "") +
-            counted(tally.iterations_max, "time", "times");
-    if (tally.iteration_time.empty()) return text;
-    const auto& [gpus, time] = *tally.iteration_time.begin();
-    text += "; an iteration on " + counted(gpus, "GPU", "GPUs") + " takes " + to_text(time);
-    if (rule.measured != nullptr) {
-      const std::size_t hosts = placement_alone(gpus).size();
-      return hosts == 0 ? text : text + " on " + counted(hosts, "host", "hosts") + ", as the empty cluster places it";
+    text += ", " + counted_range(tally.iterations, "time", "times");
+    const Range<Duration>& time = tally.iteration_time;
+    if (!time.least) return text;
+    text += "; an iteration on " + counted_range(tally.gpus, "GPU", "GPUs") + " takes " +
+            (*time.least < *time.most ? to_text(*time.least) + " to " : "") + to_text(*time.most);
+    if (rule.measured == nullptr) {
+      return text + (rule.iteration_time ? ", as the rule says" : ", measured alone on the empty cluster");
     }
-    return text + (rule.iteration_time ? ", as the rule says" : ", measured alone on the empty cluster");
+    if (tally.hosts.least) text += " on " + counted_range(tally.hosts, "host", "hosts") + ", as the empty cluster places it";
+    return text + substitutes(tally);
+  }
+
+  static std::string substitutes(const Tally& tally) {
+    const auto of = [](std::uint64_t jobs, const std::string& means) {
+      if (jobs == 0) return std::string();
+      return "; for " + counted(jobs, "job", "jobs") + " that placement was not measured and the mean of placements on " + means +
+             " stands in";
+    };
+    return of(tally.as_on_as_many_hosts, "as many hosts") +
+           of(tally.as_on_other_hosts,
+              tally.other_hosts.least ? counted_range(tally.other_hosts, "host", "hosts") : "several hosts");
   }
 
   const JobTrace& trace_;
@@ -219,6 +282,7 @@ class Assignment {
   std::vector<Tally> tallies_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> placements_alone_;  ///< GPUs on each host, by number of GPUs
   std::uint64_t without_rule_ = 0;
+  bool has_gaps_ = false;  ///< may a run place a job with measured iterations where nothing was measured?
 };
 
 }  // namespace

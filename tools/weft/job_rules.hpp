@@ -11,7 +11,9 @@
 //     In job mode the workload is not run and the job holds its GPUs for its run time.
 //   - measured iterations (either mode): a table of step times by placement (placement_times.hpp); the job holds its GPUs for its iterations times
 //     the time of the placement it gets. Without iterations in rule or trace they are chosen so that the run time fits where the scenario's
-//     placement puts the job on the empty cluster.
+//     placement puts the job on the empty cluster. Where that placement was not measured, the note says what stands in for it; the run takes the
+//     same table for the placement that a job really gets.
+// A job of a trace with a table of throughputs of its own has such a table of step times too, without any rule.
 // A job that matches no rule holds its GPUs for its run time. What was chosen is noted in the scenario's assumptions.
 // Errors at the job's line: [no-run-times], [not-measured], [unknown-job-type], [does-not-run], [out-of-range]. At the rule: [zero-iteration],
 // and what loading a workload or measuring it throws.
