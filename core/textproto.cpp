@@ -31,6 +31,9 @@ std::size_t word_length(std::string_view line, std::size_t column) {
   return length == 0 ? 1 : length;
 }
 
+/// Deeper messages are refused; those of the project are not.
+constexpr int nesting_max = 64;
+
 std::string between(std::string_view text, std::string_view before, std::string_view after) {
   const std::size_t begin = text.find(before);
   if (begin == std::string_view::npos) return {};
@@ -50,8 +53,14 @@ class Collector : public google::protobuf::io::ErrorCollector {
   Collector(const SourceText& source, const Descriptor* root, Diagnostics& diagnostics)
       : source_(source), root_(root), diagnostics_(diagnostics) {}
 
+  /// The parser warns of what it steps over to read on, fields that do not exist: an error like any other.
+  void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
+    AddError(line, column, message);
+  }
+
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-    if (line < 0) {
+    // What is counted but not kept needs no place.
+    if (line < 0 || diagnostics_.error_count() >= Diagnostics::kept_errors_max) {
       diagnostics_.error("syntax", message, source_.whole_file());
       return;
     }
@@ -159,14 +168,27 @@ FieldPlaces FieldPlaces::inside(const google::protobuf::Message& message, const 
 TextprotoDocument::TextprotoDocument(const SourceText& source, google::protobuf::Message& message, Diagnostics& diagnostics)
     : source_(&source) {
   source.require_utf8_text("protobuf text file");
-  Collector collector(source, message.GetDescriptor(), diagnostics);
+  const std::string text(source.text());
+  Diagnostics first;
+  Collector first_collector(source, message.GetDescriptor(), first);
   google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&collector);
+  parser.RecordErrorsTo(&first_collector);
   parser.WriteLocationsTo(&tree_);
-  parser.SetRecursionLimit(64);
-  if (!parser.ParseFromString(std::string(source.text()), &message) && !diagnostics.has_errors()) {
-    diagnostics.error("syntax", "the file is not protobuf text", source.whole_file());
+  parser.SetRecursionLimit(nesting_max);
+  if (parser.ParseFromString(text, &message) && !first.has_errors()) return;
+  if (first.has_errors() && first.all().front().code != "unknown-field") {
+    for (const Diagnostic& diagnostic : first.all()) diagnostics.add(diagnostic);
+    return;
   }
+  // The parser stops at a field that does not exist. Once more, stepping over it, to report them all.
+  Collector collector(source, message.GetDescriptor(), diagnostics);
+  const std::unique_ptr<google::protobuf::Message> discarded(message.New());
+  google::protobuf::TextFormat::Parser lenient;
+  lenient.RecordErrorsTo(&collector);
+  lenient.SetRecursionLimit(nesting_max);
+  lenient.AllowUnknownField(true);
+  lenient.ParseFromString(text, discarded.get());
+  if (!diagnostics.has_errors()) diagnostics.error("syntax", "the file is not protobuf text", source.whole_file());
 }
 
 }  // namespace weft

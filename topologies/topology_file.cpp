@@ -7,6 +7,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/textproto.hpp"
+#include "core/textproto_settings.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/link_limits.hpp"
 #include "topologies/topology.pb.h"
@@ -28,32 +29,9 @@ std::shared_ptr<const Topology> build_from_parameters(const topology_file::Topol
   }
   const auto& module = find_module(topology_builders(), file.builder(), places.of(file, "builder"));
   ParamSet params(std::string(module.info.name), module.info.params);
-  std::map<std::string, int> lines;
-  for (int i = 0; i < file.set_size(); ++i) {
-    const topology_file::Setting& setting = file.set(i);
-    const FieldPlaces inside = places.inside(file, "set", i);
-    if (setting.name().empty()) {
-      diagnostics.error("missing-field", "the setting has no name", places.of(file, "set", i),
-                        "write set { name: \"...\" value: \"...\" }");
-      continue;
-    }
-    const SourcePlace name_place = inside.of(setting, "name");
-    const auto [first, is_new] = lines.emplace(setting.name(), name_place.line);
-    if (!is_new) {
-      diagnostics.error("duplicate-setting", in_quotes(setting.name()) + " is set twice", name_place,
-                        "it is set first at line " + std::to_string(first->second) + "; keep one of the two");
-      continue;
-    }
-    try {
-      params.set(setting.name(), setting.value(), name_place);
-    } catch (const InputError& error) {
-      // An unknown name is underlined itself; of a wrong value the value.
-      for (Diagnostic diagnostic : error.diagnostics()) {
-        if (diagnostic.code != "unknown-param" && !setting.value().empty()) diagnostic.place = inside.of(setting, "value");
-        diagnostics.add(std::move(diagnostic));
-      }
-    }
-  }
+  for_each_setting(file, places, diagnostics, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+    params.set(name, value, place);
+  });
   diagnostics.throw_if_errors();
   return module.make(params, places.of(file, "builder"));
 }

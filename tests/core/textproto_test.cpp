@@ -49,6 +49,27 @@ TEST(Textproto, UnknownFieldInsideANestedMessage) {
             "  help: did you mean \"number\"?\n");
 }
 
+// Parsing used to stop at the first field that does not exist, so that three misspelt names were found in three runs.
+TEST(Textproto, AllUnknownFieldsAreReported) {
+  const Parsed parsed =
+      parse("pakage: \"b\"\nmessage_type { nam: \"M\" inner { x: 1 } field { numbr: [1, 2] } }\nsyntx: 'proto3'\n");
+  std::string found;
+  for (const Diagnostic& diagnostic : parsed.diagnostics.all()) {
+    found += diagnostic.code + " " + std::to_string(diagnostic.place.line) + ":" + std::to_string(diagnostic.place.column) + "; ";
+  }
+  // What stands inside an unknown message is not looked at.
+  EXPECT_EQ(found, "unknown-field 1:1; unknown-field 2:16; unknown-field 2:25; unknown-field 2:48; unknown-field 3:1; ");
+}
+
+// A field that does not exist is stepped over, whatever it holds: a million nested messages or lists must not exhaust the stack.
+TEST(Textproto, UnknownFieldsMayNotNestDeeply) {
+  const std::size_t depth = 1'000'000;
+  std::string messages = "unknown ";
+  for (std::size_t i = 0; i < depth; ++i) messages += "{ a ";
+  EXPECT_NE(parse(messages).errors().find("[unknown-field]"), std::string::npos);
+  EXPECT_NE(parse("unknown: " + std::string(depth, '[')).errors().find("[unknown-field]"), std::string::npos);
+}
+
 TEST(Textproto, UnknownEnumValue) {
   const std::string errors = parse("message_type { field { type: TYPE_INT23 } }\n").errors();
   EXPECT_NE(errors.find("[unknown-value]"), std::string::npos) << errors;
