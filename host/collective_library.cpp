@@ -15,23 +15,47 @@ constexpr std::string_view kOrigin = "NCCL's bandwidth-optimal default for large
 
 // One row per CollectiveType, in the order of that enumeration.
 constexpr std::array<ParamSpec, 5> kSelection = {{
-    {"all_reduce", ParamKind::text, "ring", "", "", "", "Algorithm of all_reduce", kOrigin},
-    {"all_gather", ParamKind::text, "ring", "", "", "", "Algorithm of all_gather", kOrigin},
-    {"reduce_scatter", ParamKind::text, "ring", "", "", "", "Algorithm of reduce_scatter", kOrigin},
-    {"all_to_all", ParamKind::text, "direct", "", "", "", "Algorithm of all_to_all", "NCCL sends to all peers at once"},
-    {"broadcast", ParamKind::text, "ring", "", "", "", "Algorithm of broadcast", kOrigin},
+    {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kOrigin},
+    {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kOrigin},
+    {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kOrigin},
+    {"all_to_all", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all", "NCCL sends to all peers at once"},
+    {"broadcast", ParamKind::choice, "ring", "", "", "", "Algorithm of broadcast", kOrigin},
 }};
+
+/// kSelection with the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
+class SelectionTable {
+ public:
+  SelectionTable() {
+    for (std::size_t type = 0; type < table_.size(); ++type) {
+      for (const auto& module : collective_algorithms()) {
+        const ParamSet defaults(std::string(module.info.name), module.info.params);
+        if (!module.make(defaults)->supports(static_cast<CollectiveType>(type))) continue;
+        choices_[type] += (choices_[type].empty() ? "" : "|") + std::string(module.info.name);
+      }
+      table_[type].choices = choices_[type];
+    }
+  }
+  SelectionTable(const SelectionTable&) = delete;
+  SelectionTable& operator=(const SelectionTable&) = delete;
+
+  ParamTable table() const { return table_; }
+
+ private:
+  std::array<ParamSpec, kSelection.size()> table_ = kSelection;
+  std::array<std::string, kSelection.size()> choices_;
+};
 
 }  // namespace
 
-ParamTable CollectiveLibrary::selection_params() { return kSelection; }
+ParamTable CollectiveLibrary::selection_params() {
+  static const SelectionTable selection;
+  return selection.table();
+}
 
 CollectiveLibrary::CollectiveLibrary(const ParamSet& selection, std::span<const ParamSet> algorithm_params) {
   for (const ParamSpec& spec : kSelection) {
     const std::string& name = selection.text(spec.name);
-    SourcePlace place;
-    place.file = "collective." + std::string(spec.name);
-    const auto& module = find_module(collective_algorithms(), name, place);
+    const auto& module = find_module(collective_algorithms(), name, SourcePlace::named("collective." + std::string(spec.name)));
     ParamSet params(name, module.info.params);
     for (const ParamSet& given : algorithm_params) {
       if (given.module() == name) params = given;
@@ -50,13 +74,7 @@ std::size_t CollectiveLibrary::RequestHash::operator()(const CollectiveRequest& 
 void CollectiveLibrary::compile(const CollectiveRequest& request) {
   if (request.ranks < 2 || compiled_.contains(request)) return;
   const Selected& chosen = selected_[static_cast<std::size_t>(request.type)];
-  if (!chosen.algorithm->supports(request.type)) {
-    SourcePlace place;
-    place.file = "collective." + std::string(to_text(request.type));
-    throw InputError({Severity::error, "unsupported-collective",
-                      "algorithm \"" + chosen.name + "\" cannot carry out " + std::string(to_text(request.type)), place,
-                      "choose another one; `weft modules collective` lists them"});
-  }
+  WEFT_CHECK(chosen.algorithm->supports(request.type), "only algorithms that carry out a collective can be chosen for it");
   CompiledCollective& compiled = compiled_[request];
   compiled.request = request;
   compiled.algorithm = chosen.name;

@@ -29,11 +29,10 @@ struct CompiledCollective {
 
 class CollectiveLibrary {
  public:
-  /// Which algorithm carries out which type; parameter `all_reduce = ring` and so on.
+  /// Which algorithm carries out which type; parameter `all_reduce = ring` and so on. The choices are the algorithms that do.
   static ParamTable selection_params();
 
   /// `selection` is over selection_params(); `algorithm_params` holds a set per algorithm, by module name, where not default.
-  /// Throws InputError [unknown-module] for an algorithm that does not exist.
   CollectiveLibrary(const ParamSet& selection, std::span<const ParamSet> algorithm_params);
 
   /// Compiles what the workload's ranks will ask for. Groups of one rank need no program.

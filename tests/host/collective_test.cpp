@@ -10,6 +10,8 @@
 #include <string>
 #include <tuple>
 
+#include "host/collective_library.hpp"
+
 namespace weft {
 namespace {
 
@@ -231,6 +233,31 @@ TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
         sum += part;
       }
       EXPECT_EQ(sum, Bytes::of(buffer));
+    }
+  }
+}
+
+// A misspelt algorithm used to be found once the library was made, when nobody knew any more where it had been set:
+// "collective.all_reduce: error: there is no collective ...".
+TEST(CollectiveAlgorithms, AreTheChoicesOfTheirTypes) {
+  ParamSet selection("collective", CollectiveLibrary::selection_params());
+  const SourcePlace place = SourcePlace::named("--set=collective.all_reduce=rign");
+  try {
+    selection.set("all_reduce", "rign", place);
+    FAIL() << "a misspelt algorithm must be refused";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics()[0].place.file, place.file);
+    EXPECT_EQ(error.diagnostics()[0].help, "did you mean \"ring\"?");
+  }
+  for (std::size_t type = 0; type < selection.table().size(); ++type) {
+    EXPECT_EQ(selection.table()[type].name, to_text(static_cast<CollectiveType>(type)));
+    for (const auto& module : collective_algorithms()) {
+      const auto algorithm = module.make(ParamSet(std::string(module.info.name), module.info.params));
+      if (algorithm->supports(static_cast<CollectiveType>(type))) {
+        EXPECT_NO_THROW(selection.set(selection.table()[type].name, module.info.name, place));
+      } else {
+        EXPECT_THROW(selection.set(selection.table()[type].name, module.info.name, place), InputError);
+      }
     }
   }
 }
