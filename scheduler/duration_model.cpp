@@ -134,6 +134,10 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
   if (model.shape_ == Shape::uniform && model.second_ < model.first_) {
     fail("out-of-range", in_quotes(text) + " has its maximum below its minimum", place, "write " + std::string(info->usage));
   }
+  if (model.mean() == Duration::zero()) {
+    fail("out-of-range", in_quotes(text) + " has a mean of 0: each of its draws is 0", place,
+         "give it a mean above 0, or write \"0s\" for a job that takes no time");
+  }
   if (model.mean() == Duration::max()) {
     fail("out-of-range", "the mean of " + in_quotes(text) + " is beyond the simulated clock", place,
          "a run lasts at most " + weft::to_text(Duration::s(Duration::max().in_ticks() / Duration::ticks_per_s)) +

@@ -12,7 +12,7 @@
 //
 // Invariants
 //   1. A draw is >= 0. One that no simulated clock could hold comes out as Duration::max(), which ends the run when the job starts.
-//   2. The mean fits the clock: parse() refuses what does not.
+//   2. The mean fits the clock and is 0 for no distribution: parse() refuses what does not.
 //   3. to_text() is read back to the same model.
 // Thread safety: values.
 #pragma once

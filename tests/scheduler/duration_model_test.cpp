@@ -152,6 +152,11 @@ TEST(DurationModel, RefusesWhatIsNoDuration) {
   EXPECT_EQ(error_of("lognormal(1h, -0.5)"), "out-of-range");
   EXPECT_EQ(error_of("lognormal(1h, 50)"), "out-of-range");  // mean exp(1250) hours
   EXPECT_EQ(error_of("uniform(3h, 1h)"), "out-of-range");
+  // Each draw of these is 0, which their names hide.
+  EXPECT_EQ(error_of("exponential(0h)"), "out-of-range");
+  EXPECT_EQ(error_of("lognormal(0h, 0.5)"), "out-of-range");
+  EXPECT_EQ(error_of("uniform(0h, 0h)"), "out-of-range");
+  EXPECT_EQ(error_of("normal(0h, 0s)"), "out-of-range");
   EXPECT_EQ(error_of("normal(-1h, 1h)"), "bad-duration");
   EXPECT_EQ(error_of("10000d"), "bad-duration");  // beyond the clock
 }
