@@ -122,7 +122,8 @@ TEST_F(Scenarios, AllWrongSettingsAreReportedTogether) {
                               "topology { builder: \"single_switch\"\n"
                               "  set { name: \"hots\" value: \"4\" }\n"
                               "  set { name: \"hosts\" value: \"0\" }\n"
-                              "}\n");
+                              "}\n"
+                              "job { gpus: 1 duration: \"1h\" }\n");
   EXPECT_EQ(codes_of(flags), "2:15 unknown-param; 3:30 out-of-range; ");
   flags.scenario_file = write("flags.textproto", "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n");
   flags.settings = {"flow.mtuu=4096B", "scheduler.control_delay", "scheduler.control_delay=5"};

@@ -120,13 +120,13 @@ void add_run_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"job", "flow"}));
   add_workload_flags(*command, flags.workload_options);
   add_job_trace_flags(*command, flags.jobs_options);
-  command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
+  command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")->type_name("N")->check(at_least_one());
+  command->add_option("--hosts", flags.hosts, "Job mode without a topology: number of hosts")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--hosts", flags.hosts, "Job mode without a topology: number of hosts")->type_name("N");
-  command->add_option("--gpus-per-host", flags.gpus_per_host, "With --hosts; default 8")
+      ->check(at_least_one());
+  command->add_option("--gpus-per-host", flags.gpus_per_host, "GPUs on each of them; default: the scenario's, or 8")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least_one());
   command->add_option("--scheduler", flags.scheduler, "Scheduling policy; default fcfs")->type_name("NAME");
   command->add_option("--placement", flags.placement, "Placement; default first_fit")->type_name("NAME");
   CLI::Option* seed =

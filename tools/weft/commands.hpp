@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
+#include <string>
 
 namespace weft {
 
@@ -21,6 +23,16 @@ void add_check_command(CLI::App& app, Action& action);
 void add_topology_command(CLI::App& app, Action& action);
 void add_workload_command(CLI::App& app, Action& action);
 void add_modules_command(CLI::App& app, Action& action);
+
+/// For whole numbers of which 0 makes no sense. CLI::PositiveNumber names the largest double when it refuses one.
+inline CLI::Validator at_least_one() {
+  const auto complaint = [](const std::string& text) {
+    std::int64_t value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    return is_number && value < 1 ? text + " is too few, at least 1 is needed" : std::string();
+  };
+  return {complaint, "POSITIVE"};
+}
 
 /// "FILE[:format]" as given on the command line. The part after the last colon is a format only if it holds no slash or dot.
 struct FileAndFormat {

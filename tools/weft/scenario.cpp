@@ -166,8 +166,6 @@ void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& pa
   if (!options.throughputs_path.empty()) scenario.manifest.add_input("throughputs", options.throughputs_path, "gavel-throughputs");
   if (!options.gpu_type.empty()) scenario.manifest.set("gpu_type", options.gpu_type);
   if (!options.time_zone.empty()) scenario.manifest.set("time_zone", options.time_zone);
-  scenario.manifest.set("jobs_origin_of_time", trace.origin_of_time);
-  scenario.manifest.set("jobs_rows_left_out", trace.left_out_rows);
 }
 
 /// GPUs on each host of a job's placement on the empty cluster; nothing if there is none.
@@ -214,11 +212,58 @@ std::vector<JobSpec> jobs_under_rules(Scenario& scenario, const JobTrace& trace,
 /// Leaves most of the clock's 2.9 years for the jobs themselves.
 const Duration submit_max = Duration::s(366LL * 86'400);
 
+/// A job trace that was read, and what its jobs run.
+struct TraceUnderRules {
+  JobTrace trace;
+  std::string path;
+  std::vector<JobRule> rules;
+};
+
+/// The trace from whose first submission all dated ones count: that of the earliest; null if none has a date.
+const TraceUnderRules* earliest_of(const std::vector<TraceUnderRules>& traces) {
+  const TraceUnderRules* earliest = nullptr;
+  for (const TraceUnderRules& one : traces) {
+    if (one.trace.origin && (earliest == nullptr || *one.trace.origin < *earliest->trace.origin)) earliest = &one;
+  }
+  return earliest;
+}
+
+/// Dated traces of one run keep their distance in time. Those of clocks of their own begin at 0, each.
+void share_origin(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
+  const TraceUnderRules* const earliest = earliest_of(traces);
+  std::string origin = earliest == nullptr ? "" : earliest->trace.origin_of_time;
+  std::uint64_t left_out = 0;
+  for (TraceUnderRules& one : traces) {
+    JobTrace& trace = one.trace;
+    left_out += trace.left_out_rows;
+    if (&one == earliest) continue;
+    if (!trace.origin) {
+      const std::string of_trace = traces.size() == 1 ? trace.origin_of_time : one.path + ": " + trace.origin_of_time;
+      origin += (origin.empty() ? "" : "; ") + of_trace;
+      if (earliest == nullptr) continue;
+      scenario.assumptions.push_back(one.path + ": its clock has no date: it begins together with " + earliest->path);
+      continue;
+    }
+    const std::optional<Duration> later = between(*earliest->trace.origin, *trace.origin);
+    if (!later || *later > submit_max - trace.jobs.back().submit) {
+      fail("out-of-range", "the last job is submitted more than a year after the first of " + earliest->path,
+           SourcePlace::named(one.path), "dated traces of one run keep their distance; run these one by one");
+    }
+    for (TraceJob& job : trace.jobs) job.submit += *later;
+    scenario.assumptions.push_back(
+        one.path + ": " + (*later == Duration::zero() ? "it begins together with " : "it begins " + to_text(*later) + " after ") +
+        earliest->path + ", as their dates say");
+  }
+  scenario.manifest.set("jobs_origin_of_time", origin);
+  scenario.manifest.set("jobs_rows_left_out", left_out);
+}
+
 /// A run on its way from file and flags.
 struct Loading {
   const RunFlags& flags;
   Scenario& scenario;
   WorkloadShelf& shelf;
+  std::vector<TraceUnderRules> traces = {};
   Diagnostics diagnostics = {};
   bool is_place_good = true;  ///< whether topology or cluster, where given, could be read
 };
@@ -243,9 +288,13 @@ class ScenarioFile {
     if (message_.has_seed()) scenario_.seed = message_.seed();
     // Parameters first: whoever reads one later finds what the flags made of it.
     const Module<TopologyFactory>* builder = nullptr;
-    if (!try_to([&] { builder = fill_parameters(places); })) loading_.is_place_good = false;
+    loading_.is_place_good = try_to([&] { builder = choose_builder(places); });
+    for_each_setting(message_, places, loading_.diagnostics,
+                     [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+                       scenario_.parameters.apply(name, value, place);
+                     });
     try_to([&] { scenario_.parameters.apply_flags(loading_.flags.settings); });
-    if (loading_.is_place_good && !try_to([&] { fill_place(builder, places); })) loading_.is_place_good = false;
+    loading_.is_place_good = loading_.is_place_good && try_to([&] { fill_place(builder, places); });
     if (message_.has_scheduler()) fill_scheduler(places.inside(message_, "scheduler"));
     fill_jobs(places);
     for (int i = 0; i < message_.jobs_size(); ++i) {
@@ -263,29 +312,12 @@ class ScenarioFile {
     }
   }
 
-  /// Gives the jobs of traces what the rules say, which may need to run a workload: to be called when everything else is known. They stand
-  /// before others of the same instant.
-  void apply_rules(Probing probing) {
-    std::vector<JobSpec> jobs;
-    for (const TraceUnderRules& one : traces_) {
-      std::vector<JobSpec> of_trace = jobs_under_rules(scenario_, one.trace, one.path, one.rules, probing);
-      std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
-    }
-    scenario_.jobs.insert(scenario_.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
-  }
-
   bool has_jobs() const { return message_.job_size() > 0 || message_.jobs_size() > 0; }
 
   /// Of a field at the top level; the whole file if it was not written.
   SourcePlace place_of(const std::string& field) const { return document_.places().of(message_, field); }
 
  private:
-  struct TraceUnderRules {
-    JobTrace trace;
-    std::string path;
-    std::vector<JobRule> rules;
-  };
-
   template <class Step>
   bool try_to(const Step& step) {
     return attempt(loading_.diagnostics, step);
@@ -429,7 +461,7 @@ class ScenarioFile {
     one.trace = read(trace, inside, [&] {
       return read_trace(scenario_, one.path, trace.format(), options_of(trace), trace.rule_size() > 0, inside.of(trace, "file"));
     });
-    traces_.push_back(std::move(one));
+    loading_.traces.push_back(std::move(one));
   }
 
   JobRule rule_of(const scenario::JobRule& said, const SourcePlace& place, const FieldPlaces& places) {
@@ -449,7 +481,14 @@ class ScenarioFile {
       const SourcePlace workload_place = places.of(said, "workload");
       const FieldPlaces inside = places.inside(said, "workload");
       check_workload_fields(workload, workload_place, inside);
-      if (!workload.template_().empty() && has_range) check_rank_count(workload, rule, workload_place, inside);
+      if (!workload.template_().empty()) {
+        const std::uint32_t ranks = template_ranks(workload, inside);
+        require(!has_range || (rule.gpus_min <= ranks && ranks <= rule.gpus_max), "rank-count-mismatch",
+                "template " + workload.template_() + " makes " + counted(ranks, "rank", "ranks") +
+                    ", and the rule matches no job with as many GPUs",
+                workload_place,
+                "say gpus: \"" + std::to_string(ranks) + "\", or make a workload of as many ranks as the jobs have GPUs");
+      }
       rule.workload_name = workload.file().empty() ? workload.template_() : workload.file();
       rule.workload = [this, &workload, workload_place, inside](std::uint32_t gpus) {
         return load(workload, workload_place, inside, gpus);
@@ -462,15 +501,10 @@ class ScenarioFile {
   }
 
   /// Job mode runs no template, and flow mode only those of rules that a job matches.
-  void check_rank_count(const scenario::Workload& workload, const JobRule& rule, const SourcePlace& place,
-                        const FieldPlaces& places) {
-    const SourcePlace name_place = places.of(workload, "template");
-    const auto& module = find_module(workload_templates(), workload.template_(), name_place);
-    const std::uint32_t ranks = loading_.shelf.rank_count(module, params_of(module.info, workload, places), name_place);
-    require(rule.gpus_min <= ranks && ranks <= rule.gpus_max, "rank-count-mismatch",
-            "template " + workload.template_() + " makes " + counted(ranks, "rank", "ranks") +
-                ", and the rule matches no job with as many GPUs",
-            place, "say gpus: \"" + std::to_string(ranks) + "\", or make a workload of as many ranks as the jobs have GPUs");
+  std::uint32_t template_ranks(const scenario::Workload& workload, const FieldPlaces& places) {
+    const SourcePlace place = places.of(workload, "template");
+    const auto& module = find_module(workload_templates(), workload.template_(), place);
+    return loading_.shelf.rank_count(module, params_of(module.info, workload, places), place);
   }
 
   template <class Message>
@@ -488,8 +522,8 @@ class ScenarioFile {
             "drop iteration_time or iterations");
     const ParsedQuantity<Duration> time = parse_duration(said.iteration_time());
     if (!time.value) fail("bad-value", "iteration_time: " + time.error.message, place, time.error.help);
-    require(*time.value > Duration::zero(), "out-of-range", "iteration_time: of iterations of no time no number fits a run time",
-            place, "give a time above 0, or say how many iterations run");
+    require(*time.value > Duration::zero(), "out-of-range", "iteration_time: no number of iterations of 0s fits a run time", place,
+            "give a time above 0, or say how many iterations run");
     return *time.value;
   }
 
@@ -534,24 +568,14 @@ class ScenarioFile {
            });
   }
 
-  /// Returns the builder of the topology, whose parameters join those of the run; null if there is none.
-  const Module<TopologyFactory>* fill_parameters(const FieldPlaces& places) {
-    Diagnostics diagnostics;
-    const Module<TopologyFactory>* builder = nullptr;
+  /// The builder of the topology, whose parameters join those of the run; null if there is none.
+  const Module<TopologyFactory>* choose_builder(const FieldPlaces& places) {
     const scenario::Topology& topology = message_.topology();
-    if (!topology.builder().empty()) {
-      attempt(diagnostics, [&] {
-        const FieldPlaces inside = places.inside(message_, "topology");
-        builder = &find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
-        scenario_.parameters.add(params_of(builder->info, topology, inside));
-      });
-    }
-    for_each_setting(message_, places, diagnostics,
-                     [&](const std::string& name, const std::string& value, const SourcePlace& place) {
-                       scenario_.parameters.apply(name, value, place);
-                     });
-    diagnostics.throw_if_errors();
-    return builder;
+    if (topology.builder().empty()) return nullptr;
+    const FieldPlaces inside = places.inside(message_, "topology");
+    const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
+    scenario_.parameters.add(params_of(module.info, topology, inside));
+    return &module;
   }
 
   void fill_place(const Module<TopologyFactory>* builder, const FieldPlaces& places) {
@@ -665,7 +689,6 @@ class ScenarioFile {
   SourceText source_;
   scenario::Scenario message_;
   TextprotoDocument document_;
-  std::vector<TraceUnderRules> traces_;
 };
 
 /// A flag that belongs to another one says nothing without it.
@@ -710,16 +733,15 @@ void fill_jobs_from_flags(Loading& loading) {
   const RunFlags& flags = loading.flags;
   Scenario& scenario = loading.scenario;
   if (!flags.jobs.empty()) {
+    scenario.mode = Mode::job;
     attempt(loading.diagnostics, [&] {
       const FileAndFormat jobs = split_format(flags.jobs);
-      const JobTrace trace = read_trace(scenario, jobs.file, jobs.format, flags.jobs_options, false, SourcePlace::named(jobs.file));
-      // Without rules nothing is asked of the cluster.
-      std::vector<JobSpec> of_trace = jobs_under_rules(scenario, trace, jobs.file, {}, Probing::forbidden);
-      std::move(of_trace.begin(), of_trace.end(), std::back_inserter(scenario.jobs));
-      scenario.mode = Mode::job;
+      JobTrace trace = read_trace(scenario, jobs.file, jobs.format, flags.jobs_options, false, SourcePlace::named(jobs.file));
+      loading.traces.push_back({std::move(trace), jobs.file, {}});
     });
   }
   if (!flags.workload.empty()) {
+    scenario.mode = Mode::flow;
     attempt(loading.diagnostics, [&] {
       const FileAndFormat file = split_format(flags.workload);
       JobSpec job;
@@ -729,10 +751,10 @@ void fill_jobs_from_flags(Loading& loading) {
       job.iterations = flags.iterations.value_or(1);
       job.place = SourcePlace::named(file.file);
       scenario.jobs.push_back(std::move(job));
-      scenario.mode = Mode::flow;
     });
   }
   if (!flags.flows.empty()) {
+    scenario.mode = Mode::flow;
     attempt(loading.diagnostics, [&] {
       const FileAndFormat file = split_format(flags.flows);
       if (!file.format.empty() && file.format != "hpcc") {
@@ -742,7 +764,6 @@ void fill_jobs_from_flags(Loading& loading) {
       }
       scenario.flows = import_hpcc_flows(file.file);
       scenario.manifest.add_input("flows", file.file, "hpcc");
-      scenario.mode = Mode::flow;
     });
   }
 }
@@ -767,6 +788,20 @@ void fill_from_flags(Loading& loading) {
   if (flags.seed) scenario.seed = *flags.seed;
   if (flags.mode == "job") scenario.mode = Mode::job;
   if (flags.mode == "flow") scenario.mode = Mode::flow;
+}
+
+/// Gives the jobs of traces what the rules say, which may need to run a workload: to be called when everything else is known. They stand
+/// before others of the same instant.
+void apply_rules(Loading& loading, Probing probing) {
+  if (loading.traces.empty()) return;
+  Scenario& scenario = loading.scenario;
+  share_origin(scenario, loading.traces);
+  std::vector<JobSpec> jobs;
+  for (const TraceUnderRules& one : loading.traces) {
+    std::vector<JobSpec> of_trace = jobs_under_rules(scenario, one.trace, one.path, one.rules, probing);
+    std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
+  }
+  scenario.jobs.insert(scenario.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
 }
 
 /// A run needs somewhere to run. `file` is null without a scenario file.
@@ -801,7 +836,7 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
          file == nullptr ? "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples"
                          : "add job { ... } or jobs { file: \"jobs.csv\" format: \"weft\" }");
   }
-  if (scenario.flows && !scenario.jobs.empty()) {
+  if (scenario.flows && (!scenario.jobs.empty() || !flags.jobs.empty())) {
     fail("flows-and-jobs", "a flow list runs alone, without jobs", SourcePlace::named("--flows"), "drop --flows or the jobs");
   }
   Diagnostics diagnostics;
@@ -837,7 +872,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   const bool has_content = attempt(diagnostics, [&] { check_content(scenario, flags, file.get()); });
   if (loading.is_place_good && has_content) attempt(diagnostics, [&] { check_cluster(scenario, flags, file.get()); });
   diagnostics.throw_if_errors();
-  if (file != nullptr) file->apply_rules(probing);
+  apply_rules(loading, probing);
   note_unused_settings(scenario);
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});

@@ -1,5 +1,6 @@
 #include "tools/weft/workload_flags.hpp"
 
+#include "tools/weft/commands.hpp"
 #include "workloads/format_options.hpp"
 
 namespace weft {
@@ -7,7 +8,7 @@ namespace weft {
 void add_workload_flags(CLI::App& command, WorkloadOptions& options) {
   command.add_option("--ranks", options.ranks, "Replay a one-rank trace on N ranks; default: the ranks in the files")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(at_least_one());
   command
       .add_option("--iteration", options.iteration,
                   "Which iteration of a recorded trace to take, from 0; default: a typical one, and the whole trace with "

@@ -1,0 +1,46 @@
+#include "tools/weft/unused_settings.hpp"
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "host/collective_library.hpp"
+#include "tools/weft/scenario.hpp"
+#include "topologies/builders.hpp"
+
+namespace weft {
+
+namespace {
+
+/// The modules that this run asks for parameters.
+std::set<std::string, std::less<>> used_modules(const Scenario& scenario) {
+  std::set<std::string, std::less<>> used;
+  for (const auto& builder : topology_builders()) used.emplace(builder.info.name);
+  const bool has_jobs = !scenario.flows;
+  if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
+  if (scenario.mode == Mode::job) return used;
+  used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
+  if (!has_jobs) return used;
+  used.insert({"host", "collective"});
+  for (const ParamSpec& type : CollectiveLibrary::selection_params()) {
+    used.insert(scenario.parameters.of("collective").text(type.name));
+  }
+  return used;
+}
+
+}  // namespace
+
+void note_unused_settings(Scenario& scenario) {
+  const auto used = used_modules(scenario);
+  const std::string run = scenario.flows ? "a flow list" : "this run in " + std::string(to_text(scenario.mode)) + " mode";
+  for (const ParamSet& set : scenario.parameters.all()) {
+    if (used.contains(set.module())) continue;
+    for (const ParamSpec& spec : set.table()) {
+      if (set.is_default(spec.name)) continue;
+      scenario.assumptions.push_back(set.module() + "." + std::string(spec.name) + " is set and changes nothing: " + run +
+                                     " does not use " + set.module());
+    }
+  }
+}
+
+}  // namespace weft

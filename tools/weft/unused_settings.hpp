@@ -1,0 +1,15 @@
+// Unused settings: a parameter that was set and that nothing in the run asks for is noted, since the run is the same without it.
+//
+// Where it sits: load_scenario() asks once mode, policy and placement are known.
+// Thread safety: pure functions.
+#pragma once
+
+namespace weft {
+
+struct Scenario;
+
+/// Adds an assumption for each parameter that is not at its default and whose module takes no part: the network in job mode, the scheduler
+/// beside a flow list, algorithms and policies that are not chosen.
+void note_unused_settings(Scenario& scenario);
+
+}  // namespace weft
