@@ -57,12 +57,6 @@ std::size_t first_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-SourcePlace place_of_path(const std::string& path) {
-  SourcePlace place;
-  place.file = path;
-  return place;
-}
-
 }  // namespace
 
 SourceText SourceText::read(const std::string& path) {
@@ -81,17 +75,17 @@ SourceText SourceText::read(const std::string& path) {
     if (!best.empty()) {
       help = "did you mean \"" + (fs::path(path).has_parent_path() ? (fs::path(path).parent_path() / best).string() : best) + "\"?";
     }
-    throw InputError({Severity::error, "no-file", "there is no such file", place_of_path(path), help});
+    throw InputError({Severity::error, "no-file", "there is no such file", SourcePlace::named(path), help});
   }
   if (fs::is_directory(status)) {
-    throw InputError(
-        {Severity::error, "is-directory", "this is a directory, a file is needed", place_of_path(path), "name a file inside it"});
+    throw InputError({Severity::error, "is-directory", "this is a directory, a file is needed", SourcePlace::named(path),
+                      "name a file inside it"});
   }
   // gzread hands plain files through unchanged.
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) {
     throw InputError({Severity::error, "unreadable", std::string("the file cannot be opened: ") + std::strerror(errno),
-                      place_of_path(path), "check its permissions"});
+                      SourcePlace::named(path), "check its permissions"});
   }
   gzbuffer(file.get(), 1 << 18);
   std::string text;
@@ -104,15 +98,15 @@ SourceText SourceText::read(const std::string& path) {
     if (n > 0) text.append(chunk.data(), static_cast<std::size_t>(n));
     if (n == 0) break;
     if (n < 0) {
-      throw InputError({Severity::error, "bad-gzip", "the compressed file is damaged", place_of_path(path),
+      throw InputError({Severity::error, "bad-gzip", "the compressed file is damaged", SourcePlace::named(path),
                         "unpack it with gunzip to see where, or fetch it again"});
     }
   }
   int error = Z_OK;
   gzerror(file.get(), &error);
   if (error == Z_BUF_ERROR) {
-    throw InputError(
-        {Severity::error, "bad-gzip", "the compressed file ends too early", place_of_path(path), "it was cut off; fetch it again"});
+    throw InputError({Severity::error, "bad-gzip", "the compressed file ends too early", SourcePlace::named(path),
+                      "it was cut off; fetch it again"});
   }
   return SourceText(path, std::move(text));
 }
@@ -133,11 +127,10 @@ std::string_view SourceText::line(std::size_t number) const {
   return rest;
 }
 
-SourcePlace SourceText::whole_file() const { return place_of_path(name_); }
+SourcePlace SourceText::whole_file() const { return SourcePlace::named(name_); }
 
 SourcePlace SourceText::at(int line_number, int column, int length) const {
-  SourcePlace place;
-  place.file = name_;
+  SourcePlace place = whole_file();
   place.line = line_number;
   place.column = column;
   place.length = length;

@@ -46,8 +46,7 @@ void FlowListSource::handle(const Event& event, EventContext& context) {
 }
 
 void check_flow_list(const FlowList& flows, const Topology& topology, const std::string& file, Diagnostics& diagnostics) {
-  SourcePlace place;
-  place.file = file;
+  SourcePlace place = SourcePlace::named(file);
   if (flows.flows.empty()) {
     diagnostics.error("no-flows", "the flow list holds no flows", place,
                       "its first line is the number of flows, then one flow per line");

@@ -38,13 +38,11 @@ MessageTags::MessageTags(std::span<const Workload* const> workloads, const Colle
   detail_bits_ = bits_for(std::max<std::uint64_t>(user_tags_.size(), collectives.program_size_max()));
   iteration_bits_ = std::min(32, 63 - communicator_bits_ - ordinal_bits_ - detail_bits_);
   if (iteration_bits_ < iteration_bits_min) {
-    SourcePlace place;
-    place.file = "weft run";
-    throw InputError({Severity::error, "too-many-messages",
-                      "the workloads have too many communicators (" + std::to_string(communicators) +
-                          "), collectives in one of them (" + std::to_string(ordinals) +
-                          ") and message tags or steps to be told apart",
-                      place, "split the iteration into several, or reuse tags: equal sends are matched in order"});
+    throw InputError(
+        {Severity::error, "too-many-messages",
+         "the workloads have too many communicators (" + std::to_string(communicators) + "), collectives in one of them (" +
+             std::to_string(ordinals) + ") and message tags or steps to be told apart",
+         SourcePlace::named("weft run"), "split the iteration into several, or reuse tags: equal sends are matched in order"});
   }
 }
 

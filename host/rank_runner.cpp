@@ -57,8 +57,7 @@ void RankRunner::note_round(Time now) {
   rounds_at_instant_ = now == instant_ ? rounds_at_instant_ + 1 : 1;
   instant_ = now;
   if (rounds_at_instant_ <= rounds_per_instant_max) return;
-  SourcePlace place;
-  place.file = job_.workload->name.empty() ? "workload" : job_.workload->name;
+  const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
   throw InputError({Severity::error, "no-progress",
                     "rank " + std::to_string(rank_.index()) + " ends " + std::to_string(rounds_per_instant_max) +
                         " iterations without simulated time going by",
@@ -266,8 +265,7 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
 void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
   const MessageTag tag = shared_.tags.unpack(transfer.tag);
   if (!shared_.tags.ahead_of(tag.iteration, iteration_)) {
-    SourcePlace place;
-    place.file = job_.workload->name.empty() ? "workload" : job_.workload->name;
+    const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
     throw InputError({Severity::error, "ran-ahead",
                       "a rank ran more iterations ahead of rank " + std::to_string(rank_.index()) +
                           " than its messages can tell apart (2^" + std::to_string(shared_.tags.iteration_bits() - 1) + ")",

@@ -77,13 +77,11 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
   }
   const double least_s = gpu_time_s / cluster.gpu_count();
   if (least_s > Time::max().in_s() && !jobs.empty()) {
-    SourcePlace place;
-    place.file = jobs.front().place.file;
     diagnostics.error("too-much-work",
                       "the jobs need at least " + std::to_string(static_cast<std::int64_t>(least_s)) + " s on " +
                           counted(cluster.gpu_count(), "GPU", "GPUs") + ", beyond the simulated clock, which ends after " +
                           std::to_string(static_cast<std::int64_t>(Time::max().in_s())) + " s",
-                      place, "use a larger cluster or fewer jobs");
+                      SourcePlace::named(jobs.front().place.file), "use a larger cluster or fewer jobs");
   }
 }
 

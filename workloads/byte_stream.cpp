@@ -32,10 +32,8 @@ struct ByteStream::State {
     int error = Z_OK;
     gzerror(file.get(), &error);
     if (n < 0 || (n == 0 && error == Z_BUF_ERROR)) {
-      SourcePlace place;
-      place.file = path;
       throw InputError({Severity::error, "bad-gzip",
-                        n < 0 ? "the compressed file is damaged" : "the compressed file ends too early", place,
+                        n < 0 ? "the compressed file is damaged" : "the compressed file ends too early", SourcePlace::named(path),
                         "unpack it with gunzip to see where, or fetch it again"});
     }
     end = static_cast<std::size_t>(n);
@@ -63,11 +61,7 @@ ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 
 const std::string& ByteStream::path() const { return state_->path; }
 
-SourcePlace ByteStream::place() const {
-  SourcePlace place;
-  place.file = state_->path;
-  return place;
-}
+SourcePlace ByteStream::place() const { return SourcePlace::named(state_->path); }
 
 std::uint64_t ByteStream::offset() const { return state_->block_offset + state_->begin; }
 

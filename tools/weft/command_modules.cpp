@@ -128,10 +128,8 @@ int print_modules(const std::string& wanted, bool as_json) {
     }
     std::erase_if(modules, [&](const ModuleInfo& module) { return module.kind != wanted && module.name != wanted; });
     if (modules.empty()) {
-      SourcePlace place;
-      place.file = "weft modules";
-      throw InputError({Severity::error, "unknown-module", "there is no kind or module \"" + wanted + "\"", place,
-                        suggestion(wanted, known, "kind")});
+      throw InputError({Severity::error, "unknown-module", "there is no kind or module \"" + wanted + "\"",
+                        SourcePlace::named("weft modules"), suggestion(wanted, known, "kind")});
     }
   }
   if (as_json) {

@@ -113,9 +113,7 @@ InputFile recognise_input(const std::string& text) {
     // A name may stand for two kinds.
     if (std::find(names.begin(), names.end(), foreign.format) == names.end()) names.emplace_back(foreign.format);
   }
-  SourcePlace place;
-  place.file = text;
-  throw InputError({Severity::error, "unknown-format", "there is no format \"" + given.format + "\"", place,
+  throw InputError({Severity::error, "unknown-format", "there is no format \"" + given.format + "\"", SourcePlace::named(text),
                     suggestion(given.format, names, "format")});
 }
 

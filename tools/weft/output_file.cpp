@@ -12,9 +12,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void fail_write(const std::filesystem::path& path) {
-  SourcePlace place;
-  place.file = path.string();
-  throw InputError({Severity::error, "cannot-write", std::string("the file cannot be written: ") + std::strerror(errno), place,
+  throw InputError({Severity::error, "cannot-write", std::string("the file cannot be written: ") + std::strerror(errno),
+                    SourcePlace::named(path.string()),
                     "check the folder's permissions and free space, or choose another with --out=DIR"});
 }
 

@@ -17,10 +17,8 @@ std::filesystem::path created(std::filesystem::path folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    SourcePlace place;
-    place.file = folder.string();
-    throw InputError({Severity::error, "cannot-write", "the folder cannot be created: " + error.message(), place,
-                      "choose another with --out=DIR"});
+    throw InputError({Severity::error, "cannot-write", "the folder cannot be created: " + error.message(),
+                      SourcePlace::named(folder.string()), "choose another with --out=DIR"});
   }
   return folder;
 }
