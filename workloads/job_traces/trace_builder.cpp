@@ -147,7 +147,7 @@ void TraceBuilder::note_zone() {
   if (zone_is_assumed_ && zone_use_.dates > 0) {
     assume(counted(zone_use_.dates, "date names no time zone and is", "dates name no time zone and are") + " taken as " + name);
   }
-  if (zone_->is_from_database()) assume("what " + name + " is says the time-zone database of this machine");
+  if (zone_->is_from_database() && zone_use_.dates > 0) assume(name + " is as this machine's time-zone database has it");
   if (zone_use_.passed_twice > 0) {
     assume(counted(zone_use_.passed_twice, "date falls", "dates fall") + " into an hour that passes twice in " + name +
            ": taken as its first pass");
