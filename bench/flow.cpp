@@ -1,11 +1,14 @@
 // Flow mode: what segments cost and what they bring, and whole fluid runs.
 //
 // components_*         connected components of the flow-link graph of 128 jobs: depth-first search against Boost's disjoint sets
-// resolve_*            all 128 jobs change one flow at once: everything as one segment, segments one after another, segments in parallel
-// one_job_*            one of 128 jobs changes one flow: everything as one segment, its segment alone
+// resolve_*            all 128 jobs change one flow at once, solved from nothing: everything as one segment, segments one after another,
+//                      segments in parallel
+// one_job_*            one of 128 jobs changes one flow: everything as one segment, its segment alone, its levels repaired
 // run_permutations     ten permutations of 10 MB at once on 1,024 hosts, to the last byte: flows per second
 // run_rings            128 rings of 64 hosts, 12 dependent steps each, on 8,192 hosts
-// run_poisson          2,000 flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a solve
+// run_poisson/N        N flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a batch
+// run_random/N         N flows of distinct sizes between random hosts of 1,024, all at once
+// run_jobs             65,536 flows of distinct sizes inside 128 jobs of 64 hosts, all at once
 #include <benchmark/benchmark.h>
 
 #include <boost/pending/disjoint_sets.hpp>
@@ -13,6 +16,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "core/random.hpp"
@@ -97,10 +101,11 @@ BENCHMARK(solve_as_one_segment)->Name("resolve_one_segment")->Unit(benchmark::kM
 BENCHMARK(solve_as_one_segment)->Name("one_job_one_segment")->Unit(benchmark::kMicrosecond);
 
 /// The first `changing` jobs lose their first flow and get it back, in one batch.
-void change_jobs(benchmark::State& state, std::uint32_t threads, std::uint32_t changing) {
+void change_jobs(benchmark::State& state, std::uint32_t threads, std::uint32_t changing, bool repair = false) {
   const JobFlows& flows = job_flows();
   MaxMinSolver::Options options;
   options.threads = threads;
+  if (!repair) options.repaired_part_max = 0;
   MaxMinSolver solver(std::vector<double>(flows.tree.links(), 100e9), options);
   std::vector<FlowSlot> slots;
   for (const auto& path : flows.paths) slots.push_back(solver.add_flow({path, 1, no_cap}));
@@ -117,9 +122,11 @@ void change_jobs(benchmark::State& state, std::uint32_t threads, std::uint32_t c
 void resolve_segments_in_turn(benchmark::State& state) { change_jobs(state, 1, jobs); }
 void resolve_segments_in_parallel(benchmark::State& state) { change_jobs(state, 0, jobs); }
 void one_job_its_segment(benchmark::State& state) { change_jobs(state, 1, 1); }
+void one_job_repaired(benchmark::State& state) { change_jobs(state, 1, 1, true); }
 BENCHMARK(resolve_segments_in_turn)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK(resolve_segments_in_parallel)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK(one_job_its_segment)->Unit(benchmark::kMicrosecond);
+BENCHMARK(one_job_repaired)->Unit(benchmark::kMicrosecond);
 
 FlowModel empty_model(const FatTreePaths& tree) {
   return FlowModel(std::make_unique<MaxMinSolver>(std::vector<double>(tree.links(), 100e9), MaxMinSolver::Options{}));
@@ -194,20 +201,28 @@ void run_rings(benchmark::State& state) {
 }
 BENCHMARK(run_rings)->Unit(benchmark::kMillisecond)->Iterations(1);
 
+/// 1 MB flows between random hosts, which keep the hosts' links half busy. Every arrival and every completion is a batch of its own.
 void run_poisson(benchmark::State& state) {
-  constexpr int flows = 2'000;
+  const std::int64_t flows = state.range(0);
   const FatTreePaths tree(16);
   RandomStream random(6, 0, 0);
-  std::vector<std::vector<LinkId>> paths;
+  std::vector<LinkId> paths;  // of six links at the most, those of flow i from 6 i on
+  std::vector<std::uint8_t> lengths;
   std::vector<Time> starts;
   double start_s = 0;
   // 1 MB takes 80 us at 100 Gb/s; 1,024 hosts half busy start one every 160 us / 1,024.
-  for (int i = 0; i < flows; ++i) {
+  for (std::int64_t i = 0; i < flows; ++i) {
     start_s += random.exponential(160e-6 / tree.hosts());
     starts.push_back(Time::zero() + Duration::from_seconds(start_s));
-    paths.push_back(tree.random_path(random));
+    const std::vector<LinkId> path = tree.random_path(random);
+    lengths.push_back(static_cast<std::uint8_t>(path.size()));
+    paths.insert(paths.end(), path.begin(), path.end());
+    paths.resize(6 * static_cast<std::size_t>(i + 1), LinkId(0));
   }
   std::vector<FlowCompletion> done;
+  std::uint64_t rate_changes = 0;
+  std::size_t active_peak = 0;
+  MaxMinSolver::Counters counters;
   for (auto _ : state) {
     FlowModel model = empty_model(tree);
     std::size_t next = 0;
@@ -215,14 +230,47 @@ void run_poisson(benchmark::State& state) {
       const Time now = std::min(starts[next], model.next_completion());
       done.clear();
       model.take_completions(now, done);
-      for (; next < starts.size() && starts[next] == now; ++next) model.start({paths[next], Bytes::of(1'000'000)});
+      for (; next < starts.size() && starts[next] == now; ++next) {
+        model.start({std::span(paths).subspan(6 * next, lengths[next]), Bytes::of(1'000'000)});
+      }
       model.settle(now);
     }
     drain(model, done);
+    rate_changes = model.rate_changes();
+    active_peak = model.active_flows_peak();
+    counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
   }
   state.SetItemsProcessed(state.iterations() * flows);
+  state.counters["rate_changes"] = static_cast<double>(rate_changes);
+  state.counters["active_peak"] = static_cast<double>(active_peak);
+  state.counters["full_solves"] = static_cast<double>(counters.full_solves);
+  state.counters["links_set"] = static_cast<double>(counters.links_set);
+  state.counters["flows_visited"] = static_cast<double>(counters.flows_visited);
 }
-BENCHMARK(run_poisson)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(run_poisson)->Arg(20'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+/// Flows of distinct sizes that start together, to the last byte.
+void run_at_once(benchmark::State& state, const FatTreePaths& tree, const std::vector<std::vector<LinkId>>& paths) {
+  std::vector<FlowCompletion> done;
+  for (auto _ : state) {
+    FlowModel model = empty_model(tree);
+    std::int64_t bytes = 1'000'000;
+    for (const auto& path : paths) model.start({path, Bytes::of(bytes += 100)});
+    model.settle(Time::zero());
+    drain(model, done);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()));
+}
+void run_random(benchmark::State& state) {
+  const FatTreePaths tree(16);
+  RandomStream random(7, 0, 0);
+  std::vector<std::vector<LinkId>> paths;
+  for (std::int64_t i = 0; i < state.range(0); ++i) paths.push_back(tree.random_path(random));
+  run_at_once(state, tree, paths);
+}
+BENCHMARK(run_random)->Arg(4'096)->Arg(16'384)->Unit(benchmark::kMillisecond)->Iterations(1);
+void run_jobs(benchmark::State& state) { run_at_once(state, job_flows().tree, job_flows().paths); }
+BENCHMARK(run_jobs)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 }  // namespace
 }  // namespace weft

@@ -12,6 +12,9 @@ namespace weft {
 namespace {
 
 constexpr double kSameRate = 1e-12;
+constexpr std::uint64_t kRepairWorkMax = 4;  // looks at flows per flow-link pair of the segment
+// A repair gains nothing from a smaller segment. So much work of repairs is done before a search for one that a full solve would gain from.
+constexpr std::uint64_t kRepairsPerSearch = 32;
 
 }  // namespace
 
@@ -19,9 +22,17 @@ MaxMinSolver::MaxMinSolver(std::vector<double> capacities, Options options)
     : options_(options),
       graph_(std::move(capacities)),
       segments_(graph_.link_count(), options.repartition_updates),
+      levels_(graph_),
+      pairs_changed_(graph_.link_count(), 0),
       loop_(options.threads),
-      solves_(loop_.workers()) {
+      workers_(loop_.workers()) {
   state_.resize(graph_);
+}
+
+void MaxMinSolver::mark_dirty(FlowSlot flow) {
+  for (const FlowLinkGraph::Hop& hop : graph_.hops(flow)) {
+    if (pairs_changed_[hop.link.index()]++ == 0) dirty_.push_back(hop.link);
+  }
 }
 
 FlowSlot MaxMinSolver::add_flow(const FlowDemand& demand) {
@@ -29,11 +40,16 @@ FlowSlot MaxMinSolver::add_flow(const FlowDemand& demand) {
   if (rates_.size() < graph_.slot_count()) rates_.resize(graph_.slot_count());
   rates_[flow.index()] = std::numeric_limits<double>::quiet_NaN();
   segments_.on_added(graph_, flow);
+  levels_.on_added(flow);
+  mark_dirty(flow);
+  added_.push_back(flow);
   return flow;
 }
 
 void MaxMinSolver::remove_flow(FlowSlot flow) {
   WEFT_CHECK(graph_.alive(flow), "only a flow that was added can be removed");
+  mark_dirty(flow);
+  levels_.on_removed(flow);
   segments_.on_removed(graph_, flow);
   graph_.remove(flow);
 }
@@ -41,47 +57,116 @@ void MaxMinSolver::remove_flow(FlowSlot flow) {
 void MaxMinSolver::set_capacity(LinkId link, double capacity) {
   graph_.set_capacity(link, capacity);
   segments_.on_capacity_changed(link);
+  levels_.on_capacity_changed(link);
+  if (pairs_changed_[link.index()]++ == 0) dirty_.push_back(link);
 }
 
 std::span<const FlowSlot> MaxMinSolver::update() {
   changed_.clear();
-  const std::span<const SegmentId> segments = segments_.take_changed(graph_);
-  if (segments.empty()) return changed_;
+  if (dirty_.empty()) return changed_;
+  ++batch_;
+  plan();
   state_.resize(graph_);
-  if (changed_of_segment_.size() < segments.size()) changed_of_segment_.resize(segments.size());
+  const std::span<Task> tasks = std::span(tasks_).first(task_count_);
   std::size_t incidences = 0;
-  for (const SegmentId segment : segments) incidences += segments_.incidences(segment);
-
-  if (solves_.size() == 1 || segments.size() == 1 || incidences < options_.parallel_incidences_min) {
-    for (std::size_t i = 0; i < segments.size(); ++i) solve_segment(segments[i], solves_.front(), changed_of_segment_[i]);
+  for (const Task& task : tasks) incidences += segments_.incidences(task.segment);
+  if (workers_.size() == 1 || tasks.size() == 1 || incidences < options_.parallel_incidences_min) {
+    for (Task& task : tasks) bring_up_to_date(task, workers_.front());
   } else {
-    loop_.run(segments.size(),
-              [&](std::size_t worker, std::size_t i) { solve_segment(segments[i], solves_[worker], changed_of_segment_[i]); });
+    loop_.run(tasks.size(), [&](std::size_t worker, std::size_t i) { bring_up_to_date(tasks[i], workers_[worker]); });
   }
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    changed_.insert(changed_.end(), changed_of_segment_[i].begin(), changed_of_segment_[i].end());
+  for (const Task& task : tasks) {
+    segments_.on_worked(task.segment, task.work);
+    changed_.insert(changed_.end(), task.touched.begin(), task.touched.end());
   }
   return changed_;
 }
 
-void MaxMinSolver::solve_segment(SegmentId segment, BucketSolve& solve, std::vector<FlowSlot>& changed) {
-  const std::span<const LinkId> links = segments_.links(segment);
-  solve.run(graph_, links, state_);
-  changed.clear();
+/// One task for each segment that has links with changes.
+void MaxMinSolver::plan() {
+  segments_.take_changed(graph_);
+  task_of_segment_.resize(segments_.slot_count(), UINT32_MAX);
+  task_count_ = 0;
+  for (const LinkId link : dirty_) {
+    const std::uint32_t pairs = std::exchange(pairs_changed_[link.index()], 0);
+    if (graph_.members(link).empty()) {
+      levels_.reset(link);
+      continue;
+    }
+    Task& task = task_of(segments_.segment_of(link));
+    task.dirty.push_back(link);
+    task.pairs_changed += pairs;
+  }
+  dirty_.clear();
+  for (const FlowSlot flow : added_) {
+    // A slot may stand here twice, or its flow may be gone.
+    if (!graph_.alive(flow)) continue;
+    LevelRepair::touch(levels_, flow, batch_, task_of(segments_.segment_of(graph_.hops(flow).front().link)).touched);
+  }
+  added_.clear();
+  for (std::size_t i = 0; i < task_count_; ++i) task_of_segment_[tasks_[i].segment.index()] = UINT32_MAX;
+}
+
+MaxMinSolver::Task& MaxMinSolver::task_of(SegmentId segment) {
+  std::uint32_t& index = task_of_segment_[segment.index()];
+  if (index == UINT32_MAX) {
+    index = static_cast<std::uint32_t>(task_count_++);
+    if (tasks_.size() < task_count_) tasks_.emplace_back();
+    Task& task = tasks_[index];
+    task.segment = segment;
+    task.pairs_changed = 0;
+    task.work = 0;
+    task.dirty.clear();
+    task.touched.clear();
+  }
+  return tasks_[index];
+}
+
+void MaxMinSolver::bring_up_to_date(Task& task, Worker& worker) {
+  const std::size_t incidences = segments_.incidences(task.segment);
+  const bool repair = static_cast<double>(task.pairs_changed) <= options_.repaired_part_max * static_cast<double>(incidences);
+  const std::uint64_t visited_before = worker.repair.counters().flows_visited;
+  if (repair && worker.repair.run(levels_, task.dirty, kRepairWorkMax * incidences, batch_, task.touched)) {
+    ++worker.repairs;
+  } else {
+    if (repair) ++worker.repairs_given_up;
+    solve_from_nothing(task, worker);
+  }
+  task.work += (worker.repair.counters().flows_visited - visited_before) / kRepairsPerSearch;
+  std::erase_if(task.touched, [this](FlowSlot flow) {
+    const double rate = levels_.rate(flow);
+    double& published = rates_[flow.index()];
+    // A new flow's NaN compares unequal to everything.
+    if (std::abs(rate - published) <= kSameRate * rate) return true;
+    published = rate;
+    return false;
+  });
+}
+
+void MaxMinSolver::solve_from_nothing(Task& task, Worker& worker) {
+  const std::span<const LinkId> links = segments_.links(task.segment);
+  worker.solve.run(graph_, links, state_);
+  levels_.take_over(links, state_.levels);
+  ++worker.full_solves;
+  task.work += segments_.incidences(task.segment);
   for (const LinkId link : links) {
     for (const FlowLinkGraph::Member& member : graph_.members(link)) {
-      if (member.hop != 0) continue;
-      const double solved = state_.rates[member.flow.index()];
-      double& published = rates_[member.flow.index()];
-      // A new flow's NaN compares unequal to everything.
-      if (std::abs(solved - published) <= kSameRate * solved) continue;
-      published = solved;
-      changed.push_back(member.flow);
+      if (member.hop == 0) LevelRepair::touch(levels_, member.flow, batch_, task.touched);
     }
   }
 }
 
-double MaxMinSolver::level(LinkId link) const { return state_.levels[link.index()]; }
+MaxMinSolver::Counters MaxMinSolver::counters() const {
+  Counters sum;
+  for (const Worker& worker : workers_) {
+    sum.repairs += worker.repairs;
+    sum.full_solves += worker.full_solves;
+    sum.repairs_given_up += worker.repairs_given_up;
+    sum.links_set += worker.repair.counters().links_set;
+    sum.flows_visited += worker.repair.counters().flows_visited;
+  }
+  return sum;
+}
 
 MaxMinSolver::Audit MaxMinSolver::audit(double relative_tolerance) const {
   Audit audit;

@@ -5,10 +5,11 @@
 // Model: rates are max-min fair if every flow is at its cap or crosses a bottleneck, a link that is full and on which no flow has a higher rate
 // per weight. These rates are unique. Link l has a level: the rate per weight of the flows for which it is the bottleneck, infinite if it
 // is nobody's; rate of flow f = weight x min(cap / weight, levels of its links).
-// update() solves every segment (network/segments) that changed with bucket_solve, segments in parallel. There is no rate quantum.
+// update() goes through the segments (network/segments) that changed, in parallel: where a batch touches little it repairs levels
+// (network/level_repair), where it touches much, or a repair spreads over most of the segment, it solves the segment from nothing
+// (network/bucket_solve). There is no rate quantum.
 //
-// A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not really reach are not re-timed, and as
-// the comparison is with a solve from nothing, the error does not grow with the number of updates.
+// A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not really reach are not re-timed.
 //
 // Invariants
 //   1. After update() rates are max-min fair within 1e-12, ties and zero capacities included (a flow on a link of zero capacity has rate 0).
@@ -22,6 +23,7 @@
 
 #include "network/allocation_policy.hpp"
 #include "network/bucket_solve.hpp"
+#include "network/level_repair.hpp"
 #include "network/parallel_loop.hpp"
 #include "network/segments.hpp"
 
@@ -34,6 +36,8 @@ class MaxMinSolver final : public AllocationPolicy {
     std::uint32_t threads = 0;              ///< 0: all cores; 1: no other thread is touched
     /// Segments of one batch with fewer flow-link pairs in all than this are not worth waking threads for.
     std::size_t parallel_incidences_min = 8192;
+    /// Segments of which a batch changes a larger part, in flow-link pairs, are solved from nothing: 0 solves all so, infinity none.
+    double repaired_part_max = 0.3;
   };
 
   MaxMinSolver(std::vector<double> capacities, Options options);
@@ -46,9 +50,19 @@ class MaxMinSolver final : public AllocationPolicy {
   double rate(FlowSlot flow) const override { return rates_[flow.index()]; }
   const FlowLinkGraph& graph() const override { return graph_; }
 
-  /// Rate per weight at which the link was the bottleneck of some flow in its segment's last solve; infinite if of none.
-  double level(LinkId link) const;
+  /// Rate per weight at which the link is the bottleneck of some flow; infinite if of none.
+  double level(LinkId link) const { return levels_.level(link); }
   const Segments& segments() const { return segments_; }
+
+  /// What updates were made of.
+  struct Counters {
+    std::uint64_t repairs = 0;           ///< segments whose levels were repaired
+    std::uint64_t full_solves = 0;       ///< segments solved from nothing
+    std::uint64_t repairs_given_up = 0;  ///< of the full solves, those after a repair had spread too far
+    std::uint64_t links_set = 0;         ///< levels that repairs changed
+    std::uint64_t flows_visited = 0;     ///< by repairs
+  };
+  Counters counters() const;
 
   struct Audit {
     std::size_t overloaded_links = 0;          ///< carry more than their capacity
@@ -60,17 +74,44 @@ class MaxMinSolver final : public AllocationPolicy {
   Audit audit(double relative_tolerance = 1e-9) const;
 
  private:
-  void solve_segment(SegmentId segment, BucketSolve& solve, std::vector<FlowSlot>& changed);
+  /// A segment that changed, and how.
+  struct Task {
+    SegmentId segment;
+    std::size_t pairs_changed = 0;  ///< flow-link pairs that came or went
+    std::uint64_t work = 0;         ///< done, in looks at flows
+    std::vector<LinkId> dirty;      ///< links with changes, each once
+    std::vector<FlowSlot> touched;  ///< flows whose rate may have moved, then those whose rate did
+  };
+  struct Worker {
+    BucketSolve solve;
+    LevelRepair repair;
+    std::uint64_t repairs = 0;
+    std::uint64_t full_solves = 0;
+    std::uint64_t repairs_given_up = 0;
+  };
+
+  void mark_dirty(FlowSlot flow);
+  void plan();
+  Task& task_of(SegmentId segment);
+  void bring_up_to_date(Task& task, Worker& worker);
+  void solve_from_nothing(Task& task, Worker& worker);
 
   Options options_;
   FlowLinkGraph graph_;
   Segments segments_;
+  LevelState levels_;
   BucketSolveState state_;
   std::vector<double> rates_;  ///< by slot: as published; NaN for a flow that is new
-  std::vector<std::vector<FlowSlot>> changed_of_segment_;
+  std::uint32_t batch_ = 0;
+  std::vector<LinkId> dirty_;                 ///< links with changes since the last update, each once
+  std::vector<std::uint32_t> pairs_changed_;  ///< by link, in this batch; 0 if not in dirty_
+  std::vector<FlowSlot> added_;               ///< in this batch; some may be gone again
+  std::vector<std::uint32_t> task_of_segment_;
+  std::vector<Task> tasks_;  ///< the first task_count_ are this batch's, the others keep their memory
+  std::size_t task_count_ = 0;
   std::vector<FlowSlot> changed_;
   ParallelLoop loop_;
-  std::vector<BucketSolve> solves_;  ///< scratch memory, by worker
+  std::vector<Worker> workers_;
 };
 
 }  // namespace weft

@@ -65,6 +65,7 @@ void Segments::release(SegmentId segment) {
   Segment& s = segments_[segment.index()];
   s.links.clear();
   s.incidences = 0;
+  s.work = 0;
   s.batches_with_departures = 0;
   s.changed = false;
   s.departed = false;
@@ -83,6 +84,7 @@ void Segments::merge(SegmentId from, SegmentId into) {
   for (const LinkId link : source.links) segment_of_link_[link.index()] = into;
   target.links.insert(target.links.end(), source.links.begin(), source.links.end());
   target.incidences += source.incidences;
+  target.work += source.work;
   target.batches_with_departures = std::max(target.batches_with_departures, source.batches_with_departures);
   target.departed = target.departed || source.departed;
   release(from);
@@ -137,7 +139,8 @@ std::span<const SegmentId> Segments::take_changed(const FlowLinkGraph& graph) {
       segment.departed = false;
       ++segment.batches_with_departures;
     }
-    if (segment.incidences == 0 || segment.batches_with_departures >= repartition_updates_) {
+    const bool is_due = segment.batches_with_departures >= repartition_updates_ && segment.work >= segment.incidences;
+    if (segment.incidences == 0 || is_due) {
       repartition(graph, id);
       continue;
     }

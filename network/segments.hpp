@@ -6,7 +6,9 @@
 // Model: connected components of the bipartite graph whose vertices are flows and links, found by depth-first search with an explicit stack
 // (paper, section 6.4), and kept up lazily. A new flow merges the segments of its links at once (the smaller into the larger), so that
 // segments are always closed. A departure may split its segment; that is only searched for after `repartition_updates` batches
-// with departures from that segment, and only inside it. Until then the segment is larger than need be, which costs time and changes nothing.
+// with departures from that segment, and only inside it, and not before as much work was done on the segment as the search costs: repairs that
+// touch little of a large segment do not pay for searching all of it. Until then the segment is larger than need be, which costs time and
+// changes nothing.
 //
 // Invariants
 //   1. All links of a flow are in one segment; a link without flows is in none or in one of its former flows'.
@@ -39,6 +41,8 @@ class Segments {
   /// Before the flow is removed from the graph.
   void on_removed(const FlowLinkGraph& graph, FlowSlot flow);
   void on_capacity_changed(LinkId link);
+  /// So many flow-link pairs of the segment were looked at to bring its rates up to date.
+  void on_worked(SegmentId segment, std::uint64_t pairs) { segments_[segment.index()].work += pairs; }
 
   /// Ends a batch: segments that changed since the last call, re-partitioned where due. The result is valid until the next change.
   std::span<const SegmentId> take_changed(const FlowLinkGraph& graph);
@@ -47,6 +51,8 @@ class Segments {
   /// Flow-link pairs in the segment: the work that solving it means.
   std::size_t incidences(SegmentId segment) const { return segments_[segment.index()].incidences; }
   std::size_t segment_count() const { return segments_.size() - free_.size(); }
+  /// Ids are below this.
+  std::size_t slot_count() const { return segments_.size(); }
   /// none() for a link that is in no segment.
   SegmentId segment_of(LinkId link) const { return segment_of_link_[link.index()]; }
 
@@ -54,6 +60,7 @@ class Segments {
   struct Segment {
     std::vector<LinkId> links;
     std::size_t incidences = 0;
+    std::uint64_t work = 0;  ///< in flow-link pairs, since it was searched
     std::uint32_t batches_with_departures = 0;
     bool changed = false;
     bool departed = false;  ///< in this batch

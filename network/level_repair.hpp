@@ -1,0 +1,142 @@
+// Level repair: brings weighted max-min levels up to date after a batch of changes by touching only what changes.
+//
+// Where it sits: MaxMinSolver keeps one LevelState for its graph, tells it of every flow that comes or goes, and runs a LevelRepair per segment
+// and batch; where most of a segment changes it takes network/bucket_solve instead and hands the levels over.
+//
+// Model: every link l has a level, infinite if it is nobody's bottleneck; the rate per weight of flow f is the least of the levels of its links
+// and of its cap / weight. Let u(f, l) be that least without l: what f would get if l were not there, and a(f, l) = weight x load. A link is
+// in order if
+//
+//   E(l):   level = infinite,                                     if sum over f of a u <= capacity
+//           the root of sum over f of a min(level, u) = capacity, else
+//
+// If all links are in order, the rates are the max-min fair ones, ties and zero capacities included: sum of a min(level, u) is what the
+// link carries, so nothing is overloaded; a link of finite level is full, and no flow on it has more per weight than one that it limits.
+// Which of several tied links carries the level does not matter.
+//
+// Order: when u of a flow moves from x to y, only links with a level above min(x, y) are affected, and their new level is at least
+// that. Links are therefore taken in order of min(level, new level): all below is final, and a link falls to a level or rises from it
+// once. Any order would be exact, this one ends soon. Per link the excess = sum of a min(level, u) - capacity is kept up with every change,
+// so that a link in order is known as such without looking at its flows.
+// Levels that move by less than 1e-12 of themselves are left alone.
+//
+// Invariants
+//   1. After run() returned true every link is in order within 1e-12. False means that the repair was given up as too much work: levels are
+//      then undefined until taken over from a full solve.
+//   2. The result is a function of the sequence of calls.
+//   3. A link twice in a path is one link with two loads.
+// Threads: calls at the same time must not share a link or flow; each needs a LevelRepair of its own.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "network/flow_link_graph.hpp"
+
+namespace weft {
+
+/// Levels of links and what flows get from them, between batches.
+class LevelState {
+ public:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  /// Keeps a reference.
+  explicit LevelState(const FlowLinkGraph& graph) : graph_(graph), links_(graph.link_count()) {}
+
+  /// After the flow was added to the graph.
+  void on_added(FlowSlot flow);
+  /// Before the flow is removed from the graph.
+  void on_removed(FlowSlot flow);
+  /// After the capacity changed.
+  void on_capacity_changed(LinkId link) { links_[link.index()].excess_known = false; }
+  /// Levels of these links, and of no other link of their flows, were found in another way. By link id.
+  void take_over(std::span<const LinkId> links, std::span<const double> levels);
+  /// The link has no flows any more.
+  void reset(LinkId link) { links_[link.index()] = Link(); }
+
+  double level(LinkId link) const { return links_[link.index()].level; }
+  /// By the levels as they are.
+  double rate(FlowSlot flow) const {
+    const Flow& f = flows_[flow.index()];
+    return f.limit == by_cap ? graph_.cap(flow) : f.weight * f.least;
+  }
+
+ private:
+  friend class LevelRepair;
+  static constexpr std::uint32_t by_cap = UINT32_MAX;
+
+  struct Link {
+    double level = infinite;
+    double excess = 0;  ///< sum of a min(level, u) - capacity, if known
+    double weight = 0;  ///< sum of a over flows with u >= level, if the level is finite and the excess known
+    double next = 0;    ///< the level that puts the link in order, if known
+    double key = infinite;
+    std::uint32_t version = 0;  ///< of the queue entry that counts
+    std::uint16_t changes = 0;  ///< of the excess since it was summed
+    bool excess_known = false;
+    bool next_known = false;
+    bool queued = false;
+    bool marked = false;
+  };
+  struct Flow {
+    double least = infinite;   ///< of the levels of its links and cap / weight
+    double second = infinite;  ///< the same without the link `limit`
+    double weight = 1.0;
+    std::uint32_t limit = by_cap;  ///< the link that gives `least`
+    std::uint32_t batch = 0;       ///< in which its rate was last noted as touched
+    double without(std::uint32_t link) const { return limit == link ? second : least; }
+  };
+
+  void find_least(FlowSlot flow);
+  static void move_excess(Link& link, double amount, double before, double after);
+
+  const FlowLinkGraph& graph_;
+  std::vector<Link> links_;
+  std::vector<Flow> flows_;  ///< by slot
+};
+
+class LevelRepair {
+ public:
+  struct Counters {
+    std::uint64_t links_set = 0;     ///< levels that were changed
+    std::uint64_t links_summed = 0;  ///< links whose flows were all looked at
+    std::uint64_t flows_visited = 0;
+  };
+
+  /// Puts the links in order, and whichever these disturb. Appends to `touched` the flows whose rate may have moved, each once for a `batch`
+  /// number (which is new). Gives up after about `work_max` looks at flows.
+  bool run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::uint32_t batch,
+           std::vector<FlowSlot>& touched);
+  /// Appends the flow unless run() did or will.
+  static void touch(LevelState& state, FlowSlot flow, std::uint32_t batch, std::vector<FlowSlot>& touched);
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Entry {
+    double key;
+    std::uint32_t link;
+    std::uint32_t version;
+  };
+  struct Share {
+    double amount;   ///< a
+    double without;  ///< u
+  };
+
+  void consider(std::uint32_t link);
+  void push(std::uint32_t link, double key);
+  void sum(std::uint32_t link);
+  void publish(std::uint32_t link, std::uint32_t batch, std::vector<FlowSlot>& touched);
+  void drop_queue();
+
+  LevelState* state_ = nullptr;
+  std::vector<Entry> queue_;
+  std::vector<std::uint32_t> marked_;
+  std::vector<Share> shares_;
+  Counters counters_;
+};
+
+}  // namespace weft
