@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
   simgrid::s4u::Engine engine(&argc, argv);
   for (const char* setting : {"network/model:CM02", "network/bandwidth-factor:1", "network/latency-factor:1", "network/weight-S:0",
                               "network/crosstraffic:0", "network/loopback-bw:1e12", "network/TCP-gamma:1e15",
-                              "precision/timing:1e-13", "precision/work-amount:1e-9"}) {
+                              "surf/precision:1e-11", "maxmin/precision:1e-9"}) {
     simgrid::s4u::Engine::set_config(setting);
   }
   const std::string_view which = argc == 2 ? argv[1] : "";
