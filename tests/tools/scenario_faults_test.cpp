@@ -143,6 +143,9 @@ TEST_F(ScenarioFaults, WhatWouldBeIgnoredIsRefused) {
       {kCluster + trace + "iteration_time: \"0s\" " + template_of_4, "2:63 out-of-range; "},
       {kCluster + trace + "iterations: 3 iteration_time: \"1s\" " + template_of_4, "2:77 rule-content; "},
       {kCluster + trace + "iterations: 0 " + template_of_4, "2:59 no-iterations; "},
+      // Nor does it read the workload.
+      {kCluster + trace + "workload { file: \"gone.textproto\" } } }\n", "2:64 no-file; "},
+      {kCluster + trace + "workload { file: \"gone\" format: \"chakraa\" } } }\n", "2:79 unknown-format; "},
   };
   for (const Ignored& ignored : cases) EXPECT_EQ(codes_of(ignored.text), ignored.codes) << ignored.text;
 }
@@ -156,6 +159,9 @@ TEST_F(ScenarioFaults, AFlowListTakesNothingOfJobs) {
   flags.placement = "first_fit";
   flags.mode = "job";
   EXPECT_EQ(codes_of(flags), "--scheduler unused-flag; --placement unused-flag; --mode=job unused-flag; ");
+  RunFlags of_scenario = flags_for("topology { file: \"net.txt\" format: \"hpcc\" }\nscheduler { policy: \"fcfs\" }\n");
+  of_scenario.flows = flags.flows;
+  EXPECT_EQ(codes_of(of_scenario), "2:11 unused-field; ");
 }
 
 // A setting of the builder at the top level came after the topology was built, and the manifest recorded what nobody had used.
@@ -163,6 +169,24 @@ TEST_F(ScenarioFaults, SettingsOfTheBuilderReachItFromTheTopLevel) {
   const RunFlags flags =
       flags_for(std::string(kSwitch) + "set { name: \"single_switch.hosts\" value: \"5\" }\njob { gpus: 3 duration: \"1h\" }\n");
   EXPECT_EQ(load_scenario(flags).topology->host_count(), 5u);
+}
+
+// The topology of the scenario was built and noted in the manifest although the run took place on another.
+TEST_F(ScenarioFaults, AnotherTopologyReplacesThatOfTheScenario) {
+  RunFlags flags = flags_for(
+      "topology { file: \"gone.textproto\" }\nset { name: \"flow.mtu\" value: \"8192B\" }\njob { workload { file: "
+      "\"work.textproto\" } }\n");
+  flags.topology = (folder_ / "net.txt").string() + ":hpcc";
+  EXPECT_EQ(load_scenario(flags).topology->host_count(), 2u);
+  flags = flags_for(
+      "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"5\" } }\njob { workload { file: \"work.textproto\" } "
+      "}\n");
+  flags.topology = (folder_ / "net.txt").string() + ":hpcc";
+  EXPECT_EQ(load_scenario(flags).assumptions.back(),
+            "single_switch.hosts is set and changes nothing: this run in flow mode does not use single_switch");
+  flags = flags_for(std::string(kCluster) + "job { workload { file: \"work.textproto\" } }\n");
+  flags.topology = (folder_ / "net.txt").string() + ":hpcc";
+  EXPECT_EQ(load_scenario(flags).mode, Mode::flow);
 }
 
 // A setting that nothing asks for changes nothing, which used to be left to the user to find out.

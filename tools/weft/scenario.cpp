@@ -294,7 +294,9 @@ class ScenarioFile {
                        scenario_.parameters.apply(name, value, place);
                      });
     try_to([&] { scenario_.parameters.apply_flags(loading_.flags.settings); });
-    loading_.is_place_good = loading_.is_place_good && try_to([&] { fill_place(builder, places); });
+    // With --topology what stands here is not used.
+    const bool has_place = loading_.flags.topology.empty();
+    if (has_place) loading_.is_place_good = loading_.is_place_good && try_to([&] { fill_place(builder, places); });
     if (message_.has_scheduler()) fill_scheduler(places.inside(message_, "scheduler"));
     fill_jobs(places);
     for (int i = 0; i < message_.jobs_size(); ++i) {
@@ -308,11 +310,12 @@ class ScenarioFile {
         scenario_.mode = Mode::flow;
         break;
       default:
-        scenario_.mode = scenario_.topology != nullptr && has_workloads() ? Mode::flow : Mode::job;
+        scenario_.mode = (scenario_.topology != nullptr || !has_place) && has_workloads() ? Mode::flow : Mode::job;
     }
   }
 
   bool has_jobs() const { return message_.job_size() > 0 || message_.jobs_size() > 0; }
+  bool has_scheduler() const { return message_.has_scheduler(); }
 
   /// Of a field at the top level; the whole file if it was not written.
   SourcePlace place_of(const std::string& field) const { return document_.places().of(message_, field); }
@@ -488,6 +491,8 @@ class ScenarioFile {
                     ", and the rule matches no job with as many GPUs",
                 workload_place,
                 "say gpus: \"" + std::to_string(ranks) + "\", or make a workload of as many ranks as the jobs have GPUs");
+      } else {
+        require_files(workload, inside);
       }
       rule.workload_name = workload.file().empty() ? workload.template_() : workload.file();
       rule.workload = [this, &workload, workload_place, inside](std::uint32_t gpus) {
@@ -500,7 +505,19 @@ class ScenarioFile {
     return rule;
   }
 
-  /// Job mode runs no template, and flow mode only those of rules that a job matches.
+  /// Job mode reads no workload, and flow mode only those of rules that a job matches, but all of them have to be there.
+  void require_files(const scenario::Workload& workload, const FieldPlaces& places) {
+    read(workload, places, [&] {
+      std::vector<std::string> files = workload_files(relative_to(path_, workload.file()), workload.format());
+      for (const std::string& file : files) {
+        // Reading it says in what way it is missing.
+        if (!std::filesystem::exists(file)) SourceText::read(file);
+      }
+      return files;
+    });
+  }
+
+  /// The same of templates.
   std::uint32_t template_ranks(const scenario::Workload& workload, const FieldPlaces& places) {
     const SourcePlace place = places.of(workload, "template");
     const auto& module = find_module(workload_templates(), workload.template_(), place);
@@ -840,6 +857,10 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
     fail("flows-and-jobs", "a flow list runs alone, without jobs", SourcePlace::named("--flows"), "drop --flows or the jobs");
   }
   Diagnostics diagnostics;
+  if (scenario.flows && file != nullptr && file->has_scheduler()) {
+    diagnostics.error("unused-field", "a scheduler says something about jobs, and a flow list has none",
+                      file->place_of("scheduler"), "drop it, or --flows");
+  }
   for (const JobSpec& job : scenario.jobs) {
     if (scenario.mode == Mode::job && job.workload != nullptr) {
       diagnostics.error("no-duration", "job " + in_quotes(job.name) + " has a workload but no duration, which job mode needs",
@@ -873,7 +894,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (loading.is_place_good && has_content) attempt(diagnostics, [&] { check_cluster(scenario, flags, file.get()); });
   diagnostics.throw_if_errors();
   apply_rules(loading, probing);
-  note_unused_settings(scenario);
+  note_unused_settings(scenario, flags.topology.empty());
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
     scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});

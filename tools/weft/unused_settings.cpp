@@ -13,9 +13,11 @@ namespace weft {
 namespace {
 
 /// The modules that this run asks for parameters.
-std::set<std::string, std::less<>> used_modules(const Scenario& scenario) {
+std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool has_builder) {
   std::set<std::string, std::less<>> used;
-  for (const auto& builder : topology_builders()) used.emplace(builder.info.name);
+  if (has_builder) {
+    for (const auto& builder : topology_builders()) used.emplace(builder.info.name);
+  }
   const bool has_jobs = !scenario.flows;
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
   if (scenario.mode == Mode::job) return used;
@@ -30,8 +32,8 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario) {
 
 }  // namespace
 
-void note_unused_settings(Scenario& scenario) {
-  const auto used = used_modules(scenario);
+void note_unused_settings(Scenario& scenario, bool has_builder) {
+  const auto used = used_modules(scenario, has_builder);
   const std::string run = scenario.flows ? "a flow list" : "this run in " + std::string(to_text(scenario.mode)) + " mode";
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;
