@@ -162,6 +162,9 @@ TEST_F(ScenarioFaults, AFlowListTakesNothingOfJobs) {
   RunFlags of_scenario = flags_for("topology { file: \"net.txt\" format: \"hpcc\" }\nscheduler { policy: \"fcfs\" }\n");
   of_scenario.flows = flags.flows;
   EXPECT_EQ(codes_of(of_scenario), "2:11 unused-field; ");
+  of_scenario = flags_for(std::string(kSwitch) + "jobs { file: \"jobs.csv\" format: \"weft\" }\n");
+  of_scenario.flows = flags.flows;
+  EXPECT_EQ(codes_of(of_scenario), "--flows flows-and-jobs; ");
 }
 
 // A setting of the builder at the top level came after the topology was built, and the manifest recorded what nobody had used.

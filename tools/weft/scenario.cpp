@@ -847,13 +847,13 @@ void check_cluster(const Scenario& scenario, const RunFlags& flags, const Scenar
 
 /// And something to run, of a kind that its mode can.
 void check_content(const Scenario& scenario, const RunFlags& flags, const ScenarioFile* file) {
-  const bool has_content = !flags.jobs.empty() || !flags.workload.empty() || !flags.flows.empty();
-  if (!has_content && (file == nullptr || !file->has_jobs())) {
+  const bool has_jobs = !flags.jobs.empty() || !flags.workload.empty() || (file != nullptr && file->has_jobs());
+  if (flags.flows.empty() && !has_jobs) {
     fail("nothing-to-run", "there is nothing to run", SourcePlace::named(file == nullptr ? "weft run" : flags.scenario_file),
          file == nullptr ? "name a scenario, or give --workload=FILE, --flows=FILE or --jobs=FILE; `weft run --help` shows examples"
                          : "add job { ... } or jobs { file: \"jobs.csv\" format: \"weft\" }");
   }
-  if (scenario.flows && (!scenario.jobs.empty() || !flags.jobs.empty())) {
+  if (!flags.flows.empty() && has_jobs) {
     fail("flows-and-jobs", "a flow list runs alone, without jobs", SourcePlace::named("--flows"), "drop --flows or the jobs");
   }
   Diagnostics diagnostics;
