@@ -41,8 +41,7 @@ std::string chosen_path(const CLI::App* app) {
 }
 
 int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  weft::SourcePlace place;
-  place.file = chosen_path(&app);
+  const auto place = weft::SourcePlace::named(chosen_path(&app));
   std::string help = "`" + chosen_path(&app) + " --help` lists what it takes";
   std::string message = error.what();
   // A word that nobody takes explains a missing subcommand as well.
@@ -107,8 +106,7 @@ int main(int argc, char** argv) {
     std::fputs(error.what(), stderr);
     return weft::kExitInput;
   } catch (const weft::OverflowFailure& failure) {
-    weft::SourcePlace place;
-    place.file = "weft";
+    const auto place = weft::SourcePlace::named("weft");
     const weft::Diagnostic diagnostic{weft::Severity::error, "beyond-clock", failure.what(), place,
                                       "simulated time ends after 2.9 years of 10 ps ticks, sizes at 8 EiB: ask for less"};
     std::fputs(diagnostic.to_text().c_str(), stderr);
