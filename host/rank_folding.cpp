@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <set>
 #include <span>
 #include <tuple>
@@ -380,13 +379,13 @@ class FoldingSearch {
       return false;
     }
     const auto hop = [this](std::uint32_t i) { return std::pair(link_class_[hop_links_[i].index()], load_bits(i)); };
-    const auto hops = std::views::iota(std::uint32_t{0}, a.hop_count);
-    if (std::all_of(hops.begin(), hops.end(), [&](std::uint32_t i) { return hop(a.first_hop + i) == hop(b.first_hop + i); }))
-      return true;
+    std::uint32_t same = 0;
+    while (same < a.hop_count && hop(a.first_hop + same) == hop(b.first_hop + same)) ++same;
+    if (same == a.hop_count) return true;
     // Branches of sprayed paths come in the order of their links.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> of_a;
     std::vector<std::pair<std::uint32_t, std::uint64_t>> of_b;
-    for (const std::uint32_t i : hops) {
+    for (std::uint32_t i = same; i < a.hop_count; ++i) {
       of_a.push_back(hop(a.first_hop + i));
       of_b.push_back(hop(b.first_hop + i));
     }
