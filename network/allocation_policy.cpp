@@ -28,8 +28,9 @@ constexpr std::array<ParamSpec, 2> kMaxMinParams = {{
      .minimum = "1",
      .maximum = "1000000",
      .choices = "",
-     .meaning =
-         "Batches with departures after which a segment's connected components are searched anew; between, segments only merge.",
+     .meaning = "Batches with departures after which a segment's connected components are searched anew, once enough was solved in "
+                "it for the search to "
+                "pay; between, segments only merge.",
      .origin = "paper, section 6.4: partitions are updated once every five job updates"},
     {.name = "threads",
      .kind = ParamKind::integer,

@@ -1,6 +1,7 @@
 // Flow-link graph: which flows use which links, with capacities, weights and caps; the problem that rate allocation solves.
 //
-// Where it sits: an allocation policy owns one and keeps it up as flows come and go; bucket_solve, segments and the audits read it.
+// Where it sits: an allocation policy owns one and keeps it up as flows come and go; bucket_solve, level_repair, segments and the audits
+// read it.
 //
 // Model: a bipartite graph. Each flow knows its links and where it stands in their lists of members; each link knows its members. Adding
 // and removing a flow costs its path length, whatever else there is (a removed member's place is taken by the last one).

@@ -55,7 +55,7 @@ void LevelState::on_added(FlowSlot slot) {
   if (flows_.size() < graph_.slot_count()) flows_.resize(graph_.slot_count());
   Flow& flow = flows_[slot.index()];
   flow.weight = graph_.weight(slot);
-  flow.batch = 0;
+  flow.touched = false;
   find_least(slot);
   const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
   const std::span<const double> loads = graph_.loads(slot);
@@ -91,8 +91,7 @@ void LevelState::take_over(std::span<const LinkId> links, std::span<const double
   }
 }
 
-bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::uint32_t batch,
-                      std::vector<FlowSlot>& touched) {
+bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched) {
   state_ = &state;
   const std::uint64_t work_end = counters_.flows_visited + work_max;
   const auto later = [](const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; };
@@ -110,7 +109,7 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
       push(entry.link, key);
       continue;
     }
-    publish(entry.link, batch, touched);
+    publish(entry.link, touched);
     for (const std::uint32_t other : marked_) {
       state.links_[other].marked = false;
       consider(other);
@@ -122,12 +121,6 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
     }
   }
   return true;
-}
-
-void LevelRepair::touch(LevelState& state, FlowSlot flow, std::uint32_t batch, std::vector<FlowSlot>& touched) {
-  if (state.flows_[flow.index()].batch == batch) return;
-  state.flows_[flow.index()].batch = batch;
-  touched.push_back(flow);
 }
 
 /// Queues the link unless it is in order, by a bound from below where its new level is not known.
@@ -209,7 +202,7 @@ void LevelRepair::sum(std::uint32_t id) {
 }
 
 /// Gives the link its next level and tells its flows and their links.
-void LevelRepair::publish(std::uint32_t id, std::uint32_t batch, std::vector<FlowSlot>& touched) {
+void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   const FlowLinkGraph& graph = state_->graph_;
   LevelState::Link& link = state_->links_[id];
   const double old_level = link.level;
@@ -243,7 +236,7 @@ void LevelRepair::publish(std::uint32_t id, std::uint32_t batch, std::vector<Flo
     } else {
       state_->find_least(member.flow);
     }
-    if (flow.least != before.least) touch(*state_, member.flow, batch, touched);
+    if (flow.least != before.least) state_->touch(member.flow, touched);
     if (flow.least == before.least && flow.second == before.second && flow.limit == before.limit) continue;
     const std::span<const double> loads = graph.loads(member.flow);
     for (std::size_t i = 0; i < hops.size(); ++i) {

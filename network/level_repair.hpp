@@ -21,7 +21,8 @@
 // Levels that move by less than 1e-12 of themselves are left alone.
 //
 // Invariants
-//   1. After run() returned true every link is in order within 1e-12. False means that the repair was given up as too much work: levels are
+//   1. After run() returned true every link is in order: its level is within 1e-12 of the root of E. (A rate moves by more than that where a
+//      level stands for a small rest of its link, which the flows limited elsewhere leave.) False means that the repair was given up as too much work: levels are
 //      then undefined until taken over from a full solve.
 //   2. The result is a function of the sequence of calls.
 //   3. A link twice in a path is one link with two loads.
@@ -58,6 +59,15 @@ class LevelState {
   void reset(LinkId link) { links_[link.index()] = Link(); }
 
   double level(LinkId link) const { return links_[link.index()].level; }
+  /// Notes that the flow's rate may have moved: appends it to `touched` unless it stands in such a list already.
+  void touch(FlowSlot flow, std::vector<FlowSlot>& touched) {
+    if (flows_[flow.index()].touched) return;
+    flows_[flow.index()].touched = true;
+    touched.push_back(flow);
+  }
+  /// The flow was taken from its list.
+  void untouch(FlowSlot flow) { flows_[flow.index()].touched = false; }
+
   /// By the levels as they are.
   double rate(FlowSlot flow) const {
     const Flow& f = flows_[flow.index()];
@@ -86,7 +96,7 @@ class LevelState {
     double second = infinite;  ///< the same without the link `limit`
     double weight = 1.0;
     std::uint32_t limit = by_cap;  ///< the link that gives `least`
-    std::uint32_t batch = 0;       ///< in which its rate was last noted as touched
+    bool touched = false;          ///< stands in a list of flows whose rate may have moved
     double without(std::uint32_t link) const { return limit == link ? second : least; }
   };
 
@@ -106,12 +116,9 @@ class LevelRepair {
     std::uint64_t flows_visited = 0;
   };
 
-  /// Puts the links in order, and whichever these disturb. Appends to `touched` the flows whose rate may have moved, each once for a `batch`
-  /// number (which is new). Gives up after about `work_max` looks at flows.
-  bool run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::uint32_t batch,
-           std::vector<FlowSlot>& touched);
-  /// Appends the flow unless run() did or will.
-  static void touch(LevelState& state, FlowSlot flow, std::uint32_t batch, std::vector<FlowSlot>& touched);
+  /// Puts the links in order, and whichever these disturb; touches the flows whose rate may move. Gives up after about `work_max` looks at
+  /// flows.
+  bool run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched);
 
   const Counters& counters() const { return counters_; }
 
@@ -129,7 +136,7 @@ class LevelRepair {
   void consider(std::uint32_t link);
   void push(std::uint32_t link, double key);
   void sum(std::uint32_t link);
-  void publish(std::uint32_t link, std::uint32_t batch, std::vector<FlowSlot>& touched);
+  void publish(std::uint32_t link, std::vector<FlowSlot>& touched);
   void drop_queue();
 
   LevelState* state_ = nullptr;

@@ -13,8 +13,7 @@ namespace {
 
 constexpr double kSameRate = 1e-12;
 constexpr std::uint64_t kRepairWorkMax = 4;  // looks at flows per flow-link pair of the segment
-// A repair gains nothing from a smaller segment. So much work of repairs is done before a search for one that a full solve would gain from.
-constexpr std::uint64_t kRepairsPerSearch = 32;
+constexpr std::size_t kLooksPerChange = 16;  // of a repair, for a guess; 14 to 24 in traffic at half load
 
 }  // namespace
 
@@ -64,13 +63,16 @@ void MaxMinSolver::set_capacity(LinkId link, double capacity) {
 std::span<const FlowSlot> MaxMinSolver::update() {
   changed_.clear();
   if (dirty_.empty()) return changed_;
-  ++batch_;
   plan();
   state_.resize(graph_);
   const std::span<Task> tasks = std::span(tasks_).first(task_count_);
-  std::size_t incidences = 0;
-  for (const Task& task : tasks) incidences += segments_.incidences(task.segment);
-  if (workers_.size() == 1 || tasks.size() == 1 || incidences < options_.parallel_incidences_min) {
+  std::size_t expected = 0;  // looks at flow-link pairs
+  for (Task& task : tasks) {
+    const std::size_t incidences = segments_.incidences(task.segment);
+    task.repair = static_cast<double>(task.pairs_changed) <= options_.repaired_part_max * static_cast<double>(incidences);
+    expected += task.repair ? std::min(incidences, kLooksPerChange * task.pairs_changed) : incidences;
+  }
+  if (workers_.size() == 1 || tasks.size() == 1 || expected < options_.parallel_incidences_min) {
     for (Task& task : tasks) bring_up_to_date(task, workers_.front());
   } else {
     loop_.run(tasks.size(), [&](std::size_t worker, std::size_t i) { bring_up_to_date(tasks[i], workers_[worker]); });
@@ -101,7 +103,7 @@ void MaxMinSolver::plan() {
   for (const FlowSlot flow : added_) {
     // A slot may stand here twice, or its flow may be gone.
     if (!graph_.alive(flow)) continue;
-    LevelRepair::touch(levels_, flow, batch_, task_of(segments_.segment_of(graph_.hops(flow).front().link)).touched);
+    levels_.touch(flow, task_of(segments_.segment_of(graph_.hops(flow).front().link)).touched);
   }
   added_.clear();
   for (std::size_t i = 0; i < task_count_; ++i) task_of_segment_[tasks_[i].segment.index()] = UINT32_MAX;
@@ -123,17 +125,16 @@ MaxMinSolver::Task& MaxMinSolver::task_of(SegmentId segment) {
 }
 
 void MaxMinSolver::bring_up_to_date(Task& task, Worker& worker) {
-  const std::size_t incidences = segments_.incidences(task.segment);
-  const bool repair = static_cast<double>(task.pairs_changed) <= options_.repaired_part_max * static_cast<double>(incidences);
   const std::uint64_t visited_before = worker.repair.counters().flows_visited;
-  if (repair && worker.repair.run(levels_, task.dirty, kRepairWorkMax * incidences, batch_, task.touched)) {
+  if (task.repair && worker.repair.run(levels_, task.dirty, kRepairWorkMax * segments_.incidences(task.segment), task.touched)) {
     ++worker.repairs;
   } else {
-    if (repair) ++worker.repairs_given_up;
+    if (task.repair) ++worker.repairs_given_up;
     solve_from_nothing(task, worker);
   }
-  task.work += (worker.repair.counters().flows_visited - visited_before) / kRepairsPerSearch;
+  task.work += worker.repair.counters().flows_visited - visited_before;
   std::erase_if(task.touched, [this](FlowSlot flow) {
+    levels_.untouch(flow);
     const double rate = levels_.rate(flow);
     double& published = rates_[flow.index()];
     // A new flow's NaN compares unequal to everything.
@@ -148,10 +149,10 @@ void MaxMinSolver::solve_from_nothing(Task& task, Worker& worker) {
   worker.solve.run(graph_, links, state_);
   levels_.take_over(links, state_.levels);
   ++worker.full_solves;
-  task.work += segments_.incidences(task.segment);
+  task.work += Segments::looks_per_search * segments_.incidences(task.segment);
   for (const LinkId link : links) {
     for (const FlowLinkGraph::Member& member : graph_.members(link)) {
-      if (member.hop == 0) LevelRepair::touch(levels_, member.flow, batch_, task.touched);
+      if (member.hop == 0) levels_.touch(member.flow, task.touched);
     }
   }
 }

@@ -12,8 +12,9 @@
 // A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not really reach are not re-timed.
 //
 // Invariants
-//   1. After update() rates are max-min fair within 1e-12, ties and zero capacities included (a flow on a link of zero capacity has rate 0).
-//   2. Rates are the same bits for any number of threads, and within 1e-12 the same for any re-partition interval.
+//   1. After update() rates are max-min fair, ties and zero capacities included (a flow on a link of zero capacity has rate 0), every link's
+//      level within 1e-12 of what its flows' other links leave to it.
+//   2. Rates are the same bits for any number of threads, and the same up to rounding for any re-partition interval.
 // Threads: as AllocationPolicy.
 #pragma once
 
@@ -34,7 +35,7 @@ class MaxMinSolver final : public AllocationPolicy {
   struct Options {
     std::uint32_t repartition_updates = 5;  ///< see network/segments
     std::uint32_t threads = 0;              ///< 0: all cores; 1: no other thread is touched
-    /// Segments of one batch with fewer flow-link pairs in all than this are not worth waking threads for.
+    /// Batches that look at fewer flow-link pairs than this, as far as one can tell beforehand, are not worth waking threads for.
     std::size_t parallel_incidences_min = 8192;
     /// Segments of which a batch changes a larger part, in flow-link pairs, are solved from nothing: 0 solves all so, infinity none.
     double repaired_part_max = 0.3;
@@ -78,7 +79,8 @@ class MaxMinSolver final : public AllocationPolicy {
   struct Task {
     SegmentId segment;
     std::size_t pairs_changed = 0;  ///< flow-link pairs that came or went
-    std::uint64_t work = 0;         ///< done, in looks at flows
+    bool repair = false;            ///< or solve from nothing
+    std::uint64_t work = 0;         ///< done, as Segments counts it
     std::vector<LinkId> dirty;      ///< links with changes, each once
     std::vector<FlowSlot> touched;  ///< flows whose rate may have moved, then those whose rate did
   };
@@ -101,8 +103,7 @@ class MaxMinSolver final : public AllocationPolicy {
   Segments segments_;
   LevelState levels_;
   BucketSolveState state_;
-  std::vector<double> rates_;  ///< by slot: as published; NaN for a flow that is new
-  std::uint32_t batch_ = 0;
+  std::vector<double> rates_;                 ///< by slot: as published; NaN for a flow that is new
   std::vector<LinkId> dirty_;                 ///< links with changes since the last update, each once
   std::vector<std::uint32_t> pairs_changed_;  ///< by link, in this batch; 0 if not in dirty_
   std::vector<FlowSlot> added_;               ///< in this batch; some may be gone again

@@ -139,7 +139,8 @@ std::span<const SegmentId> Segments::take_changed(const FlowLinkGraph& graph) {
       segment.departed = false;
       ++segment.batches_with_departures;
     }
-    const bool is_due = segment.batches_with_departures >= repartition_updates_ && segment.work >= segment.incidences;
+    const bool is_due =
+        segment.batches_with_departures >= repartition_updates_ && segment.work >= looks_per_search * segment.incidences;
     if (segment.incidences == 0 || is_due) {
       repartition(graph, id);
       continue;

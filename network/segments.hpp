@@ -1,14 +1,13 @@
 // Segments: groups of links such that no flow uses links of two groups. Rates in one depend on nothing in another.
 //
-// Where it sits: MaxMinSolver reports every change of the flow-link graph and asks, once per batch, which segments are to be solved again;
-// those are then solved in parallel.
+// Where it sits: MaxMinSolver reports every change of the flow-link graph and brings segments up to date in parallel.
 //
 // Model: connected components of the bipartite graph whose vertices are flows and links, found by depth-first search with an explicit stack
 // (paper, section 6.4), and kept up lazily. A new flow merges the segments of its links at once (the smaller into the larger), so that
 // segments are always closed. A departure may split its segment; that is only searched for after `repartition_updates` batches
-// with departures from that segment, and only inside it, and not before as much work was done on the segment as the search costs: repairs that
-// touch little of a large segment do not pay for searching all of it. Until then the segment is larger than need be, which costs time and
-// changes nothing.
+// with departures from that segment, and only inside it, and not before enough work was done on the segment: a solve from nothing gains from
+// smaller segments and counts in full, a repair does not and counts by what it looked at. Until then the segment is larger than need be, which
+// costs time and changes nothing.
 //
 // Invariants
 //   1. All links of a flow are in one segment; a link without flows is in none or in one of its former flows'.
@@ -41,8 +40,10 @@ class Segments {
   /// Before the flow is removed from the graph.
   void on_removed(const FlowLinkGraph& graph, FlowSlot flow);
   void on_capacity_changed(LinkId link);
-  /// So many flow-link pairs of the segment were looked at to bring its rates up to date.
-  void on_worked(SegmentId segment, std::uint64_t pairs) { segments_[segment.index()].work += pairs; }
+  /// A search for parts is due after so many looks at each flow-link pair of a segment.
+  static constexpr std::uint64_t looks_per_search = 32;
+  /// A segment was brought up to date with so many looks; a solve from nothing counts as looks_per_search at each of its pairs.
+  void on_worked(SegmentId segment, std::uint64_t looks) { segments_[segment.index()].work += looks; }
 
   /// Ends a batch: segments that changed since the last call, re-partitioned where due. The result is valid until the next change.
   std::span<const SegmentId> take_changed(const FlowLinkGraph& graph);
@@ -60,7 +61,7 @@ class Segments {
   struct Segment {
     std::vector<LinkId> links;
     std::size_t incidences = 0;
-    std::uint64_t work = 0;  ///< in flow-link pairs, since it was searched
+    std::uint64_t work = 0;  ///< looks since it was searched
     std::uint32_t batches_with_departures = 0;
     bool changed = false;
     bool departed = false;  ///< in this batch

@@ -116,7 +116,8 @@ TEST(Segments, SplitOnlyAfterTheGivenNumberOfBatchesWithDepartures) {
   };
   const auto take_changed = [&](bool worked) {
     const std::span<const SegmentId> changed = segments.take_changed(graph);
-    for (const SegmentId segment : changed) segments.on_worked(segment, worked ? segments.incidences(segment) : 0);
+    for (const SegmentId segment : changed)
+      segments.on_worked(segment, worked ? Segments::looks_per_search * segments.incidences(segment) : 0);
     return changed.size();
   };
   add(left);

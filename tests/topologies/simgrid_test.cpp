@@ -191,6 +191,20 @@ TEST(Simgrid, KeepsALinkSharedAmongEdgesThatNoRouteJoins) {
   EXPECT_EQ(path(*topology, "a", "b").delay, Duration::us(2010));
 }
 
+// Two edges of one link each are shorter than one of three: SimGrid goes from a to b over c, across l twice.
+TEST(Simgrid, CrossesALinkOnceForEveryEdgeWhereTwoEdgesAreShorter) {
+  const auto topology = read(R"(<zone id="w" routing="Floyd">
+    <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <host id="c" speed="1Gf"/>
+    <link id="l" bandwidth="1Gbps" latency="10us" sharing_policy="SPLITDUPLEX"/>
+    <link id="l2" bandwidth="1Gbps" latency="10us" sharing_policy="SPLITDUPLEX"/>
+    <link id="l3" bandwidth="1Gbps" latency="10us" sharing_policy="SPLITDUPLEX"/>
+    <route src="a" dst="b"><link_ctn id="l"/><link_ctn id="l2"/><link_ctn id="l3"/></route>
+    <route src="a" dst="c"><link_ctn id="l"/></route>
+    <route src="c" dst="b"><link_ctn id="l"/></route></zone>)");
+  EXPECT_EQ(path(*topology, "a", "b").delay, Duration::us(20));
+  EXPECT_EQ(path(*topology, "a", "c").delay, Duration::us(10));
+}
+
 TEST(Simgrid, SumsTheEdgesOfRandomTrees) {
   std::mt19937 random(11);
   for (int trial = 0; trial < 60; ++trial) {

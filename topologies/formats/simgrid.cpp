@@ -567,8 +567,9 @@ class Platform {
   }
 
   /// Where SimGrid searches routes (Floyd, Dijkstra), the routes of the file are edges, and a route over several edges crosses their
-  /// links one after the other, even the same link twice. A link of several edges is one cable only if every two of their ends have
-  /// an edge, so that no route takes two of them; otherwise each edge gets a cable of its own. `first` is the zone's first route.
+  /// links one after the other, even the same link twice. A link of several edges is one cable only if no route takes two of them: every two
+  /// of their ends have an edge, and two edges together always have more links than one. Otherwise each edge gets a cable of its own.
+  /// `first` is the zone's first route.
   void separate_edges(std::size_t first) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
     std::map<std::uint32_t, std::vector<std::size_t>> users;  // routes by link, ascending
@@ -579,8 +580,12 @@ class Platform {
         if (routes.empty() || routes.back() != i) routes.push_back(i);
       }
     }
+    const auto fewest = [](const ListedRoute& a, const ListedRoute& b) { return a.links.size() < b.links.size(); };
+    const auto [shortest, longest] =
+        std::minmax_element(routes_.begin() + static_cast<std::ptrdiff_t>(first), routes_.end(), fewest);
+    const bool one_is_shortest = shortest != routes_.end() && longest->links.size() < 2 * shortest->links.size();
     for (const auto& [link, routes] : users) {
-      if (routes.size() == 1 || each_two_have_an_edge(routes, edges)) continue;
+      if (routes.size() == 1 || (one_is_shortest && each_two_have_an_edge(routes, edges))) continue;
       if (links_[link].shared) ++separated_;
       for (std::size_t i = 1; i < routes.size(); ++i) {
         const auto copy = static_cast<std::uint32_t>(links_.size());

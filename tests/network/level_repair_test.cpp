@@ -1,0 +1,162 @@
+// Level repair: levels by hand, and what only long or odd sequences of changes meet.
+#include "network/level_repair.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "core/random.hpp"
+#include "max_min_oracle.hpp"
+#include "network/max_min_solver.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+MaxMinSolver::Options repairs_only() {
+  MaxMinSolver::Options options;
+  options.threads = 1;
+  options.repaired_part_max = kInfinity;
+  return options;
+}
+
+std::vector<LinkId> links(std::initializer_list<std::uint32_t> numbers) {
+  std::vector<LinkId> made;
+  for (const std::uint32_t number : numbers) made.emplace_back(number);
+  return made;
+}
+
+TEST(LevelRepair, FindsTheLevelsOfAParkingLot) {
+  // Links of 3, 10 and 10: the long flow a gets 1 on the first (three flows), which leaves 9 of the second and of the third to one flow each.
+  FlowLinkGraph graph({3, 10, 10});
+  LevelState state(graph);
+  LevelRepair repair;
+  std::vector<FlowSlot> flows;
+  std::vector<FlowSlot> touched;
+  const std::vector<std::vector<LinkId>> paths = {links({0, 1, 2}), links({0}), links({0}), links({1}), links({2})};
+  for (const auto& path : paths) {
+    flows.push_back(graph.add({path}));
+    state.on_added(flows.back());
+  }
+  const std::vector<LinkId> all = links({0, 1, 2});
+  ASSERT_TRUE(repair.run(state, all, 1000, touched));
+  EXPECT_EQ(state.level(LinkId(0)), 1);
+  EXPECT_EQ(state.level(LinkId(1)), 9);
+  EXPECT_EQ(state.level(LinkId(2)), 9);
+  EXPECT_EQ(state.rate(flows[0]), 1);
+  EXPECT_EQ(state.rate(flows[4]), 9);
+  EXPECT_EQ(touched.size(), 5U);
+
+  // Without the second flow the first link gives 1.5 to each of two; the rest of the others falls to 8.5.
+  for (const FlowSlot flow : touched) state.untouch(flow);
+  touched.clear();
+  state.on_removed(flows[1]);
+  graph.remove(flows[1]);
+  ASSERT_TRUE(repair.run(state, std::span(all).first(1), 1000, touched));
+  EXPECT_EQ(state.rate(flows[0]), 1.5);
+  EXPECT_EQ(state.rate(flows[2]), 1.5);
+  EXPECT_EQ(state.rate(flows[3]), 8.5);
+  EXPECT_EQ(touched.size(), 4U);
+}
+
+TEST(LevelRepair, TouchesNothingThatAChangeDoesNotReach) {
+  // A second flow on link 1, which the first does not fill because link 0 limits it to 1 of 10, takes what is left: nobody else moves.
+  FlowLinkGraph graph({1, 10});
+  LevelState state(graph);
+  LevelRepair repair;
+  std::vector<FlowSlot> touched;
+  const std::vector<LinkId> both = links({0, 1});
+  const std::vector<LinkId> second = links({1});
+  const FlowSlot narrow = graph.add({both});
+  state.on_added(narrow);
+  ASSERT_TRUE(repair.run(state, both, 1000, touched));
+  EXPECT_EQ(state.level(LinkId(1)), kInfinity);
+  state.untouch(narrow);
+  touched.clear();
+  const FlowSlot wide = graph.add({second});
+  state.on_added(wide);
+  ASSERT_TRUE(repair.run(state, second, 1000, touched));
+  EXPECT_EQ(touched, std::vector<FlowSlot>{wide});
+  EXPECT_EQ(state.rate(wide), 9);
+  EXPECT_EQ(state.rate(narrow), 1);
+}
+
+TEST(LevelRepair, GivesUpWhenToldTo) {
+  FlowLinkGraph graph({1, 1});
+  LevelState state(graph);
+  LevelRepair repair;
+  std::vector<FlowSlot> touched;
+  const std::vector<LinkId> both = links({0, 1});
+  for (int i = 0; i < 10; ++i) state.on_added(graph.add({both}));
+  EXPECT_FALSE(repair.run(state, both, 1, touched));
+  const std::vector<double> levels = {0.1, LevelState::infinite};
+  state.take_over(both, levels);
+  EXPECT_EQ(state.rate(touched.at(0)), 0.1);
+  EXPECT_TRUE(repair.run(state, both, 1000, touched)) << "levels taken over are in order";
+  EXPECT_EQ(state.level(LinkId(0)), 0.1);
+}
+
+// The sum that tells whether a link is in order is kept up by adding to it, a thousand times at most. One flow leaves and another comes, again and
+// again, on links of very different capacities.
+TEST(LevelRepair, DoesNotDriftOverThousandsOfBatches) {
+  std::vector<double> capacities;
+  for (int l = 0; l < 12; ++l) capacities.push_back(l % 3 == 0 ? 1e3 : l % 3 == 1 ? 1e9 : 4e11);
+  MaxMinSolver solver(capacities, repairs_only());
+  RandomStream random(12, 0, 1);
+  std::vector<FlowSlot> flows;
+  const auto add = [&] {
+    std::vector<LinkId> path;
+    for (int hop = 0; hop < 3; ++hop) path.emplace_back(static_cast<std::uint32_t>(4 * hop + static_cast<int>(random.below(4))));
+    flows.push_back(solver.add_flow({path, 0.1 * static_cast<double>(1 + random.below(30)), kInfinity}));
+  };
+  for (int i = 0; i < 60; ++i) add();
+  for (int batch = 0; batch < 6000; ++batch) {
+    solver.update();
+    if (batch % 500 == 499) {
+      const std::vector<ExactNumber> exact = fill_progressively<ExactNumber>(solver.graph());
+      for (const FlowSlot flow : flows) {
+        ASSERT_LT(relative_error(solver.rate(flow), exact[flow.index()].convert_to<double>()), 1e-9) << batch;
+      }
+    }
+    const std::size_t which = random.below(flows.size());
+    solver.remove_flow(flows[which]);
+    flows[which] = flows.back();
+    flows.pop_back();
+    add();
+  }
+  EXPECT_EQ(solver.counters().full_solves, solver.counters().repairs_given_up);
+  EXPECT_GT(solver.counters().repairs, 5900U);
+}
+
+TEST(LevelRepair, LinksLoseTheirLastFlowAndChangeInOneBatch) {
+  MaxMinSolver solver({10, 20}, repairs_only());
+  const std::vector<LinkId> first = links({0});
+  const std::vector<LinkId> both = links({0, 1});
+  const FlowSlot one = solver.add_flow({first});
+  solver.update();
+  EXPECT_EQ(solver.level(LinkId(0)), 10);
+  solver.set_capacity(LinkId(0), 4);
+  solver.remove_flow(one);
+  solver.update();
+  EXPECT_EQ(solver.level(LinkId(0)), kInfinity) << "a link without flows limits nobody";
+  // Here and gone within a batch, its slot taken by another.
+  const FlowSlot brief = solver.add_flow({both});
+  solver.remove_flow(brief);
+  const FlowSlot stays = solver.add_flow({both});
+  ASSERT_EQ(stays, brief);
+  EXPECT_EQ(solver.update().size(), 1U);
+  EXPECT_EQ(solver.rate(stays), 4);
+  // A link that nobody uses may change as it likes.
+  solver.remove_flow(stays);
+  solver.update();
+  solver.set_capacity(LinkId(1), 1);
+  EXPECT_TRUE(solver.update().empty());
+  const FlowSlot again = solver.add_flow({both});
+  solver.update();
+  EXPECT_EQ(solver.rate(again), 1);
+}
+
+}  // namespace
+}  // namespace weft
