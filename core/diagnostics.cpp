@@ -1,8 +1,11 @@
 #include "core/diagnostics.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <numeric>
+
+#include "core/counted.hpp"
 
 namespace weft {
 
@@ -43,13 +46,13 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 /// Places on the screen that valid UTF-8 takes, one per character.
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+/// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -71,6 +74,21 @@ std::string joined_text(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
   for (const Diagnostic& diagnostic : diagnostics) text += diagnostic.to_text();
   return text;
+}
+
+constexpr std::string_view kTooManyErrors = "too-many-errors";
+
+/// The line that ends a report of more errors than are kept.
+Diagnostic left_out(std::size_t count, SourcePlace whole_file) {
+  return {Severity::error, std::string(kTooManyErrors), counted(count, "more error is", "more errors are") + " not shown",
+          std::move(whole_file), "mend the errors above and check again"};
+}
+
+/// How many errors `error` stands for: 1, or as many as left_out() was told.
+std::size_t error_count_of(const Diagnostic& error) {
+  std::size_t count = 1;
+  if (error.code == kTooManyErrors) std::from_chars(error.message.data(), error.message.data() + error.message.size(), count);
+  return count;
 }
 
 }  // namespace
@@ -122,19 +140,19 @@ void Diagnostics::warning(std::string code, std::string message, SourcePlace pla
 
 void Diagnostics::add(Diagnostic diagnostic) {
   const bool is_error = diagnostic.severity == Severity::error;
-  if (is_error) ++error_count_;
-  if (!is_error || error_count_ <= kept_errors_max) kept_.push_back(std::move(diagnostic));
+  if (is_error) error_count_ += error_count_of(diagnostic);
+  // What another report left out is counted with what this one leaves out, and told in one line.
+  const bool is_kept = error_count_ <= kept_errors_max && diagnostic.code != kTooManyErrors;
+  if (!is_error || is_kept) kept_.push_back(std::move(diagnostic));
 }
 
 void Diagnostics::throw_if_errors() const {
   if (!has_errors()) return;
   std::vector<Diagnostic> errors = kept_;
-  if (error_count_ > kept_errors_max) {
-    SourcePlace whole_file;
-    whole_file.file = errors.back().place.file;
-    errors.push_back({Severity::error, "too-many-errors",
-                      std::to_string(error_count_ - kept_errors_max) + " more errors are not shown", whole_file,
-                      "mend the errors above and check again"});
+  const auto shown = static_cast<std::size_t>(
+      std::count_if(errors.begin(), errors.end(), [](const Diagnostic& one) { return one.severity == Severity::error; }));
+  if (error_count_ > shown) {
+    errors.push_back(left_out(error_count_ - shown, SourcePlace::named(errors.empty() ? "" : errors.back().place.file)));
   }
   throw InputError(std::move(errors));
 }

@@ -101,6 +101,29 @@ TEST(Diagnostics, KeepsTwentyErrorsAndCountsTheRest) {
   }
 }
 
+// The closing line of a report was counted as one more error of the report that took it in: 300 mistakes became 21.
+TEST(Diagnostics, CountWhatAnotherReportLeftOut) {
+  Diagnostics inner;
+  for (int i = 0; i < 300; ++i) inner.error("e", "error " + std::to_string(i), place_at(i + 1, 0, 1, ""));
+  Diagnostics outer;
+  outer.error("f", "another", place_at(1, 0, 1, ""));
+  try {
+    inner.throw_if_errors();
+    FAIL() << "there are errors";
+  } catch (const InputError& error) {
+    for (const Diagnostic& one : error.diagnostics()) outer.add(one);
+  }
+  EXPECT_EQ(outer.error_count(), 301U);
+  try {
+    outer.throw_if_errors();
+    FAIL() << "there are errors";
+  } catch (const InputError& error) {
+    ASSERT_EQ(error.diagnostics().size(), 21U);
+    EXPECT_EQ(error.diagnostics()[19].message, "error 18");
+    EXPECT_EQ(error.diagnostics()[20].message, "281 more errors are not shown");
+  }
+}
+
 TEST(InQuotes, CutsWhatNobodyWouldRead) {
   EXPECT_EQ(in_quotes("dp"), "\"dp\"");
   const std::string longest(quoted_length_max, 'x');
