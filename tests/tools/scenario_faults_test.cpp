@@ -117,6 +117,85 @@ struct Ignored {
   std::string codes;
 };
 
+// `weft check` said of this file that 280 more errors are not shown, `weft run --jobs` said 1: it counted the closing line of the reader's
+// report. A file that is read twice has no more mistakes for it.
+TEST_F(ScenarioFaults, ErrorsThatAReaderLeftOutAreCounted) {
+  std::string rows = "job,submit_s,gpus,run_s\n";
+  for (int i = 0; i < 300; ++i) rows += "j" + std::to_string(i) + ",soon,1,10\n";
+  RunFlags flags;
+  flags.jobs = write("bad.csv", rows) + ":weft";
+  flags.hosts = 1;
+  const std::vector<Diagnostic> of_flag = errors_of(flags);
+  ASSERT_EQ(of_flag.size(), 21u);
+  EXPECT_EQ(of_flag.back().message, "280 more errors are not shown");
+  const std::string trace = "jobs { file: \"bad.csv\" format: \"weft\" }\n";
+  const std::vector<Diagnostic> of_file = errors_of(flags_for(kCluster + trace + trace + "scheduler { policy: \"fcsf\" }\n"));
+  ASSERT_EQ(of_file.size(), 21u);
+  EXPECT_EQ(of_file.back().message, "281 more errors are not shown");
+}
+
+// Only names within the file were compared, so that two jobs "a" stood in the results where a trace has one.
+TEST_F(ScenarioFaults, NamesOfTracesAndFlagsAreTakenToo) {
+  const std::string trace = "jobs { file: \"jobs.csv\" format: \"weft\" }\n";
+  const std::string named = kCluster + std::string("job { name: \"a\" gpus: 2 duration: \"1h\" }\n");
+  const std::string nameless = kCluster + std::string("job { gpus: 2 duration: \"1h\" }\n");
+  EXPECT_EQ(codes_of(named + trace), "2:13 duplicate-job; ");
+  EXPECT_EQ(codes_of(nameless + trace), "");
+  RunFlags flags = flags_for(named);
+  flags.jobs = (folder_ / "jobs.csv").string();
+  EXPECT_EQ(codes_of(flags), "2:13 duplicate-job; ");
+  write("automatic.csv", "job,submit_s,gpus,run_s\njob1,0,2,5\njob0,7,2,5\n");
+  const std::vector<Diagnostic> errors = errors_of(flags_for(nameless + "jobs { file: \"automatic.csv\" format: \"weft\" }\n"));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, "duplicate-job");
+  EXPECT_NE(errors[0].help.find("at line 3 of"), std::string::npos) << errors[0].help;
+  RunFlags with_workload = flags_for(kSwitch + std::string("job { name: \"work.textproto\" gpus: 2 duration: \"1h\" }\n"));
+  with_workload.workload = (folder_ / "work.textproto").string();
+  EXPECT_EQ(codes_of(with_workload), "2:13 duplicate-job; ");
+}
+
+// --jobs made job mode of `mode: FLOW`, and --workload and --flows flow mode of `mode: JOB`, which only --mode may.
+TEST_F(ScenarioFaults, OnlyTheFlagOfTheModeOverridesTheMode) {
+  const std::string job = "job { gpus: 2 duration: \"1h\" }\n";
+  RunFlags flags = flags_for("mode: FLOW\n" + std::string(kSwitch) + job);
+  flags.jobs = (folder_ / "jobs.csv").string();
+  EXPECT_EQ(load_scenario(flags).mode, Mode::flow);
+  flags.mode = "job";
+  EXPECT_EQ(load_scenario(flags).mode, Mode::job);
+  // As without --jobs: flow mode, which the workload of the file's own job asks for.
+  flags = flags_for(kSwitch + std::string("job { workload { file: \"work.textproto\" } }\n"));
+  flags.jobs = (folder_ / "jobs.csv").string();
+  EXPECT_EQ(load_scenario(flags).mode, Mode::flow);
+  // A cluster has no network.
+  flags = flags_for("mode: FLOW\n" + std::string(kCluster));
+  flags.jobs = (folder_ / "jobs.csv").string();
+  EXPECT_EQ(codes_of(flags), "1:7 no-topology; ");
+
+  RunFlags of_workload = flags_for("mode: JOB\n" + std::string(kSwitch));
+  of_workload.workload = (folder_ / "work.textproto").string();
+  EXPECT_EQ(codes_of(of_workload), "work.textproto no-duration; ");
+  of_workload.mode = "flow";
+  EXPECT_EQ(load_scenario(of_workload).mode, Mode::flow);
+  RunFlags of_flows = flags_for("mode: JOB\ntopology { file: \"net.txt\" format: \"hpcc\" }\n");
+  of_flows.flows = (folder_ / "flows.txt").string();
+  EXPECT_EQ(codes_of(of_flows), "1:7 unused-field; ");
+  of_flows = flags_for("topology { file: \"net.txt\" format: \"hpcc\" }\n");
+  of_flows.flows = (folder_ / "flows.txt").string();
+  EXPECT_EQ(load_scenario(of_flows).mode, Mode::flow);
+}
+
+// With a scenario --strict was taken for granted, though one without traces has no rows to be strict about.
+TEST_F(ScenarioFaults, StrictNeedsATrace) {
+  RunFlags flags = flags_for(kCluster + std::string("job { gpus: 2 duration: \"1h\" }\n"));
+  flags.jobs_options.strict = true;
+  EXPECT_EQ(codes_of(flags), "--strict unused-flag; ");
+  flags.jobs = (folder_ / "jobs.csv").string();
+  EXPECT_EQ(codes_of(flags), "");
+  flags = flags_for(kCluster + std::string("jobs { file: \"jobs.csv\" format: \"weft\" }\n"));
+  flags.jobs_options.strict = true;
+  EXPECT_EQ(codes_of(flags), "");
+}
+
 // Each of these fields used to be read and then not used, without a word.
 TEST_F(ScenarioFaults, WhatWouldBeIgnoredIsRefused) {
   const std::string job = "job { gpus: 2 duration: \"1h\" }\n";

@@ -70,7 +70,10 @@ void refuse_flags_without_input(const std::vector<Recognised>& inputs, const Che
   };
   Diagnostics diagnostics;
   refuse_unused_flags(options.workload, has(InputKind::workload), "a workload", diagnostics);
-  refuse_unused_flags(options.jobs, has(InputKind::jobs), has(InputKind::scenario), "a job trace", diagnostics);
+  const bool is_of_scenario = options.jobs.strict && std::any_of(inputs.begin(), inputs.end(), [](const Recognised& input) {
+                                return !input.error && input.file.kind == InputKind::scenario && names_job_traces(input.file.file);
+                              });
+  refuse_unused_flags(options.jobs, has(InputKind::jobs), is_of_scenario, "a job trace", diagnostics);
   diagnostics.throw_if_errors();
 }
 
@@ -80,7 +83,7 @@ Content check_one(const InputFile& input, const CheckOptions& options) {
     case InputKind::scenario: {
       RunFlags flags;
       flags.scenario_file = input.file;
-      flags.jobs_options.strict = options.jobs.strict;
+      flags.jobs_options.strict = options.jobs.strict && names_job_traces(input.file);
       const Scenario scenario = load_scenario(flags, Probing::forbidden);
       check_simulation(scenario);
       return {"scenario, " + counted(scenario.jobs.size(), "job", "jobs") + ", " + std::string(to_text(scenario.mode)) + " mode",

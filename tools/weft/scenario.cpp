@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "core/counted.hpp"
 #include "core/source_text.hpp"
@@ -41,23 +42,6 @@ std::string relative_to(const std::string& scenario_file, const std::string& pat
 
 [[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
   throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
-}
-
-/// Runs one step of loading; was nothing wrong? What was is kept, each mistake once, so that all steps are tried.
-template <class Step>
-bool attempt(Diagnostics& diagnostics, const Step& step) {
-  try {
-    step();
-    return true;
-  } catch (const InputError& error) {
-    for (const Diagnostic& found : error.diagnostics()) {
-      const auto known = diagnostics.all();
-      const bool is_known =
-          std::any_of(known.begin(), known.end(), [&](const Diagnostic& one) { return one.to_text() == found.to_text(); });
-      if (!is_known) diagnostics.add(found);
-    }
-    return false;
-  }
 }
 
 std::string flag_of(const google::protobuf::FieldDescriptor& field) {
@@ -247,7 +231,9 @@ void share_origin(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
     const std::optional<Duration> later = between(*earliest->trace.origin, *trace.origin);
     if (!later || *later > submit_max - trace.jobs.back().submit) {
       fail("out-of-range", "the last job is submitted more than a year after the first of " + earliest->path,
-           SourcePlace::named(one.path), "dated traces of one run keep their distance; run these one by one");
+           SourcePlace::named(one.path),
+           "dated traces of one run keep their distance: run these one by one, or write one in format weft, whose submit_s has no "
+           "date, and they begin together");
     }
     for (TraceJob& job : trace.jobs) job.submit += *later;
     scenario.assumptions.push_back(
@@ -265,8 +251,23 @@ struct Loading {
   WorkloadShelf& shelf;
   std::vector<TraceUnderRules> traces = {};
   Diagnostics diagnostics = {};
-  bool is_place_good = true;  ///< whether topology or cluster, where given, could be read
+  std::set<std::string> caught = {};  ///< texts of what attempt() added to them
+  bool is_place_good = true;          ///< whether topology or cluster, where given, could be read
 };
+
+/// Runs one step of loading; was nothing wrong? What was is kept, each mistake once, so that all steps are tried.
+template <class Step>
+bool attempt(Loading& loading, const Step& step) {
+  try {
+    step();
+    return true;
+  } catch (const InputError& error) {
+    for (const Diagnostic& found : error.diagnostics()) {
+      if (loading.caught.insert(found.to_text()).second) loading.diagnostics.add(found);
+    }
+    return false;
+  }
+}
 
 class ScenarioFile {
  public:
@@ -314,6 +315,25 @@ class ScenarioFile {
     }
   }
 
+  /// Results tell jobs apart by name. To be called when the jobs of flags are there, too.
+  void check_names() {
+    const FieldPlaces places = document_.places();
+    std::map<std::string_view, int> own;
+    for (int i = 0; i < message_.job_size(); ++i) own.emplace(scenario_.jobs[static_cast<std::size_t>(i)].name, i);
+    const auto refuse = [&](const std::string& name, const std::string& other) {
+      const auto known = own.find(name);
+      if (known == own.end()) return;
+      loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(name), name_place(known->second, places),
+                                 "the other is " + other + "; results tell jobs apart by name: give this one a name of its own");
+      own.erase(known);
+    };
+    for (std::size_t i = own_job_count(); i < scenario_.jobs.size(); ++i) refuse(scenario_.jobs[i].name, "that of --workload");
+    for (const TraceUnderRules& one : loading_.traces) {
+      for (const TraceJob& job : one.trace.jobs) refuse(job.name, "at line " + std::to_string(job.line) + " of " + one.path);
+    }
+  }
+
+  bool has_mode() const { return message_.mode() != scenario::MODE_UNSPECIFIED; }
   bool has_jobs() const { return message_.job_size() > 0 || message_.jobs_size() > 0; }
   bool has_scheduler() const { return message_.has_scheduler(); }
 
@@ -321,9 +341,17 @@ class ScenarioFile {
   SourcePlace place_of(const std::string& field) const { return document_.places().of(message_, field); }
 
  private:
+  std::size_t own_job_count() const { return static_cast<std::size_t>(message_.job_size()); }
+
+  /// Where a job's name stands; the whole job where it has none.
+  SourcePlace name_place(int i, const FieldPlaces& places) const {
+    const scenario::Job& job = message_.job(i);
+    return job.name().empty() ? places.of(message_, "job", i) : places.inside(message_, "job", i).of(job, "name");
+  }
+
   template <class Step>
   bool try_to(const Step& step) {
-    return attempt(loading_.diagnostics, step);
+    return attempt(loading_, step);
   }
 
   static void require(bool condition, std::string code, std::string message, SourcePlace place, std::string help) {
@@ -659,8 +687,7 @@ class ScenarioFile {
       spec.place = places.of(message_, "job", i);
       const auto [first, is_new] = lines.emplace(spec.name, spec.place.line);
       if (!is_new) {
-        loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(spec.name),
-                                   job.name().empty() ? spec.place : inside.of(job, "name"),
+        loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(spec.name), name_place(i, places),
                                    "the first is at line " + std::to_string(first->second) + "; results tell jobs apart by name");
       }
       try_to([&] { spec.submit = submit_of(job, inside); });
@@ -712,7 +739,8 @@ class ScenarioFile {
 void check_flags(const RunFlags& flags, Diagnostics& diagnostics) {
   refuse_unused_flags(flags.workload_options, !flags.workload.empty(), "--workload", diagnostics);
   refuse_unused_flag(flags.iterations.has_value(), "--iterations", !flags.workload.empty(), "--workload", diagnostics);
-  refuse_unused_flags(flags.jobs_options, !flags.jobs.empty(), !flags.scenario_file.empty(), "--jobs", diagnostics);
+  const bool is_of_scenario = flags.jobs_options.strict && !flags.scenario_file.empty() && names_job_traces(flags.scenario_file);
+  refuse_unused_flags(flags.jobs_options, !flags.jobs.empty(), is_of_scenario, "--jobs", diagnostics);
   if (flags.flows.empty()) return;
   const auto refuse_beside_flows = [&](bool is_given, const std::string& flag, const std::string& what) {
     if (!is_given) return;
@@ -746,20 +774,22 @@ void fill_place_from_flags(Loading& loading) {
   }
 }
 
-void fill_jobs_from_flags(Loading& loading) {
+/// Only --mode overrides `mode` of the file. Where the file leaves it open, --workload and --flows mean flow mode.
+void fill_jobs_from_flags(Loading& loading, const ScenarioFile* scenario_file) {
   const RunFlags& flags = loading.flags;
   Scenario& scenario = loading.scenario;
   if (!flags.jobs.empty()) {
-    scenario.mode = Mode::job;
-    attempt(loading.diagnostics, [&] {
+    if (scenario_file == nullptr) scenario.mode = Mode::job;
+    attempt(loading, [&] {
       const FileAndFormat jobs = split_format(flags.jobs);
       JobTrace trace = read_trace(scenario, jobs.file, jobs.format, flags.jobs_options, false, SourcePlace::named(jobs.file));
       loading.traces.push_back({std::move(trace), jobs.file, {}});
     });
   }
+  const bool is_mode_open = scenario_file == nullptr || !scenario_file->has_mode();
   if (!flags.workload.empty()) {
-    scenario.mode = Mode::flow;
-    attempt(loading.diagnostics, [&] {
+    if (is_mode_open) scenario.mode = Mode::flow;
+    attempt(loading, [&] {
       const FileAndFormat file = split_format(flags.workload);
       JobSpec job;
       job.workload = loading.shelf.get(file.file, file.format, flags.workload_options);
@@ -771,8 +801,8 @@ void fill_jobs_from_flags(Loading& loading) {
     });
   }
   if (!flags.flows.empty()) {
-    scenario.mode = Mode::flow;
-    attempt(loading.diagnostics, [&] {
+    if (is_mode_open) scenario.mode = Mode::flow;
+    attempt(loading, [&] {
       const FileAndFormat file = split_format(flags.flows);
       if (!file.format.empty() && file.format != "hpcc") {
         const std::array<std::string, 1> formats = {"hpcc"};
@@ -785,19 +815,19 @@ void fill_jobs_from_flags(Loading& loading) {
   }
 }
 
-void fill_from_flags(Loading& loading) {
+void fill_from_flags(Loading& loading, const ScenarioFile* file) {
   const RunFlags& flags = loading.flags;
   Scenario& scenario = loading.scenario;
-  if (!attempt(loading.diagnostics, [&] { fill_place_from_flags(loading); })) loading.is_place_good = false;
-  fill_jobs_from_flags(loading);
+  if (!attempt(loading, [&] { fill_place_from_flags(loading); })) loading.is_place_good = false;
+  fill_jobs_from_flags(loading, file);
   if (!flags.scheduler.empty()) {
-    attempt(loading.diagnostics, [&] {
+    attempt(loading, [&] {
       const SourcePlace place = SourcePlace::named("--scheduler=" + flags.scheduler);
       scenario.policy = find_module(scheduling_policies(), flags.scheduler, place).info.name;
     });
   }
   if (!flags.placement.empty()) {
-    attempt(loading.diagnostics, [&] {
+    attempt(loading, [&] {
       const SourcePlace place = SourcePlace::named("--placement=" + flags.placement);
       scenario.placement = find_module(placers(), flags.placement, place).info.name;
     });
@@ -830,7 +860,8 @@ void check_cluster(const Scenario& scenario, const RunFlags& flags, const Scenar
                          : "add topology { builder: \"fat_tree\" }, or cluster { hosts: 8 gpus_per_host: 8 } for job mode");
   }
   if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
-    const bool is_of_file = file != nullptr && flags.mode.empty() && flags.workload.empty() && flags.flows.empty();
+    const bool is_of_file =
+        file != nullptr && flags.mode.empty() && (file->has_mode() || (flags.workload.empty() && flags.flows.empty()));
     fail("no-topology", "flow mode needs a topology", is_of_file ? file->place_of("mode") : command,
          is_of_file ? "give a topology instead of the cluster, or take mode: JOB"
                     : "give --topology=FILE or a scenario with a topology, or use --mode=job");
@@ -861,6 +892,10 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
     diagnostics.error("unused-field", "a scheduler says something about jobs, and a flow list has none",
                       file->place_of("scheduler"), "drop it, or --flows");
   }
+  if (scenario.flows && file != nullptr && scenario.mode == Mode::job && flags.mode.empty()) {
+    diagnostics.error("unused-field", "mode: JOB simulates no network, and a flow list is nothing else", file->place_of("mode"),
+                      "drop it, or --flows");
+  }
   for (const JobSpec& job : scenario.jobs) {
     if (scenario.mode == Mode::job && job.workload != nullptr) {
       diagnostics.error("no-duration", "job " + in_quotes(job.name) + " has a workload but no duration, which job mode needs",
@@ -883,15 +918,16 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   check_flags(flags, diagnostics);
   std::unique_ptr<ScenarioFile> file;
   if (flags.scenario_file.empty()) {
-    attempt(diagnostics, [&] { scenario.parameters.apply_flags(flags.settings); });
+    attempt(loading, [&] { scenario.parameters.apply_flags(flags.settings); });
   } else {
     file = std::make_unique<ScenarioFile>(loading);
     file->fill();
   }
-  fill_from_flags(loading);
+  fill_from_flags(loading, file.get());
+  if (file != nullptr) file->check_names();
   // Without anything to run it does not matter where.
-  const bool has_content = attempt(diagnostics, [&] { check_content(scenario, flags, file.get()); });
-  if (loading.is_place_good && has_content) attempt(diagnostics, [&] { check_cluster(scenario, flags, file.get()); });
+  const bool has_content = attempt(loading, [&] { check_content(scenario, flags, file.get()); });
+  if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
   diagnostics.throw_if_errors();
   apply_rules(loading, probing);
   note_unused_settings(scenario, flags.topology.empty());

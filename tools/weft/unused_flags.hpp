@@ -18,8 +18,11 @@ void refuse_unused_flag(bool is_given, const std::string& flag, bool has_owner, 
 /// The same for every flag of a workload.
 void refuse_unused_flags(const WorkloadOptions& options, bool has_owner, const std::string& owner, Diagnostics& diagnostics);
 
-/// The same for every flag of a job trace; --strict says something about the traces of a scenario as well.
-void refuse_unused_flags(const JobTraceOptions& options, bool has_owner, bool has_scenario, const std::string& owner,
+/// The same for every flag of a job trace; --strict says something about the traces that a scenario names as well.
+void refuse_unused_flags(const JobTraceOptions& options, bool has_owner, bool is_of_scenario, const std::string& owner,
                          Diagnostics& diagnostics);
+
+/// Whether a scenario names job traces. Of a file that cannot be read nobody knows what it was to name: true.
+bool names_job_traces(const std::string& scenario_file);
 
 }  // namespace weft
