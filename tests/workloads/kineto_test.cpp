@@ -968,12 +968,13 @@ TEST_F(KinetoTest, AReplayedRankWithOnePeerStandsForOneOfEachPair) {
   EXPECT_HAS(errors(exchange(0, 2), six), "[unmatched-");
 }
 
-/// A rank whose steps last so long, each with its own call of the CPU and one all-reduce of so many elements.
-TraceText stepping_rank(int rank, const std::vector<double>& lengths, const std::vector<int>& elements) {
+/// A rank whose steps, numbered from `first`, last so long, each with its own call of the CPU and one all-reduce of so many elements.
+TraceText stepping_rank(int rank, const std::vector<double>& lengths, const std::vector<int>& elements, std::size_t first = 0) {
   TraceText trace(world(rank, 2));
   double begin = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    trace.annotation(1, "ProfilerStep#" + std::to_string(i), begin, lengths[i]).op(1, "work" + std::to_string(i), begin + 1, 80);
+    const std::string number = std::to_string(first + i);
+    trace.annotation(1, "ProfilerStep#" + number, begin, lengths[i]).op(1, "work" + number, begin + 1, 80);
     trace.launched(1, begin + 2, 3, 7, "nccl", begin + 12, 5, collective("allreduce", elements[i], "Float", "\"Group size\": 2"));
     begin += lengths[i];
   }
@@ -998,8 +999,58 @@ TEST_F(KinetoSet, AllRanksTakeTheSameIteration) {
   // The last iteration of rank 0 is missing on rank 1: of the others, 100, 110 and 105 us long, the median is number 2.
   const std::vector<TraceText> shorter = {stepping_rank(0, {100, 100, 100, 107}, {10, 10, 10, 10}),
                                           stepping_rank(1, {100, 110, 105}, same)};
-  EXPECT_HAS(notes(import_set(shorter)), "of 4 iterations (by ProfilerStep annotations), number 2 is taken");
-  EXPECT_HAS(notes(import_set(shorter)), "of 3 iterations (by ProfilerStep annotations), number 2 is taken");
+  EXPECT_HAS(notes(import_set(shorter)), "of 3 iterations that all ranks have (by ProfilerStep annotations), number 2 is taken");
+}
+
+TEST_F(KinetoSet, IterationsAreMatchedByTheirStepNumbers) {
+  // They were matched by position in the file: #5 of rank 0 met #6 of rank 1, whose recording began a step later.
+  const std::vector<TraceText> ranks = {stepping_rank(0, {100, 110, 120}, {10, 20, 30}, 5),
+                                        stepping_rank(1, {110, 120}, {20, 30}, 6)};
+  const auto expect_step = [&](const Workload& workload, const std::string& step, std::uint32_t position, std::int64_t elements) {
+    for (const std::uint32_t rank : {0u, 1u}) {
+      EXPECT_GT(starts_us(workload.dag_of(RankId(rank))).count("work" + step), 0u) << rank;
+      EXPECT_EQ(op_named(workload.dag_of(RankId(rank)), "nccl").bytes, Bytes::of(4 * elements)) << rank;
+    }
+    EXPECT_HAS(notes(workload), "of 2 iterations that all ranks have (by ProfilerStep annotations), number " +
+                                    std::to_string(position) + " is taken: ProfilerStep#" + step + "\n");
+  };
+  expect_step(import_set(ranks), "6", 0, 20);  // each is a kind of its own; the first of them
+  KinetoOptions options;
+  options.iteration = 1;
+  expect_step(import_set(ranks, options), "7", 1, 30);
+  options.iteration = 2;
+  EXPECT_HAS(set_errors(ranks, options), "[no-such-iteration]");
+  // Of #5, #6, #7 and #6, #7, #8 only two are shared, though each rank has three.
+  options = {};
+  options.iteration = 2;
+  const std::vector<TraceText> shifted = {ranks[0], stepping_rank(1, {110, 120, 130}, {20, 30, 40}, 6)};
+  EXPECT_HAS(set_errors(shifted, options), "--iteration=2, but all ranks have only 2 iterations in common [no-such-iteration]");
+  options.iteration = 0;
+  expect_step(import_set(shifted, options), "6", 0, 20);
+}
+
+TEST_F(KinetoSet, IterationsWithoutSharedNumbersAreMatchedByPosition) {
+  // Rank 1 was recorded by a profiler of its own, which began to count elsewhere.
+  const std::vector<int> same = {10, 10};
+  const Workload workload = import_set({stepping_rank(0, {100, 110}, same, 5), stepping_rank(1, {100, 110}, same, 50)});
+  EXPECT_GT(starts_us(workload.dag_of(RankId(0))).count("work5"), 0u);
+  EXPECT_GT(starts_us(workload.dag_of(RankId(1))).count("work50"), 0u);
+  EXPECT_HAS(notes(workload),
+             "no number of a ProfilerStep annotation is on all ranks, so iterations are matched by their position");
+}
+
+TEST(KinetoAlignment, SharedIterationsOfRanks) {
+  // Rank 2 has none and no say. 6 and 8 are on ranks 0 and 1.
+  const std::vector<KinetoSteps> numbered = {{4, {5, 6, 7, 8}}, {3, {6, 8, 9}}, {0, {}}};
+  const KinetoAlignment alignment = align_kineto_iterations(numbered);
+  EXPECT_EQ(alignment.count, 2u);
+  EXPECT_EQ(alignment.of_rank, (std::vector<std::vector<std::uint32_t>>{{1, 3}, {0, 1}, {}}));
+  EXPECT_FALSE(alignment.is_plain);
+  // One rank without numbers: by position.
+  const std::vector<KinetoSteps> mixed = {{2, {5, 6}}, {2, {}}};
+  EXPECT_EQ(align_kineto_iterations(mixed).of_rank, (std::vector<std::vector<std::uint32_t>>{{0, 1}, {0, 1}}));
+  EXPECT_TRUE(align_kineto_iterations(mixed).is_plain);
+  EXPECT_EQ(align_kineto_iterations({}).count, 0u);
 }
 
 TEST_F(KinetoSet, UnevenAllToAllsTakeTheMeanSize) {

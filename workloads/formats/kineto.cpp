@@ -128,7 +128,14 @@ class Importer {
     }
     replayed_ = options_.ranks && files.size() == 1;
     file_count_ = files.size();
-    read_ranks(files);
+    std::vector<KinetoSteps> steps = read_ranks(files);
+    if (options_.iteration && !alignment_ && !align_kineto_iterations(steps).is_plain) {
+      // Each rank's own iteration of this position was cut out; now it is known which one belongs to those of the others.
+      Importer again(path_, options_);
+      again.alignment_ = align_kineto_iterations(steps);
+      again.require_shared_iteration();
+      return again.import();
+    }
     std::sort(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
     require_complete();
     place_communication();
@@ -149,26 +156,41 @@ class Importer {
     throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
   }
 
+  void require_shared_iteration() const {
+    if (*options_.iteration < alignment_->count) return;
+    fail("no-such-iteration",
+         "--iteration=" + std::to_string(*options_.iteration) + ", but all ranks have only " +
+             counted(alignment_->count, "iteration", "iterations") + " in common",
+         path_, "iterations count from 0, among those that all ranks have");
+  }
+
   /// The iteration that stands for a set is known only after its last file; what needs no such choice is not kept so long.
-  void read_ranks(const std::vector<std::string>& files) {
+  std::vector<KinetoSteps> read_ranks(const std::vector<std::string>& files) {
     const bool chooses = !options_.iteration && !options_.as_recorded;
     std::vector<KinetoRecording> recordings;
+    std::vector<KinetoSteps> steps;
     for (std::size_t i = 0; i < files.size(); ++i) {
       KinetoRecording& recording = recordings.emplace_back();
       recording.trace = read_kineto_trace(files[i]);
       recording.iterations = find_kineto_iterations(recording.trace);
+      steps.push_back({recording.iterations.count(), recording.iterations.steps});
       if (chooses) continue;
-      add_rank(recording, files[i], options_.iteration.value_or(0));
+      const std::uint32_t shared = options_.iteration.value_or(0);
+      add_rank(recording, files[i], alignment_ ? alignment_->iteration(i, shared) : shared, shared);
       recordings.clear();
     }
-    const std::uint32_t chosen = typical_kineto_iteration(recordings);
+    if (!chooses) return steps;
+    alignment_ = align_kineto_iterations(steps);
+    const std::uint32_t shared = typical_kineto_iteration(recordings, *alignment_);
     for (std::size_t i = 0; i < recordings.size(); ++i) {
-      add_rank(recordings[i], files[i], chosen);
+      add_rank(recordings[i], files[i], alignment_->iteration(i, shared), shared);
       recordings[i] = KinetoRecording();
     }
+    return steps;
   }
 
-  void add_rank(const KinetoRecording& recording, const std::string& path, std::uint32_t chosen) {
+  /// `chosen`: the iteration of this rank; `shared`: its position among those that all ranks have.
+  void add_rank(const KinetoRecording& recording, const std::string& path, std::uint32_t chosen, std::uint32_t shared) {
     const KinetoTrace& trace = recording.trace;
     const KinetoIterations& iterations = recording.iterations;
     const KinetoCommunicationFinder finder(trace);
@@ -194,7 +216,7 @@ class Importer {
            "at most " + std::to_string(UINT16_MAX - 1) + " are supported");
     }
     const std::vector<std::int64_t> means = whole ? std::vector<std::int64_t>() : mean_durations(trace, iterations, chosen);
-    tell_iterations(iterations, whole, chosen, !means.empty());
+    tell_iterations(iterations, whole, chosen, shared, !means.empty());
     add_ops(trace, finder, replay, means, iterations, whole, chosen, rank);
     unlaunched_ += replay.unlaunched;
     guessed_syncs_ += replay.guessed_syncs;
@@ -236,7 +258,7 @@ class Importer {
     return means;
   }
 
-  void tell_iterations(const KinetoIterations& iterations, bool whole, std::uint32_t chosen, bool averaged) {
+  void tell_iterations(const KinetoIterations& iterations, bool whole, std::uint32_t chosen, std::uint32_t shared, bool averaged) {
     if (iterations.count() == 0) {
       told_.insert("the trace shows no iterations; it is taken whole as one");
       return;
@@ -249,8 +271,15 @@ class Importer {
                    by + ")");
       return;
     }
-    told_.insert("of " + counted(iterations.count(), "iteration", "iterations") + " (by " + by + "), number " +
-                 std::to_string(chosen) + " is taken");
+    const std::string all = alignment_ && !alignment_->is_plain
+                                ? counted(alignment_->count, "iteration that all ranks have", "iterations that all ranks have")
+                                : counted(iterations.count(), "iteration", "iterations");
+    const std::string step = iterations.steps.empty() ? "" : ": ProfilerStep#" + std::to_string(iterations.steps[chosen]);
+    told_.insert("of " + all + " (by " + by + "), number " + std::to_string(shared) + " is taken" + step);
+    if (alignment_ && alignment_->shares_no_number) {
+      told_.insert(
+          "no number of a ProfilerStep annotation is on all ranks, so iterations are matched by their position in the files");
+    }
     if (averaged) {
       told_.insert("kernels take their mean over " + std::to_string(averaged_) + " iterations of the same kernels");
     } else if (!options_.as_recorded && iterations.count() > 1) {
@@ -849,6 +878,7 @@ class Importer {
   bool says_world_ = false;
   std::vector<ProcessGroup> given_groups_;
   std::map<std::uint32_t, std::vector<ProcessGroup>> declared_groups_;  ///< by rank
+  std::optional<KinetoAlignment> alignment_;  ///< once all files are read; where one position fits all ranks it may stay unknown
   std::vector<Rank> ranks_;
   std::vector<Exchange> exchanges_;
   std::optional<CommunicatorTable> communicators_;

@@ -8,8 +8,9 @@
 // number in the file's name; of a single file 0.
 //
 // Model
-//   - One iteration is cut out, of the same number on all ranks: the one asked for, else a typical one (of the most frequent sequence
-//     of kernels, the one of median length; see kineto_iterations.hpp). Its kernels take the mean over all iterations of the rank that
+//   - One iteration is cut out, the same on all ranks (by the N of ProfilerStep#N where all have them, else by position): the one asked
+//     for, by its position among those that all ranks have, else a typical one (of the most frequent sequence of kernels, the one of
+//     median length; see kineto_iterations.hpp). Its kernels take the mean over all iterations of the rank that
 //     launch the same sequence; CPU time is its own. A trace without iterations is taken whole. What its GPU ops waited for in earlier
 //     iterations is dropped.
 //   - Collectives are simulated: their recorded durations are dropped. Bytes are "In msg nelems" times dtype: the whole buffer, for
@@ -28,7 +29,7 @@
 //     (a pipeline's first or last stage) the ranks are instead divided into pairs of that distance, if these fill the ranks: one does
 //     what was recorded, the other sends what it receives and receives what it sends, at the same points.
 //   - Memory: a set is kept as arrays (about 50 bytes per event) until its typical iteration is known; with an iteration asked for, or
-//     as recorded, one rank at a time is.
+//     as recorded, one rank at a time is (and a set is read twice where its ranks have different iterations).
 //   - Threads that launch nothing and that nobody waits for (watchdogs) are left out, unless the whole file is replayed as
 //     recorded.
 // What the format leaves open is written into Workload::assumptions. Errors: see kineto_trace.hpp, and [no-file], [missing-rank],
@@ -50,7 +51,7 @@ namespace weft {
 
 struct KinetoOptions {
   std::optional<std::uint32_t> ranks;      ///< replay a single file on so many ranks; otherwise must be the number of files
-  std::optional<std::uint32_t> iteration;  ///< from 0
+  std::optional<std::uint32_t> iteration;  ///< from 0, among those that all ranks have
   std::string process_groups_path;         ///< JSON; empty if there is none
   bool as_recorded = false;
 };

@@ -1,12 +1,14 @@
 #include "workloads/formats/kineto_iterations.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "workloads/formats/kineto_communication.hpp"
+#include "workloads/plain_number.hpp"
 
 namespace weft {
 
@@ -94,7 +96,23 @@ class IterationFinder {
     if (steps.empty()) return false;
     for (const KinetoCall* step : steps) found_.boundaries.push_back(step->begin_ns);
     found_.boundaries.push_back(std::max(steps.back()->end_ns, steps.back()->begin_ns));
-    return accept(KinetoIterations::Source::profiler_steps, steps.front()->thread);
+    if (!accept(KinetoIterations::Source::profiler_steps, steps.front()->thread)) return false;
+    found_.steps = numbers_of(steps);
+    return true;
+  }
+
+  /// Of the iterations within the boundaries; none unless every one has its number and they ascend.
+  std::vector<std::uint64_t> numbers_of(const std::vector<const KinetoCall*>& steps) const {
+    std::vector<std::uint64_t> numbers;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::int64_t end = i + 1 < steps.size() ? steps[i + 1]->begin_ns : steps[i]->end_ns;
+      if (end <= steps[i]->begin_ns) continue;
+      const std::string_view name = trace_.names[steps[i]->name];
+      const auto number = plain_number<std::uint64_t>(name.substr(name.find('#') + 1));
+      if (!number || (!numbers.empty() && *number <= numbers.back())) return {};
+      numbers.push_back(*number);
+    }
+    return numbers;
   }
 
   bool by_optimizer_steps() {
@@ -175,22 +193,55 @@ bool are_alike(const KinetoTrace& trace, const KinetoIterations& iterations, std
   });
 }
 
-std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks) {
-  std::vector<const KinetoRecording*> voters;
-  std::uint32_t count = UINT32_MAX;
-  for (const KinetoRecording& rank : ranks) {
-    if (rank.iterations.count() == 0) continue;
+KinetoAlignment align_kineto_iterations(std::span<const KinetoSteps> ranks) {
+  KinetoAlignment alignment;
+  bool is_numbered = true;
+  std::vector<const KinetoSteps*> voters;
+  for (const KinetoSteps& rank : ranks) {
+    if (rank.count == 0) continue;
+    alignment.count = voters.empty() ? rank.count : std::min(alignment.count, rank.count);
+    is_numbered = is_numbered && !rank.numbers.empty();
     voters.push_back(&rank);
-    count = std::min(count, rank.iterations.count());
+  }
+  std::vector<std::uint64_t> shared;
+  if (is_numbered && !voters.empty()) {
+    shared = voters.front()->numbers;
+    for (const KinetoSteps* rank : voters) {
+      std::vector<std::uint64_t> both;
+      std::set_intersection(shared.begin(), shared.end(), rank->numbers.begin(), rank->numbers.end(), std::back_inserter(both));
+      shared = std::move(both);
+    }
+    alignment.shares_no_number = shared.empty();
+    if (!shared.empty()) alignment.count = static_cast<std::uint32_t>(shared.size());
+  }
+  for (const KinetoSteps& rank : ranks) {
+    std::vector<std::uint32_t>& own = alignment.of_rank.emplace_back();
+    if (rank.count == 0) continue;
+    for (std::uint32_t i = 0; i < alignment.count; ++i) {
+      const auto found =
+          shared.empty() ? rank.numbers.end() : std::lower_bound(rank.numbers.begin(), rank.numbers.end(), shared[i]);
+      own.push_back(shared.empty() ? i : static_cast<std::uint32_t>(found - rank.numbers.begin()));
+    }
+    alignment.is_plain = alignment.is_plain && rank.count == alignment.count;
+  }
+  return alignment;
+}
+
+std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks, const KinetoAlignment& alignment) {
+  std::vector<std::size_t> voters;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (ranks[r].iterations.count() > 0) voters.push_back(r);
   }
   if (voters.empty()) return 0;
 
   // Kinds in order of their first iteration; ties go to the kind with more kernels, then to the earlier one.
   std::vector<std::vector<std::uint32_t>> kinds;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < alignment.count; ++i) {
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const std::vector<std::uint32_t>& kind) {
-      return std::all_of(voters.begin(), voters.end(),
-                         [&](const KinetoRecording* rank) { return are_alike(rank->trace, rank->iterations, kind.front(), i); });
+      return std::all_of(voters.begin(), voters.end(), [&](std::size_t r) {
+        const std::vector<std::uint32_t>& own = alignment.of_rank[r];
+        return are_alike(ranks[r].trace, ranks[r].iterations, own[kind.front()], own[i]);
+      });
     });
     if (same == kinds.end()) {
       if (kinds.size() < kKindsMax) kinds.push_back({i});
@@ -200,16 +251,17 @@ std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks) {
   }
   const auto weight = [&](const std::vector<std::uint32_t>& kind) {
     std::size_t kernels = 0;
-    for (const KinetoRecording* rank : voters) kernels += rank->iterations.kernels[kind.front()].size();
+    for (const std::size_t r : voters) kernels += ranks[r].iterations.kernels[alignment.of_rank[r][kind.front()]].size();
     return std::pair(kind.size(), kernels);
   };
   std::vector<std::uint32_t> by_length =
       *std::max_element(kinds.begin(), kinds.end(), [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
   const auto length_ns = [&](std::uint32_t i) {
     std::int64_t longest_ns = 0;
-    for (const KinetoRecording* rank : voters) {
-      const KinetoBoundaries& boundaries = rank->iterations.boundaries;
-      longest_ns = std::max(longest_ns, boundaries[i + 1] - boundaries[i]);
+    for (const std::size_t r : voters) {
+      const KinetoBoundaries& boundaries = ranks[r].iterations.boundaries;
+      const std::uint32_t own = alignment.of_rank[r][i];
+      longest_ns = std::max(longest_ns, boundaries[own + 1] - boundaries[own]);
     }
     return longest_ns;
   };

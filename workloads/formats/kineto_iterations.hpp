@@ -10,9 +10,11 @@
 //   - Iterations are alike when they launch the same kernels (by name) on the same streams in the same order, and their
 //     communication moves the same: verb, elements, type. All-to-alls may differ in elements, which a mixture of experts routes anew
 //     every time.
-//   - The typical iteration is one number for all ranks of a set, since collectives must match between them: of the most frequent
-//     kind (alike on every rank), the one of median length, where an iteration lasts as long as on its slowest rank. Iterations that
-//     some rank does not have do not count.
+//   - Iterations of a set's ranks belong together by the N of ProfilerStep#N where every rank that has iterations numbers them so, in
+//     ascending order; else, or where no number is on all ranks, by their position in the file. Ranks without iterations have no say.
+//   - The typical iteration is one for all ranks of a set, since collectives must match between them: of the most frequent kind (alike
+//     on every rank), the one of median length, where an iteration lasts as long as on its slowest rank. Iterations that some rank
+//     does not have do not count.
 // Thread safety: pure functions.
 #pragma once
 
@@ -31,6 +33,7 @@ struct KinetoIterations {
   Source source = Source::none;
   KinetoBoundaries boundaries;                      ///< count() + 1 of them, or none
   std::uint32_t main_thread = kineto_none;          ///< that carries the annotations
+  std::vector<std::uint64_t> steps;                 ///< per iteration the N of its ProfilerStep#N, ascending; empty: no numbers
   std::vector<std::vector<std::uint32_t>> kernels;  ///< per iteration, in launch order
   std::vector<std::uint32_t> messages;  ///< per kernel of the trace: equal for equal communication; kineto_none for others
 
@@ -48,7 +51,28 @@ struct KinetoRecording {
   KinetoIterations iterations;
 };
 
-/// The iteration that stands for all of a set's ranks; 0 if none has any. Ranks without iterations have no say.
-std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks);
+/// What matching the iterations of a set needs to know of one rank.
+struct KinetoSteps {
+  std::uint32_t count = 0;             ///< of iterations
+  std::vector<std::uint64_t> numbers;  ///< KinetoIterations::steps
+};
+
+/// The iterations that all ranks of a set have.
+struct KinetoAlignment {
+  std::uint32_t count = 0;
+  std::vector<std::vector<std::uint32_t>> of_rank;  ///< per rank `count` of its own iterations, ascending; none if it has none
+  bool is_plain = true;                             ///< every rank that has iterations has these and no others
+  bool shares_no_number = false;                    ///< all ranks number their iterations, but no number is on all of them
+
+  /// Of one rank; 0 where it has none.
+  std::uint32_t iteration(std::size_t rank, std::uint32_t shared) const {
+    return shared < of_rank[rank].size() ? of_rank[rank][shared] : 0;
+  }
+};
+
+KinetoAlignment align_kineto_iterations(std::span<const KinetoSteps> ranks);
+
+/// The one of a set's shared iterations that stands for all; 0 if there is none.
+std::uint32_t typical_kineto_iteration(std::span<const KinetoRecording> ranks, const KinetoAlignment& alignment);
 
 }  // namespace weft
