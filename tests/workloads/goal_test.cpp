@@ -239,6 +239,37 @@ TEST(GoalMatching, TakesTheFirstThatFitsAsSearchingTheListsDoes) {
   }
 }
 
+TEST(GoalMatching, FindsWhatWasTakenFromManyReceivesAtOnce) {
+  // Each unmatched receive went through all messages that wildcard receives had taken. Of the 40'000 receives of tag 1 none could have
+  // had one of the 40'000 messages of tag 0; the last receive could: the first of them.
+  constexpr std::uint32_t kMessages = 40'000;
+  std::vector<GoalRank> ranks(2);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    ranks[r].rank = r;
+    ranks[r].rank_count = 2;
+  }
+  const auto add = [&](std::uint32_t rank, OpKind kind, std::uint32_t peer, std::uint32_t tag) {
+    GoalOp op;
+    op.kind = kind;
+    op.amount = 8;
+    op.peer = peer;
+    op.tag = tag;
+    ranks[rank].ops.push_back(op);
+  };
+  for (std::uint32_t i = 0; i < kMessages; ++i) add(1, OpKind::send, 0, 0);
+  add(1, OpKind::send, 0, 2);
+  for (std::uint32_t i = 0; i < kMessages; ++i) add(0, OpKind::receive, goal_any_source, 0);
+  for (std::uint32_t i = 0; i < kMessages; ++i) add(0, OpKind::receive, 1, 1);
+  add(0, OpKind::receive, 1, 0);
+  const std::vector<GoalMatching::Unmatched> unmatched = match_goal_messages(ranks).unmatched;
+  ASSERT_EQ(unmatched.size(), 1U);
+  EXPECT_EQ(unmatched[0].receive.op, 2 * kMessages);
+  ASSERT_TRUE(unmatched[0].taken && unmatched[0].taken_by && unmatched[0].left_over);
+  EXPECT_EQ(unmatched[0].taken->op, 0U);
+  EXPECT_EQ(unmatched[0].taken_by->op, 0U);
+  EXPECT_EQ(unmatched[0].left_over->op, kMessages);
+}
+
 TEST(ImportGoal, ReceivesFromAnySourceTakeWhatComesFirst) {
   const Workload workload = GoalFile().import(
       "num_ranks 3\n"

@@ -201,6 +201,15 @@ class Rehearsal {
     }
   }
 
+  /// By every key that a receive may ask for, the first message that a wildcard receive took.
+  static std::map<WaitingList::Key, const Taken*> first_taken_by_key(const RankState& state) {
+    std::map<WaitingList::Key, const Taken*> first;
+    for (const Taken& taken : state.taken) {
+      for (const WaitingList::Key& key : keys_of(taken.message)) first.try_emplace(key, &taken);
+    }
+    return first;
+  }
+
   /// Adds what was never issued to the order, and says which receives got nothing.
   void finish(std::uint32_t index) {
     std::vector<std::uint32_t>& order = matching_.issue_order[index];
@@ -215,23 +224,22 @@ class Rehearsal {
       }
     }
     const auto left_over = std::find_if(state.messages.begin(), state.messages.end(), [](const Message& m) { return !m.is_taken; });
+    const bool is_any_left_over = left_over != state.messages.end();
+    const std::map<WaitingList::Key, const Taken*> first_taken =
+        is_any_left_over ? first_taken_by_key(state) : std::map<WaitingList::Key, const Taken*>();
     for (const Posted& posted : state.receives) {
       if (posted.is_matched) continue;
       GoalMatching::Unmatched receive;
       receive.receive = {index, posted.op};
-      const WaitingList::Key key = key_of(ops[posted.op]);
-      const auto taken = std::find_if(state.taken.begin(), state.taken.end(), [&key](const Taken& other) {
-        const auto keys = keys_of(other.message);
-        return std::find(keys.begin(), keys.end(), key) != keys.end();
-      });
-      if (taken != state.taken.end() && left_over != state.messages.end()) {
-        receive.taken = GoalMatching::Place{index_of_rank_[taken->message.source], taken->message.send};
-        receive.taken_by = GoalMatching::Place{index, taken->receive};
+      const auto found = first_taken.find(key_of(ops[posted.op]));
+      if (found != first_taken.end()) {
+        const Taken& taken = *found->second;
+        receive.taken = GoalMatching::Place{index_of_rank_[taken.message.source], taken.message.send};
+        receive.taken_by = GoalMatching::Place{index, taken.receive};
       } else if (!ops[posted.op].is_wildcard()) {
         continue;
       }
-      if (left_over != state.messages.end())
-        receive.left_over = GoalMatching::Place{index_of_rank_[left_over->source], left_over->send};
+      if (is_any_left_over) receive.left_over = GoalMatching::Place{index_of_rank_[left_over->source], left_over->send};
       matching_.unmatched.push_back(receive);
     }
   }
