@@ -119,8 +119,7 @@ class GavelReader {
       return false;
     }
     if (*rate == 0) {
-      fault("job type", total_steps, "does-not-run", "\"" + job.model + "\" does not run on " + gpu_type_ + ": its throughput is 0",
-            "choose another --gpu-type, or leave the job out");
+      report_stopped(job, "");
       return false;
     }
     const auto [known, is_new] = times_.try_emplace({job.model, job.gpus});
@@ -130,9 +129,7 @@ class GavelReader {
       }
     }
     if (known->second == nullptr) {
-      fault("job type", total_steps, "does-not-run",
-            "\"" + job.model + "\" does not run on " + gpu_type_ + " with its GPUs on several hosts: its throughput is 0",
-            "choose another --gpu-type, or leave the job out");
+      report_stopped(job, " with its GPUs on several hosts");
       return false;
     }
     const double seconds = static_cast<double>(job.iterations) / *rate;
@@ -167,6 +164,13 @@ class GavelReader {
       builder_.assume(counted(not_spread, "job", "jobs") + " of several GPUs: not measured on several hosts, where " +
                       (not_spread == 1 ? "it takes" : "they take") + " as long as on one");
     }
+  }
+
+  void report_stopped(const TraceJob& job, std::string_view when) {
+    builder_.dirty().report("job type",
+                            {Severity::error, "does-not-run",
+                             "\"" + job.model + "\" does not run on " + gpu_type_ + std::string(when) + ": its throughput is 0",
+                             place(fields_.front()), "choose another --gpu-type, or leave the job out"});
   }
 
   void report_unknown(const TraceJob& job) {
