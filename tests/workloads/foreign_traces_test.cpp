@@ -279,6 +279,44 @@ TEST(DirtyRows, DatesOfAmbiguousHoursAreCounted) {
   EXPECT_EQ(trace.jobs[1].submit, Duration::s(7200));
 }
 
+TEST(DirtyRows, DatesOfRowsLeftOutAreNotCounted) {
+  // They were: the run said that four dates were taken so, and two of the ambiguous hour, of which only one had become a job. Left out are
+  // a row without GPUs, a job of the same name, and one years away.
+  const std::string header = "job_id,gpu_num,submit_time,duration\n";
+  JobTraceOptions options;
+  options.time_zone = "America/Los_Angeles";
+  const JobTrace trace = read_helios(text(header +                          //
+                                          "a,1,2017-11-05 01:30:00,5\n"     //
+                                          "b,1,2017-11-05 01:40:00,none\n"  //
+                                          "a,1,2017-11-05 01:50:00,5\n"     //
+                                          "c,1,2017-11-05 03:00:00,5\n"     //
+                                          "d,1,2007-11-04 01:50:00,5\n"),
+                                     options);
+  EXPECT_EQ(trace.jobs.size(), 2U);
+  EXPECT_EQ(trace.notes().back(), "1 date falls into an hour that passes twice in America/Los_Angeles: taken as its first pass");
+}
+
+TEST(Helios, JobsRunIntoTheSecondPassOfAnHour) {
+  // The end was taken as the first pass whatever the start, and the job left out as [end-before-start]. Clocks in Los Angeles showed
+  // 1:00 to 2:00 twice: job a runs for 11 s, b waits for 21 s and runs for 10 s.
+  JobTraceOptions options;
+  options.time_zone = "America/Los_Angeles";
+  const JobTrace trace = read_helios(
+      text(helios_header + helios_row("a", "1", "COMPLETED", "2017-11-05 01:59:50,2017-11-05 01:59:59,2017-11-05 01:00:10,11,9") +
+           helios_row("b", "1", "COMPLETED", "2017-11-05 01:59:55,2017-11-05 01:00:16,2017-11-05 01:00:26,10,21")),
+      options);
+  ASSERT_EQ(trace.jobs.size(), 2U);
+  EXPECT_EQ(trace.jobs[0].run, Duration::s(11));
+  EXPECT_EQ(trace.jobs[1].run, Duration::s(10));
+  EXPECT_EQ(trace.jobs[1].real->wait, Duration::s(21));
+  EXPECT_EQ(
+      trace.notes(),
+      (std::vector<std::string>{
+          "3 dates fall into an hour that passes twice in America/Los_Angeles: taken as its first pass",
+          "3 dates fall into an hour that passes twice in America/Los_Angeles: taken as its second pass, since the first lies "
+          "before what it follows"}));
+}
+
 std::string gavel_line(const std::string& type, const std::string& steps, const std::string& scale, const std::string& arrival) {
   return type + "\tpython3 main.py %s\timage\t--steps\t1\t" + steps + "\t" + scale + "\t1\t-1.000000\t" + arrival + "\n";
 }
@@ -320,6 +358,10 @@ TEST_F(Gavel, RunTimesFollowThePlacement) {
   const JobTrace trace = read_gavel(
       text(gavel_line("LM", "1000", "2", "0") + gavel_line("LM", "1000", "4", "1") + gavel_line("A3C", "1000", "2", "2")), options);
   ASSERT_EQ(trace.jobs.size(), 2U);
+  // The steps were underlined, though the job type is at fault: the three letters at the beginning of the line.
+  ASSERT_EQ(trace.left_out.size(), 1U);
+  EXPECT_EQ(trace.left_out[0].first.place.column, 1);
+  EXPECT_EQ(trace.left_out[0].first.place.length, 3);
   const std::vector<std::uint32_t> one_host = {2};
   const std::vector<std::uint32_t> two_hosts = {1, 1};
   EXPECT_EQ(trace.jobs[0].run, Duration::s(200));  // 1000 / 5

@@ -153,7 +153,71 @@ TEST(TimeZone, CountsWhatClocksShowTwiceOrNever) {
   }
   EXPECT_EQ(use.dates, 8U);  // two name their zone
   EXPECT_EQ(use.skipped, 2U);
-  EXPECT_EQ(use.passed_twice, 2U);
+  EXPECT_EQ(use.first_pass, 2U);
+  EXPECT_EQ(use.second_pass, 0U);
+}
+
+TEST(TimeZone, AnHourThatPassesTwiceIsTheSecondPassWhereTheFirstIsTooEarly) {
+  // Each date was taken as the first pass, so that what lasted from 1:59:59 of the first to 1:00:10 of the second ended before it began.
+  ZoneUse use;
+  const TimeZone there = zone("America/Los_Angeles");
+  const auto begin = parse_timestamp("2017-11-05 01:59:59", there, &use);
+  EXPECT_EQ(begin->seconds, oracle(2017, 11, 5, 8, 59, 59));
+  EXPECT_EQ(parse_timestamp("2017-11-05 01:00:10", there, &use, begin)->seconds, oracle(2017, 11, 5, 9, 0, 10));
+  // Nothing to mend: the first pass is late enough; neither pass is; the hour passes once.
+  EXPECT_EQ(parse_timestamp("2017-11-05 01:59:59", there, &use, begin)->seconds, oracle(2017, 11, 5, 8, 59, 59));
+  const Timestamp noon{oracle(2017, 11, 5, 12, 0, 0), Duration::zero()};
+  EXPECT_EQ(parse_timestamp("2017-11-05 01:00:10", there, &use, noon)->seconds, oracle(2017, 11, 5, 8, 0, 10));
+  EXPECT_EQ(parse_timestamp("2017-11-05 03:00:10", there, &use, noon)->seconds, oracle(2017, 11, 5, 11, 0, 10));
+  EXPECT_EQ(use.dates, 5U);
+  EXPECT_EQ(use.first_pass, 3U);
+  EXPECT_EQ(use.second_pass, 1U);
+}
+
+/// A compiled time zone of version 2 whose offset is 3600 s less from `at_s` on; `footer` is the rule for later.
+std::string zone_file(std::int64_t at_s, const std::string& footer, int leaps = 0) {
+  const auto big_endian = [](std::int64_t value, int bytes) {
+    std::string text;
+    for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i) & 0xff);
+    return text;
+  };
+  const auto header = [&](int times, int types, int of_leaps) {
+    std::string text = "TZif2" + std::string(15, '\0');
+    for (const int count : {0, 0, of_leaps, times, types, types}) text += big_endian(count, 4);
+    return text;
+  };
+  const std::string type = big_endian(0, 4) + std::string(2, '\0');
+  return header(0, 1, 0) + type + std::string(1, '\0') +  // in 32 bits
+         header(1, 2, leaps) + big_endian(at_s, 8) + std::string(1, '\1') + type + big_endian(-3600, 4) + std::string(4, '\0') +
+         std::string(static_cast<std::size_t>(12 * leaps), '\0') + "\n" + footer + "\n";
+}
+
+TEST(TimeZone, SaysWhyTheDatabaseDoesNotServe) {
+  // Where the database was missing, or held slim files, every zone was said not to exist.
+  const TemporaryFolder folder;
+  const std::string database = folder.path("").substr(0, folder.path("").size() - 1);
+  const std::int64_t in_2007 = oracle(2007, 11, 4, 6, 0, 0);
+  const std::string rule = "EST5EDT,M3.2.0,M11.1.0";
+  folder.write("Slim", zone_file(in_2007, rule));
+  EXPECT_EQ(read_zone("Slim", database).fault, database +
+                                                   "/Slim lists clock changes up to 2007 only and leaves the later ones to a "
+                                                   "rule, which is not read (a slim file; needed is a fat one, up to 2037)");
+  folder.write("Leaps", zone_file(in_2007, "EST5", 1));
+  EXPECT_EQ(read_zone("Leaps", database).fault, database + "/Leaps counts leap seconds");
+  folder.write("Text", "# no zone\n");
+  EXPECT_EQ(read_zone("Text", database).fault, database + "/Text is no time-zone file of version 2 or later, or a damaged one");
+  const ZoneLookup none = read_zone("Slim", database + "/none");
+  EXPECT_FALSE(none.changes || none.is_there);
+  EXPECT_EQ(none.fault, "this machine has no time-zone database (" + database + "/none)");
+  // One that just is not there is no fault of the database, and clocks that no longer change need no rule.
+  EXPECT_EQ(read_zone("Other", database).fault, "");
+  folder.write("Still", zone_file(in_2007, "EST5"));
+  folder.write("Fat", zone_file(oracle(2037, 11, 1, 6, 0, 0), rule));
+  for (const char* name : {"Still", "Fat"}) {
+    const ZoneLookup found = read_zone(name, database);
+    ASSERT_TRUE(found.changes) << name << ": " << found.fault;
+    EXPECT_EQ(found.changes->offset_s, (std::vector<std::int64_t>{0, -3600})) << name;
+  }
 }
 
 // Only thirteen names were known; now the machine's database is asked for others.
@@ -181,7 +245,7 @@ TEST(TimeZone, RulesAgreeWithTheDatabase) {
     for (std::int64_t local_s = oracle(2008, 1, 1, 0, 0, 0); local_s < oracle(2030, 1, 1, 0, 0, 0); local_s += 1800) {
       const TimeZone::Local a = rule.local(local_s);
       const TimeZone::Local b = database->local(local_s);
-      if (a.offset_s != b.offset_s || a.passes != b.passes) ++differences;
+      if (a.offset_s != b.offset_s || a.last_offset_s != b.last_offset_s || a.passes != b.passes) ++differences;
     }
     EXPECT_EQ(differences, 0) << name;
   }

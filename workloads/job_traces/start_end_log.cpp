@@ -71,8 +71,8 @@ class StartEndReader {
     if (rows_.is_dirty()) return;
 
     const auto submitted = builder_.timestamp(rows_, submit_time);
-    const auto start = optional_time(start_time);
-    const auto end = optional_time(end_time);
+    const auto start = optional_time(start_time, submitted);
+    const auto end = optional_time(end_time, start ? start : submitted);
     if (rows_.is_dirty() || !submitted) return;
     TraceJob job;
     if (start && *start < *submitted) {
@@ -101,8 +101,8 @@ class StartEndReader {
     builder_.add(std::move(job), *submitted);
   }
 
-  std::optional<Timestamp> optional_time(Column column) {
-    return rows_.is_given(column) ? builder_.timestamp(rows_, column) : std::nullopt;
+  std::optional<Timestamp> optional_time(Column column, const std::optional<Timestamp>& not_before) {
+    return rows_.is_given(column) ? builder_.timestamp(rows_, column, not_before) : std::nullopt;
   }
 
   void count_nodes(const TraceJob& job) {

@@ -176,17 +176,27 @@ TimeZone TimeZone::parse(std::string_view text, const SourcePlace& place) {
     }
     names.emplace_back(named.name);
   }
-  if (const std::optional<TimeZone> found = from_database(text)) return *found;
-  throw InputError({Severity::error, "unknown-time-zone", "there is no time zone \"" + std::string(text) + "\"", place,
-                    suggestion(text, names, "zone") + (closest(text, names).empty() ? ", or an offset such as +08:00" : "")});
+  ZoneLookup found = read_zone(text);
+  if (found.changes) return of_changes(text, std::move(*found.changes));
+  const bool is_misspelt = !closest(text, names).empty();
+  // A name that looks misspelt is told the same way on every machine.
+  const std::string message = found.fault.empty() || (is_misspelt && !found.is_there)
+                                  ? "there is no time zone \"" + std::string(text) + "\""
+                                  : "time zone \"" + std::string(text) + "\" cannot be looked up: " + found.fault;
+  throw InputError({Severity::error, "unknown-time-zone", message, place,
+                    suggestion(text, names, "zone") + (is_misspelt ? "" : ", or an offset such as +08:00")});
 }
 
 std::optional<TimeZone> TimeZone::from_database(std::string_view name) {
-  std::optional<ClockChanges> changes = read_zone(name);
-  if (!changes) return std::nullopt;
+  ZoneLookup found = read_zone(name);
+  if (!found.changes) return std::nullopt;
+  return of_changes(name, std::move(*found.changes));
+}
+
+TimeZone TimeZone::of_changes(std::string_view name, ClockChanges changes) {
   TimeZone zone;
   zone.name_ = std::string(name);
-  zone.changes_ = std::make_shared<ClockChanges>(std::move(*changes));
+  zone.changes_ = std::make_shared<ClockChanges>(std::move(changes));
   return zone;
 }
 
@@ -196,7 +206,7 @@ TimeZone::Local TimeZone::local(std::int64_t local_seconds) const {
   constexpr std::int64_t reach_s = 2 * kSecondsPerDay;
   const std::vector<std::int64_t>& at_s = changes_->at_s;
   auto span = static_cast<std::size_t>(std::upper_bound(at_s.begin(), at_s.end(), local_seconds - reach_s) - at_s.begin());
-  Local result{changes_->offset_s[span], 0};
+  Local result{changes_->offset_s[span], changes_->offset_s[span], 0};
   for (; span <= at_s.size(); ++span) {
     const std::int64_t utc_s = local_seconds - changes_->offset_s[span];
     if (span > 0 && at_s[span - 1] > utc_s) {
@@ -205,15 +215,17 @@ TimeZone::Local TimeZone::local(std::int64_t local_seconds) const {
     }
     // The first span that shows it, or else the last that it is behind.
     const bool is_inside = span == at_s.size() || utc_s < at_s[span];
-    if (result.passes == 0) result.offset_s = changes_->offset_s[span];
-    if (is_inside) ++result.passes;
+    if (result.passes == 0) result.offset_s = result.last_offset_s = changes_->offset_s[span];
+    if (!is_inside) continue;
+    result.last_offset_s = changes_->offset_s[span];
+    ++result.passes;
   }
   return result;
 }
 
 TimeZone::Local TimeZone::local_by_rule(std::int64_t local_seconds) const {
   using namespace std::chrono;  // NOLINT: the calendar reads as dates only this way
-  if (summer_ == Rule::none) return {standard_offset_s_, 1};
+  if (summer_ == Rule::none) return {standard_offset_s_, standard_offset_s_, 1};
   const std::int64_t day = local_seconds >= 0 ? local_seconds / kSecondsPerDay : (local_seconds + 1) / kSecondsPerDay - 1;
   const year_month_day date{local_days(days(day))};
   constexpr std::int64_t hour_s = 3600;
@@ -231,7 +243,8 @@ TimeZone::Local TimeZone::local_by_rule(std::int64_t local_seconds) const {
   const bool summer = local_seconds >= begin + hour_s && local_seconds < end;
   const bool is_skipped = local_seconds >= begin && local_seconds < begin + hour_s;
   const bool is_twice = local_seconds >= end - hour_s && local_seconds < end;
-  return {standard_offset_s_ + (summer ? hour_s : 0), is_skipped ? 0 : (is_twice ? 2 : 1)};
+  const std::int64_t offset_s = standard_offset_s_ + (summer ? hour_s : 0);
+  return {offset_s, is_twice ? standard_offset_s_ : offset_s, is_skipped ? 0 : (is_twice ? 2 : 1)};
 }
 
 std::optional<Timestamp> parse_instant(std::string_view text, std::string_view unit) {
@@ -247,7 +260,16 @@ std::optional<Timestamp> parse_instant(std::string_view text, std::string_view u
   return number->in_units(unit == "ms" ? 1'000 : 1);
 }
 
-std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use) {
+ZoneUse& ZoneUse::operator+=(const ZoneUse& other) {
+  dates += other.dates;
+  first_pass += other.first_pass;
+  second_pass += other.second_pass;
+  skipped += other.skipped;
+  return *this;
+}
+
+std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use,
+                                         const std::optional<Timestamp>& not_before) {
   if (text.find('-') == std::string_view::npos) return parse_epoch(text);
   Cursor cursor(text);
   const auto year = cursor.digits(4);
@@ -277,13 +299,16 @@ std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& 
 
   if (cursor.at_end()) {
     const TimeZone::Local local = zone.local(result.seconds);
+    const Timestamp first{result.seconds - local.offset_s, result.fraction};
+    const Timestamp last{result.seconds - local.last_offset_s, result.fraction};
+    // A date that no pass puts behind what it follows is wrong in itself; the first pass is as good as another then.
+    const bool is_later_pass = not_before && first < *not_before && last >= *not_before;
     if (use != nullptr) {
       ++use->dates;
       if (local.passes == 0) ++use->skipped;
-      if (local.passes > 1) ++use->passed_twice;
+      if (local.passes > 1) ++(is_later_pass ? use->second_pass : use->first_pass);
     }
-    result.seconds -= local.offset_s;
-    return result;
+    return is_later_pass ? last : first;
   }
   const bool blank = cursor.take(' ');
   if (cursor.rest() == "Z" || cursor.rest() == "UTC") return result;

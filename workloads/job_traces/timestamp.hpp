@@ -15,8 +15,9 @@
 // Zones: "UTC", a fixed offset such as "+05:30", or a name. Thirteen names are known here, so that they mean the same on every machine,
 // with these rules: the United States since 2007 (second Sunday of March 2:00 to first Sunday of November 2:00, local time) and the
 // European Union since 1996 (last Sundays of March and October, 1:00 UTC); they are applied to every year. Other names are looked up in
-// the machine's database (zone_database.hpp). An hour that passes twice in autumn is taken as its first pass, one that is skipped in
-// spring as on the clock before it: standard time. ZoneUse counts both.
+// the machine's database (zone_database.hpp). An hour that passes twice in autumn is taken as its first pass, or as its second
+// where the first lies before what the date is known to follow; one that is skipped in spring as on the clock before it: standard time.
+// ZoneUse counts them.
 // Thread safety: values and pure functions.
 #pragma once
 
@@ -49,14 +50,15 @@ class TimeZone {
  public:
   /// What a clock of the zone says about an instant.
   struct Local {
-    std::int64_t offset_s = 0;  ///< to subtract from local seconds since 1970 to get UTC
-    int passes = 1;             ///< how often the clocks show this time: 2 or 0 where they are changed
+    std::int64_t offset_s = 0;       ///< to subtract from local seconds since 1970 to get UTC; of the first pass
+    std::int64_t last_offset_s = 0;  ///< the same of the last pass
+    int passes = 1;                  ///< how often the clocks show this time: 2 or 0 where they are changed
   };
 
   static TimeZone utc() { return {}; }
-  /// Throws InputError [unknown-time-zone] at `place`.
+  /// Throws InputError [unknown-time-zone] at `place`; it says what is wrong with the database where that is the reason.
   static TimeZone parse(std::string_view text, const SourcePlace& place);
-  /// None if the machine's database has no such zone.
+  /// None if the machine's database has no such zone, or not in a form that is read.
   static std::optional<TimeZone> from_database(std::string_view name);
 
   Local local(std::int64_t local_seconds) const;
@@ -67,6 +69,7 @@ class TimeZone {
   enum class Rule : std::uint8_t { none, united_states, european_union };
   struct Named;
   static std::span<const Named> known();
+  static TimeZone of_changes(std::string_view name, ClockChanges changes);
   Local local_by_rule(std::int64_t local_seconds) const;
 
   std::string name_ = "UTC";
@@ -77,13 +80,17 @@ class TimeZone {
 
 /// What a zone was needed for.
 struct ZoneUse {
-  std::uint64_t dates = 0;         ///< that name no zone
-  std::uint64_t passed_twice = 0;  ///< of these, in an hour that passes twice
-  std::uint64_t skipped = 0;       ///< of these, in an hour that never was
+  std::uint64_t dates = 0;        ///< that name no zone
+  std::uint64_t first_pass = 0;   ///< of these, in an hour that passes twice, taken as its first pass
+  std::uint64_t second_pass = 0;  ///< the same, taken as its second
+  std::uint64_t skipped = 0;      ///< of these, in an hour that never was
+
+  ZoneUse& operator+=(const ZoneUse& other);
 };
 
-/// None if `text` is none of the texts above.
-std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use = nullptr);
+/// None if `text` is none of the texts above. `not_before`: what the date is known to follow.
+std::optional<Timestamp> parse_timestamp(std::string_view text, const TimeZone& zone, ZoneUse* use = nullptr,
+                                         const std::optional<Timestamp>& not_before = {});
 
 /// A plain number of `unit`, "s" or "ms", on a clock of the trace's own; beyond a Duration in digits only. None for anything else.
 std::optional<Timestamp> parse_instant(std::string_view text, std::string_view unit);

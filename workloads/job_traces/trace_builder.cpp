@@ -36,9 +36,12 @@ TraceBuilder::TraceBuilder(const SourceText& source, const JobTraceOptions& opti
       zone_is_assumed_(options.time_zone.empty()),
       dirty_(options.strict, diagnostics_) {}
 
-std::optional<Timestamp> TraceBuilder::timestamp(CsvReader& rows, std::size_t column) {
+std::optional<Timestamp> TraceBuilder::timestamp(CsvReader& rows, std::size_t column, const std::optional<Timestamp>& not_before) {
   WEFT_CHECK(zone_.has_value(), "dates are read by a builder that has a zone");
-  const std::optional<Timestamp> value = parse_timestamp(rows.field(column), *zone_, &zone_use_);
+  // The row before may have been left out, and its dates with it.
+  if (rows.line() != row_line_) row_use_ = ZoneUse();
+  row_line_ = rows.line();
+  const std::optional<Timestamp> value = parse_timestamp(rows.field(column), *zone_, &row_use_, not_before);
   if (!value) {
     rows.fault(column, "bad-value", rows.name(column) + " is no date and time: \"" + std::string(rows.field(column)) + "\"",
                "write it like 2017-10-09 07:01:55, or with its zone 2017-10-09 07:01:55+08:00");
@@ -82,6 +85,7 @@ std::optional<std::uint32_t> TraceBuilder::gpus(CsvReader& rows, std::size_t col
 void TraceBuilder::add(TraceJob job, Timestamp submitted) {
   trace_.jobs.push_back(std::move(job));
   submitted_.push_back(submitted);
+  zone_uses_.push_back(row_use_);
 }
 
 void TraceBuilder::leave_out_duplicates() {
@@ -122,10 +126,12 @@ void TraceBuilder::leave_out(const std::vector<bool>& which) {
   for (std::size_t i = 0; i < trace_.jobs.size(); ++i) {
     if (which[i]) continue;
     if (kept != i) trace_.jobs[kept] = std::move(trace_.jobs[i]);
+    zone_uses_[kept] = zone_uses_[i];
     submitted_[kept++] = submitted_[i];
   }
   trace_.jobs.resize(kept);
   submitted_.resize(kept);
+  zone_uses_.resize(kept);
 }
 
 void TraceBuilder::require_jobs() {
@@ -144,18 +150,18 @@ void TraceBuilder::require_jobs() {
 
 void TraceBuilder::note_zone() {
   const std::string& name = zone_->name();
-  if (zone_is_assumed_ && zone_use_.dates > 0) {
-    assume(counted(zone_use_.dates, "date names no time zone and is", "dates name no time zone and are") + " taken as " + name);
+  ZoneUse all;
+  for (const ZoneUse& use : zone_uses_) all += use;
+  if (zone_is_assumed_ && all.dates > 0) {
+    assume(counted(all.dates, "date names no time zone and is", "dates name no time zone and are") + " taken as " + name);
   }
-  if (zone_->is_from_database() && zone_use_.dates > 0) assume(name + " is as this machine's time-zone database has it");
-  if (zone_use_.passed_twice > 0) {
-    assume(counted(zone_use_.passed_twice, "date falls", "dates fall") + " into an hour that passes twice in " + name +
-           ": taken as its first pass");
-  }
-  if (zone_use_.skipped > 0) {
-    assume(counted(zone_use_.skipped, "date falls", "dates fall") + " into an hour that clocks skip in " + name +
-           ": taken as standard time");
-  }
+  if (zone_->is_from_database() && all.dates > 0) assume(name + " is as this machine's time-zone database has it");
+  const auto note = [this](std::uint64_t dates, const std::string& where) {
+    if (dates > 0) assume(counted(dates, "date falls", "dates fall") + " into an hour that " + where);
+  };
+  note(all.first_pass, "passes twice in " + name + ": taken as its first pass");
+  note(all.second_pass, "passes twice in " + name + ": taken as its second pass, since the first lies before what it follows");
+  note(all.skipped, "clocks skip in " + name + ": taken as standard time");
 }
 
 JobTrace TraceBuilder::finish() {

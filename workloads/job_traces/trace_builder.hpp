@@ -4,7 +4,7 @@
 //
 // Clocks: either dates, brought to UTC, or numbers on a clock of the trace's own, of which only differences count: they may be epoch
 // numbers. A reader of dates names the zone of those that name none; finish() says so among the assumptions unless the user named it, and
-// counts what falls into hours that clocks show twice or never.
+// counts what falls into hours that clocks show twice or never, of the rows that became jobs.
 //
 // Dirty rows: a fault of a row is told to dirty(); the row is then left out and counted, or with JobTraceOptions::strict an error. Weft's
 // own CSV is always read strictly. A job submitted more than a year from the median job is such a fault too [out-of-range]: a clock that
@@ -39,8 +39,9 @@ class TraceBuilder {
   Diagnostics& diagnostics() { return diagnostics_; }
   DirtyRows& dirty() { return dirty_; }
 
-  /// A date of the current row. Anything wrong is reported, and none returned. Requires: a builder of dates.
-  std::optional<Timestamp> timestamp(CsvReader& rows, std::size_t column);
+  /// A date of the current row. Anything wrong is reported, and none returned. Where an hour passes twice, `not_before` decides for the
+  /// second pass (see parse_timestamp). Requires: a builder of dates.
+  std::optional<Timestamp> timestamp(CsvReader& rows, std::size_t column, const std::optional<Timestamp>& not_before = {});
 
   /// The same on the trace's own clock: a number of `unit`, "s" or "ms", not negative.
   static std::optional<Timestamp> instant(CsvReader& rows, std::size_t column, std::string_view unit);
@@ -70,11 +71,13 @@ class TraceBuilder {
   const SourceText& source_;
   std::optional<TimeZone> zone_;  ///< of dates; none: a clock of the trace's own
   bool zone_is_assumed_ = false;
-  ZoneUse zone_use_;
+  ZoneUse row_use_;  ///< of the dates of row_line_ so far
+  int row_line_ = 0;
   Diagnostics diagnostics_;
   DirtyRows dirty_;
   JobTrace trace_;
   std::vector<Timestamp> submitted_;  ///< per job of trace_
+  std::vector<ZoneUse> zone_uses_;    ///< per job of trace_
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "workloads/job_traces/zone_database.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -61,14 +62,23 @@ std::optional<Header> take_header(BigEndian& file) {
   return header;
 }
 
-std::optional<ClockChanges> parse(std::string_view text) {
+ZoneLookup not_taken(std::string fault) { return {std::nullopt, std::move(fault), true}; }
+
+int year_of(std::int64_t at_s) {
+  const std::chrono::sys_seconds at{std::chrono::seconds(at_s)};
+  return static_cast<int>(std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(at)).year());
+}
+
+ZoneLookup parse(std::string_view text, const std::string& path) {
+  const ZoneLookup damaged = not_taken(path + " is no time-zone file of version 2 or later, or a damaged one");
   BigEndian file(text);
   // The first block holds the same in 32 bits.
   const auto narrow = take_header(file);
-  if (!narrow || !file.has(narrow->block_size(4))) return std::nullopt;
+  if (!narrow || !file.has(narrow->block_size(4))) return damaged;
   file.skip(narrow->block_size(4));
   const auto header = take_header(file);
-  if (!header || !file.has(header->block_size(8)) || header->types == 0 || header->leaps > 0) return std::nullopt;
+  if (!header || !file.has(header->block_size(8)) || header->types == 0) return damaged;
+  if (header->leaps > 0) return not_taken(path + " counts leap seconds");
 
   ClockChanges changes;
   for (std::uint64_t i = 0; i < header->times; ++i) {
@@ -81,34 +91,43 @@ std::optional<ClockChanges> parse(std::string_view text) {
   for (std::uint64_t i = 0; i < header->types; ++i) {
     offsets.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(file.take_unsigned(4))));
     file.skip(2);
-    if (std::abs(offsets.back()) > offset_max_s) return std::nullopt;
+    if (std::abs(offsets.back()) > offset_max_s) return damaged;
   }
   for (const std::uint64_t type : types) {
-    if (type >= offsets.size()) return std::nullopt;
+    if (type >= offsets.size()) return damaged;
     changes.offset_s.push_back(offsets[static_cast<std::size_t>(type)]);
   }
   file.skip(header->characters + header->leaps * 12 + header->standard + header->universal);
   const bool changes_go_on = file.rest().find(',') != std::string_view::npos;
-  if (changes_go_on && (changes.at_s.empty() || changes.at_s.back() < year_2037_s)) return std::nullopt;
-  return std::is_sorted(changes.at_s.begin(), changes.at_s.end()) ? std::optional(std::move(changes)) : std::nullopt;
+  if (!std::is_sorted(changes.at_s.begin(), changes.at_s.end())) return damaged;
+  if (changes_go_on && (changes.at_s.empty() || changes.at_s.back() < year_2037_s)) {
+    return not_taken(path + " lists " +
+                     (changes.at_s.empty() ? std::string("no clock changes")
+                                           : "clock changes up to " + std::to_string(year_of(changes.at_s.back())) + " only") +
+                     " and leaves the later ones to a rule, which is not read (a slim file; needed is a fat one, up to 2037)");
+  }
+  return {std::move(changes), "", true};
 }
 
 }  // namespace
 
-std::optional<ClockChanges> read_zone(std::string_view name) {
+ZoneLookup read_zone(std::string_view name, const std::string& folder) {
   const auto is_of_names = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '+' ||
            c == '/';
   };
   // Dots are in no name, so that no name leaves the folder.
-  if (name.empty() || name.front() == '/' || !std::all_of(name.begin(), name.end(), is_of_names)) return std::nullopt;
-  const std::filesystem::path path = "/usr/share/zoneinfo/" + std::string(name);
+  if (name.empty() || name.front() == '/' || !std::all_of(name.begin(), name.end(), is_of_names)) return {};
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    return {std::nullopt, "this machine has no time-zone database (" + folder + ")", false};
+  }
+  const std::string path = folder + "/" + std::string(name);
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
   std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
+  if (!file) return not_taken(path + " cannot be opened");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return parse(text);
+  return parse(text, path);
 }
 
 }  // namespace weft

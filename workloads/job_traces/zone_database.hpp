@@ -4,12 +4,13 @@
 // later) below /usr/share/zoneinfo. Which zones there are and what is known of them depends on the machine.
 //
 // Model: a list of instants and the offset from UTC before, between and after them. Left out: the rule for times after the last instant, in
-// files 2037; the last offset stays. A file that relies on that rule earlier ("slim"), or counts leap seconds ("right/..."), is not taken.
+// files 2037; the last offset stays. A file that relies on that rule earlier ("slim"), or counts leap seconds ("right/..."), is not taken, and ZoneLookup::fault says so.
 // Thread safety: values and a pure function of the file.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +21,13 @@ struct ClockChanges {
   std::vector<std::int64_t> offset_s;  ///< from UTC: [0] before at_s[0], [i] from at_s[i - 1] on
 };
 
-/// None if there is no such zone, or no database.
-std::optional<ClockChanges> read_zone(std::string_view name);
+struct ZoneLookup {
+  std::optional<ClockChanges> changes;
+  std::string fault;      ///< without changes: what was found instead, as a clause; empty if the database just has no such zone
+  bool is_there = false;  ///< the database has a file of this name
+};
+
+/// `folder`: of the database.
+ZoneLookup read_zone(std::string_view name, const std::string& folder = "/usr/share/zoneinfo");
 
 }  // namespace weft
