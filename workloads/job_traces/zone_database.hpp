@@ -4,7 +4,8 @@
 // later) below /usr/share/zoneinfo. Which zones there are and what is known of them depends on the machine.
 //
 // Model: a list of instants and the offset from UTC before, between and after them. Left out: the rule for times after the last instant, in
-// files 2037; the last offset stays. A file that relies on that rule earlier ("slim"), or counts leap seconds ("right/..."), is not taken, and ZoneLookup::fault says so.
+// files 2037; the last offset stays. A file that relies on that rule earlier ("slim"), or counts leap seconds ("right/..."), is not
+// taken, and ZoneLookup::fault says so.
 // Thread safety: values and a pure function of the file.
 #pragma once
 
