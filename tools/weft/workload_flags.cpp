@@ -11,7 +11,8 @@ void add_workload_flags(CLI::App& command, WorkloadOptions& options) {
       ->check(at_least_one());
   command
       .add_option("--iteration", options.iteration,
-                  "Which iteration of a recorded trace to take, from 0; default: a typical one, and the whole trace with "
+                  "Which iteration of a recorded trace to take, from 0 among those that all ranks have; default: a typical one, "
+                  "and the whole trace with "
                   "--as-recorded; read by " +
                       readers_of(workload_formats(), reads_iteration))
       ->type_name("N");
