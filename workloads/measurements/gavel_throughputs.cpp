@@ -48,6 +48,9 @@ GavelThroughputs GavelThroughputs::read(const SourceText& source) {
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, source.text().size() - 1);
     throw InputError({Severity::error, "bad-json", "this is no JSON", source.at_offset(at), "the file is damaged or cut off here"});
+  } catch (const nlohmann::json::out_of_range&) {
+    throw InputError({Severity::error, "bad-json", "a number is beyond what 64 bits hold", source.whole_file(),
+                      "throughputs are steps per second"});
   }
   GavelThroughputs table;
   table.file_ = source.name();
