@@ -94,10 +94,9 @@ void LevelState::take_over(std::span<const LinkId> links, std::span<const double
 bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched) {
   state_ = &state;
   const std::uint64_t work_end = counters_.flows_visited + work_max;
-  const auto later = [](const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; };
   for (const LinkId link : links) consider(link.index());
   while (!queue_.empty()) {
-    std::pop_heap(queue_.begin(), queue_.end(), later);
+    std::pop_heap(queue_.begin(), queue_.end());
     const Entry entry = queue_.back();
     queue_.pop_back();
     LevelState::Link& link = state.links_[entry.link];
@@ -146,8 +145,7 @@ void LevelRepair::push(std::uint32_t id, double key) {
   link.queued = true;
   link.key = key;
   queue_.push_back({key, id, ++link.version});
-  std::push_heap(queue_.begin(), queue_.end(),
-                 [](const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; });
+  std::push_heap(queue_.begin(), queue_.end());
 }
 
 /// Adds up excess and weight of a link afresh, and solves E for its next level.

@@ -127,6 +127,8 @@ class LevelRepair {
     double key;
     std::uint32_t link;
     std::uint32_t version;
+    /// For the standard heaps, which keep the greatest in front: the smallest key, then the smallest link, is greatest.
+    friend bool operator<(const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; }
   };
   struct Share {
     double amount;   ///< a
