@@ -19,12 +19,6 @@ namespace weft {
 
 namespace {
 
-SourcePlace place_of(const std::string& path) {
-  SourcePlace place;
-  place.file = path;
-  return place;
-}
-
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -75,8 +69,8 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
     const std::size_t dot = shorter.rfind('.');
     if (dot != std::string::npos) shorter.resize(dot);
     throw InputError({Severity::error, "prefix-expected",
-                      "a Chakra workload is named by the prefix of its files PREFIX.0.et, PREFIX.1.et, ...", place_of(prefix),
-                      "write " + shorter});
+                      "a Chakra workload is named by the prefix of its files PREFIX.0.et, PREFIX.1.et, ...",
+                      SourcePlace::named(prefix), "write " + shorter});
   }
   const fs::path path(prefix);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -93,7 +87,7 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
       const auto [other, is_new] = files.emplace(*rank, file);
       if (!is_new) {
         throw InputError({Severity::error, "duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
-                          place_of(std::max(file, other->second)), "remove it or " + std::min(file, other->second)});
+                          SourcePlace::named(std::max(file, other->second)), "remove it or " + std::min(file, other->second)});
       }
     }
   }
@@ -101,14 +95,14 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
     std::string help = "name a prefix inside it";
     if (const std::vector<std::string> inside = prefixes_in(path); !inside.empty())
       help = "write " + (path / inside.front()).string();
-    throw InputError(
-        {Severity::error, "is-directory", "this is a directory, the prefix of Chakra traces is needed", place_of(prefix), help});
+    throw InputError({Severity::error, "is-directory", "this is a directory, the prefix of Chakra traces is needed",
+                      SourcePlace::named(prefix), help});
   }
   if (files.empty()) {
     const std::vector<std::string> known = prefixes_in(folder);
     std::string help = "files are named " + base + ".0.et, " + base + ".1.et, ..., in JSON form .json";
     if (!known.empty()) help = suggestion(base, known, "prefix") + "; " + help;
-    throw InputError({Severity::error, "no-file", "there is no Chakra trace with this prefix", place_of(prefix), help});
+    throw InputError({Severity::error, "no-file", "there is no Chakra trace with this prefix", SourcePlace::named(prefix), help});
   }
   return files;
 }
@@ -133,7 +127,7 @@ void require_complete(const std::string& prefix, const std::map<std::uint32_t, s
   throw InputError({Severity::error, "missing-rank",
                     "the set has " + std::to_string(files.size()) + (single ? " file" : " files") + " up to rank " +
                         std::to_string(files.rbegin()->first) + ", but not " + missing,
-                    place_of(prefix),
+                    SourcePlace::named(prefix),
                     single ? "add the missing files, or replay the one file on N ranks with --ranks=N" : "add the missing files"});
 }
 
@@ -148,14 +142,14 @@ class Importer {
     replayed_ = options_.ranks && files.size() == 1;
     if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
       throw InputError({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
-                        place_of("--ranks"), "at least 1 and at most " + std::to_string(workload_rank_count_max)});
+                        SourcePlace::named("--ranks"), "at least 1 and at most " + std::to_string(workload_rank_count_max)});
     }
     if (!options_.ranks || files.size() > 1) require_complete(prefix_, files);
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
       throw InputError(
           {Severity::error, "rank-conflict",
            "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
-           place_of(prefix_), "leave --ranks out; only a set of one file can be replayed on more ranks"});
+           SourcePlace::named(prefix_), "leave --ranks out; only a set of one file can be replayed on more ranks"});
     }
     workload_.name = std::filesystem::path(prefix_).filename().string();
     workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
@@ -167,10 +161,11 @@ class Importer {
     note_assumptions(files.size());
     if (workload_.communicators.size() > workload_communicator_count_max) {
       throw InputError({Severity::error, "too-many-communicators", "the set uses too many overlapping process groups",
-                        place_of(prefix_), "at most " + std::to_string(workload_communicator_count_max) + " are supported"});
+                        SourcePlace::named(prefix_),
+                        "at most " + std::to_string(workload_communicator_count_max) + " are supported"});
     }
     Diagnostics diagnostics;
-    check_workload(workload_, place_of(prefix_), diagnostics);
+    check_workload(workload_, SourcePlace::named(prefix_), diagnostics);
     diagnostics.throw_if_errors();
     return std::move(workload_);
   }
@@ -183,7 +178,7 @@ class Importer {
       throw InputError({Severity::error, "bad-process-groups",
                         "process group " + in_quotes(group.name) + " of a Chakra trace is all ranks in order, here 0 to " +
                             std::to_string(workload_.rank_count - 1) + ", but another list is given",
-                        place_of(options_.process_groups_path),
+                        SourcePlace::named(options_.process_groups_path),
                         "leave it out, or give the group another name here and in the traces"});
     }
   }
@@ -221,7 +216,7 @@ class Importer {
           diagnostics.error("peer-out-of-range",
                             "node " + in_quotes(trace.name(i)) + " talks to rank " + std::to_string(node.peer_rank) +
                                 ", but the set has " + counted(workload_.rank_count, "rank", "ranks"),
-                            place_of(path), "add the traces of the other ranks");
+                            SourcePlace::named(path), "add the traces of the other ranks");
           continue;
         }
         op.addressing = PeerAddressing::relative;
@@ -250,7 +245,8 @@ class Importer {
         ++undefined_groups_;
         if (replayed_) continue;
         diagnostics.error(
-            "unknown-process-group", "the trace uses process group " + in_quotes(name) + ", which nothing defines", place_of(path),
+            "unknown-process-group", "the trace uses process group " + in_quotes(name) + ", which nothing defines",
+            SourcePlace::named(path),
             "name its ranks in a JSON file {" + in_quotes(name) + ": [0, 1, ...]} and give its path as process groups");
         continue;
       }
@@ -260,7 +256,7 @@ class Importer {
       }
       if (group->ranks.empty()) continue;
       if (auto fault = fault_of_process_group(name, group->ranks, rank, workload_.rank_count)) {
-        fault->place = place_of(path);
+        fault->place = SourcePlace::named(path);
         diagnostics.add(std::move(*fault));
         continue;
       }
