@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kOrigin = "NCCL's bandwidth-optimal default for large messages";
 
-// One row per CollectiveType, in the order of that enumeration.
+// One row per CollectiveType that an algorithm carries out, in the order of that enumeration.
 constexpr std::array<ParamSpec, 5> kSelection = {{
     {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kOrigin},
     {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kOrigin},
@@ -44,6 +44,23 @@ class SelectionTable {
   std::array<ParamSpec, kSelection.size()> table_ = kSelection;
   std::array<std::string, kSelection.size()> choices_;
 };
+
+/// Refuses collectives without a row in kSelection.
+void require_supported(const Workload& workload) {
+  for (const RoleDag& dag : workload.roles) {
+    for (std::uint32_t i = 0; i < dag.size(); ++i) {
+      if (dag.kind(OpId(i)) != OpKind::collective) continue;
+      const CollectiveType type = dag.op(OpId(i)).collective;
+      if (static_cast<std::size_t>(type) < kSelection.size()) continue;
+      const std::string_view name = dag.name(OpId(i));
+      throw InputError({Severity::error, "collective-not-supported",
+                        "no algorithm carries out " + std::string(to_text(type)) + ", which op " +
+                            (name.empty() ? std::to_string(i) : in_quotes(name)) + " asks for",
+                        SourcePlace::named(workload.name),
+                        "supported: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast"});
+    }
+  }
+}
 
 }  // namespace
 
@@ -91,6 +108,7 @@ void CollectiveLibrary::compile(const CollectiveRequest& request) {
 }
 
 void CollectiveLibrary::add(const Workload& workload) {
+  require_supported(workload);
   for (std::size_t role = 0; role < workload.roles.size(); ++role) {
     const RoleDag& dag = workload.roles[role];
     // Which positions of which group sizes play this role, per communicator; a relative root depends on the position.

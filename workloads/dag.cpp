@@ -169,8 +169,23 @@ std::string_view to_text(CollectiveType type) {
       return "all_to_all";
     case CollectiveType::broadcast:
       return "broadcast";
+    case CollectiveType::reduce:
+      return "reduce";
+    case CollectiveType::gather:
+      return "gather";
+    case CollectiveType::scatter:
+      return "scatter";
+    case CollectiveType::barrier:
+      return "barrier";
+    case CollectiveType::all_to_all_v:
+      return "all_to_all_v";
   }
   return "?";
+}
+
+bool has_root(CollectiveType type) {
+  return type == CollectiveType::broadcast || type == CollectiveType::reduce || type == CollectiveType::gather ||
+         type == CollectiveType::scatter;
 }
 
 Op RoleDag::op(OpId id) const {
@@ -183,6 +198,7 @@ Op RoleDag::op(OpId id) const {
   op.stream = stream_[i];
   if (!peer_.empty()) op.peer = peer_[i];
   if (!tag_.empty()) op.tag = tag_[i];
+  if (!splits_.empty()) op.splits = splits_[i];
   op.processor = processor(id);
   if (op.kind == OpKind::compute) {
     op.duration = Duration::ticks(amount_[i]);
@@ -206,7 +222,7 @@ std::string_view RoleDag::name(OpId op) const {
 std::size_t RoleDag::memory_bytes() const {
   const auto of = [](const auto& array) { return array.capacity() * sizeof(array[0]); };
   return of(kind_) + of(collective_) + of(addressing_) + of(communicator_) + of(stream_) + of(amount_) + of(match_ordinal_) +
-         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(processor_) +
+         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(splits_) + of(processor_) +
          of(name_begin_) + name_pool_.capacity();
 }
 
@@ -220,6 +236,7 @@ std::uint64_t RoleDag::digest() const {
     digest.add(static_cast<std::uint64_t>(amount_[i]));
     if (!peer_.empty()) digest.add(static_cast<std::uint32_t>(peer_[i]));
     if (!tag_.empty()) digest.add(tag_[i]);
+    if (!splits_.empty()) digest.add(splits_[i]);
     if (!processor_.empty()) digest.add(static_cast<std::uint64_t>(processor_[i]));
     digest.add(successors_begin_[i + 1]);
   }
@@ -302,6 +319,9 @@ RoleBuilder::Result RoleBuilder::finish() && {
   if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.tag != 0; })) {
     fill(dag.tag_, [](const Op& op) { return op.tag; });
   }
+  if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.splits != 0; })) {
+    fill(dag.splits_, [](const Op& op) { return op.splits; });
+  }
   if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.processor != Processor::gpu; })) {
     fill(dag.processor_, [](const Op& op) { return op.processor; });
   }
@@ -355,5 +375,17 @@ std::span<const RankId> Communicator::ranks(GroupId group) const {
   const std::uint32_t begin = begin_[group.index()];
   return {members_.data() + begin, begin_[group.index() + 1] - begin};
 }
+
+SplitTable::SplitTable(std::string name, std::uint32_t positions, std::vector<Bytes> bytes)
+    : name_(std::move(name)), bytes_(std::move(bytes)), row_sums_(positions), column_sums_(positions) {
+  WEFT_CHECK(positions >= 1 && bytes_.size() == std::size_t{positions} * positions, "a split table is square");
+  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+    WEFT_CHECK(bytes_[i] >= Bytes::zero(), "sizes in a split table are not negative");
+    row_sums_[i / positions] += bytes_[i];
+    column_sums_[i % positions] += bytes_[i];
+  }
+}
+
+Bytes SplitTable::row_sum_max() const { return *std::max_element(row_sums_.begin(), row_sums_.end()); }
 
 }  // namespace weft

@@ -12,8 +12,12 @@
 //     tag) and, among equals, by order.
 //   - Ops of one stream run one after the other in program order, which the builder turns into edges: at run time
 //     there are only dependencies. Ops on stream 0 are ordered by their dependencies alone.
-//   - `bytes` of a collective is the input buffer of one rank: the whole buffer for all_reduce, reduce_scatter, all_to_all and
-//     broadcast, the rank's own shard for all_gather.
+//   - `bytes` of a collective is the input buffer of one rank: the whole buffer for all_reduce, reduce_scatter, all_to_all, broadcast
+//     and reduce; the rank's own shard for all_gather and gather; for scatter the root's whole buffer, of which each of n ranks gets
+//     1/n; 0 for barrier. broadcast, reduce, gather and scatter have a root.
+//   - all_to_all_v moves what its SplitTable says, position by position; every group that issues it has as many positions as the
+//     table. Its `bytes` is the largest input buffer of a position, so that it bounds what any rank holds; what one rank really
+//     sends is in the table.
 //
 // Storage: structure of arrays; about 30 bytes per op and 4 per edge; names are optional offsets into one pool.
 // Invariants: 1. edges run from smaller to larger OpId (program order is a topological order); 2. acyclic by 1.
@@ -34,9 +38,22 @@
 namespace weft {
 
 enum class OpKind : std::uint8_t { compute, collective, send, receive };
-enum class CollectiveType : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+enum class CollectiveType : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  reduce,
+  gather,
+  scatter,
+  barrier,
+  all_to_all_v
+};
 std::string_view to_text(OpKind kind);
 std::string_view to_text(CollectiveType type);
+/// Whether one position of the group is its source or its sink.
+bool has_root(CollectiveType type);
 
 /// Where a compute op runs. CPU ops (launching kernels, loading data) leave the GPU free.
 enum class Processor : std::uint8_t { gpu, cpu };
@@ -52,8 +69,9 @@ struct Op {
   Processor processor = Processor::gpu;  ///< compute
   std::uint16_t communicator = 0;        ///< for everything but compute
   std::uint16_t stream = 0;              ///< 0 = only dependencies order it
-  std::int32_t peer = 0;                 ///< send/receive: the other side; broadcast: the root
+  std::int32_t peer = 0;                 ///< send/receive: the other side; collectives that have one: the root
   std::uint32_t tag = 0;                 ///< send/receive
+  std::uint32_t splits = 0;              ///< all_to_all_v: index of Workload::splits
   Duration duration;                     ///< compute
   Bytes bytes;                           ///< communication
 
@@ -97,6 +115,7 @@ class RoleDag {
   std::vector<OpId> successors_;
   std::vector<std::int32_t> peer_;         ///< empty if no op of the role has one
   std::vector<std::uint32_t> tag_;         ///< likewise
+  std::vector<std::uint32_t> splits_;      ///< empty if no op names a table but the first
   std::vector<Processor> processor_;       ///< empty if every op runs on the GPU
   std::vector<std::uint32_t> name_begin_;  ///< empty if no op has a name
   std::string name_pool_;
@@ -153,10 +172,37 @@ class Communicator {
   std::vector<std::uint32_t> position_of_;
 };
 
+/// How an all_to_all_v divides the buffers of a group: what each position sends to each other one.
+class SplitTable {
+ public:
+  /// `bytes` row by row: entry i * positions + j goes from position i to position j; where i = j, it stays.
+  /// Requires: positions >= 1 and that many rows and columns; no entry below 0; the sum of each row and column fits 63 bits.
+  SplitTable(std::string name, std::uint32_t positions, std::vector<Bytes> bytes);
+
+  const std::string& name() const { return name_; }
+  std::uint32_t positions() const { return static_cast<std::uint32_t>(row_sums_.size()); }
+  Bytes at(std::uint32_t from, std::uint32_t to) const { return bytes_[std::size_t{from} * positions() + to]; }
+  /// Input buffer of a position, with what stays.
+  Bytes row_sum(std::uint32_t from) const { return row_sums_[from]; }
+  /// Output buffer of a position, with what stays.
+  Bytes column_sum(std::uint32_t to) const { return column_sums_[to]; }
+  /// The largest input buffer: `bytes` of the ops that use the table.
+  Bytes row_sum_max() const;
+
+  friend bool operator==(const SplitTable&, const SplitTable&) = default;
+
+ private:
+  std::string name_;
+  std::vector<Bytes> bytes_;
+  std::vector<Bytes> row_sums_;
+  std::vector<Bytes> column_sums_;
+};
+
 struct Workload {
   std::string name;
   std::uint32_t rank_count = 0;
   std::vector<Communicator> communicators;  ///< [0] is "world"
+  std::vector<SplitTable> splits;           ///< what all_to_all_v ops name
   std::vector<RoleDag> roles;
   std::vector<std::string> role_names;
   std::vector<std::uint16_t> role_of;    ///< per rank
@@ -165,9 +211,9 @@ struct Workload {
   const RoleDag& dag_of(RankId rank) const { return roles[role_of[rank.index()]]; }
 };
 
-/// Checks that ranks agree: every member of a group issues the same collectives (type, bytes, root) in the same order, every send
-/// has its receive with equal bytes, peers and roots lie inside their group. Adds [group-mismatch], [unmatched-send],
-/// [unmatched-receive], [peer-out-of-range] errors that name ranks and ops.
+/// Checks that ranks agree: every member of a group issues the same collectives (type, bytes, root, splits) in the same order, every
+/// send has its receive with equal bytes, peers and roots lie inside their group, split tables fit their groups. Adds
+/// [group-mismatch], [unmatched-send], [unmatched-receive], [peer-out-of-range], [splits-mismatch] errors that name ranks and ops.
 void check_workload(const Workload& workload, const SourcePlace& place, Diagnostics& diagnostics);
 
 }  // namespace weft

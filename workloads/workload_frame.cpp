@@ -228,6 +228,16 @@ CollectiveType from_file(pb::CollectiveType type) {
       return CollectiveType::all_to_all;
     case pb::BROADCAST:
       return CollectiveType::broadcast;
+    case pb::REDUCE:
+      return CollectiveType::reduce;
+    case pb::GATHER:
+      return CollectiveType::gather;
+    case pb::SCATTER:
+      return CollectiveType::scatter;
+    case pb::BARRIER:
+      return CollectiveType::barrier;
+    case pb::ALL_TO_ALL_V:
+      return CollectiveType::all_to_all_v;
     default:
       return CollectiveType::all_reduce;
   }
@@ -245,6 +255,16 @@ pb::CollectiveType to_file(CollectiveType type) {
       return pb::ALL_TO_ALL;
     case CollectiveType::broadcast:
       return pb::BROADCAST;
+    case CollectiveType::reduce:
+      return pb::REDUCE;
+    case CollectiveType::gather:
+      return pb::GATHER;
+    case CollectiveType::scatter:
+      return pb::SCATTER;
+    case CollectiveType::barrier:
+      return pb::BARRIER;
+    case CollectiveType::all_to_all_v:
+      return pb::ALL_TO_ALL_V;
   }
   return pb::COLLECTIVE_TYPE_UNSPECIFIED;
 }

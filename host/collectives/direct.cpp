@@ -8,7 +8,7 @@ namespace {
 
 class Direct final : public CollectiveAlgorithm {
  public:
-  bool supports(CollectiveType) const override { return true; }
+  bool supports(CollectiveType type) const override { return type <= CollectiveType::broadcast; }
 
   std::uint32_t role_count(const CollectiveRequest& request) const override {
     return request.type == CollectiveType::broadcast ? request.ranks : 1;
@@ -57,6 +57,8 @@ class Direct final : public CollectiveAlgorithm {
         }
         return std::move(builder).build();
       }
+      default:
+        break;
     }
     return {};
   }

@@ -19,7 +19,7 @@ class Ring final : public CollectiveAlgorithm {
  public:
   explicit Ring(const ParamSet& params) : broadcast_piece_(params.bytes("broadcast_piece")) {}
 
-  bool supports(CollectiveType) const override { return true; }
+  bool supports(CollectiveType type) const override { return type <= CollectiveType::broadcast; }
 
   std::uint32_t role_count(const CollectiveRequest& request) const override {
     return request.type == CollectiveType::broadcast ? std::min<std::uint32_t>(3, request.ranks) : 1;
@@ -63,6 +63,8 @@ class Ring final : public CollectiveAlgorithm {
       }
       case CollectiveType::broadcast:
         return broadcast(request, role);
+      default:
+        break;
     }
     return {};
   }

@@ -40,11 +40,16 @@ double bus_factor(CollectiveType type, double ranks) {
     case CollectiveType::all_reduce:
       return 2 * (ranks - 1) / ranks;
     case CollectiveType::all_gather:
+    case CollectiveType::gather:
       return ranks - 1;  // (n-1)/n of the gathered n shards
     case CollectiveType::reduce_scatter:
     case CollectiveType::all_to_all:
+    case CollectiveType::all_to_all_v:
+    case CollectiveType::scatter:
       return (ranks - 1) / ranks;
     case CollectiveType::broadcast:
+    case CollectiveType::reduce:
+    case CollectiveType::barrier:
       return 1;
   }
   return 1;
