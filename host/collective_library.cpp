@@ -2,24 +2,29 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <utility>
 
 #include "core/check.hpp"
-#include "core/fingerprint.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::string_view kOrigin = "NCCL's bandwidth-optimal default for large messages";
+constexpr std::string_view kLargeMessages = "NCCL's bandwidth-optimal default for large messages";
+constexpr std::string_view kAllPeers = "NCCL sends to all peers at once";
 
-// One row per CollectiveType that an algorithm carries out, in the order of that enumeration.
-constexpr std::array<ParamSpec, 5> kSelection = {{
-    {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kOrigin},
-    {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kOrigin},
-    {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kOrigin},
-    {"all_to_all", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all", "NCCL sends to all peers at once"},
-    {"broadcast", ParamKind::choice, "ring", "", "", "", "Algorithm of broadcast", kOrigin},
+// One row per CollectiveType, in the order of that enumeration.
+constexpr std::array<ParamSpec, 10> kSelection = {{
+    {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kLargeMessages},
+    {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kLargeMessages},
+    {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kLargeMessages},
+    {"all_to_all", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all", kAllPeers},
+    {"broadcast", ParamKind::choice, "ring", "", "", "", "Algorithm of broadcast", kLargeMessages},
+    {"reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce", kLargeMessages},
+    {"gather", ParamKind::choice, "direct", "", "", "", "Algorithm of gather", kAllPeers},
+    {"scatter", ParamKind::choice, "direct", "", "", "", "Algorithm of scatter", kAllPeers},
+    {"barrier", ParamKind::choice, "direct", "", "", "", "Algorithm of barrier", kAllPeers},
+    {"all_to_all_v", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all_v", kAllPeers},
 }};
 
 /// kSelection with the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
@@ -45,23 +50,6 @@ class SelectionTable {
   std::array<std::string, kSelection.size()> choices_;
 };
 
-/// Refuses collectives without a row in kSelection.
-void require_supported(const Workload& workload) {
-  for (const RoleDag& dag : workload.roles) {
-    for (std::uint32_t i = 0; i < dag.size(); ++i) {
-      if (dag.kind(OpId(i)) != OpKind::collective) continue;
-      const CollectiveType type = dag.op(OpId(i)).collective;
-      if (static_cast<std::size_t>(type) < kSelection.size()) continue;
-      const std::string_view name = dag.name(OpId(i));
-      throw InputError({Severity::error, "collective-not-supported",
-                        "no algorithm carries out " + std::string(to_text(type)) + ", which op " +
-                            (name.empty() ? std::to_string(i) : in_quotes(name)) + " asks for",
-                        SourcePlace::named(workload.name),
-                        "supported: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast"});
-    }
-  }
-}
-
 }  // namespace
 
 ParamTable CollectiveLibrary::selection_params() {
@@ -81,77 +69,67 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& selection, std::span<const 
   }
 }
 
-std::size_t CollectiveLibrary::RequestHash::operator()(const CollectiveRequest& request) const noexcept {
-  std::uint64_t hash = mix64(static_cast<std::uint64_t>(request.bytes.count()));
-  hash = mix64(hash ^ request.ranks);
-  hash = mix64(hash ^ (static_cast<std::uint64_t>(request.root) << 8 | static_cast<std::uint64_t>(request.type)));
-  return hash;
-}
-
-void CollectiveLibrary::compile(const CollectiveRequest& request) {
-  if (request.ranks < 2 || compiled_.contains(request)) return;
+const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request) {
+  std::unique_ptr<const CollectivePlan>& kept = plans_[request];
+  if (kept != nullptr) return *kept;
   const Selected& chosen = selected_[static_cast<std::size_t>(request.type)];
   WEFT_CHECK(chosen.algorithm->supports(request.type), "only algorithms that carry out a collective can be chosen for it");
-  CompiledCollective& compiled = compiled_[request];
-  compiled.request = request;
-  compiled.algorithm = chosen.name;
-  const std::uint32_t roles = chosen.algorithm->role_count(request);
-  for (std::uint32_t role = 0; role < roles; ++role) {
-    compiled.programs.push_back(chosen.algorithm->compile(request, role));
-    program_size_max_ = std::max(program_size_max_, compiled.programs.back().size());
+  if (const std::string objection = chosen.algorithm->objection(request); !objection.empty()) {
+    throw InputError({Severity::error, "algorithm-objects",
+                      chosen.name + " cannot carry out " + std::string(to_text(request.type)) + " of " +
+                          std::to_string(request.ranks()) + " ranks: " + objection,
+                      SourcePlace::named("collective." + std::string(to_text(request.type)) + " = " + chosen.name),
+                      "choose another algorithm: weft modules collective"});
   }
-  if (roles > 1) {
-    for (std::uint32_t position = 0; position < request.ranks; ++position) {
-      compiled.role_of.push_back(chosen.algorithm->role_of(request, position));
-    }
-  }
+  auto plan = std::make_unique<CollectivePlan>(chosen.algorithm->compile(request));
+  plan->algorithm = chosen.name;
+  kept = std::move(plan);
+  return *kept;
 }
 
-void CollectiveLibrary::add(const Workload& workload) {
-  require_supported(workload);
+std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload& workload, const Topology& topology,
+                                                                 std::span<const NodeId> endpoint_of_rank) {
+  std::shared_ptr<JobCollectives> job(new JobCollectives(workload));
+  std::vector<NodeId> endpoints;
+  for (const Communicator& communicator : workload.communicators) {
+    std::vector<const GroupLayout*>& layouts = job->layouts_.emplace_back();
+    for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
+      endpoints.clear();
+      for (const RankId rank : communicator.ranks(GroupId(group))) endpoints.push_back(endpoint_of_rank[rank.index()]);
+      layouts.push_back(&shared_layout(GroupLayout(topology, endpoints)));
+    }
+  }
+  // Which positions of which layouts play a role, per communicator: a relative root depends on the position.
+  using Seats = std::set<std::pair<const GroupLayout*, std::uint32_t>>;
+  std::vector<std::vector<Seats>> seats(workload.roles.size(), std::vector<Seats>(workload.communicators.size()));
+  for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
+    for (std::size_t c = 0; c < workload.communicators.size(); ++c) {
+      const Communicator& communicator = workload.communicators[c];
+      const GroupId group = communicator.group_of(RankId(rank));
+      if (group.is_none()) continue;
+      const GroupLayout* layout = job->layouts_[c][group.index()];
+      if (layout->ranks() >= 2) seats[workload.role_of[rank]][c].emplace(layout, communicator.position_of(RankId(rank)));
+    }
+  }
   for (std::size_t role = 0; role < workload.roles.size(); ++role) {
     const RoleDag& dag = workload.roles[role];
-    // Which positions of which group sizes play this role, per communicator; a relative root depends on the position.
-    std::vector<std::set<std::pair<std::uint32_t, std::uint32_t>>> seats(workload.communicators.size());
-    for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
-      if (workload.role_of[rank] != role) continue;
-      for (std::size_t c = 0; c < workload.communicators.size(); ++c) {
-        const Communicator& communicator = workload.communicators[c];
-        const GroupId group = communicator.group_of(RankId(rank));
-        if (group.is_none()) continue;
-        seats[c].emplace(static_cast<std::uint32_t>(communicator.ranks(group).size()), communicator.position_of(RankId(rank)));
-      }
-    }
     for (std::uint32_t i = 0; i < dag.size(); ++i) {
       if (dag.kind(OpId(i)) != OpKind::collective) continue;
       const Op op = dag.op(OpId(i));
-      std::uint32_t last_size = 0;
-      for (const auto& [size, position] : seats[op.communicator]) {
-        const bool depends_on_position = op.collective == CollectiveType::broadcast && op.addressing == PeerAddressing::relative;
-        if (size == last_size && !depends_on_position) continue;
-        last_size = size;
-        compile(collective_request(op, size, position));
+      const bool depends_on_position = has_root(op.collective) && op.addressing == PeerAddressing::relative;
+      const GroupLayout* last = nullptr;
+      for (const auto& [layout, position] : seats[role][op.communicator]) {
+        if (layout == last && !depends_on_position) continue;
+        last = layout;
+        const CollectiveRequest request = job->request(op, *layout, position);
+        if (job->plans_.contains(request)) continue;
+        const CollectivePlan& compiled = plan(request);
+        job->plans_[request] = &compiled;
+        job->program_size_max_ = std::max(job->program_size_max_, compiled.program_size_max());
       }
     }
   }
-}
-
-const CompiledCollective* CollectiveLibrary::find(const CollectiveRequest& request) const {
-  if (request.ranks < 2) return nullptr;
-  const auto found = compiled_.find(request);
-  WEFT_CHECK(found != compiled_.end(), "every collective of a run was compiled before it");
-  return &found->second;
-}
-
-CollectiveRequest collective_request(const Op& op, std::uint32_t group_size, std::uint32_t position) {
-  WEFT_CHECK(op.kind == OpKind::collective, "only a collective makes a collective request");
-  CollectiveRequest request{op.collective, group_size, 0, op.bytes};
-  if (op.collective == CollectiveType::broadcast) {
-    const std::int64_t base = op.addressing == PeerAddressing::relative ? position : 0;
-    const std::int64_t root = (base + op.peer) % static_cast<std::int64_t>(group_size);
-    request.root = static_cast<std::uint32_t>(root < 0 ? root + group_size : root);
-  }
-  return request;
+  return job;
 }
 
 }  // namespace weft

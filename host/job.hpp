@@ -16,6 +16,8 @@
 #include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "host/job_collectives.hpp"
+#include "host/message_tag.hpp"
 #include "host/rank_folding.hpp"
 #include "workloads/dag.hpp"
 
@@ -27,6 +29,8 @@ struct RunningJob {
   std::shared_ptr<const Workload> workload;
   std::vector<NodeId> endpoint_of_rank;  ///< per rank, all distinct
   std::uint64_t iterations = 1;
+  std::shared_ptr<const JobCollectives> collectives;
+  std::shared_ptr<const MessageTags> tags;
   std::shared_ptr<const RankFolding> folding;  ///< if not null, only representatives run
 };
 

@@ -17,18 +17,15 @@ int bits_for(std::uint64_t count) { return count <= 1 ? 0 : static_cast<int>(std
 
 }  // namespace
 
-MessageTags::MessageTags(std::span<const Workload* const> workloads, const CollectiveLibrary& collectives) {
-  std::uint64_t communicators = 1;
+MessageTags::MessageTags(const Workload& workload, const JobCollectives& collectives) {
+  const std::uint64_t communicators = workload.communicators.size();
   std::uint64_t ordinals = 1;
-  for (const Workload* workload : workloads) {
-    communicators = std::max<std::uint64_t>(communicators, workload->communicators.size());
-    for (const RoleDag& dag : workload->roles) {
-      for (std::uint32_t i = 0; i < dag.size(); ++i) {
-        const OpKind kind = dag.kind(OpId(i));
-        if (kind == OpKind::compute) continue;
-        ordinals = std::max<std::uint64_t>(ordinals, std::uint64_t{dag.match_ordinal(OpId(i))} + 1);
-        if (kind != OpKind::collective) user_tags_.push_back(dag.op(OpId(i)).tag);
-      }
+  for (const RoleDag& dag : workload.roles) {
+    for (std::uint32_t i = 0; i < dag.size(); ++i) {
+      const OpKind kind = dag.kind(OpId(i));
+      if (kind == OpKind::compute) continue;
+      ordinals = std::max<std::uint64_t>(ordinals, std::uint64_t{dag.match_ordinal(OpId(i))} + 1);
+      if (kind != OpKind::collective) user_tags_.push_back(dag.op(OpId(i)).tag);
     }
   }
   std::sort(user_tags_.begin(), user_tags_.end());
@@ -40,7 +37,7 @@ MessageTags::MessageTags(std::span<const Workload* const> workloads, const Colle
   if (iteration_bits_ < iteration_bits_min) {
     throw InputError(
         {Severity::error, "too-many-messages",
-         "the workloads have too many communicators (" + std::to_string(communicators) + "), collectives in one of them (" +
+         "the workload has too many communicators (" + std::to_string(communicators) + "), collectives in one of them (" +
              std::to_string(ordinals) + ") and message tags or steps to be told apart",
          SourcePlace::named("weft run"), "split the iteration into several, or reuse tags: equal sends are matched in order"});
   }

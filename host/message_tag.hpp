@@ -1,20 +1,19 @@
 // Message tag: the 64 bits of a transfer by which the receiving rank knows what has arrived.
 //
-// Where it sits: made once per run from its workloads and compiled collectives; rank runners pack a tag for every transfer and unpack it on arrival.
+// Where it sits: made for every placed job from its workload and its collectives; rank runners pack a tag for every transfer and unpack it on arrival.
 //
 // Model: a collective message names the collective (communicator, ordinal among its collectives) and the receiving step. A point-to-point message
 // names the communicator, the user's tag (as an index into the run's sorted tags) and the ordinal among equal sends. Both carry the iteration,
-// modulo what the bits hold. The fields are as wide as this run needs them and the iteration gets the rest, 32 bits if they are there: a rank may
+// modulo what the bits hold. The fields are as wide as this job needs them and the iteration gets the rest, 32 bits if they are there: a rank may
 // be almost half that many iterations ahead of its peer before two iterations could be confused, and that is refused ([ran-ahead]).
 // Thread safety: immutable after construction.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/diagnostics.hpp"
-#include "host/collective_library.hpp"
+#include "host/job_collectives.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
@@ -29,14 +28,20 @@ struct MessageTag {
   friend bool operator==(const MessageTag&, const MessageTag&) = default;
 };
 
-/// How the tags of a run are packed.
+/// Transfer::connection of a communicator's messages: a queue pair of its own for every channel.
+constexpr std::uint32_t connection_number(std::uint16_t communicator, std::uint8_t channel) {
+  return std::uint32_t{channel} << 16 | communicator;
+}
+constexpr std::uint16_t communicator_of_connection(std::uint32_t connection) { return static_cast<std::uint16_t>(connection); }
+
+/// How the tags of a job are packed.
 class MessageTags {
  public:
   /// Fewest bits that the iteration needs.
   static constexpr int iteration_bits_min = 16;
 
-  /// Throws InputError [too-many-messages] if the workloads leave the iteration fewer than iteration_bits_min.
-  MessageTags(std::span<const Workload* const> workloads, const CollectiveLibrary& collectives);
+  /// Throws InputError [too-many-messages] if the workload leaves the iteration fewer than iteration_bits_min.
+  MessageTags(const Workload& workload, const JobCollectives& collectives);
 
   std::uint64_t pack(const MessageTag& tag) const;
   MessageTag unpack(std::uint64_t packed) const;
@@ -45,7 +50,7 @@ class MessageTags {
   /// Whether `iteration` of a tag is `current` or a later one, as far as the bits can tell: false for half of their range and more.
   bool ahead_of(std::uint32_t iteration, std::uint64_t current) const;
 
-  /// Position of a user's tag among the distinct ones of the run. Requires: a workload of the run uses it.
+  /// Position of a user's tag among the distinct ones of the workload. Requires: the workload uses it.
   std::uint32_t index_of(std::uint32_t user_tag) const;
   int iteration_bits() const { return iteration_bits_; }
 

@@ -2,29 +2,21 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <set>
-#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "network/ecmp.hpp"
-#include "network/flow_fabric.hpp"
-#include "network/inside_host.hpp"
-#include "network/spray.hpp"
+#include "host/folding_paths.hpp"
+#include "host/message_tag.hpp"
 
 namespace weft {
 
 namespace {
-
-std::uint64_t relation_key(std::uint32_t communicator, std::uint32_t distance) {
-  return (std::uint64_t{communicator} << 32) | distance;
-}
 
 std::uint64_t combine(std::uint64_t a, std::uint64_t b) { return mix64(a * 0x9e3779b97f4a7c15ULL ^ mix64(b)); }
 
@@ -44,23 +36,32 @@ std::uint32_t renumber(const std::vector<std::uint64_t>& signatures, std::vector
   return static_cast<std::uint32_t>(numbers.size());
 }
 
+/// Equal divisions, equal numbers.
+std::uint64_t division_hash(const Subgroups& division) {
+  if (division.is_whole_group()) return 0;
+  std::uint64_t hash = division.positions();
+  for (std::uint32_t position = 0; position < division.positions(); ++position) {
+    if (!division.contains(position)) continue;
+    hash = combine(hash, position);
+    hash = combine(hash, division.member(position, 0));
+    hash = combine(hash, division.index_of(position));
+  }
+  return hash;
+}
+
 }  // namespace
 
 /// Builds one RankFolding.
 class FoldingSearch {
  public:
-  FoldingSearch(const Workload& workload, const CollectiveLibrary& collectives, const Topology& topology,
-                const FlowSettings& settings, std::vector<NodeId> endpoint_of_rank, std::size_t hops_max)
+  FoldingSearch(const Workload& workload, const JobCollectives& collectives, const Topology& topology, const FlowSettings& settings,
+                std::vector<NodeId> endpoint_of_rank, const RankFolding::Limits& limits)
       : workload_(workload),
         collectives_(collectives),
         topology_(topology),
-        settings_(settings),
-        hops_max_(hops_max),
-        delays_(link_delays(topology, settings.switching_delay)),
-        inside_host_(topology),
-        spray_(topology, delays_, 1),
-        ecmp_(topology, settings.ecmp_seed, 1),
-        folding_(new RankFolding(workload, std::move(endpoint_of_rank))) {}
+        limits_(limits),
+        folding_(new RankFolding(workload, std::move(endpoint_of_rank))),
+        paths_(topology, settings, folding_->endpoint_of_rank_, limits.hops) {}
 
   std::shared_ptr<const RankFolding> find() {
     collect_roles();
@@ -68,7 +69,7 @@ class FoldingSearch {
     refine();
     if (rank_classes_ == workload_.rank_count) return nullptr;
     choose_representatives();
-    if (!verify()) return nullptr;
+    if (!passes_a_second_look()) return nullptr;
     lay_paths();
     return std::move(folding_);
   }
@@ -80,22 +81,28 @@ class FoldingSearch {
     std::vector<Op> collectives;
     std::vector<std::pair<PeerAddressing, std::int32_t>> sends;
   };
+  /// A rule by which a program finds receivers.
+  struct Route {
+    std::uint64_t kind = 0;  ///< but for the communicator
+    std::uint32_t step = 0;
+    std::uint8_t channel = 0;
+  };
   /// One message that a rank sends again and again.
   struct Message {
-    std::uint64_t key = 0;
+    std::uint32_t kind = 0;  ///< index of kinds_
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
-    std::uint32_t first_hop = 0;
-    std::uint32_t hop_count = 0;
-    Duration delay;
-    bool inside_host = false;  ///< other latencies, no headers
+    std::uint32_t piece = 0;
   };
-  /// Kind of message and what a link carries of it.
-  struct Load {
-    std::uint32_t source_class = 0;
-    std::uint64_t key = 0;
-    double amount = 0;
-    bool same_kind(const Load& other) const { return source_class == other.source_class && key == other.key; }
+  /// What messages of one rule and connection have in common.
+  struct Kind {
+    std::uint64_t hash = 0;
+    std::uint32_t connection = 0;
+    bool in_collective = false;
+  };
+  struct Signatures {
+    std::vector<std::uint64_t> ranks;
+    std::vector<std::uint64_t> links;
   };
 
   void collect_roles() {
@@ -103,7 +110,7 @@ class FoldingSearch {
     for (std::size_t role = 0; role < workload_.roles.size(); ++role) {
       const RoleDag& dag = workload_.roles[role];
       std::map<std::uint16_t, RoleUse> uses;
-      std::set<std::tuple<std::uint16_t, CollectiveType, std::int32_t, Bytes>> seen;
+      std::set<std::tuple<std::uint16_t, CollectiveType, PeerAddressing, std::int32_t, std::uint32_t, Bytes>> seen;
       for (std::uint32_t i = 0; i < dag.size(); ++i) {
         const OpKind kind = dag.kind(OpId(i));
         if (kind != OpKind::collective && kind != OpKind::send) continue;
@@ -111,7 +118,9 @@ class FoldingSearch {
         RoleUse& use = uses[op.communicator];
         use.communicator = op.communicator;
         if (kind == OpKind::collective) {
-          if (seen.emplace(op.communicator, op.collective, op.peer, op.bytes).second) use.collectives.push_back(op);
+          if (seen.emplace(op.communicator, op.collective, op.addressing, op.peer, op.splits, op.bytes).second) {
+            use.collectives.push_back(op);
+          }
         } else if (const std::pair send(op.addressing, op.peer);
                    std::find(use.sends.begin(), use.sends.end(), send) == use.sends.end()) {
           use.sends.push_back(send);
@@ -121,136 +130,193 @@ class FoldingSearch {
     }
   }
 
-  /// Distances that a program sends over.
-  const std::vector<std::uint32_t>& distances_of(const CollectiveProgram& program, std::uint32_t size) {
-    const auto [found, is_new] = distances_.try_emplace(&program);
+  /// A message from distance to distance in the whole group.
+  static std::uint64_t distance_kind(std::uint32_t distance) { return combine(1, distance); }
+
+  /// Ways in which a role of a plan finds receivers, each once.
+  const std::vector<Route>& routes_of(const CollectivePlan& plan, std::uint32_t position) {
+    const CollectiveProgram& program = plan.program_of(position);
+    const auto [found, is_new] = routes_.try_emplace(&program);
     if (!is_new) return found->second;
-    std::set<std::uint32_t> distances;
-    for (std::uint32_t step = 0; step < program.size(); ++step) {
-      if (program.step(step).kind == StepKind::send) distances.insert(wrapped(program.step(step).peer_offset, size));
+    std::set<std::uint64_t> seen;
+    for (std::uint32_t i = 0; i < program.size(); ++i) {
+      const CollectiveStep& step = program.step(i);
+      if (step.kind != StepKind::send) continue;
+      const std::uint64_t kind = kind_of(plan, position, step);
+      if (seen.insert(combine(kind, step.channel)).second) found->second.push_back({kind, i, step.channel});
     }
-    found->second.assign(distances.begin(), distances.end());
     return found->second;
   }
 
+  std::uint64_t kind_of(const CollectivePlan& plan, std::uint32_t position, const CollectiveStep& step) {
+    const Subgroups& division = *plan.divisions[step.peer.division];
+    if (division.is_whole_group() && step.peer.kind == PeerRule::Kind::offset) {
+      return distance_kind(wrapped(step.peer.operand, division.positions()));
+    }
+    // Members of one role have peers of other roles perhaps, but all expect them by the same rule.
+    const std::uint32_t peer = plan.peer(step, position);
+    const PeerRule& back = plan.program_of(peer).step(step.remote_step).peer;
+    const auto rule = [](const PeerRule& side) {
+      return combine(static_cast<std::uint64_t>(side.kind), static_cast<std::uint64_t>(std::int64_t{side.operand}));
+    };
+    const auto [found, is_new] = division_hashes_.try_emplace(&division, 0);
+    if (is_new) found->second = division_hash(division);
+    return combine(combine(rule(step.peer), rule(back)), found->second);
+  }
+
   /// Equal for positions that send messages of equal sizes step by step.
-  static std::uint64_t sizes_hash(const CollectiveProgram& program, std::uint32_t position) {
-    if (program.parts_are_equal()) return 0;
+  static std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
+    if (plan.sizes_are_equal()) return 0;
+    const CollectiveProgram& program = plan.program_of(position);
     std::uint64_t hash = 1;
-    for (std::uint32_t step = 0; step < program.size(); ++step) {
-      if (program.step(step).kind == StepKind::join) continue;
-      hash = combine(hash, static_cast<std::uint64_t>(program.message_bytes(step, position).count()));
+    for (std::uint32_t i = 0; i < program.size(); ++i) {
+      if (program.step(i).kind == StepKind::join) continue;
+      hash = combine(hash, static_cast<std::uint64_t>(plan.message_bytes(program.step(i), position).count()));
     }
     return hash;
   }
 
   /// Messages with their paths, and the first colours of ranks. False if folding cannot be looked for.
   bool collect_messages() {
-    rank_signatures_.resize(workload_.rank_count);
-    std::vector<std::uint32_t> distances;
+    first_colours_.resize(workload_.rank_count);
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       const std::uint16_t role = workload_.role_of[rank];
-      std::uint64_t signature = mix64(role);
+      std::uint64_t colour = mix64(role);
       for (const RoleUse& use : role_uses_[role]) {
         const Communicator& communicator = workload_.communicators[use.communicator];
-        const std::span<const RankId> group = communicator.ranks(communicator.group_of(RankId(rank)));
+        const GroupId group_id = communicator.group_of(RankId(rank));
+        const std::span<const RankId> group = communicator.ranks(group_id);
         const auto size = static_cast<std::uint32_t>(group.size());
         const std::uint32_t position = communicator.position_of(RankId(rank));
-        signature = combine(signature, relation_key(use.communicator, size));
-        distances.clear();
+        colour = combine(colour, std::uint64_t{use.communicator} << 32 | size);
+        ++sending_;
         for (const Op& op : use.collectives) {
-          const CompiledCollective* compiled = collectives_.find(collective_request(op, size, position));
-          if (compiled == nullptr) continue;
-          const CollectiveProgram& program = compiled->program_of(position);
-          signature = combine(signature, compiled->role_of.empty() ? 0 : compiled->role_of[position]);
-          signature = combine(signature, sizes_hash(program, position));
-          const std::vector<std::uint32_t>& sent = distances_of(program, size);
-          distances.insert(distances.end(), sent.begin(), sent.end());
+          const CollectivePlan* plan = collectives_.find(op, group_id, position);
+          if (plan == nullptr) continue;
+          colour = combine(colour, plan->role_at(position));
+          colour = combine(colour, sizes_hash(*plan, position));
+          for (const Route& route : routes_of(*plan, position)) {
+            const CollectiveStep& step = plan->program_of(position).step(route.step);
+            const RankId to = group[plan->peer(step, position)];
+            if (!add_message(rank, to, connection_number(use.communicator, route.channel), route.kind, true)) return false;
+          }
         }
         for (const auto& [addressing, peer] : use.sends) {
           const std::int64_t base = addressing == PeerAddressing::relative ? 0 : -static_cast<std::int64_t>(position);
-          distances.push_back(wrapped(base + peer, size));
-        }
-        std::sort(distances.begin(), distances.end());
-        distances.erase(std::unique(distances.begin(), distances.end()), distances.end());
-        for (const std::uint32_t distance : distances) {
-          Message message;
-          message.key = relation_key(use.communicator, distance);
-          message.source = rank;
-          message.destination = group[wrapped(std::int64_t{position} + distance, size)].index();
-          if (!add_path(message, use.communicator)) return false;
-          if (hop_links_.size() > hops_max_) return false;
-          messages_.push_back(message);
+          const std::uint32_t distance = wrapped(base + peer, size);
+          const RankId to = group[wrapped(std::int64_t{position} + distance, size)];
+          if (!add_message(rank, to, connection_number(use.communicator, 0), distance_kind(distance), false)) return false;
         }
       }
-      rank_signatures_[rank] = signature;
+      first_colours_[rank] = colour;
     }
     return true;
   }
 
-  /// Appends the path of a message and fills in what it says. False for queue pairs that are hashed onto different paths.
-  bool add_path(Message& message, std::uint16_t communicator) {
-    const NodeId from = folding_->endpoint_of_rank_[message.source];
-    const NodeId to = folding_->endpoint_of_rank_[message.destination];
-    message.inside_host = inside_host_.joins(from, to);
-    message.first_hop = static_cast<std::uint32_t>(hop_links_.size());
-    const SprayedPath& sprayed = spray_.path(from, to);
-    const bool branches = std::any_of(sprayed.loads.begin(), sprayed.loads.end(), [](double load) { return load != 1.0; });
-    if (branches && settings_.routing == Routing::ecmp) {
-      if (settings_.queue_pairs > 1) return false;
-      const std::span<const LinkId> path = ecmp_.path(from, to, communicator, 0);
-      hop_links_.insert(hop_links_.end(), path.begin(), path.end());
-      hop_loads_.resize(hop_links_.size(), 1.0);
-      for (const LinkId link : path) message.delay += delays_[link.index()];
-    } else {
-      hop_links_.insert(hop_links_.end(), sprayed.links.begin(), sprayed.links.end());
-      hop_loads_.insert(hop_loads_.end(), sprayed.loads.begin(), sprayed.loads.end());
-      message.delay = sprayed.delay;
-    }
-    message.hop_count = static_cast<std::uint32_t>(hop_links_.size()) - message.first_hop;
+  bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective) {
+    const std::uint64_t hash = combine(combine(rule, connection), in_collective ? 1 : 2);
+    const auto [number, is_new] = kind_numbers_.try_emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
+    if (is_new) kinds_.push_back({hash, connection, in_collective});
+    // Several collectives of a communicator may send by one rule.
+    sent_by_.resize(kinds_.size());
+    if (std::exchange(sent_by_[number->second], sending_) == sending_ || to == RankId(rank)) return true;
+    const std::optional<std::uint32_t> piece = paths_.piece_of(rank, to.index(), connection);
+    if (!piece || messages_.size() >= limits_.messages) return false;
+    messages_.push_back({number->second, rank, to.index(), *piece});
     return true;
   }
 
-  /// What a message's time depends on beside its path.
-  static std::int64_t delay_of(const Message& message) { return 2 * message.delay.in_ticks() + (message.inside_host ? 1 : 0); }
+  /// What ranks and links see of their neighbours, given classes; `seed` makes other hashes.
+  void look(std::uint64_t seed, Signatures& seen) {
+    const std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
+    const auto hop_hash = [&](LinkId link, double load) {
+      return combine(link_class_[link.index()] ^ seed, std::bit_cast<std::uint64_t>(load));
+    };
+    up_hash_.assign(workload_.rank_count, 0);
+    down_hash_.assign(workload_.rank_count, 0);
+    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+      for (const LinkId link : paths_.way_up(rank)) {
+        up_hash_[rank] += hop_hash(link, 1.0);
+        down_hash_[rank] += hop_hash(topology_.reverse(link), 1.0);
+      }
+    }
+    piece_hash_.assign(paths_.piece_count(), 0);
+    for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
+      const FoldingPaths::Piece& piece = paths_.piece(i);
+      piece_hash_[i] = combine(piece.count, piece.inside_host ? 1 : 0);
+      for (const FoldingPaths::Hop& hop : paths_.hops(piece)) piece_hash_[i] += hop_hash(hop.link, hop.load);
+    }
+    // Sums, so that the order in which neighbours are met does not matter. What a link sees is the sum over messages of kind x load: it is added
+    // up by piece first.
+    up_kinds_.assign(workload_.rank_count, 0);
+    down_kinds_.assign(workload_.rank_count, 0);
+    piece_kinds_.assign(paths_.piece_count(), 0);
+    seen.ranks.resize(workload_.rank_count);
+    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) seen.ranks[rank] = mix64(rank_class[rank] ^ seed);
+    for (const Message& message : messages_) {
+      const FoldingPaths::Piece& piece = paths_.piece(message.piece);
+      const std::uint64_t hash = kinds_[message.kind].hash ^ seed;
+      const std::uint64_t kind = combine(hash, rank_class[message.source]);
+      const Duration delay = paths_.delay(message.source, message.destination, piece);
+      std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), seed) + piece_hash_[message.piece];
+      piece_kinds_[message.piece] += kind;
+      if (!piece.is_whole) {
+        path += up_hash_[message.source] + down_hash_[message.destination];
+        up_kinds_[message.source] += kind;
+        down_kinds_[message.destination] += kind;
+      }
+      seen.ranks[message.source] += combine(combine(hash, rank_class[message.destination]), path);
+      seen.ranks[message.destination] += combine(kind, ~path);
+    }
+    seen.links.resize(topology_.link_count());
+    for (std::uint32_t link = 0; link < topology_.link_count(); ++link) seen.links[link] = mix64(link_class_[link] ^ seed);
+    const auto show = [&](LinkId link, double load, std::uint64_t kinds) {
+      seen.links[link.index()] += kinds * (combine(std::bit_cast<std::uint64_t>(load), seed) | 1U);
+    };
+    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+      for (const LinkId link : paths_.way_up(rank)) {
+        show(link, 1.0, up_kinds_[rank]);
+        show(topology_.reverse(link), 1.0, down_kinds_[rank]);
+      }
+    }
+    for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
+      for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) show(hop.link, hop.load, piece_kinds_[i]);
+    }
+  }
 
-  std::uint64_t load_bits(std::size_t hop) const { return std::bit_cast<std::uint64_t>(hop_loads_[hop]); }
+  void mark_used_links() {
+    link_used_.assign(topology_.link_count(), false);
+    for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
+      for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) link_used_[hop.link.index()] = true;
+    }
+    for (const Message& message : messages_) {
+      if (paths_.piece(message.piece).is_whole) continue;
+      for (const LinkId link : paths_.way_up(message.source)) link_used_[link.index()] = true;
+      for (const LinkId link : paths_.way_up(message.destination)) link_used_[topology_.reverse(link).index()] = true;
+    }
+  }
 
   void refine() {
-    folding_->class_of_rank_.resize(workload_.rank_count);
+    std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
+    rank_class.resize(workload_.rank_count);
     link_class_.assign(topology_.link_count(), 0);
-    link_used_.assign(topology_.link_count(), false);
-    for (const LinkId link : hop_links_) link_used_[link.index()] = true;
-    std::vector<std::uint64_t> link_signatures(topology_.link_count());
+    mark_used_links();
+    std::vector<std::uint64_t> rates(topology_.link_count());
     for (std::uint32_t i = 0; i < topology_.link_count(); ++i) {
-      link_signatures[i] = mix64(static_cast<std::uint64_t>(topology_.link(LinkId(i)).rate.in_bps()));
+      rates[i] = static_cast<std::uint64_t>(topology_.link(LinkId(i)).rate.in_bps());
     }
     const auto none = [](std::size_t) { return false; };
     const auto unused = [this](std::size_t link) { return !link_used_[link]; };
-    std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
-    rank_classes_ = renumber(rank_signatures_, rank_class, none);
-    std::uint32_t link_classes = renumber(link_signatures, link_class_, unused);
-    while (true) {
-      for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) rank_signatures_[rank] = mix64(rank_class[rank]);
-      for (std::uint32_t link = 0; link < topology_.link_count(); ++link) link_signatures[link] = mix64(link_class_[link]);
-      for (const Message& message : messages_) {
-        const std::uint64_t kind = combine(message.key, rank_class[message.source]);
-        std::uint64_t path = combine(static_cast<std::uint64_t>(delay_of(message)), message.hop_count);
-        for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
-          const std::uint32_t link = hop_links_[hop].index();
-          // Sums, so that the order in which members are met does not matter.
-          path += combine(link_class_[link], load_bits(hop));
-          link_signatures[link] += combine(kind, load_bits(hop));
-        }
-        rank_signatures_[message.source] += combine(combine(message.key, rank_class[message.destination]), path);
-        rank_signatures_[message.destination] += combine(kind, ~path);
-      }
-      const std::uint32_t ranks_now = renumber(rank_signatures_, rank_class, none);
-      const std::uint32_t links_now = renumber(link_signatures, link_class_, unused);
-      if (ranks_now == rank_classes_ && links_now == link_classes) return;
+    rank_classes_ = renumber(first_colours_, rank_class, none);
+    link_classes_ = renumber(rates, link_class_, unused);
+    Signatures seen;
+    while (rank_classes_ < workload_.rank_count) {
+      look(0, seen);
+      const std::uint32_t ranks_now = renumber(seen.ranks, rank_class, none);
+      const std::uint32_t links_now = renumber(seen.links, link_class_, unused);
+      if (ranks_now == rank_classes_ && links_now == link_classes_) return;
       rank_classes_ = ranks_now;
-      link_classes = links_now;
-      if (rank_classes_ == workload_.rank_count) return;
+      link_classes_ = links_now;
     }
   }
 
@@ -265,230 +331,160 @@ class FoldingSearch {
       ++folding.class_sizes_[rank_class];
       folding.rank_of_node_[folding.endpoint_of_rank_[rank].index()] = RankId(rank);
     }
-    std::unordered_map<std::uint32_t, LinkId> first_of_class;
+    representative_of_class_.assign(link_classes_, LinkId::none());
+    link_class_sizes_.assign(link_classes_, 0);
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
-      const bool used = link_used_[link];
-      folding.representative_link_.push_back(used ? first_of_class.try_emplace(link_class_[link], LinkId(link)).first->second
-                                                  : LinkId(link));
+      LinkId representative(link);
+      if (link_used_[link]) {
+        LinkId& first = representative_of_class_[link_class_[link]];
+        if (first.is_none()) first = representative;
+        representative = first;
+        ++link_class_sizes_[link_class_[link]];
+      }
+      folding.representative_link_.push_back(representative);
     }
   }
 
-  /// Hops by link: which message crosses it, with which load.
-  void sort_hops() {
-    first_crossing_.assign(topology_.link_count() + 1, 0);
-    for (const LinkId link : hop_links_) ++first_crossing_[link.index() + 1];
-    std::partial_sum(first_crossing_.begin(), first_crossing_.end(), first_crossing_.begin());
-    crossings_.resize(hop_links_.size());
-    std::vector<std::uint32_t> next(first_crossing_.begin(), first_crossing_.end() - 1);
-    for (std::uint32_t i = 0; i < messages_.size(); ++i) {
-      const Message& message = messages_[i];
-      for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
-        crossings_[next[hop_links_[hop].index()]++] = {i, hop};
-      }
-    }
-  }
-
-  /// What a link carries of every kind, by kind.
-  void loads_of(LinkId link, std::vector<Load>& loads) const {
-    loads.clear();
-    for (std::uint32_t i = first_crossing_[link.index()]; i < first_crossing_[link.index() + 1]; ++i) {
-      const Message& message = messages_[crossings_[i].message];
-      loads.push_back({folding_->class_of_rank_[message.source], message.key, hop_loads_[crossings_[i].hop]});
-    }
-    std::stable_sort(loads.begin(), loads.end(), [](const Load& a, const Load& b) {
-      return std::tie(a.source_class, a.key) < std::tie(b.source_class, b.key);
-    });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < loads.size(); ++i) {
-      if (kept > 0 && loads[kept - 1].same_kind(loads[i])) {
-        loads[kept - 1].amount += loads[i].amount;
-      } else {
-        loads[kept++] = loads[i];
-      }
-    }
-    loads.resize(kept);
-  }
-
-  /// The definition, entry by entry: hashes only suggested it.
-  bool verify() { return verify_links() && verify_ranks(); }
-
-  bool verify_links() {
-    sort_hops();
-    std::vector<Load> mine;
-    // The representative of a class comes first.
-    for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
-      if (!link_used_[link]) continue;
-      const std::uint32_t other = folding_->representative_link_[link].index();
-      if (other == link) {
-        loads_of(LinkId(link), loads_of_representative_[link]);
-        continue;
-      }
-      loads_of(LinkId(link), mine);
-      const std::vector<Load>& its = loads_of_representative_.at(other);
-      if (mine.size() != its.size() || topology_.link(LinkId(link)).rate != topology_.link(LinkId(other)).rate) return false;
-      for (std::size_t i = 0; i < mine.size(); ++i) {
-        if (!mine[i].same_kind(its[i]) || std::abs(mine[i].amount - its[i].amount) > 1e-9 * its[i].amount) return false;
-      }
-    }
-    return true;
-  }
-
-  /// Messages of every rank, those that it sends or those that it receives, by key. A rank has one of a key.
-  struct MessagesOfRank {
-    std::vector<std::uint32_t> first;  ///< by rank, and one more
-    std::vector<std::uint32_t> messages;
-    std::span<const std::uint32_t> of(std::uint32_t rank) const {
-      return std::span(messages).subspan(first[rank], first[rank + 1] - first[rank]);
-    }
-  };
-
-  MessagesOfRank by_rank(std::uint32_t Message::*end) const {
-    MessagesOfRank sorted;
-    sorted.first.assign(workload_.rank_count + 1, 0);
-    for (const Message& message : messages_) ++sorted.first[message.*end + 1];
-    std::partial_sum(sorted.first.begin(), sorted.first.end(), sorted.first.begin());
-    sorted.messages.resize(messages_.size());
-    std::vector<std::uint32_t> next(sorted.first.begin(), sorted.first.end() - 1);
-    for (std::uint32_t i = 0; i < messages_.size(); ++i) sorted.messages[next[messages_[i].*end]++] = i;
+  /// Members of a class look alike under hashes that did not make the classes, too. What chance let through once, it does not twice.
+  bool passes_a_second_look() {
+    Signatures seen;
+    look(0x5851f42d4c957f2dULL, seen);
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      std::sort(sorted.messages.begin() + sorted.first[rank], sorted.messages.begin() + sorted.first[rank + 1],
-                [&](std::uint32_t a, std::uint32_t b) { return messages_[a].key < messages_[b].key; });
+      if (seen.ranks[rank] != seen.ranks[folding_->representatives_[folding_->class_of_rank_[rank]].index()]) return false;
     }
-    return sorted;
-  }
-
-  bool verify_ranks() const {
-    for (const auto& [end, peer] :
-         {std::pair(&Message::source, &Message::destination), std::pair(&Message::destination, &Message::source)}) {
-      const MessagesOfRank messages = by_rank(end);
-      for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-        const auto mine = messages.of(rank);
-        const auto its = messages.of(folding_->representatives_[folding_->class_of_rank_[rank]].index());
-        const auto alike = [&, peer = peer](std::uint32_t a, std::uint32_t b) {
-          return are_alike(messages_[a], messages_[b], peer);
-        };
-        if (!std::equal(mine.begin(), mine.end(), its.begin(), its.end(), alike)) return false;
-      }
+    for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
+      const LinkId representative = folding_->representative_link_[link];
+      if (seen.links[link] != seen.links[representative.index()]) return false;
+      if (topology_.link(LinkId(link)).rate != topology_.link(representative).rate) return false;
     }
     return true;
-  }
-
-  bool are_alike(const Message& a, const Message& b, std::uint32_t Message::*peer) const {
-    const std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
-    if (a.key != b.key || rank_class[a.*peer] != rank_class[b.*peer] || delay_of(a) != delay_of(b) || a.hop_count != b.hop_count) {
-      return false;
-    }
-    const auto hop = [this](std::uint32_t i) { return std::pair(link_class_[hop_links_[i].index()], load_bits(i)); };
-    std::uint32_t same = 0;
-    while (same < a.hop_count && hop(a.first_hop + same) == hop(b.first_hop + same)) ++same;
-    if (same == a.hop_count) return true;
-    // Branches of sprayed paths come in the order of their links.
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> of_a;
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> of_b;
-    for (std::uint32_t i = same; i < a.hop_count; ++i) {
-      of_a.push_back(hop(a.first_hop + i));
-      of_b.push_back(hop(b.first_hop + i));
-    }
-    std::sort(of_a.begin(), of_a.end());
-    std::sort(of_b.begin(), of_b.end());
-    return of_a == of_b;
   }
 
   /// Of every message of a representative: one link of each class that it crosses, with what that link carries of the whole kind.
   void lay_paths() {
     RankFolding& folding = *folding_;
+    folding.message_count_ = messages_.size();
     folding.relations_.resize(rank_classes_);
+    folding.senders_.resize(rank_classes_);
+    std::vector<std::pair<std::uint32_t, double>> loads;  // by class of links
     for (const Message& message : messages_) {
+      const Kind& kind = kinds_[message.kind];
+      if (folding.is_representative(RankId(message.destination))) {
+        folding.senders_[folding.class_of_rank_[message.destination]].push_back({kind.hash, RankId(message.source)});
+      }
       if (!folding.is_representative(RankId(message.source))) continue;
+      loads.clear();
+      const auto cross = [&](LinkId link, double load) {
+        const std::uint32_t link_class = link_class_[link.index()];
+        const auto found =
+            std::find_if(loads.begin(), loads.end(), [&](const auto& of_class) { return of_class.first == link_class; });
+        if (found == loads.end()) {
+          loads.emplace_back(link_class, load);
+        } else {
+          found->second += load;
+        }
+      };
+      const FoldingPaths::Piece& piece = paths_.piece(message.piece);
+      if (!piece.is_whole) {
+        for (const LinkId link : paths_.way_up(message.source)) cross(link, 1.0);
+      }
+      for (const FoldingPaths::Hop& hop : paths_.hops(piece)) cross(hop.link, hop.load);
+      if (!piece.is_whole) {
+        for (const LinkId link : paths_.way_up(message.destination)) cross(topology_.reverse(link), 1.0);
+      }
       const std::uint32_t source_class = folding.class_of_rank_[message.source];
       RankFolding::Relation relation;
-      relation.key = message.key;
+      relation.connection = kind.connection;
+      relation.destination = RankId(message.destination);
+      relation.in_collective = kind.in_collective;
+      relation.kind = kind.hash;
       relation.first = static_cast<std::uint32_t>(folding.links_.size());
-      for (std::uint32_t hop = message.first_hop; hop < message.first_hop + message.hop_count; ++hop) {
-        const LinkId link = folding.representative_link_[hop_links_[hop].index()];
-        if (std::find(folding.links_.begin() + relation.first, folding.links_.end(), link) != folding.links_.end()) continue;
-        const std::vector<Load>& loads = loads_of_representative_.at(link.index());
-        const Load kind{source_class, message.key, 0};
-        const auto found = std::find_if(loads.begin(), loads.end(), [&](const Load& load) { return load.same_kind(kind); });
-        WEFT_CHECK(found != loads.end(), "links of one class carry the same kinds");
-        folding.links_.push_back(link);
-        folding.loads_.push_back(found->amount);
+      relation.count = static_cast<std::uint32_t>(loads.size());
+      for (const auto& [link_class, load] : loads) {
+        folding.links_.push_back(representative_of_class_[link_class]);
+        folding.loads_.push_back(load * folding.class_sizes_[source_class] / link_class_sizes_[link_class]);
       }
-      relation.count = static_cast<std::uint32_t>(folding.links_.size()) - relation.first;
       folding.relations_[source_class].push_back(relation);
     }
     for (std::vector<RankFolding::Relation>& relations : folding.relations_) {
-      std::sort(relations.begin(), relations.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+      std::sort(relations.begin(), relations.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.connection, a.destination, a.in_collective) < std::tie(b.connection, b.destination, b.in_collective);
+      });
+    }
+    for (std::vector<RankFolding::Sender>& senders : folding.senders_) {
+      std::sort(senders.begin(), senders.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });
     }
   }
 
   const Workload& workload_;
-  const CollectiveLibrary& collectives_;
+  const JobCollectives& collectives_;
   const Topology& topology_;
-  const FlowSettings& settings_;
-  std::size_t hops_max_;
-  std::vector<Duration> delays_;
-  InsideHost inside_host_;
-  SprayPaths spray_;
-  EcmpPaths ecmp_;
+  RankFolding::Limits limits_;
   std::shared_ptr<RankFolding> folding_;
+  FoldingPaths paths_;
 
   std::vector<std::vector<RoleUse>> role_uses_;
-  std::unordered_map<const CollectiveProgram*, std::vector<std::uint32_t>> distances_;
+  std::unordered_map<const CollectiveProgram*, std::vector<Route>> routes_;
+  std::unordered_map<const Subgroups*, std::uint64_t> division_hashes_;
+  std::unordered_map<std::uint64_t, std::uint32_t> kind_numbers_;
+  std::vector<Kind> kinds_;
+  std::uint64_t sending_ = 0;           ///< counts pairs of rank and communicator
+  std::vector<std::uint64_t> sent_by_;  ///< by kind: the last of those pairs that sends it
   std::vector<Message> messages_;
-  std::vector<LinkId> hop_links_;
-  std::vector<double> hop_loads_;
-  std::vector<std::uint64_t> rank_signatures_;
+  std::vector<std::uint64_t> first_colours_;
   std::uint32_t rank_classes_ = 0;
+  std::uint32_t link_classes_ = 0;
   std::vector<std::uint32_t> link_class_;
   std::vector<bool> link_used_;
-  struct Crossing {
-    std::uint32_t message = 0;
-    std::uint32_t hop = 0;
-  };
-  std::vector<std::uint32_t> first_crossing_;  ///< by link, and one more
-  std::vector<Crossing> crossings_;
-  std::unordered_map<std::uint32_t, std::vector<Load>> loads_of_representative_;  ///< by link
+  std::vector<LinkId> representative_of_class_;
+  std::vector<std::uint32_t> link_class_sizes_;
+  // By rank and by piece, of the look at hand.
+  std::vector<std::uint64_t> up_hash_;
+  std::vector<std::uint64_t> down_hash_;
+  std::vector<std::uint64_t> piece_hash_;
+  std::vector<std::uint64_t> up_kinds_;
+  std::vector<std::uint64_t> down_kinds_;
+  std::vector<std::uint64_t> piece_kinds_;
 };
 
-std::shared_ptr<const RankFolding> RankFolding::find(const Workload& workload, const CollectiveLibrary& collectives,
+std::shared_ptr<const RankFolding> RankFolding::find(const Workload& workload, const JobCollectives& collectives,
                                                      const Topology& topology, const FlowSettings& settings,
-                                                     std::vector<NodeId> endpoint_of_rank, std::size_t hops_max) {
+                                                     std::vector<NodeId> endpoint_of_rank, const Limits& limits) {
   WEFT_CHECK(endpoint_of_rank.size() == workload.rank_count, "every rank has an endpoint");
-  return FoldingSearch(workload, collectives, topology, settings, std::move(endpoint_of_rank), hops_max).find();
+  return FoldingSearch(workload, collectives, topology, settings, std::move(endpoint_of_rank), limits).find();
 }
 
-std::uint32_t RankFolding::distance(RankId from, RankId to, std::uint32_t communicator) const {
-  const Communicator& groups = workload_.communicators[communicator];
-  const auto size = static_cast<std::uint32_t>(groups.ranks(groups.group_of(from)).size());
-  return wrapped(std::int64_t{groups.position_of(to)} - groups.position_of(from), size);
-}
-
-TransferFolding::FoldedPath RankFolding::path(const Transfer& transfer) const {
+/// A collective's message does not say by which rule it is sent. Messages of several rules between two ranks have one path and, in collectives, need
+/// no sender, so that any of them will do; point-to-point messages have one rule, and come first.
+const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) const {
   const RankId source = rank_of_node_[transfer.source.index()];
   const RankId destination = rank_of_node_[transfer.destination.index()];
   const std::uint32_t rank_class = class_of(source);
   WEFT_CHECK(representatives_[rank_class] == source, "only representatives send");
-  const std::uint64_t key = relation_key(transfer.connection, distance(source, destination, transfer.connection));
   const std::vector<Relation>& relations = relations_[rank_class];
-  const auto found =
-      std::lower_bound(relations.begin(), relations.end(), key, [](const Relation& a, std::uint64_t b) { return a.key < b; });
-  WEFT_CHECK(found != relations.end() && found->key == key, "every message of a representative was foreseen");
-  return {std::span(links_).subspan(found->first, found->count), std::span(loads_).subspan(found->first, found->count),
-          class_sizes_[rank_class]};
+  const auto found = std::lower_bound(relations.begin(), relations.end(), std::pair(transfer.connection, destination),
+                                      [](const Relation& a, const auto& b) { return std::pair(a.connection, a.destination) < b; });
+  WEFT_CHECK(found != relations.end() && found->connection == transfer.connection && found->destination == destination,
+             "every message of a representative was foreseen");
+  return *found;
+}
+
+TransferFolding::FoldedPath RankFolding::path(const Transfer& transfer) const {
+  const Relation& relation = relation_of(transfer);
+  return {std::span(links_).subspan(relation.first, relation.count), std::span(loads_).subspan(relation.first, relation.count),
+          class_sizes_[class_of(rank_of_node_[transfer.source.index()])]};
 }
 
 Transfer RankFolding::seen_by_destination(const Transfer& transfer) const {
-  const RankId source = rank_of_node_[transfer.source.index()];
-  const RankId destination = rank_of_node_[transfer.destination.index()];
-  const RankId receiver = representatives_[class_of(destination)];
-  const Communicator& groups = workload_.communicators[transfer.connection];
-  const std::span<const RankId> group = groups.ranks(groups.group_of(receiver));
-  const std::int64_t back = distance(source, destination, transfer.connection);
-  const RankId sender = group[wrapped(std::int64_t{groups.position_of(receiver)} - back, static_cast<std::uint32_t>(group.size()))];
+  const Relation& relation = relation_of(transfer);
+  const std::uint32_t receiver_class = class_of(relation.destination);
+  const std::vector<Sender>& senders = senders_[receiver_class];
+  const auto sender = std::lower_bound(senders.begin(), senders.end(), relation.kind,
+                                       [](const Sender& a, std::uint64_t kind) { return a.kind < kind; });
+  WEFT_CHECK(sender != senders.end() && sender->kind == relation.kind, "members of a class receive by the same rules");
   Transfer seen = transfer;
-  seen.source = endpoint_of_rank_[sender.index()];
-  seen.destination = endpoint_of_rank_[receiver.index()];
+  seen.source = endpoint_of_rank_[sender->rank.index()];
+  seen.destination = endpoint_of_rank_[representatives_[receiver_class].index()];
   return seen;
 }
 

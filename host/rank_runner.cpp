@@ -92,15 +92,16 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       return;
     case OpKind::send: {
       begin_communication(description.communicator);
-      const std::uint64_t tag = shared_.tags.pack(tag_of(op, description));
+      const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
-      shared_.network.start({job_.id, endpoint_, destination, description.communicator, tag, description.bytes}, context);
+      shared_.network.start(
+          {job_.id, endpoint_, destination, connection_number(description.communicator, 0), tag, description.bytes}, context);
       return;
     }
     case OpKind::receive: {
       begin_communication(description.communicator);
-      const MessageKey key{shared_.tags.pack(tag_of(op, description)), peer_endpoint(description)};
+      const MessageKey key{job_.tags->pack(tag_of(op, description)), peer_endpoint(description)};
       if (const auto early = early_messages_.find(key); early != early_messages_.end()) {
         early_messages_.erase(early);
         finish_op(op, context);
@@ -118,7 +119,7 @@ MessageTag RankRunner::tag_of(OpId op, const Op& description) const {
   tag.iteration = static_cast<std::uint32_t>(iteration_);
   tag.communicator = description.communicator;
   tag.ordinal = dag_.match_ordinal(op);
-  tag.detail = tag.point_to_point ? shared_.tags.index_of(description.tag) : 0;
+  tag.detail = tag.point_to_point ? job_.tags->index_of(description.tag) : 0;
   return tag;
 }
 
@@ -134,25 +135,23 @@ NodeId RankRunner::peer_endpoint(const Op& description) const {
 void RankRunner::start_collective(OpId op, const Op& description, EventContext& context) {
   const Communicator& communicator = job_.workload->communicators[description.communicator];
   const std::uint32_t position = communicator.position_of(rank_);
-  const auto size = static_cast<std::uint32_t>(communicator.ranks(communicator.group_of(rank_)).size());
-  const CompiledCollective* compiled = shared_.collectives.find(collective_request(description, size, position));
-  if (compiled == nullptr) {
+  const CollectivePlan* plan = job_.collectives->find(description, communicator.group_of(rank_), position);
+  if (plan == nullptr) {
     finish_op(op, context);
     return;
   }
-  const std::uint64_t stream = shared_.tags.pack_stream(tag_of(op, description));
+  const std::uint64_t stream = job_.tags->pack_stream(tag_of(op, description));
   ActiveCollective& active = active_[stream];
   active.op = op;
-  active.compiled = compiled;
-  active.program = &compiled->program_of(position);
+  active.plan = plan;
+  active.program = &plan->program_of(position);
   active.position = position;
   active.steps_left = active.program->size();
   const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
   active.pending.assign(counts.begin(), counts.end());
   std::vector<std::uint32_t> startable;
   for (std::uint32_t step = 0; step < active.program->size(); ++step) {
-    const StepKind kind = active.program->step(step).kind;
-    if (kind == StepKind::receive || kind == StepKind::receive_reduce) ++active.pending[step];
+    if (plan->awaits_message(active.program->step(step), position)) ++active.pending[step];
     if (active.pending[step] == 0) startable.push_back(step);
   }
   for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, context);
@@ -165,13 +164,14 @@ void RankRunner::start_collective(OpId op, const Op& description, EventContext& 
 
 void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
   const CollectiveStep& description = active.program->step(step);
+  const CollectivePlan& plan = *active.plan;
   switch (description.kind) {
     case StepKind::join:
     case StepKind::receive:
       finish_step(stream, step, context);
       return;
     case StepKind::receive_reduce: {
-      const Bytes size = active.program->message_bytes(step, active.position);
+      const Bytes size = plan.message_bytes(description, active.position);
       const double mib = static_cast<double>(size.count()) / static_cast<double>(Bytes::mib(1).count());
       const Duration reduction = Duration::from_seconds(shared_.reduction_time_per_mib.in_s() * mib);
       if (reduction == Duration::zero()) {
@@ -182,18 +182,22 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       return;
     }
     case StepKind::send: {
+      if (plan.is_left_out(description, active.position)) {
+        finish_step(stream, step, context);
+        return;
+      }
       const Op op = dag_.op(active.op);
       const Communicator& communicator = job_.workload->communicators[op.communicator];
       const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
-      const RankId peer = group[active.program->peer(step, active.position)];
+      const RankId peer = group[plan.peer(description, active.position)];
       const NodeId destination = job_.endpoint_of_rank[peer.index()];
-      MessageTag tag = shared_.tags.unpack(stream);
+      MessageTag tag = job_.tags->unpack(stream);
       tag.detail = description.remote_step;
-      const std::uint64_t packed = shared_.tags.pack(tag);
+      const std::uint64_t packed = job_.tags->pack(tag);
       in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
-      shared_.network.start(
-          {job_.id, endpoint_, destination, op.communicator, packed, active.program->message_bytes(step, active.position)},
-          context);
+      shared_.network.start({job_.id, endpoint_, destination, connection_number(op.communicator, description.channel), packed,
+                             plan.message_bytes(description, active.position)},
+                            context);
       return;
     }
   }
@@ -263,12 +267,12 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
 }
 
 void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
-  const MessageTag tag = shared_.tags.unpack(transfer.tag);
-  if (!shared_.tags.ahead_of(tag.iteration, iteration_)) {
+  const MessageTag tag = job_.tags->unpack(transfer.tag);
+  if (!job_.tags->ahead_of(tag.iteration, iteration_)) {
     const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
     throw InputError({Severity::error, "ran-ahead",
                       "a rank ran more iterations ahead of rank " + std::to_string(rank_.index()) +
-                          " than its messages can tell apart (2^" + std::to_string(shared_.tags.iteration_bits() - 1) + ")",
+                          " than its messages can tell apart (2^" + std::to_string(job_.tags->iteration_bits() - 1) + ")",
                       place, "let the sender wait for its receiver, for example by a receive or a collective"});
   }
   if (tag.point_to_point) {
@@ -282,7 +286,7 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
       WEFT_CHECK(is_new, "messages of one stream have distinct ordinals");
     }
   } else {
-    const std::uint64_t stream = shared_.tags.pack_stream(tag);
+    const std::uint64_t stream = job_.tags->pack_stream(tag);
     if (active_.contains(stream)) {
       release_step(stream, tag.detail, context);
     } else {

@@ -23,9 +23,7 @@
 #include <vector>
 
 #include "core/entity.hpp"
-#include "host/collective_library.hpp"
 #include "host/job.hpp"
-#include "host/message_tag.hpp"
 #include "network/network_model.hpp"
 
 namespace weft {
@@ -57,8 +55,6 @@ enum class Recording : std::uint8_t { communication, everything };
 
 /// Settings shared by all ranks of a run. Referenced objects outlive the run.
 struct RankRunnerContext {
-  const CollectiveLibrary& collectives;
-  const MessageTags& tags;
   const NetworkPort& network;
   Duration reduction_time_per_mib;
   Recording recording = Recording::communication;
@@ -95,7 +91,7 @@ class RankRunner {
  private:
   struct ActiveCollective {
     OpId op;
-    const CompiledCollective* compiled = nullptr;
+    const CollectivePlan* plan = nullptr;
     const CollectiveProgram* program = nullptr;
     std::uint32_t position = 0;
     std::uint32_t steps_left = 0;

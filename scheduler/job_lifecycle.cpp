@@ -247,6 +247,7 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
     published.endpoint_of_rank.push_back(wiring.endpoint_of_gpu[gpu.index()]);
     hosts.push_back(cluster_.host_of(gpu));
   }
+  if (wiring.prepare) wiring.prepare(published);
   if (wiring.folding != nullptr) {
     WEFT_CHECK(jobs_.size() == 1 && std::ranges::equal(wiring.folding->endpoint_of_rank(), published.endpoint_of_rank),
                "ranks were folded for this job and placement");

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,8 +46,10 @@ ParamTable scheduler_params();
 /// What the scheduler reaches hosts by; not needed if every job is in job mode.
 struct SchedulerWiring {
   std::vector<EntityId> entity_of_host;
-  std::vector<NodeId> endpoint_of_gpu;                   ///< per slot: Topology::endpoints()
-  JobTable* jobs = nullptr;                              ///< outlives the run
+  std::vector<NodeId> endpoint_of_gpu;  ///< per slot: Topology::endpoints()
+  JobTable* jobs = nullptr;             ///< outlives the run
+  /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
+  std::function<void(RunningJob&)> prepare = nullptr;
   std::shared_ptr<const RankFolding> folding = nullptr;  ///< of the only job, for the placement that it will get; may be null
 };
 

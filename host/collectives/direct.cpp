@@ -1,6 +1,7 @@
 #include "host/collectives/direct.hpp"
 
 #include "core/check.hpp"
+#include "host/collectives/phases.hpp"
 
 namespace weft {
 
@@ -8,78 +9,105 @@ namespace {
 
 class Direct final : public CollectiveAlgorithm {
  public:
-  bool supports(CollectiveType type) const override { return type <= CollectiveType::broadcast; }
+  bool supports(CollectiveType) const override { return true; }
 
-  std::uint32_t role_count(const CollectiveRequest& request) const override {
-    return request.type == CollectiveType::broadcast ? request.ranks : 1;
-  }
-
-  /// Broadcast: the role is the distance from the root. Everything else is the same for all.
-  std::uint32_t role_of(const CollectiveRequest& request, std::uint32_t position) const override {
-    if (request.type != CollectiveType::broadcast) return 0;
-    return (position + request.ranks - request.root) % request.ranks;
-  }
-
-  CollectiveProgram compile(const CollectiveRequest& request, std::uint32_t role) const override {
-    const std::uint32_t n = request.ranks;
-    WEFT_CHECK(n >= 2, "a direct exchange has at least two ranks");
+  CollectivePlan compile(const CollectiveRequest& request) const override {
+    WEFT_CHECK(request.ranks() >= 2, "a direct exchange has at least two ranks");
     switch (request.type) {
-      case CollectiveType::all_to_all: {
-        CollectiveProgramBuilder builder(n, n, request.bytes);
-        exchange(builder, n, Carries::peers_part, StepKind::receive);
-        return std::move(builder).build();
-      }
-      case CollectiveType::reduce_scatter: {
-        CollectiveProgramBuilder builder(n, n, request.bytes);
-        exchange(builder, n, Carries::peers_part, StepKind::receive_reduce);
-        return std::move(builder).build();
-      }
-      case CollectiveType::all_gather: {
-        CollectiveProgramBuilder builder(n, n, request.bytes * n);
-        exchange(builder, n, Carries::own_part, StepKind::receive);
-        return std::move(builder).build();
-      }
-      case CollectiveType::all_reduce: {
-        CollectiveProgramBuilder builder(n, n, request.bytes);
-        exchange(builder, n, Carries::peers_part, StepKind::receive_reduce);
-        const std::uint32_t reduced = builder.add({StepKind::join, false, 0, 0, 0, 0});
-        for (std::uint32_t step = 0; step < reduced; ++step) builder.after(reduced, step);
-        const std::uint32_t first = exchange(builder, n, Carries::own_part, StepKind::receive);
-        for (std::uint32_t k = 0; k + 1 < n; ++k) builder.after(first + 2 * k, reduced);
-        return std::move(builder).build();
-      }
-      case CollectiveType::broadcast: {
-        CollectiveProgramBuilder builder(n, 1, request.bytes);
-        if (role == 0) {
-          for (std::uint32_t k = 1; k < n; ++k) builder.add({StepKind::send, true, static_cast<std::int32_t>(k), 0, 1, 0});
-        } else {
-          builder.add({StepKind::receive, true, -static_cast<std::int32_t>(role), 0, 1, 0});
-        }
-        return std::move(builder).build();
-      }
-      default:
+      case CollectiveType::all_to_all:
+      case CollectiveType::barrier:
+        return exchange(request, request.bytes, Carries::peers_share, StepKind::receive);
+      case CollectiveType::all_to_all_v:
+        return exchange(request, request.bytes, Carries::splits, StepKind::receive);
+      case CollectiveType::reduce_scatter:
+        return exchange(request, request.bytes, Carries::peers_share, StepKind::receive_reduce);
+      case CollectiveType::all_gather:
+        return exchange(request, request.bytes * request.ranks(), Carries::own_share, StepKind::receive);
+      case CollectiveType::all_reduce:
+        return all_reduce(request);
+      case CollectiveType::broadcast:
+      case CollectiveType::scatter:
+        return from_root(request);
+      case CollectiveType::reduce:
+      case CollectiveType::gather:
         break;
     }
-    return {};
+    return to_root(request);
   }
 
  private:
-  enum class Carries { peers_part, own_part };
+  static CollectivePlan exchange(const CollectiveRequest& request, Bytes buffer, Carries carries, StepKind receive_kind) {
+    CollectivePlan plan(request, request.ranks(), buffer);
+    CollectiveProgramBuilder builder;
+    add_exchange(builder, whole_group(request), carries, receive_kind);
+    plan.programs.push_back(std::move(builder).build());
+    return plan;
+  }
 
-  /// All positions send to all others at once. Steps first+2(k-1) and first+2(k-1)+1 are the send to position p+k and the receive from
-  /// p-k, which is the sender's k-th as well. Returns `first`.
-  static std::uint32_t exchange(CollectiveProgramBuilder& builder, std::uint32_t n, Carries carries, StepKind receive_kind) {
-    std::uint32_t first = 0;
+  static CollectivePlan all_reduce(const CollectiveRequest& request) {
+    CollectivePlan plan(request, request.ranks(), request.bytes);
+    CollectiveProgramBuilder builder;
+    add_exchange(builder, whole_group(request), Carries::peers_share, StepKind::receive_reduce);
+    const std::uint32_t reduced = join_all(builder, 0, builder.size());
+    add_exchange(builder, whole_group(request), Carries::own_share, StepKind::receive, reduced);
+    plan.programs.push_back(std::move(builder).build());
+    return plan;
+  }
+
+  static PhaseGround whole_group(const CollectiveRequest& request) {
+    PhaseGround ground;
+    ground.members = request.ranks();
+    return ground;
+  }
+
+  /// Role 0 is the root, role 1 everybody else.
+  static CollectivePlan from_root(const CollectiveRequest& request) {
+    const std::uint32_t n = request.ranks();
+    const bool scatters = request.type == CollectiveType::scatter;
+    CollectivePlan plan(request, scatters ? n : 1, request.bytes);
+    CollectiveProgramBuilder root;
     for (std::uint32_t k = 1; k < n; ++k) {
       const auto offset = static_cast<std::int32_t>(k);
-      const std::uint32_t sent_part = carries == Carries::peers_part ? k : 0;
-      const std::uint32_t received_part = carries == Carries::peers_part ? 0 : n - k;
-      const std::uint32_t send = builder.size();
-      builder.add({StepKind::send, false, offset, sent_part, 1, send + 1});
-      builder.add({receive_kind, false, -offset, received_part, 1, 0});
-      if (k == 1) first = send;
+      root.add({StepKind::send, 0, false, {PeerRule::Kind::offset, 0, offset}, 0, share(scatters, offset)});
     }
-    return first;
+    CollectiveProgramBuilder other;
+    other.add({StepKind::receive, 0, false, root_of(request), 0, share(scatters, 0)});
+    plan.programs.push_back(std::move(root).build());
+    plan.programs.push_back(std::move(other).build());
+    plan.role_of.assign(n, 1);
+    plan.role_of[request.root] = 0;
+    return plan;
+  }
+
+  /// A role per distance from the root: each sends to another step of the root's.
+  static CollectivePlan to_root(const CollectiveRequest& request) {
+    const std::uint32_t n = request.ranks();
+    const bool gathers = request.type == CollectiveType::gather;
+    CollectivePlan plan(request, gathers ? n : 1, gathers ? request.bytes * n : request.bytes);
+    const StepKind receive_kind = gathers ? StepKind::receive : StepKind::receive_reduce;
+    CollectiveProgramBuilder root;
+    for (std::uint32_t k = 1; k < n; ++k) {
+      const auto offset = static_cast<std::int32_t>(k);
+      root.add({receive_kind, 0, false, {PeerRule::Kind::offset, 0, offset}, 0, share(gathers, offset)});
+    }
+    plan.programs.push_back(std::move(root).build());
+    for (std::uint32_t k = 1; k < n; ++k) {
+      CollectiveProgramBuilder other;
+      other.add({StepKind::send, 0, false, root_of(request), k - 1, share(gathers, 0)});
+      plan.programs.push_back(std::move(other).build());
+    }
+    for (std::uint32_t position = 0; position < n; ++position) plan.role_of.push_back((position + n - request.root) % n);
+    return plan;
+  }
+
+  static PeerRule root_of(const CollectiveRequest& request) {
+    return {PeerRule::Kind::member, 0, static_cast<std::int32_t>(request.root)};
+  }
+
+  /// The share of the rank `offset` on, or the whole buffer.
+  static PartRange share(bool is_cut, std::int32_t offset) {
+    if (!is_cut) return {0, 1, {}, {}};
+    return {0, 1, {}, {PartIndex::Kind::offset, 0, offset, 1}};
   }
 };
 

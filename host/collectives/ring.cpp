@@ -4,120 +4,178 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "host/collectives/phases.hpp"
+#include "host/collectives/roles.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 1> kParams = {{{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-                                                "Largest message of a ring broadcast, unless that took more than 65,535 pieces; "
-                                                "smaller pieces fill the pipeline sooner and pay "
-                                                "latency more often",
-                                                "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}}};
+constexpr std::array<ParamSpec, 2> kParams = {
+    {{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
+      "Largest message of a ring broadcast or reduce, unless that took more than 65,535 pieces; smaller pieces fill the pipeline "
+      "sooner and pay latency more often",
+      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
+     {"channels", ParamKind::integer, "1", "1", "32", "",
+      "Rings at once, each on its share of the buffer and its own connections; on hosts with several of the group's GPUs they "
+      "enter "
+      "and leave by different rails",
+      "one ring in order of rank"}}};
+
+/// The order in which channel `channel` of `channels` visits the group. Within a host by rail, starting channel by channel at other
+/// GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
+std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint32_t channel, std::uint32_t channels) {
+  const std::uint32_t per_host = layout.ranks_per_host();
+  std::vector<std::uint32_t> first_of_host(layout.host_count());
+  for (std::uint32_t position = 0; position < layout.ranks(); ++position) first_of_host[layout.seat(position).host] = position;
+  const std::uint32_t start = channel * per_host / channels;
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
+    for (std::uint32_t k = 0; k < per_host; ++k) {
+      const std::uint32_t step = host % 2 == 0 ? k : per_host - 1 - k;
+      order.push_back(layout.hosts()->member(first_of_host[host], (start + step) % per_host));
+    }
+  }
+  return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
+}
 
 class Ring final : public CollectiveAlgorithm {
  public:
-  explicit Ring(const ParamSet& params) : broadcast_piece_(params.bytes("broadcast_piece")) {}
+  explicit Ring(const ParamSet& params)
+      : piece_(params.bytes("broadcast_piece")), channels_(static_cast<std::uint32_t>(params.integer("channels"))) {}
 
-  bool supports(CollectiveType type) const override { return type <= CollectiveType::broadcast; }
-
-  std::uint32_t role_count(const CollectiveRequest& request) const override {
-    return request.type == CollectiveType::broadcast ? std::min<std::uint32_t>(3, request.ranks) : 1;
-  }
-
-  /// Broadcast: 0 = root, 1 = the last of the chain, 2 = in between. Everything else is the same for all.
-  std::uint32_t role_of(const CollectiveRequest& request, std::uint32_t position) const override {
-    if (request.type != CollectiveType::broadcast) return 0;
-    const std::uint32_t distance = (position + request.ranks - request.root) % request.ranks;
-    if (distance == 0) return 0;
-    return distance == request.ranks - 1 ? 1 : 2;
-  }
-
-  CollectiveProgram compile(const CollectiveRequest& request, std::uint32_t role) const override {
-    const std::uint32_t n = request.ranks;
-    WEFT_CHECK(n >= 2, "a ring has at least two ranks");
-    switch (request.type) {
-      case CollectiveType::all_reduce: {
-        // Reduce-scatter leaves position p with part p+1, all-gather passes the finished parts round once more.
-        Rounds rounds(n, n, request.bytes);
-        for (std::uint32_t s = 0; s + 1 < n; ++s) rounds.add(n - s, 1, StepKind::receive_reduce);
-        for (std::uint32_t s = 0; s + 1 < n; ++s) rounds.add(n + 1 - s, 1, StepKind::receive);
-        return std::move(rounds).build();
-      }
-      case CollectiveType::reduce_scatter: {
-        Rounds rounds(n, n, request.bytes);
-        for (std::uint32_t s = 0; s + 1 < n; ++s) rounds.add(n - 1 - s, 1, StepKind::receive_reduce);
-        return std::move(rounds).build();
-      }
-      case CollectiveType::all_gather: {
-        Rounds rounds(n, n, request.bytes * n);
-        for (std::uint32_t s = 0; s + 1 < n; ++s) rounds.add(n - s, 1, StepKind::receive);
-        return std::move(rounds).build();
-      }
-      case CollectiveType::all_to_all: {
-        // In round s a position passes on the blocks of the rank s behind it that have to go beyond it: n-1-s of them, whose
-        // destinations are the n-1-s positions after this one.
-        Rounds rounds(n, n, request.bytes);
-        for (std::uint32_t s = 0; s + 1 < n; ++s) rounds.add(1, n - 1 - s, StepKind::receive);
-        return std::move(rounds).build();
-      }
+  bool supports(CollectiveType type) const override {
+    switch (type) {
+      case CollectiveType::all_reduce:
+      case CollectiveType::all_gather:
+      case CollectiveType::reduce_scatter:
+      case CollectiveType::all_to_all:
       case CollectiveType::broadcast:
-        return broadcast(request, role);
+      case CollectiveType::reduce:
+        return true;
       default:
-        break;
+        return false;
     }
-    return {};
+  }
+
+  CollectivePlan compile(const CollectiveRequest& request) const override {
+    const std::uint32_t n = request.ranks();
+    WEFT_CHECK(n >= 2, "a ring has at least two ranks");
+    if (request.type == CollectiveType::broadcast || request.type == CollectiveType::reduce) return chain(request);
+    const Bytes buffer = request.type == CollectiveType::all_gather ? request.bytes * n : request.bytes;
+    // What an all_to_all forwards are neighbouring blocks in order of rank, which one ring passes on.
+    const std::uint32_t channels = request.type == CollectiveType::all_to_all ? 1 : channels_;
+    CollectivePlan plan(request, n * channels, buffer);
+    CollectiveProgramBuilder builder;
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+      RingRounds rounds(builder, ground(plan, channel, channels));
+      add_rounds(request.type, rounds, static_cast<std::int32_t>(n));
+    }
+    plan.programs.push_back(std::move(builder).build());
+    return plan;
   }
 
  private:
-  /// Rounds in which every position sends to the next one and receives from the previous one. Steps 2s and 2s+1 are the send and the
-  /// receive of round s.
-  class Rounds {
-   public:
-    Rounds(std::uint32_t ranks, std::uint32_t parts, Bytes buffer) : builder_(ranks, parts, buffer) {}
-
-    /// The position's own send carries `part_count` parts from p + part_begin on; what it receives is what its left neighbour sends.
-    void add(std::uint32_t part_begin, std::uint32_t part_count, StepKind receive_kind) {
-      const std::uint32_t send = 2 * round_;
-      builder_.add({StepKind::send, false, +1, part_begin, part_count, send + 1});
-      builder_.add({receive_kind, false, -1, part_begin - 1, part_count, 0});
-      if (round_ > 0) {
-        builder_.after(send, send - 2);  // one message at a time
-        builder_.after(send, send - 1);  // the data it forwards
-      }
-      ++round_;
+  static void add_rounds(CollectiveType type, RingRounds& rounds, std::int32_t n) {
+    switch (type) {
+      case CollectiveType::all_reduce:
+        // Reduce-scatter leaves every member with its next one's share, all-gather passes the finished shares round once more.
+        rounds.reduce_scatter(1);
+        rounds.all_gather(1);
+        break;
+      case CollectiveType::reduce_scatter:
+        rounds.reduce_scatter(0);
+        break;
+      case CollectiveType::all_gather:
+        rounds.all_gather(0);
+        break;
+      case CollectiveType::all_to_all:
+        // In round s a position passes on the blocks of the rank s behind it that have to go beyond it: n-1-s of them, whose
+        // destinations are the n-1-s positions after this one.
+        for (std::int32_t s = 0; s + 1 < n; ++s) rounds.add(1, static_cast<std::uint32_t>(n - 1 - s), StepKind::receive);
+        break;
+      default:
+        WEFT_CHECK(false, "a ring is asked for what it supports");
     }
-    CollectiveProgram build() && { return std::move(builder_).build(); }
-
-   private:
-    CollectiveProgramBuilder builder_;
-    std::uint32_t round_ = 0;
-  };
-
-  CollectiveProgram broadcast(const CollectiveRequest& request, std::uint32_t role) const {
-    const std::int64_t needed = (request.bytes.count() + broadcast_piece_.count() - 1) / broadcast_piece_.count();
-    const auto pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, UINT16_MAX));
-    CollectiveProgramBuilder builder(request.ranks, pieces, request.bytes);
-    const bool is_root = role == 0;
-    const bool is_last = role == 1;
-    for (std::uint32_t i = 0; i < pieces; ++i) {
-      // Every non-root program starts piece i with its receive at step 2i: the last of the chain has a join where others send.
-      const std::uint32_t receive_step = 2 * i;
-      if (is_root) {
-        const std::uint32_t send = builder.add({StepKind::send, true, +1, i, 1, receive_step});
-        if (i > 0) builder.after(send, send - 1);
-        continue;
-      }
-      builder.add({StepKind::receive, true, -1, i, 1, 0});
-      const std::uint32_t onward =
-          is_last ? builder.add({StepKind::join, true, 0, 0, 0, 0}) : builder.add({StepKind::send, true, +1, i, 1, receive_step});
-      builder.after(onward, receive_step);
-      if (i > 0) builder.after(onward, onward - 2);
-    }
-    return std::move(builder).build();
   }
 
-  Bytes broadcast_piece_;
+  /// The ring of a channel and its slice of the buffer.
+  static PhaseGround ground(CollectivePlan& plan, std::uint32_t channel, std::uint32_t channels) {
+    PhaseGround ground;
+    ground.channel = static_cast<std::uint8_t>(channel);
+    ground.members = plan.request.ranks();
+    ground.division = division(plan, channel, channels);
+    if (plan.request.type == CollectiveType::all_reduce) {
+      ground.base = channel * ground.members;
+    } else if (channels > 1) {
+      // Every rank's share is cut into channels.
+      ground.base = channel;
+      ground.stride = channels;
+      ground.by_position = true;
+    }
+    return ground;
+  }
+
+  static std::uint8_t division(CollectivePlan& plan, std::uint32_t channel, std::uint32_t channels) {
+    const GroupLayout& layout = *plan.request.layout;
+    if (channels == 1 || layout.host_count() == 1 || layout.ranks_per_host() <= 1) return 0;
+    return plan.add_division(ring_order(layout, channel, channels));
+  }
+
+  /// Broadcast: a pipeline of pieces from the root once round the ring. Reduce: the same from the root's successor to the root.
+  CollectivePlan chain(const CollectiveRequest& request) const {
+    const bool reduces = request.type == CollectiveType::reduce;
+    const std::int64_t share = (request.bytes.count() + channels_ - 1) / channels_;
+    const std::int64_t needed = (share + piece_.count() - 1) / piece_.count();
+    const auto pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, UINT16_MAX));
+    CollectivePlan plan(request, pieces * channels_, request.bytes);
+    std::vector<std::uint8_t> divisions;
+    for (std::uint32_t channel = 0; channel < channels_; ++channel) divisions.push_back(division(plan, channel, channels_));
+    RoleNumbers roles;
+    for (std::uint32_t position = 0; position < request.ranks(); ++position) {
+      RoleNumbers::Description links;
+      for (const std::uint8_t division : divisions) links.push_back(link_of(plan, division, position, reduces));
+      plan.role_of.push_back(roles.number_of(links));
+    }
+    for (const RoleNumbers::Description& links : roles.descriptions()) {
+      CollectiveProgramBuilder builder;
+      for (std::uint32_t channel = 0; channel < channels_; ++channel) {
+        add_chain(builder, static_cast<ChainLink>(links[channel]), static_cast<std::uint8_t>(channel), divisions[channel], pieces,
+                  reduces);
+      }
+      plan.programs.push_back(std::move(builder).build());
+    }
+    return plan;
+  }
+
+  enum ChainLink : std::uint32_t { first, last, between };
+
+  static std::uint32_t link_of(const CollectivePlan& plan, std::uint8_t division, std::uint32_t position, bool reduces) {
+    const Subgroups& ring = *plan.divisions[division];
+    const std::uint32_t n = plan.request.ranks();
+    const std::uint32_t start = ring.index_of(plan.request.root) + (reduces ? 1 : 0);
+    const std::uint32_t distance = (ring.index_of(position) + n - start % n) % n;
+    return distance == 0 ? first : distance == n - 1 ? last : between;
+  }
+
+  /// Every piece has two steps, a receive and a send, of which the ends of the chain join one: so both sides know the other's steps.
+  static void add_chain(CollectiveProgramBuilder& builder, ChainLink link, std::uint8_t channel, std::uint8_t division,
+                        std::uint32_t pieces, bool reduces) {
+    std::optional<std::uint32_t> sent;
+    for (std::uint32_t i = 0; i < pieces; ++i) {
+      const PartRange part{channel * pieces + i, 1, {}, {}};
+      const StepKind receive_kind = link == first ? StepKind::join : reduces ? StepKind::receive_reduce : StepKind::receive;
+      const StepKind send_kind = link == last ? StepKind::join : StepKind::send;
+      const std::uint32_t receive = builder.add({receive_kind, channel, false, {PeerRule::Kind::offset, division, -1}, 0, part});
+      const std::uint32_t send = builder.add({send_kind, channel, false, {PeerRule::Kind::offset, division, +1}, receive, part});
+      builder.after(send, receive);
+      if (sent) builder.after(send, *sent);
+      sent = send;
+    }
+  }
+
+  Bytes piece_;
+  std::uint32_t channels_;
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) { return std::make_unique<Ring>(params); }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "host/collective_library.hpp"
+
 namespace weft {
 namespace {
 
@@ -35,10 +37,14 @@ Workload workload_with(std::uint32_t communicators, std::uint32_t collectives, s
 }
 
 MessageTags tags_of(const Workload& workload) {
+  TopologyBuilder builder("star");
+  const NodeId hub = builder.add_switch(1);
+  for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
+    builder.add_cable(builder.add_endpoint(builder.add_host(), NodeKind::gpu), hub, Bandwidth::gbps(1), Duration::ns(1));
+  }
+  const auto topology = std::move(builder).build(nullptr, {});
   CollectiveLibrary library(ParamSet("collective", CollectiveLibrary::selection_params()), {});
-  library.add(workload);
-  const Workload* const all[] = {&workload};
-  return {all, library};
+  return {workload, *library.prepare(workload, *topology, topology->endpoints())};
 }
 
 TEST(MessageTags, PackAndUnpackTheExtremesOfEveryField) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/engine.hpp"
+#include "host/collective_library.hpp"
 #include "host/host_entity.hpp"
 
 namespace weft {
@@ -97,15 +98,14 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   }
   CollectiveLibrary library(selection, {});
   auto shared = std::make_shared<const Workload>(std::move(workload));
-  library.add(*shared);
-  const Workload* const all[] = {shared.get()};
-  const MessageTags tags(all, library);
   JobTable jobs(1);
   RunningJob job;
   job.id = JobId(0);
   job.workload = shared;
   job.iterations = options.iterations;
   job.endpoint_of_rank.assign(topology->endpoints().begin(), topology->endpoints().end());
+  job.collectives = library.prepare(*shared, *topology, job.endpoint_of_rank);
+  job.tags = std::make_shared<const MessageTags>(*shared, *job.collectives);
   jobs.publish(std::move(job));
 
   IdealPort port;
@@ -117,7 +117,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   IdealNetwork& network = *ideal;
   port.network = builder.add_entity(std::move(ideal), "network");
   const HostWiring wiring{
-      *topology, jobs, {library, tags, port, options.reduction_time_per_mib, Recording::everything}, control_id, kControlDelay};
+      *topology, jobs, {port, options.reduction_time_per_mib, Recording::everything}, control_id, kControlDelay};
   for (std::uint32_t h = 0; h < topology->host_count(); ++h) {
     const EntityId id = builder.add_entity(std::make_unique<HostEntity>(HostId(h), wiring), "host" + std::to_string(h));
     control.hosts.push_back(id);

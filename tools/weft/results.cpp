@@ -190,8 +190,7 @@ void ResultsWriter::write_communicators(std::span<const RankExposure> exposures,
   }
 }
 
-void ResultsWriter::write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library,
-                                      const RankFolding* folding) {
+void ResultsWriter::write_collectives(std::span<const OpRecord> records, const JobTable& jobs, const RankFolding* folding) {
   // One row per collective of a group: from the first member's start to the last member's end. Sends and receives: one row each. Where ranks
   // were folded, one row per kind of group.
   struct Row {
@@ -251,8 +250,9 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const C
     double factor = 1;
     if (op.kind == OpKind::collective) {
       kind = to_text(op.collective);
-      const CompiledCollective* compiled = library.find(collective_request(op, ranks, communicator.position_of(row->sample->rank)));
-      if (compiled != nullptr) algorithm = compiled->algorithm;
+      const std::uint32_t position = communicator.position_of(row->sample->rank);
+      const CollectivePlan* plan = jobs.at(row->sample->job).collectives->find(op, group, position);
+      if (plan != nullptr) algorithm = plan->algorithm;
       factor = bus_factor(op.collective, ranks);
     }
     const double bus_gbps = duration > Duration::zero() ? op.bytes.in_bits() * factor / duration.in_ns() : 0;

@@ -31,8 +31,8 @@
 #include <string>
 #include <vector>
 
-#include "host/collective_library.hpp"
 #include "host/host_entity.hpp"
+#include "host/job.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_record.hpp"
 #include "tools/weft/output_file.hpp"
@@ -53,7 +53,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
   void add_unfinished(const JobSpec& spec, const JobRecord& record);
   /// collectives.csv from what the hosts recorded.
-  void write_collectives(std::span<const OpRecord> records, const CollectiveLibrary& library, const RankFolding* folding);
+  void write_collectives(std::span<const OpRecord> records, const JobTable& jobs, const RankFolding* folding);
   /// communicators.csv.
   void write_communicators(std::span<const RankExposure> exposures, const RankFolding* folding);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);

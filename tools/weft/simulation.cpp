@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/check.hpp"
@@ -54,16 +55,17 @@ class Assembly {
   Assembly(const Scenario& scenario, SimulationOptions options)
       : scenario_(scenario),
         options_(std::move(options)),
-        workloads_(workload_pointers(scenario)),
         jobs_(scenario.jobs.size()),
-        library_(compiled(scenario, workloads_)),
-        tags_(workloads_, library_) {}
+        library_(scenario.parameters.of("collective"), scenario.parameters.all()) {}
 
   /// Finds what is wrong before the first file is created.
   void check() {
     check_jobs_fit();
     check_flows_fit();
-    if (scenario_.mode == Mode::flow) flow_settings_.emplace(scenario_.parameters.of("flow"));
+    if (scenario_.mode == Mode::flow) {
+      flow_settings_.emplace(scenario_.parameters.of("flow"));
+      check_collectives();
+    }
   }
 
   RunSummary run() {
@@ -106,16 +108,23 @@ class Assembly {
   }
 
  private:
-  static std::vector<const Workload*> workload_pointers(const Scenario& scenario) {
-    std::vector<const Workload*> pointers;
-    for (const auto& workload : scenario.workloads) pointers.push_back(workload.get());
-    return pointers;
+  /// Endpoints of a job's ranks on an empty cluster. Requires: the job fits.
+  std::vector<NodeId> endpoints_when_alone(const JobSpec& job) const {
+    const std::optional<Placement> placement = make_placer(scenario_)->place(empty_cluster(scenario_), job.gpus);
+    WEFT_CHECK(placement.has_value(), "a job that was checked fits the empty cluster");
+    std::vector<NodeId> endpoints;
+    for (const GpuSlot gpu : placement->gpus) endpoints.push_back(scenario_.topology->endpoints()[gpu.index()]);
+    return endpoints;
   }
 
-  static CollectiveLibrary compiled(const Scenario& scenario, const std::vector<const Workload*>& workloads) {
-    CollectiveLibrary library(scenario.parameters.of("collective"), scenario.parameters.all());
-    for (const Workload* workload : workloads) library.add(*workload);
-    return library;
+  /// What cannot be carried out or told apart should not come up days into the run: every workload is prepared as if its job were alone.
+  void check_collectives() {
+    std::set<std::pair<const Workload*, std::uint32_t>> prepared;
+    for (const JobSpec& job : scenario_.jobs) {
+      if (job.workload == nullptr || !prepared.emplace(job.workload.get(), job.gpus).second) continue;
+      const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints_when_alone(job));
+      MessageTags(*job.workload, *collectives);
+    }
   }
 
   void check_jobs_fit() const {
@@ -142,17 +151,15 @@ class Assembly {
     if (wish == "off" || !max_min || scenario_.jobs.size() != 1) return;
     const JobSpec& job = scenario_.jobs.front();
     if (wish == "auto" && job.gpus < folded_ranks_min) return;
-    const std::optional<Placement> placement = make_placer(scenario_)->place(empty_cluster(scenario_), job.gpus);
-    WEFT_CHECK(placement.has_value(), "a job that was checked fits the empty cluster");
-    std::vector<NodeId> endpoints;
-    for (const GpuSlot gpu : placement->gpus) endpoints.push_back(scenario_.topology->endpoints()[gpu.index()]);
-    folding_ = RankFolding::find(*job.workload, library_, *scenario_.topology, *flow_settings_, endpoints);
+    std::vector<NodeId> endpoints = endpoints_when_alone(job);
+    const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints);
+    folding_ = RankFolding::find(*job.workload, *collectives, *scenario_.topology, *flow_settings_, endpoints, {});
     if (folding_ != nullptr || flow_settings_->routing == Routing::spray) return;
     FlowSettings sprayed = *flow_settings_;
     sprayed.routing = Routing::spray;
     // Only for a hint: not worth more than a moment.
-    constexpr std::size_t hops_max = std::size_t{1} << 22;
-    const auto alike = RankFolding::find(*job.workload, library_, *scenario_.topology, sprayed, std::move(endpoints), hops_max);
+    constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
+    const auto alike = RankFolding::find(*job.workload, *collectives, *scenario_.topology, sprayed, std::move(endpoints), moment);
     if (alike != nullptr) classes_if_sprayed_ = alike->class_count();
   }
 
@@ -164,7 +171,7 @@ class Assembly {
     port_.emplace(topology, *flow_settings_, fabric_);
     const HostWiring wiring{topology,
                             jobs_,
-                            {library_, tags_, *port_, scenario_.parameters.of("host").duration("reduction_time_per_mib"),
+                            {*port_, scenario_.parameters.of("host").duration("reduction_time_per_mib"),
                              options_.trace ? Recording::everything : Recording::communication},
                             scheduler_,
                             scenario_.parameters.of("scheduler").duration("control_delay")};
@@ -186,6 +193,10 @@ class Assembly {
       const std::span<const NodeId> endpoints = scenario_.topology->endpoints();
       settings.wiring.endpoint_of_gpu.assign(endpoints.begin(), endpoints.end());
       settings.wiring.jobs = &jobs_;
+      settings.wiring.prepare = [this](RunningJob& job) {
+        job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank);
+        job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
+      };
       settings.wiring.folding = folding_;
     }
     auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, empty_cluster(scenario_), std::move(settings));
@@ -304,7 +315,7 @@ class Assembly {
       const std::vector<OpRecord>& of_host = engine.entity_as<HostEntity>(host).records();
       records.insert(records.end(), of_host.begin(), of_host.end());
     }
-    results_->write_collectives(records, library_, folding_.get());
+    results_->write_collectives(records, jobs_, folding_.get());
     std::vector<RankExposure> exposures;
     for (const EntityId host : hosts_) {
       const std::vector<RankExposure> of_host = engine.entity_as<HostEntity>(host).exposures();
@@ -325,10 +336,8 @@ class Assembly {
 
   const Scenario& scenario_;
   SimulationOptions options_;
-  std::vector<const Workload*> workloads_;
   JobTable jobs_;
   CollectiveLibrary library_;
-  MessageTags tags_;
   std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
   std::shared_ptr<const RankFolding> folding_;  ///< null: every rank is simulated

@@ -1,0 +1,146 @@
+#include "host/collectives/collective_program.hpp"
+
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "host/collectives/binary_tree.hpp"
+
+namespace weft {
+
+namespace {
+
+/// floor(index * buffer / parts) without overflow.
+std::int64_t part_start(Bytes buffer, std::uint32_t parts, std::uint32_t index) {
+  const std::int64_t whole = buffer.count() / parts;
+  const std::int64_t rest = buffer.count() % parts;
+  return whole * index + rest * index / parts;
+}
+
+std::uint32_t wrapped(std::int64_t index, std::uint32_t size) {
+  const std::int64_t rest = index % size;
+  return static_cast<std::uint32_t>(rest < 0 ? rest + size : rest);
+}
+
+std::uint32_t in_parts(const PartIndex& part, const CollectivePlan& plan, std::uint32_t position) {
+  if (part.kind == PartIndex::Kind::zero) return 0;
+  const Subgroups& division = *plan.divisions[part.division];
+  const std::uint32_t index = division.index_of(position);
+  switch (part.kind) {
+    case PartIndex::Kind::offset:
+      return wrapped(std::int64_t{index} + part.operand, division.size_at(position)) * part.stride;
+    case PartIndex::Kind::position:
+      return division.member(position, wrapped(std::int64_t{index} + part.operand, division.size_at(position))) * part.stride;
+    case PartIndex::Kind::own_block:
+      return (index >> part.operand << part.operand) * part.stride;
+    case PartIndex::Kind::other_block:
+      return (((index >> part.operand) ^ 1U) << part.operand) * part.stride;
+    case PartIndex::Kind::zero:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Bytes part_bytes(Bytes buffer, std::uint32_t parts, std::uint32_t index) {
+  return Bytes::of(part_start(buffer, parts, index + 1) - part_start(buffer, parts, index));
+}
+
+std::span<const std::uint32_t> CollectiveProgram::successors(std::uint32_t index) const {
+  return std::span(successors_).subspan(successors_begin_[index], successors_begin_[index + 1] - successors_begin_[index]);
+}
+
+std::uint32_t CollectiveProgramBuilder::add(const CollectiveStep& step) {
+  program_.steps_.push_back(step);
+  return program_.size() - 1;
+}
+
+void CollectiveProgramBuilder::after(std::uint32_t step, std::uint32_t earlier) {
+  WEFT_CHECK(earlier < step && step < program_.size(), "a collective step waits for earlier steps only");
+  edges_.emplace_back(earlier, step);
+}
+
+CollectiveProgram CollectiveProgramBuilder::build() && {
+  program_.predecessor_counts_.assign(program_.size(), 0);
+  program_.successors_begin_.assign(program_.size() + std::size_t{1}, 0);
+  for (const auto& [earlier, step] : edges_) {
+    ++program_.predecessor_counts_[step];
+    ++program_.successors_begin_[earlier + 1];
+  }
+  for (std::size_t i = 1; i < program_.successors_begin_.size(); ++i) {
+    program_.successors_begin_[i] += program_.successors_begin_[i - 1];
+  }
+  program_.successors_.resize(edges_.size());
+  std::vector<std::uint32_t> next(program_.successors_begin_.begin(), program_.successors_begin_.end() - 1);
+  for (const auto& [earlier, step] : edges_) program_.successors_[next[earlier]++] = step;
+  return std::move(program_);
+}
+
+CollectivePlan::CollectivePlan(const CollectiveRequest& asked, std::uint32_t part_count, Bytes whole_buffer)
+    : request(asked), parts(part_count), buffer(whole_buffer) {
+  WEFT_CHECK(parts >= 1, "a collective's buffer has parts");
+  divisions.push_back(std::make_shared<const Subgroups>(asked.ranks()));
+}
+
+std::uint8_t CollectivePlan::add_division(std::shared_ptr<const Subgroups> division) {
+  WEFT_CHECK(division != nullptr && divisions.size() < UINT8_MAX, "a plan has few divisions");
+  divisions.push_back(std::move(division));
+  return static_cast<std::uint8_t>(divisions.size() - 1);
+}
+
+std::uint32_t CollectivePlan::program_size_max() const {
+  std::uint32_t size = 0;
+  for (const CollectiveProgram& program : programs) size = std::max(size, program.size());
+  return size;
+}
+
+std::uint32_t CollectivePlan::peer(const CollectiveStep& step, std::uint32_t position) const {
+  const Subgroups& division = *divisions[step.peer.division];
+  const std::uint32_t index = division.index_of(position);
+  const std::uint32_t size = division.size_at(position);
+  switch (step.peer.kind) {
+    case PeerRule::Kind::offset:
+      return division.member(position, wrapped(std::int64_t{index} + step.peer.operand, size));
+    case PeerRule::Kind::exclusive_or:
+      return division.member(position, index ^ static_cast<std::uint32_t>(step.peer.operand));
+    case PeerRule::Kind::member:
+      return division.member(position, static_cast<std::uint32_t>(step.peer.operand));
+    case PeerRule::Kind::tree_parent:
+      return division.member(position, in_binary_tree(index, size).parent);
+    case PeerRule::Kind::tree_left:
+      return division.member(position, in_binary_tree(index, size).left);
+    case PeerRule::Kind::tree_right:
+      return division.member(position, in_binary_tree(index, size).right);
+  }
+  return position;
+}
+
+PartSpan CollectivePlan::span(const CollectiveStep& step, std::uint32_t position) const {
+  const PartRange& range = step.parts;
+  PartSpan span;
+  span.wrap_begin = range.base + in_parts(range.outer, *this, position);
+  span.first = span.wrap_begin + in_parts(range.inner, *this, position);
+  span.count = range.count;
+  span.wrap_size = range.inner.kind == PartIndex::Kind::offset
+                       ? divisions[range.inner.division]->size_at(position) * range.inner.stride
+                       : span.first - span.wrap_begin + range.count;
+  return span;
+}
+
+Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t position) const {
+  if (step.from_splits) {
+    const std::uint32_t other = peer(step, position);
+    return step.kind == StepKind::send ? request.splits->at(position, other) : request.splits->at(other, position);
+  }
+  const PartSpan parts_of_step = span(step, position);
+  const std::uint32_t wrap_end = parts_of_step.wrap_begin + parts_of_step.wrap_size;
+  const std::uint32_t end = parts_of_step.first + parts_of_step.count;
+  const auto start = [this](std::uint32_t index) { return part_start(buffer, parts, index); };
+  if (end <= wrap_end) return Bytes::of(start(end) - start(parts_of_step.first));
+  return Bytes::of(start(wrap_end) - start(parts_of_step.first) + start(end - parts_of_step.wrap_size) -
+                   start(parts_of_step.wrap_begin));
+}
+
+bool CollectivePlan::sizes_are_equal() const { return request.splits == nullptr && buffer.count() % parts == 0; }
+
+}  // namespace weft

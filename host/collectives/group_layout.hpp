@@ -1,0 +1,64 @@
+// Group layout: where the members of a group are - which of them share a host, and as which of its GPUs.
+//
+// Where it sits: the collective library makes one per placed group and shares equal ones; algorithms that care about the topology (rings with several
+// channels, hierarchical) take their orders from it.
+//
+// Model: hosts are numbered in order of first appearance among the positions; a member's rail is the number of its GPU within its host. Groups
+// with equal layouts run equal programs.
+// Thread safety: immutable.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "host/collectives/subgroups.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+class GroupLayout {
+ public:
+  struct Seat {
+    std::uint32_t host = 0;
+    std::uint32_t rail = 0;
+    friend auto operator<=>(const Seat&, const Seat&) = default;
+  };
+
+  /// Of members at these endpoints, in order of position.
+  GroupLayout(const Topology& topology, std::span<const NodeId> endpoints);
+  /// Requires: at least one seat.
+  explicit GroupLayout(std::vector<Seat> seats);
+  /// `ranks` members that all have a host to themselves.
+  static GroupLayout one_per_host(std::uint32_t ranks);
+  /// `hosts` hosts with `ranks_per_host` members each, host after host, in order of rail.
+  static GroupLayout blocks(std::uint32_t hosts, std::uint32_t ranks_per_host);
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(seats_.size()); }
+  std::uint32_t host_count() const { return host_count_; }
+  const Seat& seat(std::uint32_t position) const { return seats_[position]; }
+  /// Members of every host if all hosts have as many; 0 otherwise.
+  std::uint32_t ranks_per_host() const { return ranks_per_host_; }
+
+  /// A subgroup per host: its members by rail.
+  const std::shared_ptr<const Subgroups>& hosts() const { return hosts_; }
+  /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
+  const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
+
+  friend auto operator<=>(const GroupLayout& a, const GroupLayout& b) { return a.seats_ <=> b.seats_; }
+  friend bool operator==(const GroupLayout& a, const GroupLayout& b) { return a.seats_ == b.seats_; }
+
+ private:
+  void divide();
+
+  std::vector<Seat> seats_;
+  std::uint32_t host_count_ = 0;
+  std::uint32_t ranks_per_host_ = 0;
+  std::shared_ptr<const Subgroups> hosts_;
+  std::shared_ptr<const Subgroups> rails_;
+};
+
+}  // namespace weft

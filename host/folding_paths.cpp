@@ -1,0 +1,115 @@
+#include "host/folding_paths.hpp"
+
+#include <algorithm>
+
+#include "core/check.hpp"
+#include "network/flow_fabric.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Nodes share one numbering, so pairs of switches and pairs of endpoints do not meet.
+std::uint64_t pair_key(NodeId a, NodeId b) { return std::uint64_t{a.index()} << 32 | b.index(); }
+
+}  // namespace
+
+FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
+                           std::size_t hops_max)
+    : topology_(topology),
+      settings_(settings),
+      endpoint_of_rank_(endpoint_of_rank),
+      hops_max_(hops_max),
+      delays_(link_delays(topology, settings.switching_delay)),
+      inside_host_(topology),
+      spray_(topology, delays_, 1),
+      ecmp_(topology, settings.ecmp_seed, 1) {
+  for (const NodeId endpoint : endpoint_of_rank) ways_.push_back(find_way(endpoint));
+}
+
+FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
+  // All ways to packet switches, depth first; servers are small.
+  std::vector<Way> ways;
+  std::vector<LinkId> taken;
+  const auto search = [&](const auto& self, NodeId at) -> void {
+    for (const LinkId link : topology_.out_links(at)) {
+      const NodeId next = topology_.link(link).destination;
+      const NodeKind kind = topology_.node(next).kind;
+      if (!forwards(kind)) continue;
+      const bool is_visited =
+          std::any_of(taken.begin(), taken.end(), [&](LinkId before) { return topology_.link(before).source == next; });
+      if (is_visited || ways.size() > 1) continue;
+      taken.push_back(link);
+      if (kind == NodeKind::packet_switch) {
+        ways.push_back({next, taken, {}, {}});
+      } else {
+        self(self, next);
+      }
+      taken.pop_back();
+    }
+  };
+  search(search, endpoint);
+  if (ways.size() != 1) return {};
+  for (const LinkId link : ways.front().links) {
+    ways.front().up_delay += delays_[link.index()];
+    ways.front().down_delay += delays_[topology_.reverse(link).index()];
+  }
+  return ways.front();
+}
+
+std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::span<const LinkId> links,
+                                                     std::span<const double> loads) {
+  if (hops_.size() + links.size() > hops_max_) return {};
+  Piece added = piece;
+  added.first = static_cast<std::uint32_t>(hops_.size());
+  added.count = static_cast<std::uint32_t>(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) hops_.push_back({links[i], loads.empty() ? 1.0 : loads[i]});
+  pieces_.push_back(added);
+  branches_.push_back(std::any_of(loads.begin(), loads.end(), [](double load) { return load != 1.0; }));
+  return static_cast<std::uint32_t>(pieces_.size() - 1);
+}
+
+std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection) {
+  const NodeId from = endpoint_of_rank_[source];
+  const NodeId to = endpoint_of_rank_[destination];
+  const Way& up = ways_[source];
+  const Way& down = ways_[destination];
+  const bool has_ways =
+      !up.packet_switch.is_none() && !down.packet_switch.is_none() && topology_.node(from).host != topology_.node(to).host;
+  const std::uint64_t key = has_ways ? pair_key(up.packet_switch, down.packet_switch) : pair_key(from, to);
+  auto found = between_.find(key);
+  if (found == between_.end()) {
+    const SprayedPath& path = spray_.path(from, to);
+    Piece piece;
+    piece.inside_host = inside_host_.joins(from, to);
+    piece.is_whole = !has_ways;
+    piece.delay = path.delay;
+    std::span<const LinkId> links = path.links;
+    std::span<const double> loads = path.loads;
+    if (has_ways) {
+      // Links are ordered by distance from the source, and both ways are single.
+      const std::size_t ways = up.links.size() + down.links.size();
+      WEFT_CHECK(links.size() >= ways && std::equal(up.links.begin(), up.links.end(), links.begin()),
+                 "a path leaves a simply attached endpoint on its only way");
+      links = links.subspan(up.links.size(), links.size() - ways);
+      loads = loads.subspan(up.links.size(), links.size());
+      piece.delay -= up.up_delay + down.down_delay;
+    }
+    const std::optional<std::uint32_t> number = add_piece(piece, links, loads);
+    if (!number) return {};
+    found = between_.emplace(key, *number).first;
+  }
+  if (!branches_[found->second] || settings_.routing == Routing::spray) return found->second;
+  if (settings_.queue_pairs > 1) return {};
+  Piece hashed;
+  hashed.is_whole = true;
+  const std::span<const LinkId> path = ecmp_.path(from, to, connection, 0);
+  for (const LinkId link : path) hashed.delay += delays_[link.index()];
+  return add_piece(hashed, path, {});
+}
+
+Duration FoldingPaths::delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const {
+  return piece.is_whole ? piece.delay : ways_[source].up_delay + piece.delay + ways_[destination].down_delay;
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+// Folding paths: the paths of many messages, put together from pieces that they share.
+//
+// Where it sits: host/rank_folding looks at every message of a job several times; it asks here for what each crosses.
+//
+// Model: an endpoint with a single way to a first packet switch is simply attached. Between two such endpoints of different hosts every sprayed path is
+// the way up to the one's switch, the paths between the two switches, and the way down from the other's: the middle is the same for all endpoints of
+// the two switches. Where the middle branches and paths are hashed, and for everything else (inside a host, several ports), a message has a piece of its
+// own or shares one with messages between the same endpoints.
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "network/ecmp.hpp"
+#include "network/flow_settings.hpp"
+#include "network/inside_host.hpp"
+#include "network/spray.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+class FoldingPaths {
+ public:
+  struct Piece {
+    std::uint32_t first = 0;  ///< of its hops
+    std::uint32_t count = 0;
+    bool is_whole = false;     ///< or between the ways of both endpoints
+    bool inside_host = false;  ///< other latencies, no headers
+    Duration delay;
+  };
+  struct Hop {
+    LinkId link;
+    double load = 1;
+  };
+
+  /// Keeps references. Endpoints of ranks are given by rank; `hops_max` bounds the hops of pieces.
+  FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
+               std::size_t hops_max);
+
+  /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, or beyond hops_max.
+  std::optional<std::uint32_t> piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection);
+
+  std::size_t piece_count() const { return pieces_.size(); }
+  const Piece& piece(std::uint32_t number) const { return pieces_[number]; }
+  std::span<const Hop> hops(const Piece& piece) const { return std::span(hops_).subspan(piece.first, piece.count); }
+  /// From the rank's endpoint to its packet switch; empty unless it is simply attached. The way down is the reverse.
+  std::span<const LinkId> way_up(std::uint32_t rank) const { return ways_[rank].links; }
+  /// Delay of a whole message.
+  Duration delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const;
+
+ private:
+  struct Way {
+    NodeId packet_switch = NodeId::none();  ///< none(): not simply attached
+    std::vector<LinkId> links;
+    Duration up_delay;
+    Duration down_delay;
+  };
+
+  Way find_way(NodeId endpoint) const;
+  std::optional<std::uint32_t> add_piece(const Piece& piece, std::span<const LinkId> links, std::span<const double> loads);
+
+  const Topology& topology_;
+  const FlowSettings& settings_;
+  std::span<const NodeId> endpoint_of_rank_;
+  std::size_t hops_max_;
+  std::vector<Duration> delays_;
+  InsideHost inside_host_;
+  SprayPaths spray_;
+  EcmpPaths ecmp_;
+  std::vector<Way> ways_;  ///< by rank
+  std::vector<Piece> pieces_;
+  std::vector<Hop> hops_;
+  std::unordered_map<std::uint64_t, std::uint32_t> between_;  ///< two switches, or two endpoints
+  std::vector<bool> branches_;                                ///< by piece
+};
+
+}  // namespace weft
