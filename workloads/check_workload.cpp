@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/fingerprint.hpp"
 #include "workloads/dag.hpp"
@@ -61,6 +62,7 @@ class Checker {
         const Op op = dag.op(OpId(i));
         WEFT_CHECK(op.communicator < workload_.communicators.size(), "ops name communicators of their workload");
         if (kind == OpKind::collective) {
+          require_size_of_type(op);
           roles_[r].collectives[op.communicator].push_back(OpId(i));
         } else {
           roles_[r].messages.push_back(OpId(i));
@@ -70,37 +72,56 @@ class Checker {
     for (std::uint32_t rank = workload_.rank_count; rank-- > 0;) roles_[workload_.role_of[rank]].first_rank = rank;
   }
 
-  /// Peers and roots inside their groups, no rank without a group, no messages to oneself. Looks at each (role, group size) once.
+  void require_size_of_type(const Op& op) const {
+    if (op.collective == CollectiveType::barrier) WEFT_CHECK(op.bytes == Bytes::zero(), "a barrier moves no data");
+    if (op.collective != CollectiveType::all_to_all_v) return;
+    WEFT_CHECK(op.splits < workload_.splits.size() && op.bytes == workload_.splits[op.splits].row_sum_max(),
+               "an all_to_all_v names a split table of its workload and has its largest row as size");
+  }
+
+  /// What an op asks of the groups of its communicator.
+  struct Use {
+    std::uint16_t communicator = 0;
+    PeerAddressing addressing = PeerAddressing::absolute;
+    std::int32_t peer = 0;
+    bool is_message = false;
+    std::optional<std::uint32_t> splits;
+
+    auto key() const { return std::tuple(communicator, addressing, peer, is_message, splits); }
+    bool operator<(const Use& other) const { return key() < other.key(); }
+  };
+
+  static Use use_of(const Op& op) {
+    Use use;
+    use.communicator = op.communicator;
+    use.is_message = op.kind != OpKind::collective;
+    if (use.is_message || has_root(op.collective)) {
+      use.addressing = op.addressing;
+      use.peer = op.peer;
+    }
+    if (!use.is_message && op.collective == CollectiveType::all_to_all_v) use.splits = op.splits;
+    return use;
+  }
+
+  /// Peers and roots inside their groups, no rank without a group, no messages to oneself, tables of the size of the group. Looks at
+  /// each kind of use once per role.
   bool check_positions() {
     const std::size_t errors_before = diagnostics_.error_count();
     // Per role and communicator: the group sizes and positions that matter are few, so each distinct pair is looked at once.
     for (std::size_t r = 0; r < roles_.size(); ++r) {
-      std::set<std::tuple<std::uint16_t, PeerAddressing, std::int32_t, bool, std::uint32_t>> uses;  // ..., send or receive, op
-      std::set<std::tuple<std::uint16_t, PeerAddressing, std::int32_t, bool>> seen;
-      const auto note = [&](OpId id) {
-        const Op op = workload_.roles[r].op(id);
-        const bool message = op.kind != OpKind::collective;
-        const std::int32_t peer = message || op.collective == CollectiveType::broadcast ? op.peer : 0;
-        const PeerAddressing addressing =
-            message || op.collective == CollectiveType::broadcast ? op.addressing : PeerAddressing::absolute;
-        if (seen.emplace(op.communicator, addressing, peer, message).second) {
-          uses.emplace(op.communicator, addressing, peer, message, id.index());
-        }
-      };
+      std::map<Use, OpId> uses;  // with the first op
+      const auto note = [&](OpId id) { uses.emplace(use_of(workload_.roles[r].op(id)), id); };
       for (const auto& [communicator, ops] : roles_[r].collectives) {
         for (const OpId op : ops) note(op);
       }
       for (const OpId op : roles_[r].messages) note(op);
-      for (const auto& [communicator, addressing, peer, message, op] : uses) {
-        check_use(r, communicator, addressing, peer, message, OpId(op));
-      }
+      for (const auto& [use, op] : uses) check_use(r, use, op);
     }
     return diagnostics_.error_count() == errors_before;
   }
 
-  void check_use(std::size_t role, std::uint16_t communicator, PeerAddressing addressing, std::int32_t peer, bool message,
-                 OpId op) {
-    const Communicator& groups = workload_.communicators[communicator];
+  void check_use(std::size_t role, const Use& use, OpId op) {
+    const Communicator& groups = workload_.communicators[use.communicator];
     const std::string title = op_title(workload_.roles[role], op) + " of role " + in_quotes(workload_.role_names[role]);
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       if (workload_.role_of[rank] != role) continue;
@@ -112,21 +133,30 @@ class Checker {
         return;
       }
       const auto size = static_cast<std::uint32_t>(groups.ranks(group).size());
-      if (addressing == PeerAddressing::absolute && (peer < 0 || static_cast<std::uint32_t>(peer) >= size)) {
+      if (use.addressing == PeerAddressing::absolute && (use.peer < 0 || static_cast<std::uint32_t>(use.peer) >= size)) {
         diagnostics_.error("peer-out-of-range",
-                           (message ? "peer " : "root ") + std::to_string(peer) + " of " + title + " is outside the group of " +
-                               rank_title(rank) + ", which has " + std::to_string(size) + " ranks in communicator " +
-                               in_quotes(groups.name()),
+                           (use.is_message ? "peer " : "root ") + std::to_string(use.peer) + " of " + title +
+                               " is outside the group of " + rank_title(rank) + ", which has " + std::to_string(size) +
+                               " ranks in communicator " + in_quotes(groups.name()),
                            place_, "positions in a group count from 0");
         return;
       }
-      if (!message && addressing == PeerAddressing::relative && size > 1) {
+      if (!use.is_message && use.addressing == PeerAddressing::relative && size > 1) {
         diagnostics_.error("group-mismatch",
                            title + " has a root relative to the rank, so the ranks of a group name different roots", place_,
                            "give the root as a position in the group");
         return;
       }
-      if (message && peer_of(rank, communicator, addressing, peer) == rank) {
+      if (use.splits && workload_.splits[*use.splits].positions() != size) {
+        diagnostics_.error("splits-mismatch",
+                           "splits " + in_quotes(workload_.splits[*use.splits].name()) + " of " + title + " are for a group of " +
+                               std::to_string(workload_.splits[*use.splits].positions()) + ", but the group of " +
+                               rank_title(rank) + " in communicator " + in_quotes(groups.name()) + " has " +
+                               counted(size, "rank", "ranks"),
+                           place_, "a table has a row for each rank of the group");
+        return;
+      }
+      if (use.is_message && peer_of(rank, use.communicator, use.addressing, use.peer) == rank) {
         diagnostics_.error("peer-out-of-range",
                            title + " makes " + rank_title(rank) + " talk to itself in communicator " + in_quotes(groups.name()),
                            place_, "name another peer; a copy inside a rank is a compute op");
@@ -164,8 +194,14 @@ class Checker {
 
   std::string collective_text(const RoleDag& dag, OpId id) const {
     const Op op = dag.op(id);
-    std::string text = std::string(to_text(op.collective)) + " of " + to_text(op.bytes);
-    if (op.collective == CollectiveType::broadcast) text += " from root " + std::to_string(op.peer);
+    std::string text(to_text(op.collective));
+    if (op.collective == CollectiveType::all_to_all_v) {
+      text += " of splits " + in_quotes(workload_.splits[op.splits].name());
+    } else if (op.collective != CollectiveType::barrier) {
+      text += " of " + to_text(op.bytes);
+    }
+    const bool from_root = op.collective == CollectiveType::broadcast || op.collective == CollectiveType::scatter;
+    if (has_root(op.collective)) text += (from_root ? " from root " : " to root ") + std::to_string(op.peer);
     return text + " (" + op_title(dag, id) + ")";
   }
 
@@ -184,8 +220,9 @@ class Checker {
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
       const Op op_a = dag_a.op(a[i]);
       const Op op_b = dag_b.op(b[i]);
-      const bool same_root = op_a.collective != CollectiveType::broadcast || op_a.peer == op_b.peer;
-      if (op_a.collective == op_b.collective && op_a.bytes == op_b.bytes && same_root) continue;
+      const bool same_root = !has_root(op_a.collective) || op_a.peer == op_b.peer;
+      const bool same_splits = op_a.splits == op_b.splits;
+      if (op_a.collective == op_b.collective && op_a.bytes == op_b.bytes && same_root && same_splits) continue;
       diagnostics_.error("group-mismatch",
                          "collective number " + std::to_string(i) + where + " is " + collective_text(dag_a, a[i]) + " on " +
                              rank_title(rank_a) + " but " + collective_text(dag_b, b[i]) + " on " + rank_title(rank_b),

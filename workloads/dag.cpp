@@ -253,6 +253,8 @@ void RoleBuilder::reserve(std::size_t op_count, std::size_t edge_count) {
 std::uint32_t RoleBuilder::add(const Op& op, std::string_view name) {
   WEFT_CHECK(ops_.size() < UINT32_MAX - 1, "a role has fewer than 2^32 - 1 ops");
   WEFT_CHECK(op.duration >= Duration::zero() && op.bytes >= Bytes::zero(), "durations and sizes of ops are not negative");
+  WEFT_CHECK(op.splits == 0 || (op.kind == OpKind::collective && op.collective == CollectiveType::all_to_all_v),
+             "only an all_to_all_v has a split table");
   if (!name.empty() && name_pool_.size() + name.size() < UINT32_MAX) {
     // Ops before the first named one have empty names.
     if (name_begin_.empty()) name_begin_.assign(ops_.size(), 0);

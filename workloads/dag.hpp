@@ -128,7 +128,8 @@ class RoleBuilder {
  public:
   /// Saves memory and time when the numbers are known, exactly or nearly.
   void reserve(std::size_t op_count, std::size_t edge_count);
-  /// Index of the op in order of addition. Names beyond 4 GiB in total are dropped. Requires: duration and bytes >= 0.
+  /// Index of the op in order of addition. Names beyond 4 GiB in total are dropped. Requires: duration and bytes >= 0; `splits` is 0 but
+  /// for all_to_all_v.
   std::uint32_t add(const Op& op, std::string_view name = {});
   /// `op` waits for `dependency` (both indices of addition; the dependency may be added later).
   void depend(std::uint32_t op, std::uint32_t dependency);

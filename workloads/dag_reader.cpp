@@ -1,11 +1,13 @@
 #include "workloads/dag_reader.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/textproto.hpp"
 #include "workloads/element_type.hpp"
@@ -131,24 +133,9 @@ class RoleReader {
         op.duration = duration_of(i, file.compute(), places);
         op.processor = file.compute().cpu() ? Processor::cpu : Processor::gpu;
         break;
-      case pb::Op::kCollective: {
-        const pb::Collective& collective = file.collective();
-        const FieldPlaces at = places.inside(file, "collective");
-        op.kind = OpKind::collective;
-        if (collective.type() == pb::COLLECTIVE_TYPE_UNSPECIFIED) {
-          diagnostics_.error("missing-field", title(i) + " does not say which collective it is", places.of(file, "collective"),
-                             "add type: ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL or BROADCAST");
-        }
-        op.collective = from_file(collective.type());
-        op.communicator = communicator_of(i, collective, at);
-        op.bytes = size_of(i, collective, at, places.of(file, "collective"));
-        if (collective.root() != 0 && collective.type() != pb::BROADCAST) {
-          diagnostics_.error("conflicting-fields", title(i) + " has a root but is no broadcast", at.of(collective, "root"),
-                             "remove root");
-        }
-        op.peer = position_of(i, collective.root(), "root", op.communicator, at.of(collective, "root"));
+      case pb::Op::kCollective:
+        read_collective(i, file.collective(), places.inside(file, "collective"), places.of(file, "collective"), op);
         break;
-      }
       case pb::Op::kSend:
         read_point_to_point(i, file.send(), places.inside(file, "send"), places.of(file, "send"), op);
         op.kind = OpKind::send;
@@ -163,6 +150,72 @@ class RoleReader {
         break;
     }
     return op;
+  }
+
+  void read_collective(int i, const pb::Collective& file, const FieldPlaces& at, const SourcePlace& place, Op& op) {
+    op.kind = OpKind::collective;
+    op.collective = from_file(file.type());
+    op.communicator = communicator_of(i, file, at);
+    const std::string type = pb::CollectiveType_Name(file.type());
+    if (file.type() == pb::COLLECTIVE_TYPE_UNSPECIFIED) {
+      diagnostics_.error("missing-field", title(i) + " does not say which collective it is", place,
+                         "add type: ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, ALL_TO_ALL_V, BROADCAST, REDUCE, GATHER, "
+                         "SCATTER or BARRIER");
+    } else if (file.root() != 0 && !has_root(op.collective)) {
+      diagnostics_.error("conflicting-fields", title(i) + " has a root, but " + type + " has none", at.of(file, "root"),
+                         "remove root; BROADCAST, REDUCE, GATHER and SCATTER have one");
+    }
+    op.peer = position_of(i, file.root(), "root", op.communicator, at.of(file, "root"));
+    if (!file.splits().empty() && op.collective != CollectiveType::all_to_all_v) {
+      diagnostics_.error("conflicting-fields", title(i) + " has splits, but is no ALL_TO_ALL_V", at.of(file, "splits"),
+                         "remove splits, or write type: ALL_TO_ALL_V without a size");
+    }
+    if (op.collective == CollectiveType::barrier) {
+      refuse_size(i, file, at, "is a BARRIER", "a barrier moves no data; remove it");
+    } else if (op.collective == CollectiveType::all_to_all_v) {
+      refuse_size(i, file, at, "is an ALL_TO_ALL_V", "its splits say what it moves; remove it");
+      read_splits(i, file, at, place, op);
+    } else {
+      op.bytes = size_of(i, file, at, place);
+    }
+  }
+
+  void refuse_size(int i, const pb::Collective& file, const FieldPlaces& at, const char* what, const char* help) {
+    const bool has_type = file.dtype() != pb::ELEMENT_TYPE_UNSPECIFIED;
+    if (file.size().empty() && !file.has_elements() && !has_type) return;
+    const char* field = !file.size().empty() ? "size" : file.has_elements() ? "elements" : "dtype";
+    diagnostics_.error("conflicting-fields", title(i) + " " + what + " and has " + field, at.of(file, field), help);
+  }
+
+  void read_splits(int i, const pb::Collective& file, const FieldPlaces& at, const SourcePlace& place, Op& op) {
+    if (file.splits().empty()) {
+      diagnostics_.error("missing-field", title(i) + " does not say what it moves", place,
+                         "add a line like splits: \"skew\", and a table splits { name: \"skew\" row { ... } ... } to the workload");
+      return;
+    }
+    std::vector<std::string> names;
+    for (const SplitTable& table : frame_.splits) names.push_back(table.name());
+    const auto found = std::find(names.begin(), names.end(), file.splits());
+    if (found == names.end()) {
+      diagnostics_.error("unknown-splits", title(i) + " uses unknown splits " + in_quotes(file.splits()), at.of(file, "splits"),
+                         names.empty() ? "there are none; add splits { name: " + in_quotes(file.splits()) + " row { ... } ... }"
+                                       : suggestion(file.splits(), names, "splits"));
+      return;
+    }
+    op.splits = static_cast<std::uint32_t>(found - names.begin());
+    const SplitTable& table = frame_.splits[op.splits];
+    op.bytes = table.row_sum_max();
+    seat(i, op.communicator, place);
+    const Seats& seats = seats_[op.communicator];
+    // A wrong table, communicator or role has no size that could be compared.
+    if (diagnostics_.has_errors()) return;
+    const std::uint32_t wrong = seats.group_size_min == table.positions() ? seats.group_size_max : seats.group_size_min;
+    if (wrong == table.positions()) return;
+    diagnostics_.error("splits-mismatch",
+                       "splits " + in_quotes(table.name()) + " of " + title(i) + " are for a group of " +
+                           std::to_string(table.positions()) + ", but a group in communicator " +
+                           in_quotes(frame_.communicators[op.communicator].name()) + " has " + counted(wrong, "rank", "ranks"),
+                       at.of(file, "splits"), "a table has a row for each rank of the group");
   }
 
   void read_point_to_point(int i, const pb::PointToPoint& file, const FieldPlaces& at, const SourcePlace& place, Op& op) {

@@ -6,7 +6,7 @@
 //
 // Beyond the schema the readers check: roles cover all ranks once; groups are disjoint; names are unique and dependencies known; no cycles
 // (with a stream's written order counted in); durations and sizes not negative and within limits.hpp; every rank that
-// uses a communicator is in one of its groups, peers and roots inside it; and what check_workload() checks.
+// uses a communicator is in one of its groups, peers and roots inside it; split tables are square; and what check_workload() checks.
 // Thread safety: pure functions.
 #pragma once
 

@@ -64,6 +64,14 @@ pb::Workload frame_of(const Workload& workload) {
     for (std::uint32_t g = 0; g < communicator.group_count(); ++g)
       out.add_group()->set_ranks(to_text(communicator.ranks(GroupId(g))));
   }
+  for (const SplitTable& table : workload.splits) {
+    pb::SplitTable& out = *file.add_splits();
+    out.set_name(table.name());
+    for (std::uint32_t from = 0; from < table.positions(); ++from) {
+      pb::SplitRow& row = *out.add_row();
+      for (std::uint32_t to = 0; to < table.positions(); ++to) row.add_size(to_text(table.at(from, to)));
+    }
+  }
   for (std::size_t r = 0; r < workload.roles.size(); ++r) {
     pb::Role& role = *file.add_role();
     role.set_name(workload.role_names[r]);
@@ -113,7 +121,11 @@ void describe(const Op& op, const Workload& workload, pb::Op& out) {
     case OpKind::collective:
       out.mutable_collective()->set_type(to_file(op.collective));
       out.mutable_collective()->set_communicator(communicator);
-      out.mutable_collective()->set_size(to_text(op.bytes));
+      if (op.collective == CollectiveType::all_to_all_v) {
+        out.mutable_collective()->set_splits(workload.splits[op.splits].name());
+      } else if (op.collective != CollectiveType::barrier) {
+        out.mutable_collective()->set_size(to_text(op.bytes));
+      }
       out.mutable_collective()->set_root(static_cast<std::uint32_t>(op.peer));
       break;
     case OpKind::send:
@@ -187,6 +199,7 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
         piece.add_amount(static_cast<std::uint64_t>(op.kind == OpKind::compute ? op.duration.in_ticks() : op.bytes.count()));
         piece.add_dependency_count(static_cast<std::uint32_t>(dependencies.of(i).size()));
         for (const std::uint32_t dependency : dependencies.of(i)) piece.add_distance(i - dependency);
+        piece.add_splits(op.splits);
         piece.add_cpu(op.processor == Processor::cpu ? 1 : 0);
         piece.add_name_length(static_cast<std::uint32_t>(dag.name(OpId(i)).size()));
         piece.mutable_names()->append(dag.name(OpId(i)));
@@ -201,6 +214,7 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
       drop_zeros(*piece.mutable_amount());
       drop_zeros(*piece.mutable_dependency_count());
       drop_zeros(*piece.mutable_cpu());
+      drop_zeros(*piece.mutable_splits());
       drop_zeros(*piece.mutable_name_length());
       append_field(file, write);
     }

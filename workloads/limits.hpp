@@ -12,6 +12,8 @@ namespace weft {
 constexpr std::uint32_t workload_rank_count_max = 1U << 24;
 constexpr std::uint32_t workload_role_count_max = UINT16_MAX;
 constexpr std::uint32_t workload_communicator_count_max = UINT16_MAX;
+/// Positions of a split table: 32 MiB of sizes.
+constexpr std::uint32_t split_positions_max = 2048;
 /// One operation: a year, or 1 PiB.
 constexpr Duration op_duration_max = Duration::ticks(365LL * 24 * 3600 * Duration::ticks_per_s);
 constexpr Bytes op_size_max = Bytes::of(1LL << 50);

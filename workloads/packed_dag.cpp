@@ -58,7 +58,7 @@ class BinaryReader {
         add_piece(bytes, field_offset);
         continue;
       }
-      if (frame_read_ || field == 0 || field > pb::Workload::kPackedOpsFieldNumber) not_a_workload(field_offset);
+      if (frame_read_ || field == 0 || field > pb::Workload::kSplitsFieldNumber) not_a_workload(field_offset);
       if (wire_type == length_delimited) raw += bytes;
       if (!header_.MergeFromString(raw)) not_a_workload(field_offset);
     }
@@ -129,7 +129,8 @@ class BinaryReader {
     const auto fits = [count](int size) { return size == 0 || static_cast<std::uint32_t>(size) == count; };
     if (count > kOpsPerPieceMax || !fits(piece_.kind_size()) || !fits(piece_.collective_size()) || !fits(piece_.relative_size()) ||
         !fits(piece_.communicator_size()) || !fits(piece_.stream_size()) || !fits(piece_.peer_size()) || !fits(piece_.tag_size()) ||
-        !fits(piece_.amount_size()) || !fits(piece_.dependency_count_size()) || !fits(piece_.name_length_size())) {
+        !fits(piece_.amount_size()) || !fits(piece_.dependency_count_size()) || !fits(piece_.name_length_size()) ||
+        !fits(piece_.cpu_size()) || !fits(piece_.splits_size())) {
       fail("bad-piece", "packed ops at byte " + std::to_string(offset) + " hold arrays of different lengths",
            "the file is damaged; write it again");
     }
@@ -171,6 +172,10 @@ class BinaryReader {
         op.addressing = value(piece_.relative(), i) != 0 ? PeerAddressing::relative : PeerAddressing::absolute;
         op.peer = value(piece_.peer(), i);
         op.tag = value(piece_.tag(), i);
+        op.splits = value(piece_.splits(), i);
+        if (!has_its_size(op)) {
+          fail("bad-piece", "splits or size of a collective contradict its type" + place(i), "the file is damaged; write it again");
+        }
       }
       const std::size_t name_length = value(piece_.name_length(), i);
       if (name_length > piece_.names().size() - next_name) {
@@ -189,6 +194,15 @@ class BinaryReader {
         builder_.depend(index, index - distance);
       }
     }
+  }
+
+  /// A barrier moves nothing, an all_to_all_v what its table says; nothing else has a table.
+  bool has_its_size(const Op& op) const {
+    const bool is_collective = op.kind == OpKind::collective;
+    if (is_collective && op.collective == CollectiveType::all_to_all_v) {
+      return op.splits < workload_.splits.size() && op.bytes == workload_.splits[op.splits].row_sum_max();
+    }
+    return op.splits == 0 && !(is_collective && op.collective == CollectiveType::barrier && op.bytes != Bytes::zero());
   }
 
   void finish_role() {

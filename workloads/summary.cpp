@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace weft {
@@ -41,6 +42,27 @@ RoleSummary summarise_role(const RoleDag& dag) {
   summary.memory_bytes = dag.memory_bytes();
   return summary;
 }
+
+/// Input of an all_to_all_v over all ranks of a role, whose sizes depend on their positions.
+class SplitInputs {
+ public:
+  explicit SplitInputs(const Workload& workload) : workload_(workload) {}
+
+  std::int64_t of(std::size_t role, const Op& op) {
+    const auto [found, is_new] = known_.try_emplace({role, op.communicator, op.splits}, 0);
+    if (!is_new) return found->second;
+    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+      if (workload_.role_of[rank] != role) continue;
+      const std::uint32_t position = workload_.communicators[op.communicator].position_of(RankId(rank));
+      found->second = saturating_add(found->second, workload_.splits[op.splits].row_sum(position).count());
+    }
+    return found->second;
+  }
+
+ private:
+  const Workload& workload_;
+  std::map<std::tuple<std::size_t, std::uint16_t, std::uint32_t>, std::int64_t> known_;
+};
 
 /// "12345678" -> "12,345,678".
 std::string grouped(std::uint64_t value) {
@@ -85,6 +107,7 @@ WorkloadSummary summarise(const Workload& workload) {
   std::vector<std::uint32_t> players(workload.roles.size(), 0);
   for (const std::uint16_t role : workload.role_of) ++players[role];
   std::map<std::pair<std::uint16_t, std::string>, CommunicationSummary> communication;
+  SplitInputs split_inputs(workload);
   for (std::size_t r = 0; r < workload.roles.size(); ++r) {
     const RoleDag& dag = workload.roles[r];
     RoleSummary& role = summary.roles.emplace_back(summarise_role(dag));
@@ -98,7 +121,9 @@ WorkloadSummary summarise(const Workload& workload) {
       const std::string type(op.kind == OpKind::send ? to_text(op.kind) : to_text(op.collective));
       CommunicationSummary& row = communication[{op.communicator, type}];
       row.ops += players[r];
-      row.bytes = Bytes::of(saturating_add(row.bytes.count(), saturating_multiply(op.bytes.count(), players[r])));
+      const bool has_table = op.kind == OpKind::collective && op.collective == CollectiveType::all_to_all_v;
+      const std::int64_t input = has_table ? split_inputs.of(r, op) : saturating_multiply(op.bytes.count(), players[r]);
+      row.bytes = Bytes::of(saturating_add(row.bytes.count(), input));
     }
   }
   for (auto& [key, row] : communication) {

@@ -1,6 +1,7 @@
 // Summary: what a workload contains, for `weft workload show`.
 //
 // Where it sits: tools prints the text or turns the struct into JSON. Sums over all ranks stop at the largest value instead of overflowing.
+// What communication moves is input buffers (dag.hpp): of broadcast and scatter, whose root alone fills it, every rank has one.
 // critical_path is the end of the last op if communication took no time; compute_total is the sum over a rank's compute ops.
 // Thread safety: pure functions.
 #pragma once

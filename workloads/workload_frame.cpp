@@ -6,6 +6,7 @@
 #include "core/counted.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/rank_list.hpp"
+#include "workloads/split_tables.hpp"
 
 namespace weft {
 
@@ -185,6 +186,7 @@ Workload read_frame(const pb::Workload& file, const FieldPlaces& places, const S
     workload.rank_count = 0;
   }
   workload.roles.resize(static_cast<std::size_t>(file.role_size()));
+  workload.splits = read_split_tables(file, places, diagnostics);
   if (static_cast<std::uint32_t>(file.communicator_size()) > workload_communicator_count_max) {
     diagnostics.error("too-many-communicators", "the workload has " + std::to_string(file.communicator_size()) + " communicators",
                       whole_file, "groups of equal purpose belong in one communicator");
@@ -212,7 +214,9 @@ Seats seats_of(const Workload& workload, std::size_t role, std::size_t communica
     if (group.is_none()) {
       if (!seats.rank_without_group) seats.rank_without_group = RankId(rank);
     } else {
-      seats.group_size_min = std::min(seats.group_size_min, static_cast<std::uint32_t>(groups.ranks(group).size()));
+      const auto size = static_cast<std::uint32_t>(groups.ranks(group).size());
+      seats.group_size_min = std::min(seats.group_size_min, size);
+      seats.group_size_max = std::max(seats.group_size_max, size);
     }
   }
   return seats;

@@ -85,6 +85,55 @@ TEST(CheckWorkload, RootsMustAgreeAndExist) {
   EXPECT_HAS(check(workload({{broadcast(8, -1)}}, {0, 0})), "[peer-out-of-range]");
 }
 
+Op rooted(CollectiveType type, std::int32_t root) {
+  Op op = broadcast(8, root);
+  op.collective = type;
+  return op;
+}
+
+TEST(CheckWorkload, EveryRootMustAgreeAndExist) {
+  for (const CollectiveType type : {CollectiveType::reduce, CollectiveType::gather, CollectiveType::scatter}) {
+    EXPECT_EQ(check(workload({{rooted(type, 1)}, {rooted(type, 1)}}, {0, 1})), "");
+    const std::string direction = type == CollectiveType::scatter ? "from" : "to";
+    EXPECT_HAS(check(workload({{rooted(type, 0)}, {rooted(type, 1)}}, {0, 1})),
+               std::string(to_text(type)) + " of 8B " + direction + " root 0 (op 0) on rank 0 but " + std::string(to_text(type)) +
+                   " of 8B " + direction + " root 1 (op 0) on rank 1");
+    EXPECT_HAS(check(workload({{rooted(type, 2)}}, {0, 0})), "root 2 of op 0 of role \"role0\" is outside the group of rank 0");
+  }
+}
+
+TEST(CheckWorkload, ABarrierMatchesOnlyABarrier) {
+  Op barrier = all_reduce(0);
+  barrier.collective = CollectiveType::barrier;
+  EXPECT_EQ(check(workload({{barrier}, {barrier}}, {0, 1})), "");
+  EXPECT_HAS(check(workload({{barrier}, {all_reduce(0)}}, {0, 1})),
+             "is barrier (op 0) on rank 0 but all_reduce of 0B (op 0) on rank 1");
+}
+
+TEST(CheckWorkload, TablesMustAgreeAndFitTheGroup) {
+  const auto exchanging = [](const std::vector<std::uint32_t>& splits, std::vector<std::uint16_t> role_of) {
+    std::vector<std::vector<Op>> roles;
+    for (const std::uint32_t index : splits) {
+      Op op = all_reduce(4);
+      op.collective = CollectiveType::all_to_all_v;
+      op.splits = index;
+      roles.push_back({op});
+    }
+    Workload result = workload(roles, std::move(role_of));
+    // Both have rows of 4 bytes.
+    result.splits.emplace_back("even", 2, std::vector<Bytes>(4, Bytes::of(2)));
+    result.splits.emplace_back("skew", 2, std::vector<Bytes>{Bytes::of(1), Bytes::of(3), Bytes::of(0), Bytes::of(4)});
+    return result;
+  };
+  EXPECT_EQ(check(exchanging({1}, {0, 0})), "");
+  EXPECT_HAS(check(exchanging({0, 1}, {0, 1})),
+             "is all_to_all_v of splits \"even\" (op 0) on rank 0 but all_to_all_v of splits \"skew\" (op 0) on rank 1");
+  EXPECT_HAS(
+      check(exchanging({1}, {0, 0, 0})),
+      "splits \"skew\" of op 0 of role \"role0\" are for a group of 2, but the group of rank 0 in communicator \"world\" has 3 "
+      "ranks [splits-mismatch]");
+}
+
 TEST(CheckWorkload, ARankOutsideEveryGroupCannotCommunicate) {
   Workload lonely = workload({{all_reduce(8, 1)}}, {0, 0, 0});
   lonely.communicators.emplace_back("dp", 3, std::vector<std::vector<RankId>>{{RankId(0), RankId(1)}});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "workloads/dag_writer.hpp"
 #include "workloads/element_type.hpp"
 #include "workloads/rank_list.hpp"
+#include "workloads/workload.pb.h"
 
 namespace weft {
 namespace {
@@ -41,6 +43,7 @@ void expect_same(const Workload& a, const Workload& b) {
       EXPECT_EQ(a.communicators[c].position_of(RankId(rank)), b.communicators[c].position_of(RankId(rank)));
     }
   }
+  EXPECT_EQ(a.splits, b.splits);
   ASSERT_EQ(a.roles.size(), b.roles.size());
   for (std::size_t r = 0; r < a.roles.size(); ++r) EXPECT_TRUE(a.roles[r] == b.roles[r]) << "role " << r;
 }
@@ -81,6 +84,41 @@ role {
   EXPECT_EQ(dag.op(OpId(3)).tag, 9U);
   // a->b, a->c, b->c and, on stream 1, a->receive.
   EXPECT_EQ(dag.edge_count(), 4U);
+}
+
+TEST(DagReader, ReadsCollectivesWithRootsAndSplits) {
+  const Workload workload = parse(R"(
+ranks: 4
+communicator { name: "ep" size: 2 stride: 2 }
+splits { name: "even" row { size: "1MB" size: "1MB" } row { size: "1MB" size: "1MB" } }
+splits { name: "skew" row { size: "1MB" size: "3MB" } row { size: "2MB" size: "0B" } }
+role {
+  op { collective { type: REDUCE size: "1MB" root: 3 } }
+  op { collective { type: GATHER size: "2MB" root: 2 } }
+  op { collective { type: SCATTER elements: 4 dtype: FP32 root: 1 } }
+  op { collective { type: BARRIER } }
+  op { collective { type: ALL_TO_ALL_V communicator: "ep" splits: "skew" } }
+}
+)");
+  const RoleDag& dag = workload.dag_of(RankId(0));
+  const auto expect = [&dag](std::uint32_t i, CollectiveType type, std::int64_t bytes, std::int32_t root) {
+    EXPECT_EQ(dag.op(OpId(i)).collective, type);
+    EXPECT_EQ(dag.op(OpId(i)).bytes, Bytes::of(bytes));
+    EXPECT_EQ(dag.op(OpId(i)).peer, root);
+  };
+  expect(0, CollectiveType::reduce, 1'000'000, 3);
+  expect(1, CollectiveType::gather, 2'000'000, 2);
+  expect(2, CollectiveType::scatter, 16, 1);
+  expect(3, CollectiveType::barrier, 0, 0);
+  // The rows hold 1 + 3 and 2 + 0 MB, the columns 1 + 2 and 3 + 0.
+  expect(4, CollectiveType::all_to_all_v, 4'000'000, 0);
+  EXPECT_EQ(dag.op(OpId(4)).splits, 1U);
+  const SplitTable& skew = workload.splits.at(1);
+  EXPECT_EQ(skew.name(), "skew");
+  EXPECT_EQ(skew.at(0, 1), Bytes::of(3'000'000));
+  EXPECT_EQ(skew.at(1, 0), Bytes::of(2'000'000));
+  EXPECT_EQ(skew.row_sum(1), Bytes::of(2'000'000));
+  EXPECT_EQ(skew.column_sum(0), Bytes::of(3'000'000));
 }
 
 TEST(DagReader, UnknownDependencySuggestsAndTellsTheLine) {
@@ -133,6 +171,9 @@ TEST_P(DagReaderFault, IsReportedAtItsPlace) {
 
 const std::string kOk = R"(  op { name: "ok" compute { duration: "1us" } })";
 
+const std::string kSkew = R"(splits { name: "skew" row { size: "1MB" size: "3MB" } row { size: "2MB" size: "0B" } })"
+                          "\n";
+
 INSTANTIATE_TEST_SUITE_P(
     Faults, DagReaderFault,
     testing::Values(
@@ -163,8 +204,58 @@ INSTANTIATE_TEST_SUITE_P(
               "uses unknown communicator \"wrld\" [unknown-communicator]", "help: did you mean \"world\"?"},
         Fault{"root", with_ops(R"(  op { collective { type: BROADCAST size: "1B" root: 2 } })"),
               "root 2 of op number 0 is outside its group of 2", "w.textproto:4:"},
-        Fault{"root_of_all_reduce", with_ops(R"(  op { collective { type: ALL_REDUCE size: "1B" root: 1 } })"), "is no broadcast",
+        Fault{"root_of_all_reduce", with_ops(R"(  op { collective { type: ALL_REDUCE size: "1B" root: 1 } })"),
+              "has a root, but ALL_REDUCE has none [conflicting-fields]", "w.textproto:4:55:"},
+        Fault{"root_of_barrier", with_ops(R"(  op { collective { type: BARRIER root: 1 } })"), "has a root, but BARRIER has none",
+              "w.textproto:4:41:"},
+        Fault{"root_of_scatter", with_ops(R"(  op { collective { type: SCATTER size: "1B" root: 2 } })"),
+              "root 2 of op number 0 is outside its group of 2", "w.textproto:4:"},
+        Fault{"no_size_of_gather", with_ops(R"(  op { collective { type: GATHER root: 1 } })"), "has no size [missing-field]",
               "w.textproto:4:"},
+        Fault{"size_of_barrier", with_ops(R"(  op { collective { type: BARRIER size: "0B" } })"),
+              "is a BARRIER and has size [conflicting-fields]", "w.textproto:4:41:"},
+        Fault{"dtype_of_barrier", with_ops(R"(  op { collective { type: BARRIER dtype: FP32 } })"),
+              "is a BARRIER and has dtype [conflicting-fields]", "w.textproto:4:42:"},
+        Fault{"no_splits", with_ops(R"(  op { collective { type: ALL_TO_ALL_V } })"), "does not say what it moves [missing-field]",
+              "w.textproto:4:"},
+        Fault{"size_and_splits", kSkew + with_ops(R"(  op { collective { type: ALL_TO_ALL_V splits: "skew" size: "1MB" } })"),
+              "is an ALL_TO_ALL_V and has size [conflicting-fields]", "w.textproto:5:61:"},
+        Fault{"elements_and_splits", kSkew + with_ops(R"(  op { collective { type: ALL_TO_ALL_V splits: "skew" elements: 4 } })"),
+              "is an ALL_TO_ALL_V and has elements [conflicting-fields]", "w.textproto:5:"},
+        Fault{"splits_elsewhere", kSkew + with_ops(R"(  op { collective { type: ALL_TO_ALL splits: "skew" size: "1MB" } })"),
+              "has splits, but is no ALL_TO_ALL_V [conflicting-fields]", "w.textproto:5:46:"},
+        Fault{"unknown_splits", kSkew + with_ops(R"(  op { collective { type: ALL_TO_ALL_V splits: "skwe" } })"),
+              "uses unknown splits \"skwe\" [unknown-splits]", "help: did you mean \"skew\"?"},
+        Fault{"no_splits_at_all", with_ops(R"(  op { collective { type: ALL_TO_ALL_V splits: "skew" } })"),
+              "uses unknown splits \"skew\" [unknown-splits]", "there are none"},
+        Fault{"splits_of_another_size",
+              "splits { name: \"one\" row { size: \"1MB\" } }\n" +
+                  with_ops(R"(  op { collective { type: ALL_TO_ALL_V splits: "one" } })"),
+              "are for a group of 1, but a group in communicator \"world\" has 2 ranks [splits-mismatch]", "w.textproto:5:48:"},
+        Fault{"not_square", "splits { name: \"s\" row { size: \"1B\" size: \"1B\" }\n row { size: \"1B\" } }\n" + with_ops(kOk),
+              "row 1 of splits \"s\" has 1 size, but there are 2 rows [not-square]", "w.textproto:2:6:"},
+        Fault{"splits_twice", kSkew + kSkew + with_ops(kOk), "splits \"skew\" are defined twice [duplicate-splits]",
+              "w.textproto:2:16:"},
+        Fault{"splits_without_name", "splits { row { size: \"1B\" } }\n" + with_ops(kOk),
+              "these splits have no name [missing-field]", "w.textproto:1:"},
+        Fault{"splits_without_rows", "splits { name: \"s\" }\n" + with_ops(kOk), "splits \"s\" have no rows [missing-field]",
+              "w.textproto:1:"},
+        Fault{"split_without_unit", "splits { name: \"s\" row { size: \"1\" } }\n" + with_ops(kOk),
+              "size 0 in row 0 of splits \"s\": \"1\" has no unit [bad-value]", "w.textproto:1:32:"},
+        Fault{"split_negative", "splits { name: \"s\" row { size: \"-1B\" } }\n" + with_ops(kOk), "size 0 in row 0 of splits",
+              "w.textproto:1:32:"},
+        Fault{"split_too_large", "splits { name: \"s\" row { size: \"1025TiB\" } }\n" + with_ops(kOk),
+              "is too large [out-of-range]", "w.textproto:1:32:"},
+        Fault{"row_too_large",
+              R"(splits { name: "s" row { size: "1000TiB" size: "1000TiB" } row { size: "0B" size: "0B" } })"
+              "\n" +
+                  with_ops(kOk),
+              "row 0 of splits \"s\" adds up to", "w.textproto:1:"},
+        Fault{"column_too_large",
+              R"(splits { name: "s" row { size: "1000TiB" size: "0B" } row { size: "1000TiB" size: "0B" } })"
+              "\n" +
+                  with_ops(kOk),
+              "column 0 of splits \"s\" adds up to", "w.textproto:1:"},
         Fault{"peer", with_ops(R"(  op { send { peer: 5 size: "1B" } })"), "peer 5 of op number 0 is outside its group of 2",
               "w.textproto:4:"},
         Fault{"no_peer", with_ops(R"(  op { send { size: "1B" } })"), "does not say who the other side is", "w.textproto:4:"},
@@ -235,6 +326,8 @@ Workload random_workload(std::mt19937_64& random, bool unique_names) {
   workload.communicators.push_back(Communicator::world(6));
   workload.communicators.emplace_back(
       "pairs", 6, std::vector<std::vector<RankId>>{{RankId(0), RankId(3)}, {RankId(4), RankId(1)}, {RankId(2), RankId(5)}});
+  workload.splits.emplace_back("skew", 2, std::vector<Bytes>{Bytes::of(1), Bytes::of(20'000), Bytes::of(0), Bytes::of(7)});
+  workload.splits.emplace_back("odd", 2, std::vector<Bytes>(4, Bytes::of(static_cast<std::int64_t>(random() % 1'000'000))));
   workload.role_of = {0, 0, 1, 1, 0, 1};
   for (int r = 0; r < 2; ++r) {
     RoleBuilder builder;
@@ -266,6 +359,20 @@ Workload random_workload(std::mt19937_64& random, bool unique_names) {
       send.kind = OpKind::receive;
       send.peer = 1;
       builder.add(send, unique_names ? "receive" + std::to_string(bytes) : "");
+      for (const CollectiveType type : {CollectiveType::reduce, CollectiveType::gather, CollectiveType::scatter}) {
+        op.collective = type;
+        builder.add(op, unique_names ? std::string(to_text(type)) + std::to_string(bytes) : "");
+      }
+      Op barrier;
+      barrier.kind = OpKind::collective;
+      barrier.collective = CollectiveType::barrier;
+      builder.add(barrier, unique_names ? "barrier" + std::to_string(bytes) : "");
+      Op exchange = barrier;
+      exchange.collective = CollectiveType::all_to_all_v;
+      exchange.communicator = 1;
+      exchange.splits = bytes == 1 ? 0 : 1;
+      exchange.bytes = workload.splits[exchange.splits].row_sum_max();
+      builder.add(exchange, unique_names ? "exchange" + std::to_string(bytes) : "");
     }
     workload.roles.push_back(std::move(builder).finish().dag);
     workload.role_names.push_back("role" + std::to_string(r));
@@ -316,6 +423,64 @@ TEST(DagWriter, LargeRolesSpanSeveralPieces) {
   workload.roles.push_back(std::move(builder).finish().dag);
   const TemporaryFolder folder;
   expect_same(read_workload(folder.write("w.pb", binary_of(workload))), workload);
+}
+
+/// A binary file whose only role has one op.
+std::string binary_with(const std::function<void(workload_file::PackedOps&)>& change) {
+  workload_file::Workload file;
+  file.set_ranks(2);
+  auto& table = *file.add_splits();
+  table.set_name("skew");
+  for (const char* size : {"1B", "2B"}) {
+    auto& row = *table.add_row();
+    row.add_size(size);
+    row.add_size(size);
+  }
+  auto& role = *file.add_role();
+  role.set_name("all");
+  role.set_packed_op_count(1);
+  const std::string frame = file.SerializeAsString();
+  workload_file::Workload pieces;
+  workload_file::PackedOps& piece = *pieces.add_packed_ops();
+  piece.set_op_count(1);
+  piece.add_kind(1);
+  piece.add_collective(workload_file::ALL_TO_ALL_V);
+  piece.add_amount(4);  // the larger row: 2 + 2
+  change(piece);
+  return frame + pieces.SerializeAsString();
+}
+
+TEST(DagReader, BinaryCollectivesHaveTheSizeOfTheirType) {
+  const TemporaryFolder folder;
+  const auto errors_with = [&](const std::function<void(workload_file::PackedOps&)>& change) {
+    const std::string path = folder.write("w.pb", binary_with(change));
+    return errors_of([&] { read_workload(path); });
+  };
+  EXPECT_EQ(errors_with([](workload_file::PackedOps&) {}), "");
+  EXPECT_HAS(errors_with([](workload_file::PackedOps& piece) { piece.set_amount(0, 5); }), "contradict its type");
+  EXPECT_HAS(errors_with([](workload_file::PackedOps& piece) { piece.add_splits(1); }), "contradict its type");
+  EXPECT_HAS(errors_with([](workload_file::PackedOps& piece) { piece.set_collective(0, workload_file::BARRIER); }),
+             "contradict its type");
+  EXPECT_HAS(errors_with([](workload_file::PackedOps& piece) {
+               piece.set_collective(0, workload_file::ALL_TO_ALL);
+               piece.add_splits(1);
+             }),
+             "contradict its type");
+}
+
+// An array shorter than the others was read beyond its end.
+TEST(DagReader, BinaryArraysOfAnotherLengthAreRefused) {
+  const TemporaryFolder folder;
+  const auto errors_with = [&](const std::function<void(workload_file::PackedOps&)>& change) {
+    const std::string path = folder.write("w.pb", binary_with(change));
+    return errors_of([&] { read_workload(path); });
+  };
+  const auto two = [](auto* array) {
+    array->Add(0);
+    array->Add(0);
+  };
+  EXPECT_HAS(errors_with([&](workload_file::PackedOps& piece) { two(piece.mutable_cpu()); }), "arrays of different lengths");
+  EXPECT_HAS(errors_with([&](workload_file::PackedOps& piece) { two(piece.mutable_splits()); }), "arrays of different lengths");
 }
 
 TEST(DagReader, BinaryFilesCutOffAnywhereAreRefused) {

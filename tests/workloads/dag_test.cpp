@@ -220,6 +220,37 @@ TEST(Dag, MatchesANaiveBuilderOnRandomGraphs) {
   EXPECT_LT(cyclic, 1800);
 }
 
+TEST(Dag, TablesAreAPartOfWhatMakesRolesEqual) {
+  const auto exchanging = [](std::uint32_t splits) {
+    RoleBuilder builder;
+    Op op;
+    op.kind = OpKind::collective;
+    op.collective = CollectiveType::all_to_all_v;
+    op.splits = splits;
+    builder.add(op);
+    return std::move(builder).finish().dag;
+  };
+  const RoleDag first = exchanging(0);
+  const RoleDag second = exchanging(1);
+  EXPECT_EQ(second.op(OpId(0)).splits, 1U);
+  EXPECT_FALSE(first == second);
+  EXPECT_NE(first.digest(), second.digest());
+  EXPECT_TRUE(second == exchanging(1));
+  EXPECT_EQ(second.digest(), exchanging(1).digest());
+}
+
+TEST(SplitTable, AddsUpRowsAndColumns) {
+  // 1 2 3 / 4 5 6 / 7 8 9: rows 6, 15, 24; columns 12, 15, 18.
+  std::vector<Bytes> bytes;
+  for (std::int64_t i = 1; i <= 9; ++i) bytes.push_back(Bytes::of(i));
+  const SplitTable table("t", 3, bytes);
+  EXPECT_EQ(table.positions(), 3U);
+  EXPECT_EQ(table.at(1, 2), Bytes::of(6));
+  EXPECT_EQ(table.row_sum(1), Bytes::of(15));
+  EXPECT_EQ(table.column_sum(2), Bytes::of(18));
+  EXPECT_EQ(table.row_sum_max(), Bytes::of(24));
+}
+
 TEST(Communicator, WorldHoldsEveryRank) {
   const Communicator world = Communicator::world(3);
   EXPECT_EQ(world.name(), "world");

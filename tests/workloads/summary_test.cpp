@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "workload_testing.hpp"
+#include "workloads/dag_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
 namespace weft {
@@ -35,6 +36,17 @@ TEST(Summary, SaysItInText) {
   EXPECT_HAS(text, "role      all: 16 ranks, 4 compute, 6 collectives, 0 sends, 0 receives");
   EXPECT_HAS(text, "critical path without communication 4ms");
   EXPECT_HAS(text, "traffic   all_to_all in ep (groups of 8): 64 ops, 2.147GB of input over all ranks\n");
+}
+
+TEST(Summary, TablesCountWhatEachRankSends) {
+  // Positions 0 and 1 send 4 and 2 MB, in each of two groups.
+  const Workload workload = parse_workload_text(SourceText("w.textproto", R"(
+ranks: 4
+communicator { name: "ep" size: 2 }
+splits { name: "skew" row { size: "1MB" size: "3MB" } row { size: "2MB" size: "0B" } }
+role { op { collective { type: ALL_TO_ALL_V communicator: "ep" splits: "skew" } } }
+)"));
+  EXPECT_HAS(to_text(summarise(workload)), "traffic   all_to_all_v in ep (groups of 2): 4 ops, 12MB of input over all ranks\n");
 }
 
 TEST(WorkloadReader, KnowsItsFormats) {
