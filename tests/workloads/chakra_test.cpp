@@ -149,19 +149,24 @@ TEST(ImportChakra, EqualRanksShareARole) {
 
 TEST(ImportChakra, ReadsEveryCollective) {
   const ChakraFiles files;
-  const Workload workload = files.import({trace({collective(0, 0, 1), collective(1, 1, 2), collective(2, 2, 3), collective(3, 5, 4),
-                                                 collective(4, 6, 5), collective(5, 7, 6), collective(6, 8, 7)})});
+  const Workload workload =
+      files.import({trace({collective(0, 0, 1), collective(1, 1, 2), collective(2, 2, 3), collective(3, 5, 4), collective(4, 6, 5),
+                           collective(5, 7, 6), collective(6, 8, 7), collective(7, 3, 8), collective(8, 4, 9),
+                           without(collective(9, 9, 0), "comm_size"), collective(10, 9, 4)})});
   const RoleDag& dag = workload.roles[0];
   const std::vector<CollectiveType> wanted = {
-      CollectiveType::all_reduce, CollectiveType::broadcast,      CollectiveType::all_gather,    CollectiveType::broadcast,
-      CollectiveType::all_to_all, CollectiveType::reduce_scatter, CollectiveType::reduce_scatter};
+      CollectiveType::all_reduce, CollectiveType::reduce,         CollectiveType::all_gather,     CollectiveType::broadcast,
+      CollectiveType::all_to_all, CollectiveType::reduce_scatter, CollectiveType::reduce_scatter, CollectiveType::gather,
+      CollectiveType::scatter,    CollectiveType::barrier,        CollectiveType::barrier};
   ASSERT_EQ(dag.size(), wanted.size());
   for (std::uint32_t i = 0; i < dag.size(); ++i) {
     EXPECT_EQ(dag.op(OpId(i)).kind, OpKind::collective);
     EXPECT_EQ(dag.op(OpId(i)).collective, wanted[i]);
-    EXPECT_EQ(dag.op(OpId(i)).bytes, Bytes::of(i + 1));
+    EXPECT_EQ(dag.op(OpId(i)).bytes, wanted[i] == CollectiveType::barrier ? Bytes::zero() : Bytes::of(i + 1));
   }
-  EXPECT_TRUE(has_assumption(workload, "1 reduce runs as a broadcast of equal size"));
+  EXPECT_TRUE(has_assumption(workload, "1 broadcast starts at position 0 of the group"));
+  EXPECT_TRUE(has_assumption(workload, "3 reduces, gathers and scatters have position 0 of the group as root"));
+  EXPECT_TRUE(has_assumption(workload, "1 barrier has a comm_size, which is ignored"));
   EXPECT_TRUE(has_assumption(workload, "single rank take no time"));
 }
 
@@ -487,7 +492,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"huge_size", trace({collective(1, 0, INT64_MAX)}), "comm_size of node 1 \"n1\" is too large"},
         Fault{"no_size", trace({without(collective(1, 0, 5), "comm_size")}), "has no comm_size"},
         Fault{"no_type", trace({without(collective(1, 0, 5), "comm_type")}), "is a collective without comm_type"},
-        Fault{"gather", trace({collective(1, 3, 5)}), "node 1 \"n1\" is a gather (byte 8) [unsupported-collective]"},
+        Fault{"gather_without_size", trace({without(collective(1, 3, 5), "comm_size")}), "has no comm_size"},
+        Fault{"first_unknown_collective", trace({collective(1, 10, 5)}),
+              "node 1 \"n1\" is a collective of unknown type 10 (byte 8) [unsupported-collective]"},
         Fault{"unknown_collective", trace({collective(1, 33, 5)}), "collective of unknown type 33"},
         Fault{"no_peer", trace({without(message(1, true, 0, 1), "comm_dst")}), "has no comm_dst"},
         Fault{"negative_peer", trace({message(1, true, 0, -1)}), "[peer-out-of-range]"},

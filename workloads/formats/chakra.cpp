@@ -296,8 +296,8 @@ class Importer {
     invalid_nodes_ += trace.invalid_nodes;
     cpu_communication_ += trace.cpu_communication;
     broadcasts_ += trace.broadcasts;
-    reduces_ += trace.reduces;
-    barriers_ += trace.barriers;
+    rooted_ += trace.rooted;
+    sized_barriers_ += trace.sized_barriers;
     partial_ += trace.partial_dimensions;
     if (!replayed_) {
       other_worlds_ +=
@@ -357,9 +357,10 @@ class Importer {
     note(other_worlds_, "process group \"0\" of a trace lists other ranks than this set has and is",
          "process groups \"0\" of traces list other ranks than this set has and are", " taken to be all ranks");
     note(broadcasts_, "broadcast starts", "broadcasts start", " at position 0 of the group; the trace does not name the root");
-    note(reduces_, "reduce runs as a broadcast", "reduces run as broadcasts",
-         " of equal size: the same bytes in the opposite direction");
-    note(barriers_, "barrier runs as an all-reduce", "barriers run as all-reduces", "");
+    note(rooted_, "reduce, gather or scatter has", "reduces, gathers and scatters have",
+         " position 0 of the group as root; the trace does not name it");
+    note(sized_barriers_, "barrier has a comm_size, which is", "barriers have a comm_size, which is",
+         " ignored: a barrier moves no data");
     note(partial_, "collective excludes", "collectives exclude",
          " a network dimension (involved_dim); taken to span the whole group");
   }
@@ -386,8 +387,8 @@ class Importer {
   std::uint64_t cpu_communication_ = 0;
   std::uint64_t other_worlds_ = 0;
   std::uint64_t broadcasts_ = 0;
-  std::uint64_t reduces_ = 0;
-  std::uint64_t barriers_ = 0;
+  std::uint64_t rooted_ = 0;
+  std::uint64_t sized_barriers_ = 0;
   std::uint64_t partial_ = 0;
   std::uint64_t point_to_point_ = 0;
   std::uint64_t collectives_ = 0;

@@ -322,16 +322,19 @@ class TraceReader {
         op.collective = CollectiveType::all_reduce;
         break;
       case 1:
-        // The same bytes in the opposite direction.
-        op.collective = CollectiveType::broadcast;
-        ++trace_.reduces;
+        op.collective = CollectiveType::reduce;
         break;
       case 2:
         op.collective = CollectiveType::all_gather;
         break;
+      case 3:
+        op.collective = CollectiveType::gather;
+        break;
+      case 4:
+        op.collective = CollectiveType::scatter;
+        break;
       case 5:
         op.collective = CollectiveType::broadcast;
-        ++trace_.broadcasts;
         break;
       case 6:
         op.collective = CollectiveType::all_to_all;
@@ -341,25 +344,24 @@ class TraceReader {
         op.collective = CollectiveType::reduce_scatter;
         break;
       case 9:
-        op.collective = CollectiveType::all_reduce;
-        ++trace_.barriers;
+        op.collective = CollectiveType::barrier;
         break;
       default:
-        report("unsupported-collective",
-               title() + " is a " +
-                   (type == 3   ? "gather"
-                    : type == 4 ? "scatter"
-                                : "collective of unknown type " + std::to_string(type)),
-               offset,
-               "supported: 0 all-reduce, 1 reduce, 2 all-gather, 5 broadcast, 6 all-to-all, 7 and 8 reduce-scatter, 9 barrier");
+        report(
+            "unsupported-collective", title() + " is a collective of unknown type " + std::to_string(type), offset,
+            "known: 0 all-reduce, 1 reduce, 2 all-gather, 3 gather, 4 scatter, 5 broadcast, 6 all-to-all, 7 and 8 reduce-scatter, "
+            "9 barrier");
     }
     if (node_.partial_dimensions) ++trace_.partial_dimensions;
-    constexpr std::uint64_t kBarrier = 9;
+    if (op.collective == CollectiveType::broadcast) {
+      ++trace_.broadcasts;
+    } else if (has_root(op.collective)) {
+      ++trace_.rooted;
+    }
     set_communication(raw, offset);
-    if (type == kBarrier && !node_.comm_size) {
-      // NCCL's barrier reduces one float.
-      constexpr std::int64_t kBarrierBytes = 4;
-      op.bytes = Bytes::of(kBarrierBytes);
+    if (op.collective == CollectiveType::barrier && op.bytes > Bytes::zero()) {
+      ++trace_.sized_barriers;
+      op.bytes = Bytes::zero();
     }
   }
 
@@ -373,9 +375,8 @@ class TraceReader {
     const auto known = std::find(trace_.group_names.begin(), trace_.group_names.end(), group);
     raw.node.group = static_cast<std::uint32_t>(known - trace_.group_names.begin());
     if (known == trace_.group_names.end()) trace_.group_names.push_back(std::move(group));
-    constexpr std::uint64_t kBarrier = 9;
     if (!node_.comm_size) {
-      const bool is_barrier = node_.comm_type && node_.comm_type->magnitude == kBarrier;
+      const bool is_barrier = op.kind == OpKind::collective && op.collective == CollectiveType::barrier;
       if (!is_barrier) {
         report("missing-attribute", title() + " has no comm_size", offset, "the trace is incomplete; record it again");
       }

@@ -61,10 +61,10 @@ struct ChakraTrace {
   std::uint64_t untimed_tensors = 0;  ///< compute nodes that give tensor_size, but neither num_ops nor a duration
   std::uint64_t overlaps = 0;         ///< compute nodes without a lane that nothing orders after the one before on their processor
   std::uint64_t invalid_nodes = 0;    ///< of type 0
-  std::uint64_t cpu_communication = 0;  ///< communication that is marked as a CPU op
-  std::uint64_t broadcasts = 0;         ///< whose root the format does not say
-  std::uint64_t reduces = 0;
-  std::uint64_t barriers = 0;
+  std::uint64_t cpu_communication = 0;   ///< communication that is marked as a CPU op
+  std::uint64_t broadcasts = 0;          ///< whose root the format does not say
+  std::uint64_t rooted = 0;              ///< reduces, gathers and scatters: likewise
+  std::uint64_t sized_barriers = 0;      ///< barriers with a comm_size
   std::uint64_t partial_dimensions = 0;  ///< collectives whose involved_dim excludes a dimension
 
   std::string_view name(std::size_t node) const;
