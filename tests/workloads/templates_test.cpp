@@ -139,6 +139,14 @@ TEST(Templates, CollectivesAreALoop) {
   EXPECT_HAS(errors_in("collectives", {{"ranks", "9"}, {"group", "4"}}),
              "ranks = 9 cannot be divided by group x stride = 4 [bad-plan]");
   EXPECT_HAS(errors_in("collectives", {{"stride", "2"}}), "[bad-plan]");
+  for (const char* type :
+       {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "gather", "scatter"}) {
+    const Op op = make("collectives", {{"collective", type}, {"size", "1MB"}}).roles[0].op(OpId(0));
+    EXPECT_EQ(to_text(op.collective), type);
+    EXPECT_EQ(op.bytes, Bytes::of(1'000'000));
+  }
+  EXPECT_EQ(make("collectives", {{"collective", "barrier"}}).roles[0].op(OpId(0)).bytes, Bytes::zero());
+  EXPECT_HAS(errors_in("collectives", {{"collective", "barrier"}, {"size", "1MB"}}), "a barrier has no size [bad-plan]");
   EXPECT_HAS(errors_in("collectives", {{"count", "16000000"}}), "[too-large]");
 }
 

@@ -14,9 +14,11 @@ namespace {
 
 constexpr std::array<ParamSpec, 7> params_table = {{
     {"ranks", ParamKind::integer, "8", "1", "16777216", "", "Ranks.", "the GPUs of one server"},
-    {"collective", ParamKind::choice, "all_reduce", "", "", "all_reduce|all_gather|reduce_scatter|all_to_all|broadcast",
-     "Which collective.", "the one that training uses most"},
-    {"size", ParamKind::bytes, "64MiB", "0B", "1024TiB", "", "Input of one rank; for all_gather its own part.",
+    {"collective", ParamKind::choice, "all_reduce", "", "",
+     "all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|reduce|gather|scatter|barrier", "Which collective.",
+     "the one that training uses most"},
+    {"size", ParamKind::bytes, "64MiB", "0B", "1024TiB", "",
+     "Input of one rank; for all_gather and gather its own part. A barrier has none.",
      "assumption: large enough for bandwidth to dominate"},
     {"count", ParamKind::integer, "1", "1", "16777216", "", "How many, one after the other.", "one"},
     {"gap", ParamKind::duration, "0s", "0s", "", "", "Computation between two of them.", "none"},
@@ -27,7 +29,8 @@ constexpr std::array<ParamSpec, 7> params_table = {{
 
 CollectiveType type_of(const std::string& name) {
   for (const CollectiveType type :
-       {CollectiveType::all_gather, CollectiveType::reduce_scatter, CollectiveType::all_to_all, CollectiveType::broadcast}) {
+       {CollectiveType::all_gather, CollectiveType::reduce_scatter, CollectiveType::all_to_all, CollectiveType::broadcast,
+        CollectiveType::reduce, CollectiveType::gather, CollectiveType::scatter, CollectiveType::barrier}) {
     if (to_text(type) == name) return type;
   }
   return CollectiveType::all_reduce;
@@ -38,7 +41,6 @@ Workload make(const ParamSet& params, const SourcePlace& place) {
   const std::uint32_t ranks = math.count("ranks");
   const std::uint32_t group = math.count("group");
   const std::uint32_t count = math.count("count");
-  const Bytes size = math.checked(params.bytes("size"));
   const Duration gap = math.checked(params.duration("gap"));
   math.require_op_count(std::uint64_t{2} * count);
   Workload workload = start_workload("collectives", ranks);
@@ -52,6 +54,9 @@ Workload make(const ParamSet& params, const SourcePlace& place) {
     communicator = 1;
   }
   const CollectiveType type = type_of(params.text("collective"));
+  const bool is_barrier = type == CollectiveType::barrier;
+  if (is_barrier && !params.is_default("size")) math.fail("bad-plan", "a barrier has no size", "leave size out");
+  const Bytes size = is_barrier ? Bytes::zero() : math.checked(params.bytes("size"));
   RoleScript script;
   RoleScript::After last;
   for (std::uint32_t i = 0; i < count; ++i) {
