@@ -597,7 +597,8 @@ TEST_F(KinetoTest, CollectivesTakeTheirSizeFromElementsAndType) {
         Case{"_reduce_scatter_base", "Double", CollectiveType::reduce_scatter, 8000},
         Case{"reduce_scatter", "Float8_e4m3fn", CollectiveType::reduce_scatter, 1000},
         Case{"all_to_allv", "Long", CollectiveType::all_to_all, 8000}, Case{"broadcast", "Byte", CollectiveType::broadcast, 1000},
-        Case{"reduce", "Int", CollectiveType::broadcast, 4000}, Case{"barrier", "Bool", CollectiveType::all_reduce, 1000}}) {
+        Case{"_reduce_oop", "Int", CollectiveType::reduce, 4000}, Case{"gather", "Half", CollectiveType::gather, 2000},
+        Case{"scatter", "Char", CollectiveType::scatter, 1000}, Case{"barrier", "Bool", CollectiveType::barrier, 0}}) {
     SCOPED_TRACE(c.name);
     TraceText trace(world(0, 4));
     trace.op(1, "a", 0, 10).launched(1, 1, 2, 20, "ncclKernel", 10, 100, collective(c.name, 1000, c.type, "\"Group size\": 4"));
@@ -722,6 +723,7 @@ TEST_F(KinetoTest, ElementsInAndOutMustFitTheGroup) {
   };
   for (const Case& c :
        {Case{"_allgather_base", 10, 20, true}, Case{"_allgather_base", 10, 30, false}, Case{"_allgather_base", 20, 10, false},
+        Case{"gather", 10, 20, true}, Case{"gather", 20, 20, false}, Case{"scatter", 20, 10, true}, Case{"scatter", 10, 10, false},
         Case{"reduce_scatter", 20, 10, true}, Case{"reduce_scatter", 21, 10, false}, Case{"reduce_scatter", 10, 20, false},
         Case{"allreduce", 10, 30, true}, Case{"all_to_allv", 10, 30, true}}) {
     TraceText trace(world(0, 2));
@@ -731,7 +733,7 @@ TEST_F(KinetoTest, ElementsInAndOutMustFitTheGroup) {
     const Workload workload = replayed(trace, 2);
     EXPECT_EQ(op_named(workload.roles.at(0), "nccl").bytes, Bytes::of(4 * c.in));
     const bool told = notes(workload).find(
-                          "1 all-gather or reduce-scatter has an \"Out msg nelems\" that contradicts "
+                          "1 collective that gathers or scatters has an \"Out msg nelems\" that contradicts "
                           "\"In msg nelems\" and the size of the group; taken: \"In msg nelems\"") != std::string::npos;
     EXPECT_EQ(told, !c.fits) << c.name << " " << c.in << " " << c.out;
   }
@@ -1066,6 +1068,110 @@ TEST_F(KinetoSet, UnevenAllToAllsTakeTheMeanSize) {
              "[group-mismatch]");
 }
 
+/// Arguments of an all-to-all in a group of `size`.
+std::string exchange(int size, int elements, const std::string& sent, int elements_out = -1, const std::string& received = "") {
+  return collective("all_to_allv", elements, "Float",
+                    "\"Group size\": " + std::to_string(size) + ", \"In split size\": \"" + sent + "\"" +
+                        (received.empty() ? ""
+                                          : ", \"Out msg nelems\": " + std::to_string(elements_out) + ", \"Out split size\": \"" +
+                                                received + "\""));
+}
+
+TEST_F(KinetoSet, SplitsOfAllRanksMakeATable) {
+  // Uneven all-to-alls ran as even ones of the mean size. Tensors of 10 floats a row: 1 and 3 rows from rank 0, 2 and 0 from rank 1.
+  const std::vector<TraceText> traces = {rank_trace(0, 2, exchange(2, 40, "[1, 3]", 30, "[1, 2]")),
+                                         rank_trace(1, 2, exchange(2, 20, "[2, 0]", 30, "[3, 0]"))};
+  const Workload workload = import_set(traces);
+  ASSERT_EQ(workload.splits.size(), 1u);
+  const SplitTable& table = workload.splits[0];
+  EXPECT_EQ(table, SplitTable("splits_0", 2, {Bytes::of(40), Bytes::of(120), Bytes::of(80), Bytes::of(0)}));
+  for (const std::uint32_t rank : {0u, 1u}) {
+    const Op op = op_named(workload.dag_of(RankId(rank)), "ncclKernel");
+    EXPECT_EQ(op.collective, CollectiveType::all_to_all_v);
+    EXPECT_EQ(op.splits, 0u);
+    EXPECT_EQ(op.bytes, Bytes::of(160));  // rank 0: 40 + 120
+  }
+  EXPECT_EQ(notes(workload).find("all-to-all"), std::string::npos) << notes(workload);
+}
+
+TEST_F(KinetoSet, SplitsThatAreEvenNeedNoTable) {
+  // "[]" of an all_to_allv divides evenly: 20 floats, 10 to each of two.
+  const Workload workload = import_set({rank_trace(0, 2, exchange(2, 20, "[]")), rank_trace(1, 2, exchange(2, 20, "[5, 5]"))});
+  EXPECT_TRUE(workload.splits.empty());
+  EXPECT_EQ(op_named(workload.dag_of(RankId(0)), "ncclKernel").collective, CollectiveType::all_to_all);
+  EXPECT_EQ(op_named(workload.dag_of(RankId(0)), "ncclKernel").bytes, Bytes::of(80));
+}
+
+TEST_F(KinetoSet, SplitsThatContradictEachOtherAreTold) {
+  // Rank 1 says that it gets 2 rows from rank 0, which sends 3.
+  const Workload workload = import_set(
+      {rank_trace(0, 2, exchange(2, 40, "[1, 3]", 30, "[1, 2]")), rank_trace(1, 2, exchange(2, 20, "[2, 0]", 20, "[2, 0]"))});
+  EXPECT_EQ(workload.splits.at(0).at(0, 1), Bytes::of(120));
+  EXPECT_HAS(notes(workload), "1 all-to-all has an \"Out split size\" that contradicts the \"In split size\" of another rank");
+}
+
+TEST_F(KinetoSet, SplitsThatOneRankDoesNotSayRunEvenly) {
+  // 40 and 20 floats: (160 + 80) / 2 = 120 bytes each. Three rows do not divide 20 floats.
+  for (const char* list : {"[9, ...]", "[1]", "[2, 1]", "[a, b]"}) {
+    const Workload workload = import_set({rank_trace(0, 2, exchange(2, 40, "[1, 3]")), rank_trace(1, 2, exchange(2, 20, list))});
+    EXPECT_EQ(op_named(workload.dag_of(RankId(0)), "ncclKernel").collective, CollectiveType::all_to_all) << list;
+    EXPECT_EQ(op_named(workload.dag_of(RankId(0)), "ncclKernel").bytes, Bytes::of(120));
+    EXPECT_HAS(notes(workload), "1 all-to-all runs as an even one: its \"In split size\" does not divide its elements");
+    EXPECT_HAS(notes(workload), "1 all-to-all of uneven sizes runs as an even one of the mean size");
+  }
+}
+
+TEST_F(KinetoTest, ReplayedSplitsAreThoseOfEveryRank) {
+  // The recorded rank sends 1, 3 rows of 10 floats to its group of two; on four ranks there are two such groups, one table.
+  TraceText trace(world(0, 4));
+  const std::string group = R"(, "Process Group Name": "ep", "Process Group Ranks": "[0, 1]")";
+  trace.op(1, "a", 0, 10).launched(1, 1, 2, 20, "ncclKernel", 10, 100, exchange(2, 40, "[1, 3]") + group);
+  const Workload workload = replayed(trace, 4);
+  ASSERT_EQ(workload.splits.size(), 1u);
+  EXPECT_EQ(workload.splits[0], SplitTable("splits_0", 2, {Bytes::of(40), Bytes::of(120), Bytes::of(40), Bytes::of(120)}));
+  EXPECT_EQ(workload.communicators.at(1).group_count(), 2u);
+  EXPECT_HAS(notes(workload), "1 all-to-all of uneven sizes divides the input of every rank as that of the recorded one");
+  // Recorded on two ranks, replayed on four: two sizes do not say what four ranks get.
+  TraceText all(world(0, 2));
+  all.op(1, "a", 0, 10).launched(1, 1, 2, 20, "ncclKernel", 10, 100, exchange(2, 40, "[1, 3]"));
+  const Workload widened = replayed(all, 4);
+  EXPECT_TRUE(widened.splits.empty());
+  EXPECT_EQ(op_named(widened.roles.at(0), "ncclKernel").bytes, Bytes::of(160));
+  EXPECT_HAS(notes(widened), "1 all-to-all runs as an even one: its \"In split size\" does not divide its elements");
+}
+
+TEST_F(KinetoTest, RootsArePositionsInTheGroup) {
+  for (const auto& [name, type] : {std::pair("broadcast", CollectiveType::broadcast), std::pair("reduce", CollectiveType::reduce),
+                                   std::pair("gather", CollectiveType::gather), std::pair("scatter", CollectiveType::scatter)}) {
+    const Workload workload = replayed(rank_trace(0, 4, collective(name, 10, "Float", R"("Group size": 4, "Rank": 3)")), 4);
+    EXPECT_EQ(op_named(workload.roles.at(0), "ncclKernel").collective, type);
+    EXPECT_EQ(op_named(workload.roles.at(0), "ncclKernel").peer, 3);
+    EXPECT_EQ(notes(workload).find("position 0"), std::string::npos) << notes(workload);
+  }
+  // Not named, or outside of the group.
+  for (const char* more : {R"("Group size": 4)", R"("Group size": 4, "Rank": 4)"}) {
+    const Workload reduced = replayed(rank_trace(0, 4, collective("reduce", 10, "Float", more)), 4);
+    EXPECT_EQ(op_named(reduced.roles.at(0), "ncclKernel").peer, 0);
+    EXPECT_HAS(notes(reduced), "1 reduce, gather or scatter has position 0 of the group as root");
+    EXPECT_HAS(notes(replayed(rank_trace(0, 4, collective("broadcast", 10, "Float", more)), 4)),
+               "1 broadcast starts at position 0 of the group");
+  }
+  // The rank of an all-reduce is the rank itself.
+  EXPECT_EQ(
+      op_named(replayed(rank_trace(0, 4, collective("allreduce", 10, "Float", R"("Group size": 4, "Rank": 3)")), 4).roles.at(0),
+               "ncclKernel")
+          .peer,
+      0);
+}
+
+TEST_F(KinetoTest, BarriersNeedNoSize) {
+  // They kept their recorded time, waiting included, where the trace gave no elements.
+  const Workload workload = replayed(rank_trace(0, 2, R"("Collective name": "barrier", "Group size": 2)"), 2);
+  const Op op = op_named(workload.roles.at(0), "ncclKernel");
+  EXPECT_EQ(op.collective, CollectiveType::barrier);
+  EXPECT_EQ(op.bytes, Bytes::zero());
+}
+
 // --- Wrong files ---
 
 TEST_F(KinetoTest, DamagedFilesAreRefusedWithThePlace) {
@@ -1114,7 +1220,6 @@ TEST_F(KinetoTest, WrongCommunicationIsRefusedWithThePlace) {
   EXPECT_HAS(unknown, "there is no collective \"alreduce\" [unknown-collective]");
   EXPECT_HAS(unknown, "did you mean \"allreduce\"?");
   EXPECT_HAS(unknown, "trace.json:6:");
-  EXPECT_HAS(errors(rank_trace(0, 2, collective("scatter", 10)), two), "[unsupported-collective]");
   EXPECT_HAS(errors(rank_trace(0, 2, collective("allreduce", 10, "Flat")), two),
              "there is no element type \"Flat\" [unknown-type]");
   TraceText absurd(world(0, 2));
@@ -1157,7 +1262,9 @@ TEST(KinetoVerbs, AreKnownByTheirBeginning) {
   EXPECT_EQ(kineto_verb("ALLTOALL_BASE"), KinetoVerb::all_to_all);
   EXPECT_EQ(kineto_verb("_reduce_oop"), KinetoVerb::reduce);
   EXPECT_EQ(kineto_verb("recv 1<-0"), KinetoVerb::receive);
-  EXPECT_EQ(kineto_verb("gather"), KinetoVerb::unsupported);
+  EXPECT_EQ(kineto_verb("gather"), KinetoVerb::gather);
+  EXPECT_EQ(kineto_verb("scatter"), KinetoVerb::scatter);
+  EXPECT_EQ(kineto_verb("all_reduce_barrier"), KinetoVerb::barrier);
   EXPECT_EQ(kineto_verb("wait"), std::nullopt);
 }
 

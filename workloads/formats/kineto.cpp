@@ -19,6 +19,7 @@
 #include "workloads/formats/kineto_communication.hpp"
 #include "workloads/formats/kineto_iterations.hpp"
 #include "workloads/formats/kineto_replay.hpp"
+#include "workloads/formats/kineto_splits.hpp"
 #include "workloads/formats/kineto_trace.hpp"
 #include "workloads/formats/rank_set.hpp"
 #include "workloads/limits.hpp"
@@ -139,7 +140,7 @@ class Importer {
     std::sort(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.number < b.number; });
     require_complete();
     place_communication();
-    even_out();
+    join_splits();
     return finish();
   }
 
@@ -391,18 +392,16 @@ class Importer {
     }
     KinetoCommunication& communication = *found;
     const auto verb = kineto_verb(communication.collective);
-    if (!verb || *verb == KinetoVerb::unsupported) {
+    if (!verb) {
       if (!reported_.insert(communication.collective).second) return;
       const std::vector<std::string> known = kineto_collective_names();
       diagnostics_.error(
-          verb ? "unsupported-collective" : "unknown-collective",
-          (verb ? "Weft does not simulate collective " : "there is no collective ") + in_quotes(communication.collective),
-          place_of(rank.path, communication),
-          "--as-recorded lets collectives take their recorded time" +
-              (verb ? std::string() : "; " + suggestion(communication.collective, known, "collective")));
+          "unknown-collective", "there is no collective " + in_quotes(communication.collective), place_of(rank.path, communication),
+          "--as-recorded lets collectives take their recorded time; " + suggestion(communication.collective, known, "collective"));
       return;
     }
-    if (*verb == KinetoVerb::bundle || communication.elements_in < 0 || communication.type.empty()) {
+    const bool says_size = communication.elements_in >= 0 && !communication.type.empty();
+    if (*verb == KinetoVerb::bundle || (!says_size && *verb != KinetoVerb::barrier)) {
       ++undescribed_;
       return;
     }
@@ -466,6 +465,10 @@ class Importer {
   void place(const Exchange& exchange, Rank& rank) {
     const KinetoCommunication& communication = exchange.communication;
     Op& op = rank.ops[exchange.op];
+    if (exchange.verb == KinetoVerb::barrier) {
+      place_barrier(communication, rank, op);
+      return;
+    }
     const auto type = kineto_element_type(communication.type);
     if (!type) {
       if (reported_.insert("type " + communication.type).second) {
@@ -492,11 +495,38 @@ class Importer {
       placed.kind = OpKind::collective;
       placed.collective = type_of(exchange.verb);
       placed.communicator = communicator_of(communication, *group);
+      const auto group_size = group->empty() ? rank_count_ : static_cast<std::uint32_t>(group->size());
+      if (has_root(placed.collective)) placed.peer = root_of(communication, placed.collective, group_size);
+      if (exchange.verb == KinetoVerb::all_to_all) {
+        if (auto split = kineto_split(communication, *type, group_size)) {
+          splits_.emplace(std::pair(rank.number, exchange.op), std::move(*split));
+        } else if (communication.splits_in.size() > 2) {
+          ++unused_splits_;  // more than "[]"
+        }
+      }
     }
     op = placed;
   }
 
-  CollectiveType type_of(KinetoVerb verb) {
+  void place_barrier(const KinetoCommunication& communication, const Rank& rank, Op& op) {
+    const auto group = group_of(communication, rank);
+    if (!group) return;
+    Op placed;
+    placed.stream = op.stream;
+    placed.kind = OpKind::collective;
+    placed.collective = CollectiveType::barrier;
+    placed.communicator = communicator_of(communication, *group);
+    op = placed;
+  }
+
+  /// Position of the root; 0 if the trace does not name it.
+  std::int32_t root_of(const KinetoCommunication& communication, CollectiveType type, std::uint32_t group_size) {
+    if (communication.root >= 0 && communication.root < group_size) return static_cast<std::int32_t>(communication.root);
+    ++(type == CollectiveType::broadcast ? broadcasts_ : rooted_);
+    return 0;
+  }
+
+  static CollectiveType type_of(KinetoVerb verb) {
     switch (verb) {
       case KinetoVerb::all_gather:
         return CollectiveType::all_gather;
@@ -505,24 +535,24 @@ class Importer {
       case KinetoVerb::all_to_all:
         return CollectiveType::all_to_all;
       case KinetoVerb::broadcast:
-        ++broadcasts_;
         return CollectiveType::broadcast;
       case KinetoVerb::reduce:
-        ++reduces_;
-        return CollectiveType::broadcast;
-      case KinetoVerb::barrier:
-        ++barriers_;
-        return CollectiveType::all_reduce;
+        return CollectiveType::reduce;
+      case KinetoVerb::gather:
+        return CollectiveType::gather;
+      case KinetoVerb::scatter:
+        return CollectiveType::scatter;
       default:
         return CollectiveType::all_reduce;
     }
   }
 
-  /// Whether the elements in and out of an all-gather or a reduce-scatter are apart by the size of its group.
+  /// Whether the elements in and out of what gathers or scatters are apart by the size of its group.
   bool counts_fit(const Exchange& exchange, const std::vector<std::uint32_t>& group) const {
     const KinetoCommunication& communication = exchange.communication;
-    const bool gathers = exchange.verb == KinetoVerb::all_gather;
-    if ((!gathers && exchange.verb != KinetoVerb::reduce_scatter) || communication.elements_out < 0) return true;
+    const bool gathers = exchange.verb == KinetoVerb::all_gather || exchange.verb == KinetoVerb::gather;
+    const bool scatters = exchange.verb == KinetoVerb::reduce_scatter || exchange.verb == KinetoVerb::scatter;
+    if ((!gathers && !scatters) || communication.elements_out < 0) return true;
     const auto size = communication.group_size > 0 ? communication.group_size : static_cast<std::int64_t>(group.size());
     if (size == 0) return true;
     const std::int64_t shard = gathers ? communication.elements_in : communication.elements_out;
@@ -710,10 +740,14 @@ class Importer {
     return distance == 0 || rank_count_ % (2 * distance) != 0 ? 0 : static_cast<std::uint32_t>(distance);
   }
 
-  /// Gives all-to-alls that match each other the mean of their sizes.
-  void even_out() {
-    if (replayed_ || exchanges_.empty()) return;
+  /// Joins what matching all-to-alls divide into tables; where a rank does not say it, they get the mean of their sizes.
+  void join_splits() {
+    if (exchanges_.empty()) return;
     const std::vector<Communicator> communicators = communicators_->build();
+    if (replayed_) {
+      for (auto& [key, split] : splits_) repeat_split(communicators, split, ranks_.front().ops[key.second]);
+      return;
+    }
     std::vector<std::vector<std::vector<std::uint32_t>>> collectives(ranks_.size());  // per rank and communicator, in order
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       collectives[r].resize(communicators.size());
@@ -727,26 +761,74 @@ class Importer {
         const auto members = communicators[c].ranks(GroupId(g));
         std::size_t count = SIZE_MAX;
         for (const RankId member : members) count = std::min(count, collectives[member.index()][c].size());
-        for (std::size_t i = 0; i < count; ++i) even_out(members, c, i, collectives);
+        for (std::size_t i = 0; i < count; ++i) join_splits(members, c, i, collectives);
       }
     }
   }
 
-  void even_out(std::span<const RankId> members, std::size_t c, std::size_t i,
-                const std::vector<std::vector<std::vector<std::uint32_t>>>& collectives) {
+  /// Of a replayed rank: every rank divides its input as that one does.
+  void repeat_split(const std::vector<Communicator>& communicators, const KinetoSplit& split, Op& op) {
+    if (is_even(split.sent)) return;
+    const auto positions = static_cast<std::uint32_t>(split.sent.size());
+    // All groups of a repeated communicator have one size.
+    if (communicators[op.communicator].ranks(GroupId(0)).size() != positions) {
+      ++unused_splits_;
+      return;
+    }
+    std::vector<Bytes> bytes;
+    for (std::uint32_t from = 0; from < positions; ++from) bytes.insert(bytes.end(), split.sent.begin(), split.sent.end());
+    use_table(op, positions, bytes);
+    ++repeated_splits_;
+  }
+
+  static bool is_even(const std::vector<Bytes>& sizes) {
+    return std::all_of(sizes.begin(), sizes.end(), [&](Bytes size) { return size == sizes.front(); });
+  }
+
+  void use_table(Op& op, std::uint32_t positions, const std::vector<Bytes>& bytes) {
+    op.collective = CollectiveType::all_to_all_v;
+    op.splits = tables_.index_of(positions, bytes);
+    op.bytes = tables_[op.splits].row_sum_max();
+  }
+
+  void join_splits(std::span<const RankId> members, std::size_t c, std::size_t i,
+                   const std::vector<std::vector<std::vector<std::uint32_t>>>& collectives) {
     const auto op_of = [&](RankId member) -> Op& { return ranks_[member.index()].ops[collectives[member.index()][c][i]]; };
     Bytes sum = Bytes::zero();
     bool uneven = false;
+    std::vector<const KinetoSplit*> rows;
     for (const RankId member : members) {
       const Op& op = op_of(member);
       if (op.collective != CollectiveType::all_to_all) return;
       uneven = uneven || op.bytes != op_of(members.front()).bytes;
       sum += op.bytes;
+      const auto row = splits_.find({member.index(), collectives[member.index()][c][i]});
+      if (row == splits_.end()) continue;
+      rows.push_back(&row->second);
+      uneven = uneven || !is_even(row->second.sent);
     }
     if (!uneven) return;
+    if (rows.size() == members.size()) {
+      const auto positions = static_cast<std::uint32_t>(members.size());
+      std::vector<Bytes> bytes;
+      for (const KinetoSplit* row : rows) bytes.insert(bytes.end(), row->sent.begin(), row->sent.end());
+      if (!receive_what_is_sent(rows)) ++split_misfits_;
+      for (const RankId member : members) use_table(op_of(member), positions, bytes);
+      return;
+    }
     ++uneven_;
     const auto count = static_cast<std::int64_t>(members.size());
     for (const RankId member : members) op_of(member).bytes = Bytes::of((sum.count() + count - 1) / count);
+  }
+
+  static bool receive_what_is_sent(const std::vector<const KinetoSplit*>& rows) {
+    for (std::size_t to = 0; to < rows.size(); ++to) {
+      if (rows[to]->received.empty()) continue;
+      for (std::size_t from = 0; from < rows.size(); ++from) {
+        if (rows[from]->sent[to] != rows[to]->received[from]) return false;
+      }
+    }
+    return true;
   }
 
   // --- The workload ---
@@ -762,6 +844,7 @@ class Importer {
       rank = Rank();
     }
     workload.communicators = communicators_->build();
+    workload.splits = std::move(tables_).take();
     if (workload.communicators.size() > workload_communicator_count_max) {
       fail("too-many-communicators", "the set uses too many overlapping process groups", path_,
            "at most " + std::to_string(workload_communicator_count_max) + " are supported");
@@ -844,13 +927,18 @@ class Importer {
          "communication kernels, which do not say what they move, take", " the recorded time");
     note(unnamed_groups_, "communication names", "communications name", " no process group; taken: all ranks");
     note(broadcasts_, "broadcast starts", "broadcasts start", " at position 0 of the group; the trace does not name the root");
-    note(reduces_, "reduce runs as a broadcast", "reduces run as broadcasts",
-         " of equal size: the same bytes in the opposite direction");
-    note(barriers_, "barrier runs as an all-reduce", "barriers run as all-reduces", "");
-    note(misfits_, "all-gather or reduce-scatter has", "all-gathers and reduce-scatters have",
+    note(rooted_, "reduce, gather or scatter has", "reduces, gathers and scatters have",
+         " position 0 of the group as root; the trace does not name it");
+    note(misfits_, "collective that gathers or scatters has", "collectives that gather or scatter have",
          " an \"Out msg nelems\" that contradicts \"In msg nelems\" and the size of the group; taken: \"In msg nelems\"");
+    note(repeated_splits_, "all-to-all of uneven sizes divides", "all-to-alls of uneven sizes divide",
+         " the input of every rank as that of the recorded one: equal positions get equal sizes");
+    note(split_misfits_, "all-to-all has", "all-to-alls have",
+         " an \"Out split size\" that contradicts the \"In split size\" of another rank; taken: \"In split size\"");
+    note(unused_splits_, "all-to-all runs as an even one", "all-to-alls run as even ones",
+         ": its \"In split size\" does not divide its elements among all ranks of its group");
     note(uneven_, "all-to-all of uneven sizes runs as an even one", "all-to-alls of uneven sizes run as even ones",
-         " of the mean size");
+         " of the mean size: not every rank lists how it divides");
     note(handovers_, "wait", "waits", " between CPU threads of the file, read off their idle times");
     note(guessed_syncs_, "synchronisation call of the file does", "synchronisation calls of the file do",
          " not say what was waited for; taken: the GPU op that ended last before the call returned");
@@ -882,6 +970,8 @@ class Importer {
   std::vector<Rank> ranks_;
   std::vector<Exchange> exchanges_;
   std::optional<CommunicatorTable> communicators_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, KinetoSplit> splits_;  ///< of all-to-alls, by number of rank and op
+  SplitTableSet tables_;
   std::set<std::int64_t> offsets_;  ///< from the replayed rank to its peers
   Diagnostics diagnostics_;
   std::set<std::string> reported_;  ///< mistakes that every further kernel would repeat
@@ -902,8 +992,10 @@ class Importer {
   std::uint64_t misfits_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t broadcasts_ = 0;
-  std::uint64_t reduces_ = 0;
-  std::uint64_t barriers_ = 0;
+  std::uint64_t rooted_ = 0;
+  std::uint64_t repeated_splits_ = 0;
+  std::uint64_t split_misfits_ = 0;
+  std::uint64_t unused_splits_ = 0;
   std::uint64_t uneven_ = 0;
   std::uint64_t handovers_ = 0;
   std::uint64_t guessed_syncs_ = 0;

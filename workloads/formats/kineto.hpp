@@ -14,8 +14,10 @@
 //     launch the same sequence; CPU time is its own. A trace without iterations is taken whole. What its GPU ops waited for in earlier
 //     iterations is dropped.
 //   - Collectives are simulated: their recorded durations are dropped. Bytes are "In msg nelems" times dtype: the whole buffer, for
-//     an all-gather the own shard. "Out msg nelems" is only compared with it, for all-gathers and reduce-scatters; where they
-//     contradict the group's size, a note counts it. All-to-alls of uneven sizes are simulated as even ones of the group's mean size.
+//     an all-gather or a gather the own shard. "Out msg nelems" is only compared with it, for what gathers or scatters; where they
+//     contradict the group's size, a note counts it. A barrier moves nothing. A root is "Rank", a position in the group, or position 0.
+//   - All-to-alls of uneven sizes divide as the "In split size" of all members say (formats/kineto_splits). Where one does not say it,
+//     they are even ones of the group's mean size. A replayed rank stands for all: each divides its input as that one does.
 //   - As recorded: nothing is simulated and nothing averaged; without an iteration asked for, the file is replayed whole, from its
 //     first event to its last. Missing ranks do not matter then.
 //   - Sends and receives match by order. The peer is "Dst Rank" or "Src Rank", a rank of the world; else the other rank of a group of
@@ -34,9 +36,9 @@
 //     recorded.
 // What the format leaves open is written into Workload::assumptions. Errors: see kineto_trace.hpp, and [no-file], [missing-rank],
 // [duplicate-rank], [unknown-rank], [rank-conflict], [out-of-range], [no-such-iteration], [unknown-collective],
-// [unsupported-collective], [unknown-type], [unknown-process-group], [bad-process-groups], [not-a-member], [unknown-peer],
+// [unknown-type], [unknown-process-group], [bad-process-groups], [not-a-member], [unknown-peer],
 // [too-many-streams], [contradictory-times] and those of check_workload().
-// Not modelled: gather and scatter; several processes in one file; other accelerators than CUDA and HIP devices.
+// Not modelled: several processes in one file; other accelerators than CUDA and HIP devices.
 // Thread safety: pure functions.
 #pragma once
 

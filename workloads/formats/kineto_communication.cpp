@@ -24,12 +24,15 @@ void complete(KinetoCommunication& communication, const KinetoCommunication& oth
     communication.elements_in = other.elements_in;
     communication.elements_out = other.elements_out;
     communication.type = other.type;
+    communication.splits_in = other.splits_in;
+    communication.splits_out = other.splits_out;
   }
   text(communication.group_name, other.group_name);
   text(communication.group_ranks, other.group_ranks);
   number(communication.group_size, other.group_size);
   number(communication.rank_start, other.rank_start);
   number(communication.rank_stride, other.rank_stride);
+  number(communication.root, other.root);
   number(communication.source, other.source);
   number(communication.destination, other.destination);
   number(communication.source_position, other.source_position);
@@ -64,6 +67,8 @@ std::optional<KinetoVerb> kineto_verb(std::string_view collective) {
     KinetoVerb verb;
   };
   static constexpr std::array kVerbs = {
+      // NCCL's barrier reduces one element and calls itself "all_reduce_barrier".
+      Known{"allreducebarrier", KinetoVerb::barrier},
       Known{"allreduce", KinetoVerb::all_reduce},
       Known{"allgather", KinetoVerb::all_gather},
       Known{"reducescatter", KinetoVerb::reduce_scatter},
@@ -73,8 +78,8 @@ std::optional<KinetoVerb> kineto_verb(std::string_view collective) {
       Known{"barrier", KinetoVerb::barrier},
       Known{"send", KinetoVerb::send},
       Known{"recv", KinetoVerb::receive},
-      Known{"gather", KinetoVerb::unsupported},
-      Known{"scatter", KinetoVerb::unsupported},
+      Known{"gather", KinetoVerb::gather},
+      Known{"scatter", KinetoVerb::scatter},
       Known{"coalesced", KinetoVerb::bundle},
   };
   for (const Known& known : kVerbs) {
@@ -84,7 +89,8 @@ std::optional<KinetoVerb> kineto_verb(std::string_view collective) {
 }
 
 std::vector<std::string> kineto_collective_names() {
-  return {"allreduce", "allgather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "barrier", "send", "recv"};
+  return {"allreduce", "allgather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
+          "gather",    "scatter",   "barrier",        "send",       "recv"};
 }
 
 std::optional<ElementType> kineto_element_type(std::string_view name) {

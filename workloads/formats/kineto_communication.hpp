@@ -4,7 +4,7 @@
 //
 // What is put together; the first that says something wins: the kernel's own arguments, those of its cpu_op ("External id",
 // record_param_comms), and those of the calls that enclose its launch, from inside out (the annotation "nccl:all_reduce",
-// record_param_comms). Numbers of elements and type always come from one event. Peers have two origins, which count differently and
+// record_param_comms). Numbers of elements, their splits and the type always come from one event. Peers have two origins, which count differently and
 // are kept apart: "Src Rank" and "Dst Rank" are ranks of the world; an annotation's name ("nccl:send 0->1", "nccl:recv 1<-0") holds
 // positions in the group.
 // Thread safety: const functions may be called from any thread.
@@ -29,11 +29,12 @@ enum class KinetoVerb : std::uint8_t {
   all_to_all,
   broadcast,
   reduce,
+  gather,
+  scatter,
   barrier,
   send,
   receive,
-  unsupported,  ///< gather and scatter
-  bundle,       ///< several calls in one kernel, of which the file names none
+  bundle,  ///< several calls in one kernel, of which the file names none
 };
 
 /// "_reduce_scatter_base" -> reduce_scatter: the beginning decides, without underscores. None if it is unknown.

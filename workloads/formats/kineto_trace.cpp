@@ -120,6 +120,9 @@ struct RawEvent {
   std::string_view group_ranks;
   std::string_view rank_start;
   std::string_view rank_stride;
+  std::string_view root;
+  std::string_view splits_in;
+  std::string_view splits_out;
   std::string_view source;
   std::string_view destination;
   std::string_view input_dims;
@@ -154,6 +157,9 @@ constexpr std::array kArgumentFields = {
     Field{"Process Group Ranks", &RawEvent::group_ranks},
     Field{"Global rank start", &RawEvent::rank_start},
     Field{"Global rank stride", &RawEvent::rank_stride},
+    Field{"Rank", &RawEvent::root},
+    Field{"In split size", &RawEvent::splits_in},
+    Field{"Out split size", &RawEvent::splits_out},
     Field{"Src Rank", &RawEvent::source},
     Field{"Dst Rank", &RawEvent::destination},
     Field{"Input Dims", &RawEvent::input_dims},
@@ -510,6 +516,9 @@ class TraceReader {
     communication.group_size = id_of(event.group_size, "Group size");
     communication.rank_start = id_of(event.rank_start, "Global rank start");
     communication.rank_stride = id_of(event.rank_stride, "Global rank stride");
+    communication.splits_in = unquoted(event.splits_in);
+    communication.splits_out = unquoted(event.splits_out);
+    communication.root = id_of(event.root, "Rank");
     communication.source = id_of(event.source, "Src Rank");
     communication.destination = id_of(event.destination, "Dst Rank");
     if (event.collective.empty() && !event.input_dims.empty()) {

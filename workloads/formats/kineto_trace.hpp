@@ -11,8 +11,8 @@
 //   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g) repeat the former and are not
 //     needed.
 //   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Process Group Name",
-//     "Process Group Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", on the kernel or on the cpu_op
-//     record_param_comms. Older traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
+//     "Process Group Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", "Rank",
+//     "In split size", "Out split size", on the kernel or on the cpu_op record_param_comms. Older traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
 //   - distributedInfo: rank, world_size and, in pg_config, the process groups.
 // Times are microseconds with up to three decimals in the file; here they are whole nanoseconds since the first event, so that
 // nothing is lost to rounding however large the epoch.
@@ -80,11 +80,14 @@ struct KinetoCommunication {
   std::string type;        ///< "Float", "BFloat16", or "float", "c10::Half"
   std::string group_name;
   std::string group_ranks;  ///< "[0, 1]"
+  std::string splits_in;    ///< "In split size": "[4, 12]"
+  std::string splits_out;   ///< "Out split size"
   std::int64_t elements_in = -1;
   std::int64_t elements_out = -1;
   std::int64_t group_size = -1;
   std::int64_t rank_start = -1;
   std::int64_t rank_stride = -1;
+  std::int64_t root = -1;                  ///< "Rank": position of the root; of collectives without one, of the rank itself
   std::int64_t source = -1;                ///< "Src Rank": a rank of the world
   std::int64_t destination = -1;           ///< "Dst Rank": likewise
   std::int64_t source_position = -1;       ///< of an annotation's name: a position in the group
