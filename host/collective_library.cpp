@@ -13,8 +13,10 @@ namespace {
 constexpr std::string_view kLargeMessages = "NCCL's bandwidth-optimal default for large messages";
 constexpr std::string_view kAllPeers = "NCCL sends to all peers at once";
 
-// One row per CollectiveType, in the order of that enumeration.
-constexpr std::array<ParamSpec, 10> kSelection = {{
+constexpr std::size_t kTypes = 10;
+
+// First a row per CollectiveType, in the order of that enumeration.
+constexpr std::array<ParamSpec, kTypes + 2> kTable = {{
     {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kLargeMessages},
     {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kLargeMessages},
     {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kLargeMessages},
@@ -25,13 +27,16 @@ constexpr std::array<ParamSpec, 10> kSelection = {{
     {"scatter", ParamKind::choice, "direct", "", "", "", "Algorithm of scatter", kAllPeers},
     {"barrier", ParamKind::choice, "direct", "", "", "", "Algorithm of barrier", kAllPeers},
     {"all_to_all_v", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all_v", kAllPeers},
+    {"protocol", ParamKind::choice, "ideal", "", "", "", "What moving data costs beside the network's own time", "none"},
+    {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
+     "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
 }};
 
-/// kSelection with the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
-class SelectionTable {
+/// kTable with the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
+class TableWithChoices {
  public:
-  SelectionTable() {
-    for (std::size_t type = 0; type < table_.size(); ++type) {
+  TableWithChoices() {
+    for (std::size_t type = 0; type < kTypes; ++type) {
       for (const auto& module : collective_algorithms()) {
         const ParamSet defaults(std::string(module.info.name), module.info.params);
         if (!module.make(defaults)->supports(static_cast<CollectiveType>(type))) continue;
@@ -39,33 +44,47 @@ class SelectionTable {
       }
       table_[type].choices = choices_[type];
     }
+    for (const auto& module : collective_protocols()) {
+      choices_[kTypes] += (choices_[kTypes].empty() ? "" : "|") + std::string(module.info.name);
+    }
+    table_[kTypes].choices = choices_[kTypes];
   }
-  SelectionTable(const SelectionTable&) = delete;
-  SelectionTable& operator=(const SelectionTable&) = delete;
+  TableWithChoices(const TableWithChoices&) = delete;
+  TableWithChoices& operator=(const TableWithChoices&) = delete;
 
   ParamTable table() const { return table_; }
 
  private:
-  std::array<ParamSpec, kSelection.size()> table_ = kSelection;
-  std::array<std::string, kSelection.size()> choices_;
+  std::array<ParamSpec, kTable.size()> table_ = kTable;
+  std::array<std::string, kTypes + 1> choices_;
 };
+
+/// The module that the parameter `choice` names, made with its own parameters.
+template <class Factory>
+auto make_chosen(std::span<const Module<Factory>> modules, const ParamSet& collective, std::string_view choice,
+                 std::span<const ParamSet> module_params) {
+  const std::string& name = collective.text(choice);
+  const auto& module = find_module(modules, name, SourcePlace::named("collective." + std::string(choice)));
+  ParamSet params(name, module.info.params);
+  for (const ParamSet& given : module_params) {
+    if (given.module() == name) params = given;
+  }
+  return module.make(params);
+}
 
 }  // namespace
 
-ParamTable CollectiveLibrary::selection_params() {
-  static const SelectionTable selection;
-  return selection.table();
+ParamTable CollectiveLibrary::params() {
+  static const TableWithChoices table;
+  return table.table();
 }
 
-CollectiveLibrary::CollectiveLibrary(const ParamSet& selection, std::span<const ParamSet> algorithm_params) {
-  for (const ParamSpec& spec : kSelection) {
-    const std::string& name = selection.text(spec.name);
-    const auto& module = find_module(collective_algorithms(), name, SourcePlace::named("collective." + std::string(spec.name)));
-    ParamSet params(name, module.info.params);
-    for (const ParamSet& given : algorithm_params) {
-      if (given.module() == name) params = given;
-    }
-    selected_.push_back({name, module.make(params)});
+CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
+    : protocol_(make_chosen(collective_protocols(), collective, "protocol", module_params)),
+      launch_latency_(collective.duration("launch_latency") + protocol_.base_latency) {
+  for (std::size_t type = 0; type < kTypes; ++type) {
+    const std::string_view choice = kTable[type].name;
+    selected_.push_back({collective.text(choice), make_chosen(collective_algorithms(), collective, choice, module_params)});
   }
 }
 
@@ -83,6 +102,8 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request) 
   }
   auto plan = std::make_unique<CollectivePlan>(chosen.algorithm->compile(request));
   plan->algorithm = chosen.name;
+  plan->protocol = protocol_;
+  plan->launch_latency = launch_latency_;
   kept = std::move(plan);
   return *kept;
 }

@@ -22,11 +22,12 @@ namespace weft {
 
 class CollectiveLibrary {
  public:
-  /// Which algorithm carries out which type; parameter `all_reduce = ring` and so on. The choices are the algorithms that do.
-  static ParamTable selection_params();
+  /// Parameter table "collective": which algorithm carries out which type (`all_reduce = ring` and so on; the choices are the algorithms that do), by
+  /// which protocol, and what starting a collective costs.
+  static ParamTable params();
 
-  /// `selection` is over selection_params(); `algorithm_params` holds a set per algorithm, by module name, where not default.
-  CollectiveLibrary(const ParamSet& selection, std::span<const ParamSet> algorithm_params);
+  /// `collective` is over params(); `module_params` holds a set per algorithm and protocol, by module name, where not default.
+  CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params);
 
   /// What the workload's ranks will ask for on these endpoints. The library and the workload outlive the result. Throws InputError
   /// [algorithm-objects] if a chosen algorithm cannot carry out a collective on such a group.
@@ -42,6 +43,8 @@ class CollectiveLibrary {
     std::shared_ptr<const CollectiveAlgorithm> algorithm;
   };
   std::vector<Selected> selected_;  ///< per CollectiveType
+  CollectiveProtocol protocol_;
+  Duration launch_latency_;
   std::set<GroupLayout> layouts_;
   std::unordered_map<CollectiveRequest, std::unique_ptr<const CollectivePlan>, JobCollectives::RequestHash> plans_;
 };

@@ -9,14 +9,24 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kHostParams = {
+constexpr std::array<ParamSpec, 6> kHostParams = {
     {{"reduction_time_per_mib", ParamKind::duration, "0ns", "0ns", "1s", "",
       "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
       "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"},
      {"fold_ranks", ParamKind::choice, "auto", "", "", "auto|on|off",
       "Whether ranks that behave alike at every instant are simulated once per class (one job in flow mode); auto: from 512 ranks "
       "on",
-      "exact: equitable partitions, host/rank_folding.hpp"}}};
+      "exact: equitable partitions, host/rank_folding.hpp"},
+     {"kernel_launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
+      "Before every GPU compute op: what launching it costs where launches are not hidden behind the kernels before",
+      "traces and models give times of kernels that are queued ahead"},
+     {"compute_slowdown", ParamKind::real, "1", "1", "100", "",
+      "How many times slower GPU compute ops of a rank run while communication of the rank is under way",
+      "none; kernels of collectives take streaming multiprocessors and memory bandwidth"},
+     {"straggler_share", ParamKind::real, "0", "0", "1", "",
+      "Probability of a host to be a straggler, drawn for each by the run's seed", "none"},
+     {"straggler_speed", ParamKind::real, "0.8", "0.001", "1", "", "Speed of a straggler's compute ops",
+      "assumption; FALCON (2024) reports computation slowed down by 10 to 30 % on stragglers"}}};
 
 }  // namespace
 
@@ -26,6 +36,7 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
   const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);
   endpoints_.assign(endpoints.begin(), endpoints.end());
   runners_.resize(endpoints_.size());
+  speed_ = wiring.speeds.at(host, Time::zero());
 }
 
 void HostEntity::handle(const Event& event, EventContext& context) {
@@ -47,8 +58,12 @@ void HostEntity::handle(const Event& event, EventContext& context) {
       report(runner, context);
       return;
     }
+    case speed_changes:
+      change_speed(context);
+      return;
     case compute_done:
-    case reduce_done: {
+    case receive_done:
+    case launch_done: {
       const auto payload = event.payload_as<RankTimerPayload>();
       RankRunner& runner = *runners_[payload.slot];
       runner.on_timer(event.kind, payload, context);
@@ -78,12 +93,20 @@ void HostEntity::start(JobId job, EventContext& context) {
     const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
     WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
     runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
+    runners_[slot]->set_host_speed(speed_, context);
     started.push_back(runners_[slot].get());
   }
   // All ranks exist before the first one runs: a job whose ops take no time ends inside start().
   for (RankRunner* runner : started) {
     runner->start(context);
     report(*runner, context);
+  }
+}
+
+void HostEntity::change_speed(EventContext& context) {
+  speed_ = wiring_.speeds.at(host_, context.now());
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) runner->set_host_speed(speed_, context);
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/entity.hpp"
 #include "core/params.hpp"
+#include "host/host_speed.hpp"
 #include "host/rank_runner.hpp"
 #include "topologies/topology.hpp"
 
@@ -22,10 +23,14 @@ namespace weft {
 /// Parameter table "host".
 ParamTable host_params();
 
+/// A host's own event: its speed changes now. No payload.
+inline constexpr std::uint16_t speed_changes = 310;
+
 /// What a host needs to know of the rest of the run. Referenced objects outlive it.
 struct HostWiring {
   const Topology& topology;
   const JobTable& jobs;
+  const HostSpeeds& speeds;
   RankRunnerContext ranks;
   EntityId scheduler;
   Duration control_delay;  ///< of messages to the scheduler
@@ -49,6 +54,7 @@ struct RankExposure {
 
 class HostEntity final : public Entity {
  public:
+  /// At every later change of the host's speed, `speed_changes` has to be posted to it.
   HostEntity(HostId host, const HostWiring& wiring);
 
   void handle(const Event& event, EventContext& context) override;
@@ -60,10 +66,12 @@ class HostEntity final : public Entity {
  private:
   RankRunner& runner_at(NodeId endpoint, JobId job);
   void start(JobId job, EventContext& context);
+  void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);
 
   HostId host_;
   HostWiring wiring_;
+  double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
   std::vector<OpRecord> records_;

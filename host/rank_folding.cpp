@@ -55,10 +55,11 @@ std::uint64_t division_hash(const Subgroups& division) {
 class FoldingSearch {
  public:
   FoldingSearch(const Workload& workload, const JobCollectives& collectives, const Topology& topology, const FlowSettings& settings,
-                std::vector<NodeId> endpoint_of_rank, const RankFolding::Limits& limits)
+                const HostSpeeds& speeds, std::vector<NodeId> endpoint_of_rank, const RankFolding::Limits& limits)
       : workload_(workload),
         collectives_(collectives),
         topology_(topology),
+        speeds_(speeds),
         limits_(limits),
         folding_(new RankFolding(workload, std::move(endpoint_of_rank))),
         paths_(topology, settings, folding_->endpoint_of_rank_, limits.hops) {}
@@ -181,7 +182,8 @@ class FoldingSearch {
     first_colours_.resize(workload_.rank_count);
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       const std::uint16_t role = workload_.role_of[rank];
-      std::uint64_t colour = mix64(role);
+      const HostId host = topology_.node(folding_->endpoint_of_rank_[rank]).host;
+      std::uint64_t colour = combine(role, speeds_.profile(host));
       for (const RoleUse& use : role_uses_[role]) {
         const Communicator& communicator = workload_.communicators[use.communicator];
         const GroupId group_id = communicator.group_of(RankId(rank));
@@ -419,6 +421,7 @@ class FoldingSearch {
   const Workload& workload_;
   const JobCollectives& collectives_;
   const Topology& topology_;
+  const HostSpeeds& speeds_;
   RankFolding::Limits limits_;
   std::shared_ptr<RankFolding> folding_;
   FoldingPaths paths_;
@@ -449,9 +452,10 @@ class FoldingSearch {
 
 std::shared_ptr<const RankFolding> RankFolding::find(const Workload& workload, const JobCollectives& collectives,
                                                      const Topology& topology, const FlowSettings& settings,
-                                                     std::vector<NodeId> endpoint_of_rank, const Limits& limits) {
+                                                     const HostSpeeds& speeds, std::vector<NodeId> endpoint_of_rank,
+                                                     const Limits& limits) {
   WEFT_CHECK(endpoint_of_rank.size() == workload.rank_count, "every rank has an endpoint");
-  return FoldingSearch(workload, collectives, topology, settings, std::move(endpoint_of_rank), limits).find();
+  return FoldingSearch(workload, collectives, topology, settings, speeds, std::move(endpoint_of_rank), limits).find();
 }
 
 /// A collective's message does not say by which rule it is sent. Messages of several rules between two ranks have one path and, in collectives, need

@@ -15,7 +15,7 @@
 // reduction via colour refinement, ESA 2014.)
 // What one link of class K carries of a kind from class R, of which a member's message loads links of K by a in all, is |R| a / |K|.
 //
-// What makes ranks different: another role, hashed ECMP paths that collide here and not there (spraying does not), part sizes that differ by a
+// What makes ranks different: another role, a host of another speed, hashed ECMP paths that collide here and not there (spraying does not), part sizes that differ by a
 // byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
 //
 // Cost: 16 bytes and a few operations per message and round, so that the millions of messages of an all-to-all can be looked at. Their paths are put
@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "host/host_speed.hpp"
 #include "host/job_collectives.hpp"
 #include "network/flow_settings.hpp"
 #include "network/transfer_folding.hpp"
@@ -51,7 +52,7 @@ class RankFolding final : public TransferFolding {
   /// workload. Requires: `endpoint_of_rank` has one distinct endpoint per rank; rates are max-min fair, for other allocations may tell flows apart
   /// that are alike.
   static std::shared_ptr<const RankFolding> find(const Workload& workload, const JobCollectives& collectives,
-                                                 const Topology& topology, const FlowSettings& settings,
+                                                 const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
                                                  std::vector<NodeId> endpoint_of_rank, const Limits& limits);
 
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(representatives_.size()); }

@@ -79,19 +79,14 @@ void RankRunner::start_op(OpId op, EventContext& context) {
   account(context.now());
   switch (description.kind) {
     case OpKind::compute:
-      if (description.processor == Processor::gpu) ++gpu_computing_;
-      if (description.duration == Duration::zero()) {
-        finish_op(op, context);
-      } else {
-        context.schedule(description.duration, EventClass::timer, compute_done, RankTimerPayload{slot_, op.index(), 0});
-      }
+      start_compute(op, description, context);
       return;
     case OpKind::collective:
-      begin_communication(description.communicator);
+      begin_communication(description.communicator, context);
       start_collective(op, description, context);
       return;
     case OpKind::send: {
-      begin_communication(description.communicator);
+      begin_communication(description.communicator, context);
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
@@ -100,7 +95,7 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       return;
     }
     case OpKind::receive: {
-      begin_communication(description.communicator);
+      begin_communication(description.communicator, context);
       const MessageKey key{job_.tags->pack(tag_of(op, description)), peer_endpoint(description)};
       if (const auto early = early_messages_.find(key); early != early_messages_.end()) {
         early_messages_.erase(early);
@@ -111,6 +106,29 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       return;
     }
   }
+}
+
+void RankRunner::start_compute(OpId op, const Op& description, EventContext& context) {
+  Duration duration = description.duration;
+  if (description.processor == Processor::gpu) {
+    ++gpu_computing_;
+    duration += shared_.kernel_launch_latency;
+  }
+  if (duration == Duration::zero()) {
+    finish_op(op, context);
+  } else {
+    plan_ends({clock_.start(op, description.processor, duration, context.now())}, context);
+  }
+}
+
+void RankRunner::plan_ends(const std::vector<ComputeClock::End>& ends, EventContext& context) {
+  for (const ComputeClock::End& end : ends) {
+    context.schedule(end.in, EventClass::timer, compute_done, RankTimerPayload{slot_, end.op.index(), end.version});
+  }
+}
+
+void RankRunner::set_host_speed(double speed, EventContext& context) {
+  plan_ends(clock_.set_host_speed(speed, context.now()), context);
 }
 
 MessageTag RankRunner::tag_of(OpId op, const Op& description) const {
@@ -132,26 +150,36 @@ NodeId RankRunner::peer_endpoint(const Op& description) const {
   return job_.endpoint_of_rank[group[static_cast<std::size_t>(position)].index()];
 }
 
-void RankRunner::start_collective(OpId op, const Op& description, EventContext& context) {
+const CollectivePlan* RankRunner::plan_of(const Op& description) const {
   const Communicator& communicator = job_.workload->communicators[description.communicator];
-  const std::uint32_t position = communicator.position_of(rank_);
-  const CollectivePlan* plan = job_.collectives->find(description, communicator.group_of(rank_), position);
+  return job_.collectives->find(description, communicator.group_of(rank_), communicator.position_of(rank_));
+}
+
+void RankRunner::start_collective(OpId op, const Op& description, EventContext& context) {
+  const CollectivePlan* plan = plan_of(description);
   if (plan == nullptr) {
     finish_op(op, context);
-    return;
+  } else if (plan->launch_latency == Duration::zero()) {
+    run_collective(op, description, *plan, context);
+  } else {
+    context.schedule(plan->launch_latency, EventClass::timer, launch_done, RankTimerPayload{slot_, op.index(), 0});
   }
+}
+
+void RankRunner::run_collective(OpId op, const Op& description, const CollectivePlan& plan, EventContext& context) {
+  const std::uint32_t position = job_.workload->communicators[description.communicator].position_of(rank_);
   const std::uint64_t stream = job_.tags->pack_stream(tag_of(op, description));
   ActiveCollective& active = active_[stream];
   active.op = op;
-  active.plan = plan;
-  active.program = &plan->program_of(position);
+  active.plan = &plan;
+  active.program = &plan.program_of(position);
   active.position = position;
   active.steps_left = active.program->size();
   const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
   active.pending.assign(counts.begin(), counts.end());
   std::vector<std::uint32_t> startable;
   for (std::uint32_t step = 0; step < active.program->size(); ++step) {
-    if (plan->awaits_message(active.program->step(step), position)) ++active.pending[step];
+    if (plan.awaits_message(active.program->step(step), position)) ++active.pending[step];
     if (active.pending[step] == 0) startable.push_back(step);
   }
   for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, context);
@@ -167,17 +195,21 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
   const CollectivePlan& plan = *active.plan;
   switch (description.kind) {
     case StepKind::join:
-    case StepKind::receive:
       finish_step(stream, step, context);
       return;
+    case StepKind::receive:
     case StepKind::receive_reduce: {
-      const Bytes size = plan.message_bytes(description, active.position);
-      const double mib = static_cast<double>(size.count()) / static_cast<double>(Bytes::mib(1).count());
-      const Duration reduction = Duration::from_seconds(shared_.reduction_time_per_mib.in_s() * mib);
-      if (reduction == Duration::zero()) {
+      Duration work =
+          plan.is_left_out(description, active.position) ? Duration::zero() : plan.hop_latency(description, active.position);
+      if (description.kind == StepKind::receive_reduce) {
+        const double bytes = static_cast<double>(plan.message_bytes(description, active.position).count());
+        work +=
+            Duration::from_seconds(shared_.reduction_time_per_mib.in_s() * (bytes / static_cast<double>(Bytes::mib(1).count())));
+      }
+      if (work == Duration::zero()) {
         finish_step(stream, step, context);
       } else {
-        context.schedule(reduction, EventClass::timer, reduce_done, RankTimerPayload{slot_, step, stream});
+        context.schedule(work, EventClass::timer, receive_done, RankTimerPayload{slot_, step, stream});
       }
       return;
     }
@@ -196,7 +228,7 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       const std::uint64_t packed = job_.tags->pack(tag);
       in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
       shared_.network.start({job_.id, endpoint_, destination, connection_number(op.communicator, description.channel), packed,
-                             plan.message_bytes(description, active.position)},
+                             plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
                             context);
       return;
     }
@@ -228,7 +260,7 @@ void RankRunner::finish_op(OpId op, EventContext& context) {
   if (kind == OpKind::compute) {
     if (dag_.processor(op) == Processor::gpu) --gpu_computing_;
   } else {
-    end_communication(dag_.op(op).communicator);
+    end_communication(dag_.op(op).communicator, context);
   }
   if (shared_.recording == Recording::everything || kind != OpKind::compute) {
     records_.push_back({job_.id, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
@@ -245,10 +277,19 @@ void RankRunner::finish_op(OpId op, EventContext& context) {
 }
 
 void RankRunner::on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context) {
-  if (kind == compute_done) {
-    finish_op(OpId(payload.index), context);
-  } else {
-    finish_step(payload.stream, payload.index, context);
+  switch (kind) {
+    case compute_done:
+      if (clock_.finish(OpId(payload.index), payload.stream)) finish_op(OpId(payload.index), context);
+      break;
+    case launch_done: {
+      const OpId op(payload.index);
+      const Op description = dag_.op(op);
+      run_collective(op, description, *plan_of(description), context);
+      break;
+    }
+    default:
+      finish_step(payload.stream, payload.index, context);
+      break;
   }
   run_ready(context);
 }
@@ -317,13 +358,13 @@ void RankRunner::account(Time now) {
   accounted_until_ = now;
 }
 
-void RankRunner::begin_communication(std::uint16_t communicator) {
-  ++communicating_;
+void RankRunner::begin_communication(std::uint16_t communicator, EventContext& context) {
+  if (communicating_++ == 0) plan_ends(clock_.set_gpu_speed(1 / shared_.compute_slowdown, context.now()), context);
   if (communicating_in_[communicator]++ == 0) communicators_.push_back(communicator);
 }
 
-void RankRunner::end_communication(std::uint16_t communicator) {
-  --communicating_;
+void RankRunner::end_communication(std::uint16_t communicator, EventContext& context) {
+  if (--communicating_ == 0) plan_ends(clock_.set_gpu_speed(1, context.now()), context);
   if (--communicating_in_[communicator] == 0) std::erase(communicators_, communicator);
 }
 

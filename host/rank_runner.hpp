@@ -6,7 +6,8 @@
 // Model
 //   - An op is ready when all its predecessors are done (streams are edges already, workloads/dag.hpp). Ready ops start at once:
 //     computation and communication overlap unless an edge forbids it.
-//   - compute takes its duration. A collective runs its program (host/collectives). A send is done when its last byte has left; a receive
+//   - compute takes its duration at the host's speed (host/host_speed), after kernel_launch_latency if it runs on the GPU; while communication is
+//     under way, GPU compute runs compute_slowdown times slower. A collective runs its program (host/collectives). A send is done when its last byte has left; a receive
 //     when the matching message has arrived. Messages are eager: they may arrive before the receiver asks for them.
 //   - A group of one rank has nothing to exchange: its collectives take no time.
 //   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "core/entity.hpp"
+#include "host/compute_clock.hpp"
 #include "host/job.hpp"
 #include "network/network_model.hpp"
 
@@ -31,13 +33,14 @@ namespace weft {
 /// Timer events of a host about its ranks.
 enum RankTimer : std::uint16_t {
   compute_done = 300,  ///< payload RankTimerPayload
-  reduce_done = 301,   ///< payload RankTimerPayload
+  receive_done = 301,  ///< payload RankTimerPayload: a received message has been taken over and added up
+  launch_done = 302,   ///< payload RankTimerPayload: a collective's first steps may run
 };
 
 struct RankTimerPayload {
   std::uint32_t slot = 0;    ///< which of the host's endpoints
-  std::uint32_t index = 0;   ///< op of a compute; step of a reduction
-  std::uint64_t stream = 0;  ///< reduction: the collective, as MessageTags::pack_stream
+  std::uint32_t index = 0;   ///< compute_done, launch_done: op; receive_done: step
+  std::uint64_t stream = 0;  ///< compute_done: ComputeClock's version; receive_done: the collective, as MessageTags::pack_stream
 };
 
 /// One op's stretch of time at one rank.
@@ -57,6 +60,8 @@ enum class Recording : std::uint8_t { communication, everything };
 struct RankRunnerContext {
   const NetworkPort& network;
   Duration reduction_time_per_mib;
+  Duration kernel_launch_latency;  ///< of GPU compute ops
+  double compute_slowdown = 1;     ///< >= 1
   Recording recording = Recording::communication;
 };
 
@@ -75,6 +80,8 @@ class RankRunner {
   void on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
   void on_sent(const Transfer& transfer, EventContext& context);
   void on_delivered(const Transfer& transfer, EventContext& context);
+  /// From now on compute ops take 1 / `speed` of their time. Requires: speed > 0.
+  void set_host_speed(double speed, EventContext& context);
 
   /// Rounds that ended since the last call.
   std::vector<FinishedIteration> take_finished();
@@ -123,7 +130,9 @@ class RankRunner {
   void note_round(Time now);
   void begin_iteration(EventContext& context);
   void start_op(OpId op, EventContext& context);
+  void start_compute(OpId op, const Op& description, EventContext& context);
   void start_collective(OpId op, const Op& description, EventContext& context);
+  void run_collective(OpId op, const Op& description, const CollectivePlan& plan, EventContext& context);
   void start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
   void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
@@ -131,9 +140,11 @@ class RankRunner {
   void run_ready(EventContext& context);
   MessageTag tag_of(OpId op, const Op& description) const;
   NodeId peer_endpoint(const Op& description) const;
+  const CollectivePlan* plan_of(const Op& description) const;
   void account(Time now);
-  void begin_communication(std::uint16_t communicator);
-  void end_communication(std::uint16_t communicator);
+  void begin_communication(std::uint16_t communicator, EventContext& context);
+  void end_communication(std::uint16_t communicator, EventContext& context);
+  void plan_ends(const std::vector<ComputeClock::End>& ends, EventContext& context);
 
   const RunningJob& job_;
   const RoleDag& dag_;
@@ -157,6 +168,7 @@ class RankRunner {
   std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;
   std::unordered_set<MessageKey, KeyHash> early_messages_;
 
+  ComputeClock clock_;
   std::uint32_t gpu_computing_ = 0;
   std::uint32_t communicating_ = 0;
   std::vector<std::uint32_t> communicating_in_;  ///< by communicator: ops under way

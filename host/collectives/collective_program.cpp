@@ -141,6 +141,13 @@ Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t po
                    start(parts_of_step.wrap_begin));
 }
 
+Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t position) const {
+  if (protocol.hop_latency_inside == protocol.hop_latency_network) return protocol.hop_latency_inside;
+  const GroupLayout& layout = *request.layout;
+  const bool inside = layout.seat(position).host == layout.seat(peer(step, position)).host;
+  return inside ? protocol.hop_latency_inside : protocol.hop_latency_network;
+}
+
 bool CollectivePlan::sizes_are_equal() const { return request.splits == nullptr && buffer.count() % parts == 0; }
 
 }  // namespace weft

@@ -27,6 +27,7 @@
 
 #include "core/units.hpp"
 #include "host/collectives/collective_request.hpp"
+#include "host/collectives/protocol.hpp"
 #include "host/collectives/subgroups.hpp"
 
 namespace weft {
@@ -129,6 +130,8 @@ struct CollectivePlan {
 
   CollectiveRequest request;
   std::string algorithm;
+  CollectiveProtocol protocol;
+  Duration launch_latency;  ///< from the start of the op to that of its first step, the protocol's base latency included
   std::uint32_t parts = 1;
   Bytes buffer;                                             ///< what is cut into parts
   std::vector<std::shared_ptr<const Subgroups>> divisions;  ///< [0] is the whole group
@@ -145,6 +148,8 @@ struct CollectivePlan {
   std::uint32_t peer(const CollectiveStep& step, std::uint32_t position) const;
   PartSpan span(const CollectiveStep& step, std::uint32_t position) const;
   Bytes message_bytes(const CollectiveStep& step, std::uint32_t position) const;
+  /// What a receive of `position` takes after the message's arrival, but for the adding up.
+  Duration hop_latency(const CollectiveStep& step, std::uint32_t position) const;
   /// Whether a message of an all_to_all_v is not sent because it has no bytes.
   bool is_left_out(const CollectiveStep& step, std::uint32_t position) const {
     return step.from_splits && message_bytes(step, position) == Bytes::zero();

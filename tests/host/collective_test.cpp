@@ -149,7 +149,7 @@ TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
 // A misspelt algorithm used to be found once the library was made, when nobody knew any more where it had been set:
 // "collective.all_reduce: error: there is no collective ...".
 TEST(CollectiveAlgorithms, AreTheChoicesOfTheirTypes) {
-  ParamSet selection("collective", CollectiveLibrary::selection_params());
+  ParamSet selection("collective", CollectiveLibrary::params());
   const SourcePlace place = SourcePlace::named("--set=collective.all_reduce=rign");
   try {
     selection.set("all_reduce", "rign", place);

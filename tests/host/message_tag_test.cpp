@@ -43,7 +43,7 @@ MessageTags tags_of(const Workload& workload) {
     builder.add_cable(builder.add_endpoint(builder.add_host(), NodeKind::gpu), hub, Bandwidth::gbps(1), Duration::ns(1));
   }
   const auto topology = std::move(builder).build(nullptr, {});
-  CollectiveLibrary library(ParamSet("collective", CollectiveLibrary::selection_params()), {});
+  CollectiveLibrary library(ParamSet("collective", CollectiveLibrary::params()), {});
   return {workload, *library.prepare(workload, *topology, topology->endpoints())};
 }
 

@@ -92,7 +92,7 @@ struct RunOptions {
 
 Outcome run(Workload workload, const RunOptions& options = {}) {
   const auto topology = two_endpoints_per_host(workload.rank_count);
-  ParamSet selection("collective", CollectiveLibrary::selection_params());
+  ParamSet selection("collective", CollectiveLibrary::params());
   for (const char* type : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
     selection.set(type, options.algorithm, {});
   }
@@ -108,6 +108,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   job.tags = std::make_shared<const MessageTags>(*shared, *job.collectives);
   jobs.publish(std::move(job));
 
+  const HostSpeeds speeds(topology->host_count());
   IdealPort port;
   EngineBuilder builder;
   auto starter = std::make_unique<Starter>();
@@ -116,8 +117,8 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   auto ideal = std::make_unique<IdealNetwork>();
   IdealNetwork& network = *ideal;
   port.network = builder.add_entity(std::move(ideal), "network");
-  const HostWiring wiring{
-      *topology, jobs, {port, options.reduction_time_per_mib, Recording::everything}, control_id, kControlDelay};
+  const HostWiring wiring{*topology,  jobs,         speeds, {port, options.reduction_time_per_mib, {}, 1, Recording::everything},
+                          control_id, kControlDelay};
   for (std::uint32_t h = 0; h < topology->host_count(); ++h) {
     const EntityId id = builder.add_entity(std::make_unique<HostEntity>(HostId(h), wiring), "host" + std::to_string(h));
     control.hosts.push_back(id);

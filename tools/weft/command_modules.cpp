@@ -44,8 +44,10 @@ std::vector<ModuleInfo> all_modules() {
       {"network", "flow", "Flow mode: rates are shared fairly among the flows on every link, no packets.", flow_params()});
   append(all, allocation_policies());
   all.push_back({"host", "host", "Servers: what it costs a rank to compute and to reduce.", host_params()});
-  all.push_back({"host", "collective", "Which algorithm carries out which collective.", CollectiveLibrary::selection_params()});
+  all.push_back(
+      {"host", "collective", "Which algorithm carries out which collective, by which protocol.", CollectiveLibrary::params()});
   append(all, collective_algorithms());
+  append(all, collective_protocols());
   all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
   append(all, scheduling_policies());
   append(all, placers());

@@ -52,7 +52,8 @@ Parameters::Parameters() {
   add(ParamSet("flow", flow_params()));
   for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("host", host_params()));
-  add(ParamSet("collective", CollectiveLibrary::selection_params()));
+  add(ParamSet("collective", CollectiveLibrary::params()));
+  for (const auto& module : collective_protocols()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : collective_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("scheduler", scheduler_params()));
   for (const auto& module : scheduling_policies()) add(ParamSet(std::string(module.info.name), module.info.params));

@@ -14,6 +14,7 @@
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/host_speed_entries.hpp"
 #include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/job_rules.hpp"
 #include "tools/weft/scenario.pb.h"
@@ -279,6 +280,16 @@ class ScenarioFile {
         source_(SourceText::read(path_)),
         document_(source_, message_, loading.diagnostics) {
     loading.diagnostics.throw_if_errors();
+  }
+
+  /// Requires: the cluster is known.
+  std::vector<HostSpeedEntry> host_speeds() const {
+    if (message_.host_speed_size() == 0) return {};
+    if (scenario_.mode == Mode::job || scenario_.flows) {
+      fail("unused-field", "host_speed is of compute ops, and this run simulates none", place_of("host_speed"),
+           "drop it, or run jobs with workloads in flow mode");
+    }
+    return read_host_speeds(message_, document_.places(), static_cast<std::uint32_t>(scenario_.topology->host_count()));
   }
 
   /// Everything but what rules make of the jobs of traces.
@@ -929,6 +940,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   const bool has_content = attempt(loading, [&] { check_content(scenario, flags, file.get()); });
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
   diagnostics.throw_if_errors();
+  if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
   note_unused_settings(scenario, flags.topology.empty());
   if (scenario.topology == nullptr) {

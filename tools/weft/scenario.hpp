@@ -14,6 +14,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/manifest.hpp"
+#include "host/host_speed.hpp"
 #include "scheduler/job_spec.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
@@ -64,6 +65,7 @@ struct Scenario {
   std::vector<std::shared_ptr<const Workload>> workloads;  ///< distinct ones
   std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files
   std::optional<FlowList> flows;                           ///< replayed without jobs
+  std::vector<HostSpeedEntry> host_speeds;
   std::string policy = "fcfs";
   std::string placement = "first_fit";
   Parameters parameters;

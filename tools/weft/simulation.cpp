@@ -56,6 +56,7 @@ class Assembly {
       : scenario_(scenario),
         options_(std::move(options)),
         jobs_(scenario.jobs.size()),
+        speeds_(host_speeds(scenario)),
         library_(scenario.parameters.of("collective"), scenario.parameters.all()) {}
 
   /// Finds what is wrong before the first file is created.
@@ -127,6 +128,13 @@ class Assembly {
     }
   }
 
+  static HostSpeeds host_speeds(const Scenario& scenario) {
+    if (scenario.topology == nullptr) return HostSpeeds(scenario.hosts);
+    const ParamSet& host = scenario.parameters.of("host");
+    const HostSpeeds::Stragglers stragglers{host.real("straggler_share"), host.real("straggler_speed"), scenario.seed};
+    return {scenario.topology->host_count(), scenario.host_speeds, stragglers};
+  }
+
   void check_jobs_fit() const {
     Diagnostics diagnostics;
     check_jobs(scenario_.jobs, empty_cluster(scenario_), *make_placer(scenario_), diagnostics);
@@ -153,13 +161,14 @@ class Assembly {
     if (wish == "auto" && job.gpus < folded_ranks_min) return;
     std::vector<NodeId> endpoints = endpoints_when_alone(job);
     const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints);
-    folding_ = RankFolding::find(*job.workload, *collectives, *scenario_.topology, *flow_settings_, endpoints, {});
+    folding_ = RankFolding::find(*job.workload, *collectives, *scenario_.topology, *flow_settings_, speeds_, endpoints, {});
     if (folding_ != nullptr || flow_settings_->routing == Routing::spray) return;
     FlowSettings sprayed = *flow_settings_;
     sprayed.routing = Routing::spray;
     // Only for a hint: not worth more than a moment.
     constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
-    const auto alike = RankFolding::find(*job.workload, *collectives, *scenario_.topology, sprayed, std::move(endpoints), moment);
+    const auto alike =
+        RankFolding::find(*job.workload, *collectives, *scenario_.topology, sprayed, speeds_, std::move(endpoints), moment);
     if (alike != nullptr) classes_if_sprayed_ = alike->class_count();
   }
 
@@ -169,14 +178,19 @@ class Assembly {
     scheduler_ = EntityId(host_count);
     fabric_ = EntityId(host_count + 1);
     port_.emplace(topology, *flow_settings_, fabric_);
+    const ParamSet& params = scenario_.parameters.of("host");
     const HostWiring wiring{topology,
                             jobs_,
-                            {*port_, scenario_.parameters.of("host").duration("reduction_time_per_mib"),
-                             options_.trace ? Recording::everything : Recording::communication},
+                            speeds_,
+                            {*port_, params.duration("reduction_time_per_mib"), params.duration("kernel_launch_latency"),
+                             params.real("compute_slowdown"), options_.trace ? Recording::everything : Recording::communication},
                             scheduler_,
                             scenario_.parameters.of("scheduler").duration("control_delay")};
     for (std::uint32_t host = 0; host < host_count; ++host) {
       hosts_.push_back(builder.add_entity(std::make_unique<HostEntity>(HostId(host), wiring), "host" + std::to_string(host)));
+      for (const Time change : speeds_.changes(HostId(host))) {
+        builder.post_initial(hosts_.back(), change, EventClass::timer, speed_changes);
+      }
     }
   }
 
@@ -337,6 +351,7 @@ class Assembly {
   const Scenario& scenario_;
   SimulationOptions options_;
   JobTable jobs_;
+  HostSpeeds speeds_;
   CollectiveLibrary library_;
   std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;

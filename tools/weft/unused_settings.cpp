@@ -24,8 +24,8 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (!has_jobs) return used;
   used.insert({"host", "collective"});
-  for (const ParamSpec& type : CollectiveLibrary::selection_params()) {
-    used.insert(scenario.parameters.of("collective").text(type.name));
+  for (const ParamSpec& spec : CollectiveLibrary::params()) {
+    if (spec.kind == ParamKind::choice) used.insert(scenario.parameters.of("collective").text(spec.name));
   }
   return used;
 }

@@ -1,0 +1,60 @@
+#include "host/collectives/protocol.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace weft {
+
+namespace {
+
+using Table = std::array<ParamSpec, 4>;
+
+constexpr std::string_view kNcclLatencies = "NCCL's tuning model, ring";
+
+constexpr Table table(std::string_view base, std::string_view inside, std::string_view network, std::string_view efficiency,
+                      std::string_view efficiency_origin) {
+  return {
+      {{"base_latency", ParamKind::duration, base, "0ns", "1s", "", "Once per collective", kNcclLatencies},
+       {"hop_latency_inside", ParamKind::duration, inside, "0ns", "1s", "",
+        "Of every receive from the same host, on top of the message's arrival", kNcclLatencies},
+       {"hop_latency_network", ParamKind::duration, network, "0ns", "1s", "",
+        "Of every receive from another host, on top of the message's arrival", kNcclLatencies},
+       {"efficiency", ParamKind::real, efficiency, "0.01", "1", "", "Share of the bytes moved that is data", efficiency_origin}}};
+}
+
+constexpr Table kSimple = table("8.4us", "3.4us", "14us", "1", "no flags in the data");
+constexpr Table kLl = table("6.6us", "0.6us", "2.7us", "0.5", "4 bytes of flag with every 4 bytes of data");
+constexpr Table kLl128 = table("14us", "1.9us", "4us", "0.9375", "8 bytes of flags with every 120 bytes of data");
+
+template <const char* Name>
+CollectiveProtocol make(const ParamSet& params) {
+  return {Name, params.duration("base_latency"), params.duration("hop_latency_inside"), params.duration("hop_latency_network"),
+          params.real("efficiency")};
+}
+
+constexpr char kSimpleName[] = "simple";
+constexpr char kLlName[] = "ll";
+constexpr char kLl128Name[] = "ll128";
+
+CollectiveProtocol make_ideal(const ParamSet&) { return {}; }
+
+constexpr std::array<Module<CollectiveProtocolFactory>, 4> kProtocols = {{
+    {{"protocol", "ideal", "Costs nothing: times are those of the network alone.", {}}, &make_ideal},
+    {{"protocol", "simple", "NCCL's Simple: data alone, signalled by memory fences. For large messages.", kSimple},
+     &make<kSimpleName>},
+    {{"protocol", "ll", "NCCL's LL (low latency): a flag with every word of data. For small messages; half of the bandwidth.", kLl},
+     &make<kLlName>},
+    {{"protocol", "ll128", "NCCL's LL128: flags in every 128 bytes, as NVLink stores them together. In between.", kLl128},
+     &make<kLl128Name>},
+}};
+
+}  // namespace
+
+Bytes CollectiveProtocol::moved_bytes(Bytes data) const {
+  if (efficiency == 1) return data;
+  return Bytes::of(static_cast<std::int64_t>(std::ceil(static_cast<double>(data.count()) / efficiency)));
+}
+
+std::span<const Module<CollectiveProtocolFactory>> collective_protocols() { return kProtocols; }
+
+}  // namespace weft

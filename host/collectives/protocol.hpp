@@ -1,0 +1,35 @@
+// Protocol: what a collective library's way of moving data costs on top of the network.
+//
+// Where it sits: the collective library gives every plan one; rank runners add its latencies, and transfers carry its flags.
+//
+// Model: a collective takes base_latency once; every receive takes hop_latency_inside or hop_latency_network on top of the message's arrival, by whether
+// sender and receiver share a host; B bytes of data take B / efficiency on the way, rounded up, because flags travel with the data.
+// NCCL has three (its tuning model is where the defaults come from): Simple signals by memory fences and moves data alone; LL stores a 4-byte flag with
+// every 4 bytes of data, which needs no fence; LL128 stores 8 bytes of flags with every 120 of data where NVLink keeps 128 bytes together.
+// Thread safety: values.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/params.hpp"
+#include "core/units.hpp"
+
+namespace weft {
+
+struct CollectiveProtocol {
+  std::string name = "ideal";
+  Duration base_latency;
+  Duration hop_latency_inside;
+  Duration hop_latency_network;
+  double efficiency = 1;  ///< data's share of the bytes moved, in (0, 1]
+
+  /// Bytes moved for so much data.
+  Bytes moved_bytes(Bytes data) const;
+};
+
+using CollectiveProtocolFactory = CollectiveProtocol (*)(const ParamSet& params);
+/// ideal, simple, ll, ll128.
+std::span<const Module<CollectiveProtocolFactory>> collective_protocols();
+
+}  // namespace weft
