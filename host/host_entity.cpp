@@ -36,6 +36,7 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
   const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);
   endpoints_.assign(endpoints.begin(), endpoints.end());
   runners_.resize(endpoints_.size());
+  clock_versions_.resize(endpoints_.size());
   speed_ = wiring.speeds.at(host, Time::zero());
 }
 
@@ -65,6 +66,9 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case receive_done:
     case launch_done: {
       const auto payload = event.payload_as<RankTimerPayload>();
+      const bool is_idle = runners_[payload.slot] == nullptr;
+      if (is_idle && event.kind == compute_done && payload.stream < clock_versions_[payload.slot]) return;  // an end that was moved
+      WEFT_CHECK(!is_idle, "a timer finds its rank running");
       RankRunner& runner = *runners_[payload.slot];
       runner.on_timer(event.kind, payload, context);
       report(runner, context);
@@ -92,7 +96,8 @@ void HostEntity::start(JobId job, EventContext& context) {
     if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
     const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
     WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
-    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
+    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_,
+                                                  clock_versions_[slot]);
     runners_[slot]->set_host_speed(speed_, context);
     started.push_back(runners_[slot].get());
   }
@@ -117,8 +122,11 @@ void HostEntity::report(RankRunner& runner, EventContext& context) {
   }
   if (!runner.done()) return;
   exposures_.push_back({runner.job(), runner.rank(), runner.exposed_by_communicator()});
-  for (std::unique_ptr<RankRunner>& slot : runners_) {
-    if (slot.get() == &runner) slot.reset();
+  for (std::size_t slot = 0; slot < runners_.size(); ++slot) {
+    if (runners_[slot].get() != &runner) continue;
+    clock_versions_[slot] = runner.clock_version();
+    runners_[slot].reset();
+    return;
   }
 }
 

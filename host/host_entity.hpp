@@ -74,6 +74,7 @@ class HostEntity final : public Entity {
   double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
+  std::vector<std::uint64_t> clock_versions_;         ///< per local endpoint, of the rank that ended there last
   std::vector<OpRecord> records_;
   std::vector<RankExposure> exposures_;  ///< of ranks that have ended
 };

@@ -17,7 +17,7 @@ std::size_t RankRunner::KeyHash::operator()(const MessageKey& key) const noexcep
 }
 
 RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
-                       std::vector<OpRecord>& records)
+                       std::vector<OpRecord>& records, std::uint64_t clock_version)
     : job_(job),
       dag_(job.workload->dag_of(rank)),
       shared_(shared),
@@ -25,6 +25,7 @@ RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, c
       rank_(rank),
       slot_(slot),
       endpoint_(job.endpoint_of_rank[rank.index()]),
+      clock_(clock_version),
       communicating_in_(job.workload->communicators.size()),
       exposed_by_communicator_(job.workload->communicators.size()) {}
 

@@ -68,7 +68,7 @@ struct RankRunnerContext {
 class RankRunner {
  public:
   RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
-             std::vector<OpRecord>& records);
+             std::vector<OpRecord>& records, std::uint64_t clock_version = 0);
 
   /// What a handler call led to: rounds that ended, in order.
   struct FinishedIteration {
@@ -89,6 +89,7 @@ class RankRunner {
 
   std::uint64_t iteration() const { return iteration_; }
   JobId job() const { return job_.id; }
+  std::uint64_t clock_version() const { return clock_.version(); }
   RankId rank() const { return rank_; }
   /// By communicator, over all iterations so far; see RankExposure.
   const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
