@@ -3,12 +3,14 @@
 #include <array>
 
 #include "host/collectives/direct.hpp"
+#include "host/collectives/double_binary_tree.hpp"
 #include "host/collectives/ring.hpp"
 
 namespace weft {
 
 std::span<const Module<CollectiveAlgorithmFactory>> collective_algorithms() {
-  static const std::array<Module<CollectiveAlgorithmFactory>, 2> modules = {ring_algorithm(), direct_algorithm()};
+  static const std::array<Module<CollectiveAlgorithmFactory>, 3> modules = {ring_algorithm(), direct_algorithm(),
+                                                                            double_binary_tree_algorithm()};
   return modules;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -101,13 +102,20 @@ TEST_P(CollectivePrograms, SendAsManyBytesAsTheoryAsks) {
     machine.run();
     return machine.bytes_sent();
   };
-  if (name() != "ring" && name() != "direct") return;
-  // Each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B whatever the remainder of B/n.
-  EXPECT_EQ(sent(CollectiveType::all_reduce), bytes * (2 * (n - 1)));
-  EXPECT_EQ(sent(CollectiveType::reduce_scatter), bytes * (n - 1));
+  // Rings and direct exchanges: each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B whatever the remainder of B/n. Trees: n-1 edges, over
+  // each of which the buffer goes up and down.
+  if (algorithm->supports(CollectiveType::all_reduce)) {
+    EXPECT_EQ(sent(CollectiveType::all_reduce), bytes * (2 * (n - 1)));
+  }
+  if (algorithm->supports(CollectiveType::reduce_scatter)) {
+    EXPECT_EQ(sent(CollectiveType::reduce_scatter), bytes * (n - 1));
+  }
   // Every rank passes on or sends n-1 shards of the given size.
-  EXPECT_EQ(sent(CollectiveType::all_gather), bytes * (n * (n - 1)));
-  if (name() == "direct") {
+  if (algorithm->supports(CollectiveType::all_gather)) {
+    EXPECT_EQ(sent(CollectiveType::all_gather), bytes * (n * (n - 1)));
+  }
+  if (!algorithm->supports(CollectiveType::all_to_all)) return;
+  if (name() != "ring") {
     // Block i of every buffer goes to rank i in one message; the rank's own block stays: (n-1) B in all.
     EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n - 1));
   } else {
@@ -123,13 +131,69 @@ std::string case_name(const testing::TestParamInfo<CollectivePrograms::ParamType
   return text + "_" + std::to_string(group.hosts) + "x" + std::to_string(group.ranks_per_host) + "_" + std::to_string(bytes);
 }
 
-const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}}, {"ring", {{"channels", "3"}}}, {"direct", {}}};
-const std::vector<Group> kGroups = {{2, 1}, {3, 1}, {1, 4}, {1, 5}, {2, 4}, {3, 4}, {13, 1}};
+const std::vector<AlgorithmCase> kAlgorithms = {
+    {"ring", {}}, {"ring", {{"channels", "3"}}}, {"direct", {}}, {"double_binary_tree", {{"piece", "200000B"}}}};
+const std::vector<Group> kGroups = {{2, 1}, {3, 1}, {1, 4}, {1, 5}, {2, 4}, {3, 4}, {8, 1}, {13, 1}};
 
 INSTANTIATE_TEST_SUITE_P(AllGroups, CollectivePrograms,
                          testing::Combine(testing::ValuesIn(kAlgorithms), testing::ValuesIn(kGroups),
                                           testing::Values<std::int64_t>(0, 1, 7, 1000, 1 << 20, 3'000'001)),
                          case_name);
+
+/// Layouts in which hosts have unequally many members, in no order; and groups of any size, a member per host.
+std::vector<GroupLayout> irregular_layouts() {
+  std::vector<GroupLayout> layouts = {
+      GroupLayout({{0, 3}, {1, 0}, {0, 1}, {2, 5}, {1, 7}, {0, 0}, {2, 2}}), GroupLayout({{0, 0}, {0, 1}, {0, 2}, {1, 0}, {2, 0}}),
+      GroupLayout({{0, 1}, {1, 1}, {2, 1}, {0, 0}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {0, 2}, {3, 2}})};
+  for (std::uint32_t n = 2; n <= 34; ++n) layouts.push_back(GroupLayout::one_per_host(n));
+  return layouts;
+}
+
+class IrregularGroups : public testing::TestWithParam<AlgorithmCase> {};
+
+TEST_P(IrregularGroups, AreServedAsWell) {
+  const auto algorithm = make_algorithm(GetParam().name, GetParam().settings);
+  for (const GroupLayout& layout : irregular_layouts()) {
+    for (int i = 0; i <= static_cast<int>(CollectiveType::barrier); ++i) {
+      const auto type = static_cast<CollectiveType>(i);
+      const Bytes bytes = type == CollectiveType::barrier ? Bytes::zero() : Bytes::of(1'000'003);
+      if (!algorithm->supports(type)) continue;
+      for (std::uint32_t root = 0; root < (has_root(type) ? layout.ranks() : 1); root += 1 + layout.ranks() / 8) {
+        SCOPED_TRACE(std::string(to_text(type)) + " of " + std::to_string(layout.ranks()) + ", root " + std::to_string(root));
+        const CollectiveRequest request{type, root, bytes, &layout, nullptr};
+        if (algorithm->objection(request).empty()) expect_carried_out(algorithm->compile(request), root + 1);
+      }
+    }
+  }
+}
+
+// Folding tells messages apart by the rules of both sides (host/rank_folding).
+TEST_P(IrregularGroups, ReceiveFromOneSenderByEachPairOfRules) {
+  using Rule = std::tuple<PeerRule::Kind, std::uint8_t, std::int32_t>;
+  const auto rule_of = [](const PeerRule& rule) { return Rule(rule.kind, rule.division, rule.operand); };
+  const auto algorithm = make_algorithm(GetParam().name, GetParam().settings);
+  for (const GroupLayout& layout : irregular_layouts()) {
+    for (int i = 0; i <= static_cast<int>(CollectiveType::barrier); ++i) {
+      const CollectiveRequest request{static_cast<CollectiveType>(i), 0, Bytes::of(3'000'000), &layout, nullptr};
+      if (!algorithm->supports(request.type) || !algorithm->objection(request).empty()) continue;
+      const CollectivePlan plan = algorithm->compile(request);
+      std::map<std::tuple<std::uint32_t, std::uint8_t, Rule, Rule>, std::uint32_t> sender_of;
+      for (std::uint32_t p = 0; p < layout.ranks(); ++p) {
+        for (std::uint32_t s = 0; s < plan.program_of(p).size(); ++s) {
+          const CollectiveStep& step = plan.program_of(p).step(s);
+          if (step.kind != StepKind::send) continue;
+          const std::uint32_t to = plan.peer(step, p);
+          const Rule back = rule_of(plan.program_of(to).step(step.remote_step).peer);
+          EXPECT_EQ(sender_of.try_emplace({to, step.channel, rule_of(step.peer), back}, p).first->second, p);
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, IrregularGroups, testing::ValuesIn(kAlgorithms), [](const auto& given) {
+  return given.param.name + (given.param.settings.empty() ? "" : "_" + given.param.settings[0].first);
+});
 
 TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
   for (const std::int64_t buffer : {0LL, 1LL, 6LL, 7LL, 1000LL, 999'999'999'999LL}) {

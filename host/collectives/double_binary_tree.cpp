@@ -1,0 +1,198 @@
+#include "host/collectives/double_binary_tree.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/check.hpp"
+#include "host/collectives/binary_tree.hpp"
+#include "host/collectives/roles.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Programs have up to 16 steps per piece.
+constexpr std::int64_t kPiecesMax = 512;
+
+constexpr std::array<ParamSpec, 1> kParams = {
+    {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
+      "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill the trees sooner and pay latency more "
+      "often",
+      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}}};
+
+/// What a neighbour below is to the one above.
+enum Child : std::uint32_t { in_chain, on_left, on_right, children };
+
+/// Where a position is in a tree.
+struct Place {
+  std::array<bool, children> has_child{};
+  std::uint32_t as_child = children;  ///< of the one above; `children` at the root
+  bool is_root() const { return as_child == children; }
+};
+
+/// Divisions of a plan.
+struct Tree {
+  std::uint8_t channel = 0;
+  std::uint8_t heads = 0;   ///< one subgroup: the heads of hosts, as numbered in the binary tree
+  std::uint8_t chains = 0;  ///< a subgroup per host, the head first
+
+  PeerRule child(std::uint32_t which) const {
+    if (which == in_chain) return {PeerRule::Kind::offset, chains, +1};
+    return {which == on_left ? PeerRule::Kind::tree_left : PeerRule::Kind::tree_right, heads, 0};
+  }
+  PeerRule parent(const Place& place) const {
+    if (place.as_child == in_chain) return {PeerRule::Kind::offset, chains, -1};
+    return {PeerRule::Kind::tree_parent, heads, 0};
+  }
+};
+
+/// The host with number `index` in the binary tree of a channel.
+std::uint32_t host_in_tree(const CollectiveRequest& request, std::uint32_t channel, std::uint32_t index) {
+  const std::uint32_t hosts = request.layout->host_count();
+  const bool is_even = hosts % 2 == 0;
+  if (!has_root(request.type)) {
+    if (channel == 0) return index;
+    return is_even ? hosts - 1 - index : (index + 1) % hosts;
+  }
+  const std::uint32_t root = request.layout->seat(request.root).host;
+  if (index == 0) return root;
+  // hosts - 1 others: an even number of hosts leaves an odd number of them.
+  if (channel == 1) index = is_even ? index % (hosts - 1) + 1 : hosts - index;
+  return (root + index) % hosts;
+}
+
+Tree add_tree(CollectivePlan& plan, std::uint8_t channel) {
+  const CollectiveRequest& request = plan.request;
+  const GroupLayout& layout = *request.layout;
+  const Subgroups& by_rail = *layout.hosts();
+  std::vector<std::uint32_t> member_of_host(layout.host_count());
+  for (std::uint32_t position = 0; position < layout.ranks(); ++position) member_of_host[layout.seat(position).host] = position;
+  std::vector<std::uint32_t> heads;
+  std::vector<std::vector<std::uint32_t>> chains;
+  for (std::uint32_t index = 0; index < layout.host_count(); ++index) {
+    const std::uint32_t member = member_of_host[host_in_tree(request, channel, index)];
+    const std::uint32_t size = by_rail.size_at(member);
+    const bool has_the_root = has_root(request.type) && index == 0;
+    const std::uint32_t start = has_the_root ? by_rail.index_of(request.root) : channel == 0 ? 0 : size - 1;
+    std::vector<std::uint32_t>& chain = chains.emplace_back();
+    for (std::uint32_t k = 0; k < size; ++k) {
+      chain.push_back(by_rail.member(member, (channel == 0 ? start + k : start + size - k) % size));
+    }
+    heads.push_back(chain.front());
+  }
+  Tree tree;
+  tree.channel = channel;
+  tree.heads = plan.add_division(std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{heads}));
+  tree.chains = plan.add_division(std::make_shared<const Subgroups>(layout.ranks(), chains));
+  return tree;
+}
+
+Place place_of(const CollectivePlan& plan, const Tree& tree, std::uint32_t position) {
+  Place place;
+  const Subgroups& chains = *plan.divisions[tree.chains];
+  place.has_child[in_chain] = chains.index_of(position) + 1 < chains.size_at(position);
+  if (chains.index_of(position) > 0) {
+    place.as_child = in_chain;
+    return place;
+  }
+  const Subgroups& heads = *plan.divisions[tree.heads];
+  const std::uint32_t index = heads.index_of(position);
+  const std::uint32_t size = heads.size_at(position);
+  const TreeNeighbours neighbours = in_binary_tree(index, size);
+  place.has_child[on_left] = neighbours.left != TreeNeighbours::none;
+  place.has_child[on_right] = neighbours.right != TreeNeighbours::none;
+  if (neighbours.parent != TreeNeighbours::none) {
+    place.as_child = in_binary_tree(neighbours.parent, size).left == index ? on_left : on_right;
+  }
+  return place;
+}
+
+class DoubleBinaryTree final : public CollectiveAlgorithm {
+ public:
+  explicit DoubleBinaryTree(const ParamSet& params) : piece_(params.bytes("piece")) {}
+
+  bool supports(CollectiveType type) const override {
+    return type == CollectiveType::all_reduce || type == CollectiveType::broadcast || type == CollectiveType::reduce;
+  }
+
+  CollectivePlan compile(const CollectiveRequest& request) const override {
+    WEFT_CHECK(request.ranks() >= 2 && supports(request.type), "a double binary tree is asked for what it supports");
+    const std::int64_t half = (request.bytes.count() + 1) / 2;
+    const std::int64_t needed = (half + piece_.count() - 1) / piece_.count();
+    const auto pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, kPiecesMax));
+    CollectivePlan plan(request, 2 * pieces, request.bytes);
+    const std::array<Tree, 2> trees = {add_tree(plan, 0), add_tree(plan, 1)};
+    RoleNumbers roles;
+    for (std::uint32_t position = 0; position < request.ranks(); ++position) {
+      std::array<Place, 2> places;
+      RoleNumbers::Description description;
+      for (std::size_t i = 0; i < trees.size(); ++i) {
+        places[i] = place_of(plan, trees[i], position);
+        description.insert(description.end(), places[i].has_child.begin(), places[i].has_child.end());
+        description.push_back(places[i].as_child);
+      }
+      const std::uint32_t role = roles.number_of(description);
+      plan.role_of.push_back(role);
+      if (role < plan.programs.size()) continue;
+      CollectiveProgramBuilder builder;
+      for (std::size_t i = 0; i < trees.size(); ++i) add_pieces(builder, request.type, trees[i], places[i], pieces);
+      plan.programs.push_back(std::move(builder).build());
+    }
+    return plan;
+  }
+
+ private:
+  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides know the other's steps. Up: a receive per child, a
+  /// send to the parent. Down: a receive from the parent, a send per child.
+  static void add_pieces(CollectiveProgramBuilder& builder, CollectiveType type, const Tree& tree, const Place& place,
+                         std::uint32_t pieces) {
+    const bool goes_up = type != CollectiveType::broadcast;
+    const bool comes_down = type != CollectiveType::reduce;
+    const std::uint32_t steps_up = goes_up ? children + 1 : 0;
+    const std::uint32_t steps = steps_up + (comes_down ? 1 + children : 0);
+    for (std::uint32_t i = 0; i < pieces; ++i) {
+      const PartRange part{tree.channel * pieces + i, 1, {}, {}};
+      const std::uint32_t first = builder.size();
+      const auto add = [&](bool has_neighbour, StepKind kind, const PeerRule& peer, std::uint32_t remote_step) {
+        const std::uint32_t step =
+            builder.add({has_neighbour ? kind : StepKind::join, tree.channel, false, peer, remote_step, part});
+        if (kind == StepKind::send && i > 0) builder.after(step, step - steps);
+        return step;
+      };
+      if (goes_up) {
+        for (std::uint32_t child = 0; child < children; ++child) {
+          add(place.has_child[child], StepKind::receive_reduce, tree.child(child), 0);
+        }
+        const std::uint32_t sum = add(!place.is_root(), StepKind::send, tree.parent(place), first + place.as_child);
+        for (std::uint32_t child = 0; child < children; ++child) builder.after(sum, first + child);
+      }
+      if (comes_down) {
+        const std::uint32_t receive = add(!place.is_root(), StepKind::receive, tree.parent(place), 0);
+        if (goes_up && place.is_root()) builder.after(receive, receive - 1);
+        for (std::uint32_t child = 0; child < children; ++child) {
+          builder.after(add(place.has_child[child], StepKind::send, tree.child(child), first + steps_up), receive);
+        }
+      }
+    }
+  }
+
+  Bytes piece_;
+};
+
+std::unique_ptr<CollectiveAlgorithm> make_double_binary_tree(const ParamSet& params) {
+  return std::make_unique<DoubleBinaryTree>(params);
+}
+
+}  // namespace
+
+Module<CollectiveAlgorithmFactory> double_binary_tree_algorithm() {
+  return {
+      {"collective", "double_binary_tree",
+       "Two binary trees of hosts carry half of the buffer each, in pieces that follow one another; inside a host the ranks are a "
+       "chain. Nearly the bandwidth of a ring with a latency that grows with the logarithm of the group. NCCL's choice for large "
+       "groups.",
+       kParams},
+      &make_double_binary_tree};
+}
+
+}  // namespace weft
