@@ -4,13 +4,14 @@
 
 #include "host/collectives/direct.hpp"
 #include "host/collectives/double_binary_tree.hpp"
+#include "host/collectives/halving_doubling.hpp"
 #include "host/collectives/ring.hpp"
 
 namespace weft {
 
 std::span<const Module<CollectiveAlgorithmFactory>> collective_algorithms() {
-  static const std::array<Module<CollectiveAlgorithmFactory>, 3> modules = {ring_algorithm(), direct_algorithm(),
-                                                                            double_binary_tree_algorithm()};
+  static const std::array<Module<CollectiveAlgorithmFactory>, 4> modules = {
+      ring_algorithm(), direct_algorithm(), double_binary_tree_algorithm(), halving_doubling_algorithm()};
   return modules;
 }
 

@@ -98,9 +98,7 @@ TEST_P(CollectivePrograms, MoveWhatTheSplitTableSays) {
 TEST_P(CollectivePrograms, SendAsManyBytesAsTheoryAsks) {
   const auto sent = [&](CollectiveType type) {
     const CollectivePlan plan = algorithm->compile(request(type));
-    CollectiveMachine machine(plan, 1);
-    machine.run();
-    return machine.bytes_sent();
+    return expect_carried_out(plan).bytes_sent();
   };
   // Rings and direct exchanges: each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B whatever the remainder of B/n. Trees: n-1 edges, over
   // each of which the buffer goes up and down.
@@ -131,8 +129,11 @@ std::string case_name(const testing::TestParamInfo<CollectivePrograms::ParamType
   return text + "_" + std::to_string(group.hosts) + "x" + std::to_string(group.ranks_per_host) + "_" + std::to_string(bytes);
 }
 
-const std::vector<AlgorithmCase> kAlgorithms = {
-    {"ring", {}}, {"ring", {{"channels", "3"}}}, {"direct", {}}, {"double_binary_tree", {{"piece", "200000B"}}}};
+const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}},
+                                                {"ring", {{"channels", "3"}}},
+                                                {"direct", {}},
+                                                {"double_binary_tree", {{"piece", "200000B"}}},
+                                                {"halving_doubling", {}}};
 const std::vector<Group> kGroups = {{2, 1}, {3, 1}, {1, 4}, {1, 5}, {2, 4}, {3, 4}, {8, 1}, {13, 1}};
 
 INSTANTIATE_TEST_SUITE_P(AllGroups, CollectivePrograms,
@@ -145,7 +146,8 @@ std::vector<GroupLayout> irregular_layouts() {
   std::vector<GroupLayout> layouts = {
       GroupLayout({{0, 3}, {1, 0}, {0, 1}, {2, 5}, {1, 7}, {0, 0}, {2, 2}}), GroupLayout({{0, 0}, {0, 1}, {0, 2}, {1, 0}, {2, 0}}),
       GroupLayout({{0, 1}, {1, 1}, {2, 1}, {0, 0}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {0, 2}, {3, 2}})};
-  for (std::uint32_t n = 2; n <= 34; ++n) layouts.push_back(GroupLayout::one_per_host(n));
+  for (const std::uint32_t n : {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 14, 15, 16, 17, 22, 31, 33})
+    layouts.push_back(GroupLayout::one_per_host(n));
   return layouts;
 }
 
