@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "host/collectives/bruck.hpp"
 #include "host/collectives/direct.hpp"
 #include "host/collectives/double_binary_tree.hpp"
 #include "host/collectives/halving_doubling.hpp"
@@ -10,8 +11,8 @@
 namespace weft {
 
 std::span<const Module<CollectiveAlgorithmFactory>> collective_algorithms() {
-  static const std::array<Module<CollectiveAlgorithmFactory>, 4> modules = {
-      ring_algorithm(), direct_algorithm(), double_binary_tree_algorithm(), halving_doubling_algorithm()};
+  static const std::array<Module<CollectiveAlgorithmFactory>, 5> modules = {
+      ring_algorithm(), direct_algorithm(), double_binary_tree_algorithm(), halving_doubling_algorithm(), bruck_algorithm()};
   return modules;
 }
 

@@ -124,6 +124,7 @@ PartSpan CollectivePlan::span(const CollectiveStep& step, std::uint32_t position
   span.wrap_size = range.inner.kind == PartIndex::Kind::offset
                        ? divisions[range.inner.division]->size_at(position) * range.inner.stride
                        : span.first - span.wrap_begin + range.count;
+  span.run = range.run;
   return span;
 }
 
@@ -132,7 +133,15 @@ Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t po
     const std::uint32_t other = peer(step, position);
     return step.kind == StepKind::send ? request.splits->at(position, other) : request.splits->at(other, position);
   }
+  if (buffer.count() % parts == 0) return Bytes::of(buffer.count() / parts * step.parts.count);
   const PartSpan parts_of_step = span(step, position);
+  if (parts_of_step.run > 0) {
+    Bytes sum;
+    for (std::uint32_t i = 0; i < parts_of_step.count; i += parts_of_step.run) {
+      sum += part_bytes(buffer, parts, parts_of_step.part(i)) * std::min(parts_of_step.run, parts_of_step.count - i);
+    }
+    return sum;
+  }
   const std::uint32_t wrap_end = parts_of_step.wrap_begin + parts_of_step.wrap_size;
   const std::uint32_t end = parts_of_step.first + parts_of_step.count;
   const auto start = [this](std::uint32_t index) { return part_start(buffer, parts, index); };

@@ -7,7 +7,7 @@
 //   - Positions of the group that do the same play one role and share its program. A program names peers and parts relative to the executing
 //     position: by its index in a division of the group into subgroups (subgroups.hpp), of which a plan has several: rings, hosts, rails, trees.
 //   - The buffer of B bytes is cut into `parts`; part i holds floor((i+1)B/parts) - floor(iB/parts) bytes, so sizes add up to B exactly. A message
-//     carries consecutive parts, a PartRange.
+//     carries a PartRange: consecutive parts, or blocks that are forwarded.
 //   - A step runs when its predecessors are done. A send is done when its last byte left the source; a receive when the message is here; a
 //     reducing receive when it has also been added up; a join at once.
 //   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need no search.
@@ -67,11 +67,14 @@ struct PartIndex {
 };
 
 /// Which parts a message carries: `count` from base + outer + inner on. If `inner` is an offset, parts wrap round after its n x stride.
+/// With a `run`, for blocks of an all-to-all that are forwarded: `run` blocks, of as many sources, of every (2 run)-th part; `count` in all. `inner` is an
+/// offset then.
 struct PartRange {
   std::uint32_t base = 0;
   std::uint32_t count = 0;
   PartIndex outer;
   PartIndex inner;
+  std::uint32_t run = 0;
 };
 
 struct CollectiveStep {
@@ -115,12 +118,19 @@ class CollectiveProgramBuilder {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;  ///< (earlier, step)
 };
 
-/// Consecutive parts; after `wrap_begin + wrap_size` comes `wrap_begin`.
+/// A PartRange as seen by a position; after part `wrap_begin + wrap_size - 1` comes `wrap_begin`.
 struct PartSpan {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   std::uint32_t wrap_begin = 0;
   std::uint32_t wrap_size = 0;
+  std::uint32_t run = 0;
+
+  /// The i-th part; with a run, the one of the i-th block. Requires: i < count.
+  std::uint32_t part(std::uint32_t i) const {
+    const std::uint32_t beyond_first = run == 0 ? i : i / run * 2 * run;
+    return wrap_begin + (first - wrap_begin + beyond_first) % wrap_size;
+  }
 };
 
 /// A collective, ready to run: the programs of all roles and what they refer to.

@@ -81,10 +81,6 @@ class CollectiveMachine {
   bool moves_blocks() const {
     return plan_.request.type == CollectiveType::all_to_all || plan_.request.type == CollectiveType::all_to_all_v;
   }
-  static std::uint32_t part_at(const PartSpan& span, std::uint32_t i) {
-    return span.wrap_begin + (span.first - span.wrap_begin + i) % std::max<std::uint32_t>(1, span.wrap_size);
-  }
-
   void release(std::uint32_t p, std::uint32_t s) {
     ASSERT_GT(pending_[p][s], 0u);
     if (--pending_[p][s] == 0) execute(p, s);
@@ -108,12 +104,17 @@ class CollectiveMachine {
     EXPECT_EQ(plan_.peer(receiving, to), p) << "the receiver expects this sender";
     EXPECT_EQ(receiving.channel, step.channel);
     EXPECT_EQ(plan_.message_bytes(receiving, to), plan_.message_bytes(step, p)) << "both sides agree on the size";
+    std::size_t blocks = 0;
     Message message{to, step.remote_step, plan_.span(step, p), knows_[p], {}};
     for (std::uint32_t i = 0; i < message.parts.count; ++i) {
-      Contributors& content = buffers_[p][part_at(message.parts, i)];
+      Contributors& content = buffers_[p][message.parts.part(i)];
+      blocks += content.size();
       message.content.push_back(content);
       // Blocks of an all-to-all travel; everything else is copied.
       if (moves_blocks()) content.clear();
+    }
+    if (message.parts.run > 0) {
+      EXPECT_EQ(blocks, message.parts.count) << "a message has the size of its blocks";
     }
     bytes_sent_[p] += plan_.message_bytes(step, p);
     bytes_between_[{p, to}] += plan_.message_bytes(step, p);
@@ -126,7 +127,7 @@ class CollectiveMachine {
     const Message& message = found->second;
     knows_[p].insert(message.news.begin(), message.news.end());
     for (std::uint32_t i = 0; i < message.parts.count; ++i) {
-      Contributors& target = buffers_[p][part_at(message.parts, i)];
+      Contributors& target = buffers_[p][message.parts.part(i)];
       if (step.kind == StepKind::receive && !moves_blocks()) target.clear();
       for (const std::uint32_t contributor : message.content[i]) {
         EXPECT_TRUE(target.insert(contributor).second) << "no contribution is added twice";
