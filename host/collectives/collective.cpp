@@ -6,13 +6,15 @@
 #include "host/collectives/direct.hpp"
 #include "host/collectives/double_binary_tree.hpp"
 #include "host/collectives/halving_doubling.hpp"
+#include "host/collectives/pairwise.hpp"
 #include "host/collectives/ring.hpp"
 
 namespace weft {
 
 std::span<const Module<CollectiveAlgorithmFactory>> collective_algorithms() {
-  static const std::array<Module<CollectiveAlgorithmFactory>, 5> modules = {
-      ring_algorithm(), direct_algorithm(), double_binary_tree_algorithm(), halving_doubling_algorithm(), bruck_algorithm()};
+  static const std::array<Module<CollectiveAlgorithmFactory>, 6> modules = {
+      ring_algorithm(),  direct_algorithm(),  double_binary_tree_algorithm(), halving_doubling_algorithm(),
+      bruck_algorithm(), pairwise_algorithm()};
   return modules;
 }
 

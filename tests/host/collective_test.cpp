@@ -140,7 +140,8 @@ const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}},
                                                 {"direct", {}},
                                                 {"double_binary_tree", {{"piece", "200000B"}}},
                                                 {"halving_doubling", {}},
-                                                {"bruck", {}}};
+                                                {"bruck", {}},
+                                                {"pairwise", {}}};
 const std::vector<Group> kGroups = {{2, 1}, {3, 1}, {1, 4}, {1, 5}, {2, 4}, {3, 4}, {8, 1}, {13, 1}};
 
 INSTANTIATE_TEST_SUITE_P(AllGroups, CollectivePrograms,
