@@ -121,6 +121,65 @@ const std::vector<FoldingCase>& folding_cases() {
        "op { name: \"s\" send { communicator: \"pp\" peer_offset: 1 size: \"2MB\" } deps: \"f\" } }\n",
        {},
        4},
+      // Four groups of six hosts; in a group the second tree leaves no two ranks alike.
+      {"DoubleBinaryTrees",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",
+       "ranks: 24 communicator { name: \"six\" size: 6 } role { op { name: \"ar\" collective { type: ALL_REDUCE communicator: "
+       "\"six\" "
+       "size: \"6MB\" } } op { name: \"b\" collective { type: BROADCAST communicator: \"six\" root: 2 size: \"3MB\" } deps: \"ar\" "
+       "} "
+       "op { name: \"r\" collective { type: REDUCE communicator: \"six\" root: 1 size: \"3MB\" } deps: \"b\" } }",
+       {"collective.all_reduce=double_binary_tree", "collective.broadcast=double_binary_tree",
+        "collective.reduce=double_binary_tree"},
+       6},
+      // Two groups of four hosts of four ranks: heads on the first and the last rail, chains in between.
+      {"DoubleBinaryTreesWithChains",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"8\" } set { name: \"gpus_per_host\" value: \"4\" } set { name: "
+       "\"nics_per_host\" value: \"4\" }",
+       "ranks: 32 communicator { name: \"half\" size: 16 } role { op { name: \"ar\" collective { type: ALL_REDUCE communicator: "
+       "\"half\" size: \"6MB\" } } }",
+       {"collective.all_reduce=double_binary_tree"},
+       16},
+      // Exchanges with a partner look the same from everywhere.
+      {"HalvingDoubling",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
+       "ranks: 16 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"16MB\" } } op { name: \"rs\" collective { type: "
+       "REDUCE_SCATTER size: \"16MB\" } deps: \"ar\" } op { name: \"ag\" collective { type: ALL_GATHER size: \"1MB\" } deps: "
+       "\"rs\" } }",
+       {"collective.all_reduce=halving_doubling", "collective.reduce_scatter=halving_doubling",
+        "collective.all_gather=halving_doubling"},
+       1},
+      // 8 + 4 ranks: four hand in what they have, four take it, four have nobody who does.
+      {"HalvingDoublingWithExtraRanks",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"12\" }",
+       "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"24MB\" } } op { name: \"rs\" collective { type: "
+       "REDUCE_SCATTER size: \"24MB\" } deps: \"ar\" } op { name: \"ag\" collective { type: ALL_GATHER size: \"1MB\" } deps: "
+       "\"rs\" } }",
+       {"collective.all_reduce=halving_doubling", "collective.reduce_scatter=halving_doubling",
+        "collective.all_gather=halving_doubling"},
+       3},
+      // 1,000,000 bytes over 12 ranks: sizes repeat every three positions, as in PartsThatDifferByAByte.
+      {"Bruck",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",
+       "ranks: 24 communicator { name: \"half\" size: 12 } role { op { name: \"aa\" collective { type: ALL_TO_ALL communicator: "
+       "\"half\" size: \"1MB\" } } op { name: \"ag\" collective { type: ALL_GATHER communicator: \"half\" size: \"1MB\" } deps: "
+       "\"aa\" } "
+       "op { name: \"b\" collective { type: BARRIER communicator: \"half\" } deps: \"ag\" } }",
+       {"collective.all_to_all=bruck", "collective.all_gather=bruck", "collective.barrier=bruck"},
+       3},
+      {"Pairwise",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"12\" }",
+       "ranks: 12 communicator { name: \"trio\" size: 3 }\n"
+       "splits { name: \"turns\" row { size: \"0B\" size: \"1MB\" size: \"2MB\" } row { size: \"2MB\" size: \"0B\" size: \"1MB\" } "
+       "row { "
+       "size: \"1MB\" size: \"2MB\" size: \"0B\" } }\n"
+       "role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"12MB\" } } op { name: \"rs\" collective { type: "
+       "REDUCE_SCATTER "
+       "size: \"12MB\" } deps: \"aa\" } op { name: \"ag\" collective { type: ALL_GATHER size: \"1MB\" } deps: \"rs\" } "
+       "op { name: \"av\" collective { type: ALL_TO_ALL_V communicator: \"trio\" splits: \"turns\" } deps: \"ag\" } }",
+       {"collective.all_to_all=pairwise", "collective.reduce_scatter=pairwise", "collective.all_gather=pairwise",
+        "collective.all_to_all_v=pairwise"},
+       1},
       // Two hosts per leaf and sprayed spines: rings over hosts cross a leaf at every other host; a rank is told
       // from others by its pair (four in a host) and by whether its host is the first or the second of its leaf.
       {"TensorExpertDataParallel",
