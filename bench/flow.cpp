@@ -117,7 +117,7 @@ void change_jobs(benchmark::State& state, std::uint32_t threads, std::uint32_t c
     }
     benchmark::DoNotOptimize(solver.update().data());
   }
-  state.counters["segments"] = static_cast<double>(solver.segments().segment_count());
+  state.counters["segments"] = static_cast<double>(solver.layer(0).segments().segment_count());
 }
 void resolve_segments_in_turn(benchmark::State& state) { change_jobs(state, 1, jobs); }
 void resolve_segments_in_parallel(benchmark::State& state) { change_jobs(state, 0, jobs); }

@@ -58,7 +58,7 @@ constexpr std::array<Module<AllocationPolicyFactory>, 2> kPolicies = {{
     {{"allocation", "max_min",
       "Weighted max-min fair rates, exact: no flow can gain without one of no larger rate per weight losing. Independent segments "
       "of the "
-      "flow-link graph are solved in parallel.",
+      "flow-link graph are solved in parallel. Flows of a higher priority class go first.",
       kMaxMinParams},
      make_max_min},
     {{"allocation", "quantum_filling",

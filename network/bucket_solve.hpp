@@ -1,6 +1,6 @@
 // Bucket solve: exact weighted max-min rates of a set of links and all flows on them, from nothing.
 //
-// Where it sits: MaxMinSolver calls it for a segment of which much changed, and takes over the levels. The links must be closed: every link of
+// Where it sits: MaxMinLayer calls it for a segment of which much changed, and takes over the levels. The links must be closed: every link of
 // a flow on one of them is among them.
 //
 // Model: water filling by links. A link's share is (capacity - rates of its fixed flows) / (weight of the others), rates and weights times

@@ -14,10 +14,7 @@ FlowLinkGraph::FlowLinkGraph(std::vector<double> capacities) : capacities_(std::
 }
 
 FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
-  WEFT_CHECK(!demand.links.empty(), "a flow uses at least one link");
-  WEFT_CHECK(std::isfinite(demand.weight) && demand.weight > 0, "a flow's weight is finite and > 0");
-  WEFT_CHECK(demand.cap >= 0, "a flow's cap is >= 0");
-  WEFT_CHECK(demand.loads.empty() || demand.loads.size() == demand.links.size(), "a flow has a load per link, or none");
+  WEFT_CHECK(!slots_are_given_, "slots are chosen by the graph or by its user");
   FlowSlot slot;
   if (free_slots_.empty()) {
     slot = FlowSlot(static_cast<std::uint32_t>(flows_.size()));
@@ -26,6 +23,24 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
+  put(slot, demand);
+  return slot;
+}
+
+void FlowLinkGraph::add_as(FlowSlot slot, const FlowDemand& demand) {
+  WEFT_CHECK(!alive(slot), "a slot is free when a flow takes it");
+  slots_are_given_ = true;
+  free_slots_.clear();
+  if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
+  put(slot, demand);
+}
+
+void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
+  WEFT_CHECK(!demand.links.empty(), "a flow uses at least one link");
+  WEFT_CHECK(std::isfinite(demand.weight) && demand.weight > 0, "a flow's weight is finite and > 0");
+  WEFT_CHECK(demand.cap >= 0, "a flow's cap is >= 0");
+  WEFT_CHECK(demand.loads.empty() || demand.loads.size() == demand.links.size(), "a flow has a load per link, or none");
+  WEFT_CHECK(demand.priority < priority_classes, "a priority is one of the classes there are");
   const std::size_t length = demand.links.size();
   if (free_hops_.size() <= length) free_hops_.resize(length + 1);
   Flow& flow = flows_[slot.index()];
@@ -54,10 +69,13 @@ FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
       loads_[flow.first_hop + i] = load;
     }
   }
+  if (demand.priority != 0 || !priorities_.empty()) {
+    priorities_.resize(flows_.size(), 0);
+    priorities_[slot.index()] = demand.priority;
+  }
   ++flow_count_;
   if (flow.weight != 1.0) ++weighted_flows_;
   if (flow.cap < std::numeric_limits<double>::infinity()) ++capped_flows_;
-  return slot;
 }
 
 void FlowLinkGraph::remove(FlowSlot slot) {
@@ -75,7 +93,7 @@ void FlowLinkGraph::remove(FlowSlot slot) {
   if (flow.cap < std::numeric_limits<double>::infinity()) --capped_flows_;
   free_hops_[flow.hop_count].push_back(flow.first_hop);
   flow.hop_count = 0;
-  free_slots_.push_back(slot);
+  if (!slots_are_given_) free_slots_.push_back(slot);
   --flow_count_;
 }
 

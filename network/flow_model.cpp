@@ -23,7 +23,7 @@ FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
 
 FlowSlot FlowModel::start(const FlowRequest& request) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
-  const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps, request.loads});
+  const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps, request.loads, request.priority});
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
   flows_[slot.index()] = {request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
@@ -93,12 +93,18 @@ void FlowModel::settle(Time now) {
 std::vector<StalledFlow> FlowModel::stalled_flows() const {
   std::vector<StalledFlow> stalled;
   const FlowLinkGraph& graph = policy_->graph();
+  const auto is_full = [&](const FlowLinkGraph::Hop& hop) {
+    double load = 0;
+    for (const FlowLinkGraph::Member& member : graph.members(hop.link)) load += policy_->rate(member.flow) * graph.load(member);
+    return load >= graph.capacity(hop.link) * (1 - 1e-9);
+  };
   for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {
     const FlowSlot slot(i);
     if (!graph.alive(slot) || policy_->rate(slot) > 0) continue;
     const std::span<const FlowLinkGraph::Hop> hops = graph.hops(slot);
-    const auto blocked =
+    auto blocked =
         std::find_if(hops.begin(), hops.end(), [&](const FlowLinkGraph::Hop& hop) { return graph.capacity(hop.link) == 0; });
+    if (blocked == hops.end()) blocked = std::find_if(hops.begin(), hops.end(), is_full);
     const LinkId link = blocked == hops.end() ? hops.front().link : blocked->link;
     stalled.push_back({flows_[i].owner, flows_[i].serial, link});
   }

@@ -46,6 +46,7 @@ struct FlowRequest {
   double cap_bps = std::numeric_limits<double>::infinity();
   std::uint64_t owner = 0;             ///< comes back on completion
   std::span<const double> loads = {};  ///< by link of the path, what it carries per byte of the flow; empty: 1 each
+  std::uint8_t priority = 0;           ///< class; a higher one goes first (network/flow_link_graph)
 };
 
 /// A flow that has moved all its bytes.
@@ -59,7 +60,7 @@ struct FlowCompletion {
 struct StalledFlow {
   std::uint64_t owner = 0;
   std::uint64_t serial = 0;
-  LinkId link;  ///< a link of its path without capacity, or else the first
+  LinkId link;  ///< of its path: one without capacity, or else one that others fill, or else the first
 };
 
 class FlowModel {

@@ -1,6 +1,6 @@
 // Level repair: brings weighted max-min levels up to date after a batch of changes by touching only what changes.
 //
-// Where it sits: MaxMinSolver keeps one LevelState for its graph, tells it of every flow that comes or goes, and runs a LevelRepair per segment
+// Where it sits: MaxMinLayer keeps one LevelState for its graph, tells it of every flow that comes or goes, and runs a LevelRepair per segment
 // and batch; where most of a segment changes it takes network/bucket_solve instead and hands the levels over.
 //
 // Model: every link l has a level, infinite if it is nobody's bottleneck; the rate per weight of flow f is the least of the levels of its links

@@ -11,155 +11,118 @@ namespace weft {
 
 namespace {
 
-constexpr double kSameRate = 1e-12;
-constexpr std::uint64_t kRepairWorkMax = 4;  // looks at flows per flow-link pair of the segment
-constexpr std::size_t kLooksPerChange = 16;  // of a repair, for a guess; 14 to 24 in traffic at half load
+constexpr double kFullUpToRounding = 1e-11;  // of the capacity
 
 }  // namespace
 
-MaxMinSolver::MaxMinSolver(std::vector<double> capacities, Options options)
-    : options_(options),
-      graph_(std::move(capacities)),
-      segments_(graph_.link_count(), options.repartition_updates),
-      levels_(graph_),
-      pairs_changed_(graph_.link_count(), 0),
-      loop_(options.threads),
-      workers_(loop_.workers()) {
-  state_.resize(graph_);
+MaxMinSolver::MaxMinSolver(std::vector<double> capacities, Options options) : options_(options), workspace_(options.threads) {
+  layers_.push_back({0, std::make_unique<MaxMinLayer>(std::move(capacities), options_, workspace_)});
 }
 
-void MaxMinSolver::mark_dirty(FlowSlot flow) {
-  for (const FlowLinkGraph::Hop& hop : graph_.hops(flow)) {
-    if (pairs_changed_[hop.link.index()]++ == 0) dirty_.push_back(hop.link);
+/// The layer of a class, made when its first flow comes.
+MaxMinLayer& MaxMinSolver::layer_of(std::uint8_t priority) {
+  const auto at = std::find_if(layers_.begin(), layers_.end(), [&](const Class& c) { return c.priority <= priority; });
+  if (at != layers_.end() && at->priority == priority) return *at->layer;
+  WEFT_CHECK(priority < priority_classes, "a priority is one of the classes there are");
+  if (!all_flows_) {
+    Class& only = layers_.front();
+    if (only.layer->graph().flow_count() == 0) {
+      only.priority = priority;
+      return *only.layer;
+    }
+    all_flows_ = only.layer->graph();
+    stale_below_.assign(all_flows_->link_count(), 0);
   }
+  std::vector<double> capacities;
+  for (std::uint32_t l = 0; l < all_flows_->link_count(); ++l) capacities.push_back(all_flows_->capacity(LinkId(l)));
+  auto layer = std::make_unique<MaxMinLayer>(std::move(capacities), options_, workspace_);
+  return *layers_.insert(at, {priority, std::move(layer)})->layer;
+}
+
+/// The capacity that the link has for classes below the given one must be looked at again.
+void MaxMinSolver::mark_stale(LinkId link, std::uint8_t below) {
+  std::uint8_t& stale = stale_below_[link.index()];
+  if (stale == 0) stale_.push_back(link);
+  stale = std::max(stale, below);
 }
 
 FlowSlot MaxMinSolver::add_flow(const FlowDemand& demand) {
-  const FlowSlot flow = graph_.add(demand);
-  if (rates_.size() < graph_.slot_count()) rates_.resize(graph_.slot_count());
+  MaxMinLayer& layer = layer_of(demand.priority);
+  FlowSlot flow;
+  if (!all_flows_) {
+    flow = layer.add(demand);
+  } else {
+    flow = all_flows_->add(demand);
+    layer.add_as(flow, demand);
+    // The layer may not have heard of this link's capacity while it had no flows there.
+    for (const LinkId link : demand.links) mark_stale(link, static_cast<std::uint8_t>(demand.priority + 1));
+  }
+  if (rates_.size() <= flow.index()) rates_.resize(flow.index() + 1);
   rates_[flow.index()] = std::numeric_limits<double>::quiet_NaN();
-  segments_.on_added(graph_, flow);
-  levels_.on_added(flow);
-  mark_dirty(flow);
-  added_.push_back(flow);
   return flow;
 }
 
 void MaxMinSolver::remove_flow(FlowSlot flow) {
-  WEFT_CHECK(graph_.alive(flow), "only a flow that was added can be removed");
-  mark_dirty(flow);
-  levels_.on_removed(flow);
-  segments_.on_removed(graph_, flow);
-  graph_.remove(flow);
+  WEFT_CHECK(graph().alive(flow), "only a flow that was added can be removed");
+  if (!all_flows_) return layers_.front().layer->remove(flow);
+  const std::uint8_t priority = all_flows_->priority(flow);
+  for (const FlowLinkGraph::Hop& hop : all_flows_->hops(flow)) mark_stale(hop.link, priority);
+  layer_of(priority).remove(flow);
+  all_flows_->remove(flow);
 }
 
 void MaxMinSolver::set_capacity(LinkId link, double capacity) {
-  graph_.set_capacity(link, capacity);
-  segments_.on_capacity_changed(link);
-  levels_.on_capacity_changed(link);
-  if (pairs_changed_[link.index()]++ == 0) dirty_.push_back(link);
+  if (!all_flows_) return layers_.front().layer->set_capacity(link, capacity);
+  all_flows_->set_capacity(link, capacity);
+  mark_stale(link, priority_classes);
 }
 
 std::span<const FlowSlot> MaxMinSolver::update() {
-  changed_.clear();
-  if (dirty_.empty()) return changed_;
-  plan();
-  state_.resize(graph_);
-  const std::span<Task> tasks = std::span(tasks_).first(task_count_);
-  std::size_t expected = 0;  // looks at flow-link pairs
-  for (Task& task : tasks) {
-    const std::size_t incidences = segments_.incidences(task.segment);
-    task.repair = static_cast<double>(task.pairs_changed) <= options_.repaired_part_max * static_cast<double>(incidences);
-    expected += task.repair ? std::min(incidences, kLooksPerChange * task.pairs_changed) : incidences;
-  }
-  if (workers_.size() == 1 || tasks.size() == 1 || expected < options_.parallel_incidences_min) {
-    for (Task& task : tasks) bring_up_to_date(task, workers_.front());
-  } else {
-    loop_.run(tasks.size(), [&](std::size_t worker, std::size_t i) { bring_up_to_date(tasks[i], workers_[worker]); });
-  }
-  for (const Task& task : tasks) {
-    segments_.on_worked(task.segment, task.work);
-    changed_.insert(changed_.end(), task.touched.begin(), task.touched.end());
-  }
+  if (!all_flows_) return layers_.front().layer->update(rates_);
+  update_layers();
   return changed_;
 }
 
-/// One task for each segment that has links with changes.
-void MaxMinSolver::plan() {
-  segments_.take_changed(graph_);
-  task_of_segment_.resize(segments_.slot_count(), UINT32_MAX);
-  task_count_ = 0;
-  for (const LinkId link : dirty_) {
-    const std::uint32_t pairs = std::exchange(pairs_changed_[link.index()], 0);
-    if (graph_.members(link).empty()) {
-      levels_.reset(link);
-      continue;
+void MaxMinSolver::update_layers() {
+  changed_.clear();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const std::uint8_t priority = layers_[i].priority;
+    MaxMinLayer& layer = *layers_[i].layer;
+    for (const LinkId link : stale_) {
+      if (stale_below_[link.index()] <= priority || layer.graph().members(link).empty()) continue;
+      if (const double left = left_for(i, link); left != layer.graph().capacity(link)) layer.set_capacity(link, left);
     }
-    Task& task = task_of(segments_.segment_of(link));
-    task.dirty.push_back(link);
-    task.pairs_changed += pairs;
-  }
-  dirty_.clear();
-  for (const FlowSlot flow : added_) {
-    // A slot may stand here twice, or its flow may be gone.
-    if (!graph_.alive(flow)) continue;
-    levels_.touch(flow, task_of(segments_.segment_of(graph_.hops(flow).front().link)).touched);
-  }
-  added_.clear();
-  for (std::size_t i = 0; i < task_count_; ++i) task_of_segment_[tasks_[i].segment.index()] = UINT32_MAX;
-}
-
-MaxMinSolver::Task& MaxMinSolver::task_of(SegmentId segment) {
-  std::uint32_t& index = task_of_segment_[segment.index()];
-  if (index == UINT32_MAX) {
-    index = static_cast<std::uint32_t>(task_count_++);
-    if (tasks_.size() < task_count_) tasks_.emplace_back();
-    Task& task = tasks_[index];
-    task.segment = segment;
-    task.pairs_changed = 0;
-    task.work = 0;
-    task.dirty.clear();
-    task.touched.clear();
-  }
-  return tasks_[index];
-}
-
-void MaxMinSolver::bring_up_to_date(Task& task, Worker& worker) {
-  const std::uint64_t visited_before = worker.repair.counters().flows_visited;
-  if (task.repair && worker.repair.run(levels_, task.dirty, kRepairWorkMax * segments_.incidences(task.segment), task.touched)) {
-    ++worker.repairs;
-  } else {
-    if (task.repair) ++worker.repairs_given_up;
-    solve_from_nothing(task, worker);
-  }
-  task.work += worker.repair.counters().flows_visited - visited_before;
-  std::erase_if(task.touched, [this](FlowSlot flow) {
-    levels_.untouch(flow);
-    const double rate = levels_.rate(flow);
-    double& published = rates_[flow.index()];
-    // A new flow's NaN compares unequal to everything.
-    if (std::abs(rate - published) <= kSameRate * rate) return true;
-    published = rate;
-    return false;
-  });
-}
-
-void MaxMinSolver::solve_from_nothing(Task& task, Worker& worker) {
-  const std::span<const LinkId> links = segments_.links(task.segment);
-  worker.solve.run(graph_, links, state_);
-  levels_.take_over(links, state_.levels);
-  ++worker.full_solves;
-  task.work += Segments::looks_per_search * segments_.incidences(task.segment);
-  for (const LinkId link : links) {
-    for (const FlowLinkGraph::Member& member : graph_.members(link)) {
-      if (member.hop == 0) levels_.touch(member.flow, task.touched);
+    for (const FlowSlot flow : layer.update(rates_)) {
+      changed_.push_back(flow);
+      for (const FlowLinkGraph::Hop& hop : layer.graph().hops(flow)) mark_stale(hop.link, priority);
     }
   }
+  for (const LinkId link : stale_) stale_below_[link.index()] = 0;
+  stale_.clear();
+}
+
+/// What the classes above leave of a link.
+double MaxMinSolver::left_for(std::size_t layer, LinkId link) const {
+  const double capacity = all_flows_->capacity(link);
+  double left = capacity;
+  double correction = 0;  // what rounding took (Neumaier)
+  for (std::size_t i = 0; i < layer; ++i) {
+    const MaxMinLayer& above = *layers_[i].layer;
+    if (above.level(link) < LevelState::infinite) return 0;
+    for (const FlowLinkGraph::Member& member : above.graph().members(link)) {
+      const double taken = rates_[member.flow.index()] * above.graph().load(member);
+      const double rest = left - taken;
+      correction += std::abs(left) >= taken ? (left - rest) - taken : left - (rest + taken);
+      left = rest;
+    }
+  }
+  left += correction;
+  return left <= kFullUpToRounding * capacity ? 0 : left;
 }
 
 MaxMinSolver::Counters MaxMinSolver::counters() const {
   Counters sum;
-  for (const Worker& worker : workers_) {
+  for (const MaxMinWorkspace::Worker& worker : workspace_.workers) {
     sum.repairs += worker.repairs;
     sum.full_solves += worker.full_solves;
     sum.repairs_given_up += worker.repairs_given_up;
@@ -167,34 +130,6 @@ MaxMinSolver::Counters MaxMinSolver::counters() const {
     sum.flows_visited += worker.repair.counters().flows_visited;
   }
   return sum;
-}
-
-MaxMinSolver::Audit MaxMinSolver::audit(double relative_tolerance) const {
-  Audit audit;
-  std::vector<double> load(graph_.link_count(), 0.0);
-  std::vector<double> highest(graph_.link_count(), 0.0);  // rate per weight
-  for (std::uint32_t i = 0; i < graph_.link_count(); ++i) {
-    for (const FlowLinkGraph::Member& member : graph_.members(LinkId(i))) {
-      load[i] += rate(member.flow) * graph_.load(member);
-      highest[i] = std::max(highest[i], rate(member.flow) / graph_.weight(member.flow));
-    }
-    if (load[i] > graph_.capacity(LinkId(i)) * (1 + relative_tolerance)) ++audit.overloaded_links;
-  }
-  for (std::uint32_t i = 0; i < graph_.slot_count(); ++i) {
-    const FlowSlot flow(i);
-    if (!graph_.alive(flow)) continue;
-    const double cap = graph_.cap(flow);
-    if (rate(flow) > cap * (1 + relative_tolerance)) ++audit.flows_above_cap;
-    if (rate(flow) >= cap * (1 - relative_tolerance)) continue;
-    const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(flow);
-    const bool has_bottleneck = std::any_of(hops.begin(), hops.end(), [&](const FlowLinkGraph::Hop& hop) {
-      const std::uint32_t l = hop.link.index();
-      return load[l] >= graph_.capacity(hop.link) * (1 - relative_tolerance) &&
-             rate(flow) / graph_.weight(flow) >= highest[l] * (1 - relative_tolerance);
-    });
-    if (!has_bottleneck) ++audit.flows_without_bottleneck;
-  }
-  return audit;
 }
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // Parallel loop: independent pieces of work on several threads of oneTBB, each with a number for its scratch memory.
 //
-// Where it sits: MaxMinSolver solves segments with it.
+// Where it sits: MaxMinLayer solves segments with it.
 //
 // Which worker does which piece is left to chance, so a piece must be a function of its index alone and write nowhere that another does.
 // ThreadSanitizer does not see into oneTBB; the source is compiled without it and tells it who waits for whom, so that it can

@@ -1,6 +1,7 @@
 #include "network/quantum_filling.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -23,14 +24,11 @@ void QuantumFilling::remove_flow(FlowSlot flow) { graph_.remove(flow); }
 
 void QuantumFilling::set_capacity(LinkId link, double capacity) { graph_.set_capacity(link, capacity); }
 
-std::span<const FlowSlot> QuantumFilling::update() {
-  load_.assign(graph_.link_count(), 0.0);
-  filled_.assign(graph_.slot_count(), 0.0);
+/// Lets the flows of one class gain what those above leave. Requires: all flows are in changed_.
+void QuantumFilling::fill_class(std::size_t priority) {
   filling_.clear();
-  for (std::uint32_t i = 0; i < graph_.slot_count(); ++i) {
-    if (graph_.alive(FlowSlot(i))) filling_.push_back(FlowSlot(i));
-  }
-  changed_ = filling_;
+  std::copy_if(changed_.begin(), changed_.end(), std::back_inserter(filling_),
+               [&](FlowSlot flow) { return graph_.priority(flow) == priority; });
   while (!filling_.empty()) {
     std::erase_if(filling_, [this](FlowSlot flow) {
       const double gain = graph_.weight(flow) * quantum_;
@@ -52,6 +50,16 @@ std::span<const FlowSlot> QuantumFilling::update() {
       return false;
     });
   }
+}
+
+std::span<const FlowSlot> QuantumFilling::update() {
+  load_.assign(graph_.link_count(), 0.0);
+  filled_.assign(graph_.slot_count(), 0.0);
+  changed_.clear();
+  for (std::uint32_t i = 0; i < graph_.slot_count(); ++i) {
+    if (graph_.alive(FlowSlot(i))) changed_.push_back(FlowSlot(i));
+  }
+  for (std::size_t priority = priority_classes; priority-- > 0;) fill_class(priority);
   std::erase_if(changed_, [this](FlowSlot flow) { return rates_[flow.index()] == filled_[flow.index()]; });
   for (const FlowSlot flow : changed_) rates_[flow.index()] = filled_[flow.index()];
   return changed_;

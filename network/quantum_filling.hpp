@@ -3,7 +3,7 @@
 // Where it sits: the allocation policy `quantum_filling`; a reference for the exact solver and a proof that policies can be exchanged.
 //
 // Model (paper, appendix B, algorithm 1): all rates start at 0; in every round each flow gains weight x quantum unless one of its links is
-// full; rounds go on until no flow gains. A link counts as full for a flow when the gain no longer fits, so that capacities are never
+// full; rounds go on until no flow gains. Priority classes are filled one after another, the highest first. A link counts as full for a flow when the gain no longer fits, so that capacities are never
 // exceeded; a flow also stops where its cap would be. All flows are computed anew in every update.
 //
 // Invariant: a rate is at most one gain away from where filling in infinitely small steps would stop it on its bottleneck, plus the gains
@@ -32,6 +32,8 @@ class QuantumFilling final : public AllocationPolicy {
   const FlowLinkGraph& graph() const override { return graph_; }
 
  private:
+  void fill_class(std::size_t priority);
+
   FlowLinkGraph graph_;
   double quantum_;
   std::vector<double> rates_;      ///< by slot: as published; NaN for a flow that is new

@@ -1,6 +1,6 @@
 // Segments: groups of links such that no flow uses links of two groups. Rates in one depend on nothing in another.
 //
-// Where it sits: MaxMinSolver reports every change of the flow-link graph and brings segments up to date in parallel.
+// Where it sits: MaxMinLayer reports every change of the flow-link graph and brings segments up to date in parallel.
 //
 // Model: connected components of the bipartite graph whose vertices are flows and links, found by depth-first search with an explicit stack
 // (paper, section 6.4), and kept up lazily. A new flow merges the segments of its links at once (the smaller into the larger), so that

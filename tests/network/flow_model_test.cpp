@@ -94,6 +94,32 @@ TEST(FlowModel, AFlowWithoutCapacityIsReportedAndWakesUpWithIt) {
   EXPECT_TRUE(model.stalled_flows().empty());
 }
 
+TEST(FlowModel, AFlowOfAHigherClassHoldsUpTheOthers) {
+  // Links of 100 and 50 Gb/s. The low flow over both starts alone at 50 Gb/s. After 10 us one of a higher class takes link 1 for 1 Mbit, 20 us, in which the low
+  // flow stands still; then it has 1 Mbit - 10 us x 50 Gb/s = .5 Mbit left, another 10 us.
+  FlowModel model = model_of({100e9, 50e9});
+  const std::vector<LinkId> both = {LinkId(0), LinkId(1)};
+  const std::vector<LinkId> second = {LinkId(1)};
+  model.start(request(both, 125'000, 1));
+  model.settle(Time::zero());
+  const Time arrival = Time::zero() + Duration::us(10);
+  FlowRequest urgent = request(second, 125'000, 2);
+  urgent.priority = 3;
+  model.start(urgent);
+  model.settle(arrival);
+  const std::vector<StalledFlow> stalled = model.stalled_flows();
+  ASSERT_EQ(stalled.size(), 1U);
+  EXPECT_EQ(stalled[0].owner, 1U);
+  EXPECT_EQ(stalled[0].link, LinkId(1)) << "the link that the other fills";
+  std::vector<FlowCompletion> done;
+  ASSERT_EQ(model.next_completion(), arrival + Duration::us(20));
+  model.take_completions(model.next_completion(), done);
+  EXPECT_EQ(done.at(0).owner, 2U);
+  model.settle(arrival + Duration::us(20));
+  EXPECT_TRUE(model.stalled_flows().empty());
+  EXPECT_EQ(model.next_completion(), arrival + Duration::us(30));
+}
+
 TEST(FlowModel, OnlyChangedFlowsAreRetimed) {
   FlowModel model = model_of({100e9, 100e9});
   const std::vector<LinkId> left = {LinkId(0)}, right = {LinkId(1)};

@@ -136,11 +136,11 @@ TEST(LevelRepair, LinksLoseTheirLastFlowAndChangeInOneBatch) {
   const std::vector<LinkId> both = links({0, 1});
   const FlowSlot one = solver.add_flow({first});
   solver.update();
-  EXPECT_EQ(solver.level(LinkId(0)), 10);
+  EXPECT_EQ(solver.layer(0).level(LinkId(0)), 10);
   solver.set_capacity(LinkId(0), 4);
   solver.remove_flow(one);
   solver.update();
-  EXPECT_EQ(solver.level(LinkId(0)), kInfinity) << "a link without flows limits nobody";
+  EXPECT_EQ(solver.layer(0).level(LinkId(0)), kInfinity) << "a link without flows limits nobody";
   // Here and gone within a batch, its slot taken by another.
   const FlowSlot brief = solver.add_flow({both});
   solver.remove_flow(brief);

@@ -21,16 +21,15 @@
 
 namespace weft {
 
-/// Progressive filling, by the definition: raise all levels together; when a link is full or a cap reached, its flows stop. `Number` is exact or
-/// long double. Rates by flow slot; 0 for free slots.
+/// Raises all levels of one priority class together; when a link is full or a cap reached, its flows stop. `rates`, by flow slot, has those of the
+/// classes above and 0 for all others.
 template <class Number>
-std::vector<Number> fill_progressively(const FlowLinkGraph& graph) {
+void fill_class(const FlowLinkGraph& graph, std::uint8_t priority, std::vector<Number>& rates) {
   const std::size_t links = graph.link_count();
-  std::vector<Number> rates(graph.slot_count(), Number(0));
   std::vector<bool> fixed(graph.slot_count(), true);
   std::size_t left = 0;
   for (std::uint32_t f = 0; f < graph.slot_count(); ++f) {
-    if (!graph.alive(FlowSlot(f))) continue;
+    if (!graph.alive(FlowSlot(f)) || graph.priority(FlowSlot(f)) != priority) continue;
     fixed[f] = false;
     ++left;
   }
@@ -68,6 +67,13 @@ std::vector<Number> fill_progressively(const FlowLinkGraph& graph) {
       --left;
     }
   }
+}
+
+/// Progressive filling, by the definition, the highest class first. `Number` is exact or long double. Rates by flow slot; 0 for free slots.
+template <class Number>
+std::vector<Number> fill_progressively(const FlowLinkGraph& graph) {
+  std::vector<Number> rates(graph.slot_count(), Number(0));
+  for (std::uint8_t priority = priority_classes; priority-- > 0;) fill_class(graph, priority, rates);
   return rates;
 }
 

@@ -31,6 +31,19 @@ TEST(QuantumFilling, AFlowForWhichNoQuantumFitsStandsStill) {
   EXPECT_EQ(policy.rate(a), 0);
 }
 
+TEST(QuantumFilling, FillsTheHighestClassFirst) {
+  // Quanta of 1 on a link of 10: the higher class stops at its cap of 7, and of the 3 left two others get 1 each and the first of them another.
+  QuantumFilling policy({10}, 1);
+  const std::vector<LinkId> path = {LinkId(0)};
+  const FlowSlot low = policy.add_flow({path});
+  const FlowSlot low_too = policy.add_flow({path});
+  const FlowSlot high = policy.add_flow({path, 1, 7, {}, 2});
+  policy.update();
+  EXPECT_EQ(policy.rate(high), 7);
+  EXPECT_EQ(policy.rate(low), 2);
+  EXPECT_EQ(policy.rate(low_too), 1);
+}
+
 // With a small quantum it comes to the exact rates, of which it is the discrete version.
 TEST(QuantumFilling, ApproachesTheExactRates) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
@@ -47,8 +60,10 @@ TEST(QuantumFilling, ApproachesTheExactRates) {
         if (random.below(3) == 0) path.emplace_back(l);
       }
       if (path.empty()) path.emplace_back(0);
-      flows.push_back(filling.add_flow({path, 1}));
-      ASSERT_EQ(exact.add_flow({path, 1}), flows.back());
+      FlowDemand demand{path};
+      if (seed % 2 == 0) demand.priority = static_cast<std::uint8_t>(random.below(3));
+      flows.push_back(filling.add_flow(demand));
+      ASSERT_EQ(exact.add_flow(demand), flows.back());
     }
     filling.update();
     exact.update();
