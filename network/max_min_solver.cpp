@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "core/check.hpp"
@@ -78,12 +79,22 @@ void MaxMinSolver::set_capacity(LinkId link, double capacity) {
 }
 
 std::span<const FlowSlot> MaxMinSolver::update() {
-  if (!all_flows_) return layers_.front().layer->update(rates_);
-  update_layers();
-  return changed_;
+  const std::span<const FlowSlot> changed = all_flows_ ? update_layers() : layers_.front().layer->update(rates_);
+  if (options_.audit_updates > 0 && ++updates_since_audit_ >= options_.audit_updates) {
+    updates_since_audit_ = 0;
+    check_rates();
+  }
+  return changed;
 }
 
-void MaxMinSolver::update_layers() {
+void MaxMinSolver::check_rates() const {
+  const MaxMinAudit found = audit();
+  WEFT_CHECK(found.passed(), "rates are max-min fair, but " + std::to_string(found.overloaded_links) + " links are overloaded, " +
+                                 std::to_string(found.flows_above_cap) + " flows above their cap and " +
+                                 std::to_string(found.flows_without_bottleneck) + " without a bottleneck");
+}
+
+std::span<const FlowSlot> MaxMinSolver::update_layers() {
   changed_.clear();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::uint8_t priority = layers_[i].priority;
@@ -99,6 +110,7 @@ void MaxMinSolver::update_layers() {
   }
   for (const LinkId link : stale_) stale_below_[link.index()] = 0;
   stale_.clear();
+  return changed_;
 }
 
 /// What the classes above leave of a link.

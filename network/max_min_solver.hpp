@@ -15,6 +15,7 @@
 //   1. After update() rates are as the model says, ties, zero capacities and capacities used up by the classes above included (a flow on
 //      such a link has rate 0), as exactly as layers and rounding allow: what is left of a link is exact to about 1e-12 of its capacity.
 //   2. Rates are the same bits for any number of threads, and the same up to rounding for any re-partition interval.
+// Builds with assertions (without NDEBUG) check the first by the definition from time to time.
 // Threads: as AllocationPolicy.
 #pragma once
 
@@ -32,8 +33,15 @@ namespace weft {
 
 class MaxMinSolver final : public AllocationPolicy {
  public:
+#ifdef NDEBUG
+  static constexpr std::uint32_t audit_updates_default = 0;
+#else
+  static constexpr std::uint32_t audit_updates_default = 1000;
+#endif
   struct Options : MaxMinLayer::Options {
     std::uint32_t threads = 0;  ///< 0: all cores; 1: no other thread is touched
+    /// Every so many updates audit() must pass (WEFT_CHECK), whatever it costs; 0: never.
+    std::uint32_t audit_updates = audit_updates_default;
   };
 
   MaxMinSolver(std::vector<double> capacities, Options options);
@@ -72,7 +80,8 @@ class MaxMinSolver final : public AllocationPolicy {
   MaxMinLayer& layer_of(std::uint8_t priority);
   void mark_stale(LinkId link, std::uint8_t below);
   double left_for(std::size_t layer, LinkId link) const;
-  void update_layers();
+  std::span<const FlowSlot> update_layers();
+  void check_rates() const;
 
   Options options_;
   MaxMinWorkspace workspace_;
@@ -82,6 +91,7 @@ class MaxMinSolver final : public AllocationPolicy {
   std::vector<std::uint8_t> stale_below_;   ///< by link: capacities of classes below this number may have changed
   std::vector<LinkId> stale_;               ///< links where that is not 0, each once
   std::vector<FlowSlot> changed_;
+  std::uint32_t updates_since_audit_ = 0;
 };
 
 }  // namespace weft

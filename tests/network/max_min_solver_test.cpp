@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/check.hpp"
 #include "core/random.hpp"
 #include "fat_tree_paths.hpp"
 #include "max_min_oracle.hpp"
@@ -270,6 +271,45 @@ TEST(MaxMinSolver, AuditFindsStaleRates) {
   EXPECT_EQ(solver.audit().flows_without_bottleneck, 1U);
   solver.update();
   EXPECT_TRUE(solver.audit().passed());
+}
+
+TEST(MaxMinSolver, AuditJudgesRatesOfAnySource) {
+  // Class 1: flows 0 and 1 on link 0 of 12 get 6 each. Class 0: flow 2 on both links gets the 0 that they leave, flow 3 on link 1 of 5 its cap of 4.
+  FlowLinkGraph graph({12, 5});
+  const std::vector<LinkId> first = links_of({0}), second = links_of({1}), both = links_of({0, 1});
+  graph.add({first, 1, kInfinity, {}, 1});
+  graph.add({first, 1, kInfinity, {}, 1});
+  graph.add({both});
+  graph.add({second, 1, 4});
+  const auto audit = [&](std::vector<double> rates) { return audit_max_min(graph, rates, 1e-9); };
+  EXPECT_TRUE(audit({6, 6, 0, 4}).passed());
+  EXPECT_EQ(audit({5, 5, 2, 3}).flows_without_bottleneck, 2U) << "link 0 is full, but not of class 1";
+  EXPECT_EQ(audit({6, 6, 0, 4.5}).flows_above_cap, 1U);
+  EXPECT_EQ(audit({6, 6, 1, 4}).overloaded_links, 1U);
+  EXPECT_EQ(audit({4, 8, 0, 4}).flows_without_bottleneck, 1U) << "the first has less than the second on their full link";
+  EXPECT_EQ(audit({6, 6, std::numeric_limits<double>::quiet_NaN(), 4}).flows_without_bottleneck, 1U);
+}
+
+TEST(MaxMinSolver, AuditsItselfEverySoManyUpdates) {
+  // Two weights whose sum is beyond doubles: each flow's share of 10 comes out as 0, and the link is not full. The third update must say so, in
+  // one class and in two.
+  const std::vector<LinkId> path = links_of({0});
+  for (const std::uint8_t other_class : {0, 1}) {
+    MaxMinSolver::Options options;
+    options.audit_updates = 3;
+    MaxMinSolver solver({10, 10}, options);
+    const std::vector<LinkId> elsewhere = links_of({1});
+    solver.add_flow({elsewhere, 1, kInfinity, {}, other_class});
+    solver.update();
+    EXPECT_NO_THROW(solver.update());
+    EXPECT_NO_THROW(solver.update());
+    solver.add_flow({path, 1e308});
+    solver.add_flow({path, 1e308});
+    EXPECT_NO_THROW(solver.update());
+    EXPECT_NO_THROW(solver.update());
+    EXPECT_THROW(solver.update(), CheckFailure);
+    EXPECT_EQ(solver.audit().flows_without_bottleneck, 2U);
+  }
 }
 
 // Batches of arrivals, departures and capacity changes, every batch against exact arithmetic; by repairs alone, by solves from nothing alone,
