@@ -23,7 +23,7 @@ if(WEFT_SANITIZE)
 endif()
 
 # WEFT_FUZZ: everything carries libFuzzer's coverage counters, and tests/fuzz builds the fuzzer (preset fuzz; clang++ only).
-option(WEFT_FUZZ "Build the fuzzer of the readers" OFF)
+option(WEFT_FUZZ "Build the fuzzers" OFF)
 if(WEFT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_link_options(-fsanitize=fuzzer-no-link)

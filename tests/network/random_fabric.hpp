@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <sstream>
-#include <string>
 #include <vector>
 
 #include "network/max_min_solver.hpp"
@@ -84,19 +82,23 @@ class RandomFabric {
   /// Whether update() named every flow that is new or whose rate moved, and none twice.
   bool list_is_right() const { return list_is_right_; }
 
+  double largest_capacity() const { return *std::max_element(capacities_.begin(), capacities_.end()); }
+
   /// The flow whose rate is furthest from the oracle's, and how far.
   struct Worst {
     double error = 0;  ///< relative to what is expected
     FlowSlot flow;
     double expected = 0;
   };
+  /// Rates below `floor` are judged by how far they are off relative to that.
   template <class Number>
-  Worst worst() const {
+  Worst worst(double floor = 0) const {
     Worst worst;
     const std::vector<Number> exact = fill_progressively<Number>(solver_->graph());
     for (const FlowSlot flow : flows_) {
       const double expected = static_cast<double>(exact[flow.index()]);
-      const double error = relative_error(solver_->rate(flow), expected);
+      const double rate = solver_->rate(flow);
+      const double error = expected < floor ? std::abs(rate - expected) / floor : relative_error(rate, expected);
       if (!(error <= worst.error)) worst = {error, flow, expected};
     }
     return worst;
@@ -121,8 +123,7 @@ class RandomFabric {
     FlowDemand demand;
     demand.links = path;
     if (many_weights_) demand.weight = weights[choices_.below(values)];
-    const double scale = *std::max_element(capacities_.begin(), capacities_.end());
-    if (caps_ && choices_.below(2) == 0) demand.cap = scale * static_cast<double>(choices_.below(5)) / 8;
+    if (caps_ && choices_.below(2) == 0) demand.cap = largest_capacity() * static_cast<double>(choices_.below(5)) / 8;
     std::vector<double> path_loads;
     if (loads_ && choices_.below(4) != 0) {
       for (std::size_t i = 0; i < path.size(); ++i) path_loads.push_back(loads[choices_.below(values)]);
