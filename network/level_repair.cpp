@@ -7,9 +7,7 @@ namespace weft {
 
 namespace {
 
-constexpr double kSameLevel = 1e-12;         // relative
-constexpr double kClearlyBelow = 1e-9;       // of the capacity: a link so far from full is nobody's bottleneck
-constexpr std::uint16_t kChangesMax = 1024;  // of an excess before it is summed afresh, so that rounding does not pile up
+constexpr double kSameLevel = 1e-12;  // relative
 
 bool same(double a, double b) {
   return a == b || (std::max(a, b) < LevelState::infinite && std::abs(a - b) <= kSameLevel * std::max(a, b));
@@ -22,27 +20,22 @@ void LevelState::find_least(FlowSlot slot) {
   flow.least = graph_.cap(slot) / flow.weight;
   flow.limit = by_cap;
   flow.second = infinite;
-  for (const FlowLinkGraph::Hop& hop : graph_.hops(slot)) {
-    const std::uint32_t link = hop.link.index();
-    if (link == flow.limit) continue;
-    const double level = links_[link].level;
-    if (level < flow.least) {
-      flow.second = flow.least;
-      flow.least = level;
-      flow.limit = link;
-    } else if (level < flow.second) {
-      flow.second = level;
-    }
+  for (const std::uint32_t link : path(slot)) {
+    const double level = link == flow.limit ? infinite : links_[link].level;
+    const bool is_less = level < flow.least;
+    flow.second = is_less ? flow.least : std::min(flow.second, level);
+    flow.limit = is_less ? link : flow.limit;
+    flow.least = is_less ? level : flow.least;
   }
 }
 
 /// `amount` of a flow whose level without the link goes from `before` to `after`.
-void LevelState::move_excess(Link& link, double amount, double before, double after) {
+inline void LevelState::move_excess(Link& link, double amount, double before, double after) {
   link.next_known = false;
   if (!link.excess_known) return;
   const double carried_before = std::min(link.level, before);
   const double carried_after = std::min(link.level, after);
-  if (carried_before == infinite || carried_after == infinite || ++link.changes > kChangesMax) {
+  if (carried_before == infinite || carried_after == infinite || ++link.changes > changes_max) {
     link.excess_known = false;
     return;
   }
@@ -56,8 +49,15 @@ void LevelState::on_added(FlowSlot slot) {
   Flow& flow = flows_[slot.index()];
   flow.weight = graph_.weight(slot);
   flow.touched = false;
-  find_least(slot);
   const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
+  flow.length = static_cast<std::uint32_t>(hops.size());
+  if (hops.size() > links_inside) {
+    if (long_paths_.size() <= slot.index()) long_paths_.resize(slot.index() + 1);
+    long_paths_[slot.index()].resize(hops.size());
+  }
+  std::uint32_t* const links = hops.size() > links_inside ? long_paths_[slot.index()].data() : flow.links.data();
+  for (std::size_t i = 0; i < hops.size(); ++i) links[i] = hops[i].link.index();
+  find_least(slot);
   const std::span<const double> loads = graph_.loads(slot);
   for (std::size_t i = 0; i < hops.size(); ++i) {
     Link& link = links_[hops[i].link.index()];
@@ -127,7 +127,7 @@ void LevelRepair::consider(std::uint32_t id) {
   LevelState::Link& link = state_->links_[id];
   if (link.excess_known) {
     if (link.level == LevelState::infinite) {
-      if (link.excess <= -kClearlyBelow * state_->graph_.capacity(LinkId(id))) return;
+      if (link.is_clear()) return;
     } else {
       if (std::abs(link.excess) <= kSameLevel * link.level * link.weight) return;
       if (link.excess < 0) return push(id, link.level);
@@ -153,22 +153,22 @@ void LevelRepair::sum(std::uint32_t id) {
   LevelState::Link& link = state_->links_[id];
   const FlowLinkGraph& graph = state_->graph_;
   const std::span<const FlowLinkGraph::Member> members = graph.members(LinkId(id));
-  const double capacity = graph.capacity(LinkId(id));
+  const double capacity = link.capacity;
   ++counters_.links_summed;
   counters_.flows_visited += members.size();
-  shares_.clear();
+  shares_.resize(std::max(shares_.size(), members.size()));
   double wanted = 0;
   double carried = 0;
   double weight_at_level = 0;
   double weight = 0;
-  for (const FlowLinkGraph::Member& member : members) {
-    const LevelState::Flow& flow = state_->flows_[member.flow.index()];
-    const Share share{flow.weight * graph.load(member), flow.without(id)};
-    shares_.push_back(share);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const LevelState::Flow& flow = state_->flows_[members[i].flow.index()];
+    const Share share{flow.weight * graph.load(members[i]), flow.without(id)};
+    shares_[i] = share;
     weight += share.amount;
     wanted += share.amount * share.without;
     carried += share.amount * std::min(link.level, share.without);
-    if (share.without >= link.level) weight_at_level += share.amount;
+    weight_at_level += share.without >= link.level ? share.amount : 0.0;
   }
   link.excess_known = carried < LevelState::infinite;
   link.excess = carried - capacity;
@@ -180,20 +180,20 @@ void LevelRepair::sum(std::uint32_t id) {
   // Flows that want less than an equal share leave the rest to the others, whose share can only grow.
   double left = capacity;
   double share = left / weight;
-  std::size_t count = shares_.size();
+  std::size_t count = members.size();
   while (count > 0) {
     std::size_t kept = 0;
+    weight = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      if (shares_[i].without < share) {
-        left -= shares_[i].amount * shares_[i].without;
-      } else {
-        shares_[kept++] = shares_[i];
-      }
+      const Share other = shares_[i];
+      const bool stays = !(other.without < share);
+      shares_[kept] = other;
+      kept += stays ? 1 : 0;
+      weight += stays ? other.amount : 0.0;
+      left -= stays ? 0.0 : other.amount * other.without;
     }
     if (kept == count) break;
     count = kept;
-    weight = 0;
-    for (std::size_t i = 0; i < count; ++i) weight += shares_[i].amount;
     share = std::max(share, left / weight);
   }
   if (count > 0) link.next = share;
@@ -202,7 +202,8 @@ void LevelRepair::sum(std::uint32_t id) {
 /// Gives the link its next level and tells its flows and their links.
 void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   const FlowLinkGraph& graph = state_->graph_;
-  LevelState::Link& link = state_->links_[id];
+  LevelState::Link* const links = state_->links_.data();
+  LevelState::Link& link = links[id];
   const double old_level = link.level;
   const double new_level = link.next;
   const double lower = std::min(old_level, new_level);
@@ -218,11 +219,11 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
     const double amount = flow.weight * graph.load(member);
     carried += amount * std::min(new_level, without);
     if (without >= new_level) weight_at_level += amount;
-    if (flow.limit != id && flow.second < lower) continue;
-    const std::span<const FlowLinkGraph::Hop> hops = graph.hops(member.flow);
-    const auto before_member = hops.first(member.hop);
-    if (std::any_of(before_member.begin(), before_member.end(), [&](const auto& hop) { return hop.link.index() == id; })) continue;
-    const LevelState::Flow before = flow;
+    const LevelState::Limits before = flow;
+    if (before.limit != id && before.second < lower) continue;
+    const std::span<const std::uint32_t> path = state_->path(member.flow);
+    const auto before_member = path.first(member.hop);
+    if (std::find(before_member.begin(), before_member.end(), id) != before_member.end()) continue;
     if (flow.limit == id && new_level <= flow.second) {
       flow.least = new_level;
     } else if (flow.limit != id && new_level < flow.least) {
@@ -234,26 +235,34 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
     } else {
       state_->find_least(member.flow);
     }
-    if (flow.least != before.least) state_->touch(member.flow, touched);
-    if (flow.least == before.least && flow.second == before.second && flow.limit == before.limit) continue;
     const std::span<const double> loads = graph.loads(member.flow);
-    for (std::size_t i = 0; i < hops.size(); ++i) {
-      const std::uint32_t other = hops[i].link.index();
-      if (other == id) continue;
-      const double was = before.without(other);
-      const double is = flow.without(other);
-      if (was == is) continue;
-      LevelState::Link& disturbed = state_->links_[other];
-      const bool was_known = disturbed.excess_known;
-      const double excess = disturbed.excess;
-      LevelState::move_excess(disturbed, flow.weight * (loads.empty() ? 1.0 : loads[i]), was, is);
-      if (disturbed.marked || (was_known && disturbed.excess_known && disturbed.excess == excess)) continue;
-      disturbed.marked = true;
-      marked_.push_back(other);
+    // What the flow would get without the link at position i goes from `was` to `is`.
+    const auto disturb = [&](std::size_t i, double was, double is) {
+      if (was == is) return;
+      LevelState::Link& other = links[path[i]];
+      const bool was_known = other.excess_known;
+      const double excess = other.excess;
+      LevelState::move_excess(other, flow.weight * (loads.empty() ? 1.0 : loads[i]), was, is);
+      if (other.marked) return;
+      if (other.excess_known) {
+        if (was_known && other.excess == excess) return;
+        if (other.level == LevelState::infinite && other.is_clear()) return;
+      }
+      other.marked = true;
+      marked_.push_back(path[i]);
+    };
+    if (flow.least != before.least) {
+      state_->touch(member.flow, touched);
+      for (std::size_t i = 0; i < path.size(); ++i) disturb(i, before.without(path[i]), flow.without(path[i]));
+    } else if (flow.second != before.second || flow.limit != before.limit) {
+      // Only the links that limit the flow, or did, see the second least.
+      for (std::size_t i = 0; i < path.size(); ++i) {
+        if (path[i] == flow.limit || path[i] == before.limit) disturb(i, before.without(path[i]), flow.without(path[i]));
+      }
     }
   }
   link.excess_known = carried < LevelState::infinite;
-  link.excess = carried - graph.capacity(LinkId(id));
+  link.excess = carried - link.capacity;
   link.weight = weight_at_level;
   link.changes = 0;
   // Its own flows do not count for its equation: the level just found stays the root until one of them moves for another reason.

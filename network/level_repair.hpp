@@ -29,6 +29,8 @@
 // Threads: calls at the same time must not share a link or flow; each needs a LevelRepair of its own.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -45,18 +47,26 @@ class LevelState {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   /// Keeps a reference.
-  explicit LevelState(const FlowLinkGraph& graph) : graph_(graph), links_(graph.link_count()) {}
+  explicit LevelState(const FlowLinkGraph& graph) : graph_(graph), links_(graph.link_count()) {
+    for (std::uint32_t link = 0; link < links_.size(); ++link) links_[link].capacity = graph.capacity(LinkId(link));
+  }
 
   /// After the flow was added to the graph.
   void on_added(FlowSlot flow);
   /// Before the flow is removed from the graph.
   void on_removed(FlowSlot flow);
   /// After the capacity changed.
-  void on_capacity_changed(LinkId link) { links_[link.index()].excess_known = false; }
+  void on_capacity_changed(LinkId link) {
+    links_[link.index()].capacity = graph_.capacity(link);
+    links_[link.index()].excess_known = false;
+  }
   /// Levels of these links, and of no other link of their flows, were found in another way. By link id.
   void take_over(std::span<const LinkId> links, std::span<const double> levels);
   /// The link has no flows any more.
-  void reset(LinkId link) { links_[link.index()] = Link(); }
+  void reset(LinkId link) {
+    links_[link.index()] = Link();
+    links_[link.index()].capacity = graph_.capacity(link);
+  }
 
   double level(LinkId link) const { return links_[link.index()].level; }
   /// Notes that the flow's rate may have moved: appends it to `touched` unless it stands in such a list already.
@@ -77,12 +87,15 @@ class LevelState {
  private:
   friend class LevelRepair;
   static constexpr std::uint32_t by_cap = UINT32_MAX;
+  static constexpr double clearly_below = 1e-9;  // of the capacity
 
-  struct Link {
+  /// A cache line each.
+  struct alignas(64) Link {
     double level = infinite;
-    double excess = 0;  ///< sum of a min(level, u) - capacity, if known
-    double weight = 0;  ///< sum of a over flows with u >= level, if the level is finite and the excess known
-    double next = 0;    ///< the level that puts the link in order, if known
+    double excess = 0;    ///< sum of a min(level, u) - capacity, if known
+    double weight = 0;    ///< sum of a over flows with u >= level, if the level is finite and the excess known
+    double capacity = 0;  ///< as in the graph
+    double next = 0;      ///< the level that puts the link in order, if known
     double key = infinite;
     std::uint32_t version = 0;  ///< of the queue entry that counts
     std::uint16_t changes = 0;  ///< of the excess since it was summed
@@ -90,22 +103,38 @@ class LevelState {
     bool next_known = false;
     bool queued = false;
     bool marked = false;
+    /// So far from full that it is nobody's bottleneck. Requires: infinite level, known excess.
+    bool is_clear() const { return excess <= -clearly_below * capacity; }
   };
-  struct Flow {
-    double least = infinite;   ///< of the levels of its links and cap / weight
-    double second = infinite;  ///< the same without the link `limit`
-    double weight = 1.0;
+  static constexpr std::size_t links_inside = 6;
+  /// What limits a flow.
+  struct Limits {
+    double least = infinite;       ///< of the levels of its links and cap / weight
+    double second = infinite;      ///< the same without the link `limit`
     std::uint32_t limit = by_cap;  ///< the link that gives `least`
-    bool touched = false;          ///< stands in a list of flows whose rate may have moved
     double without(std::uint32_t link) const { return limit == link ? second : least; }
   };
+  /// A cache line with all that a repair needs of a flow, if its path is no longer than most are.
+  struct alignas(64) Flow : Limits {
+    bool touched = false;  ///< stands in a list of flows whose rate may have moved
+    double weight = 1.0;
+    std::uint32_t length = 0;  ///< of its path
+    std::array<std::uint32_t, links_inside> links;
+  };
+  static_assert(sizeof(Flow) == 64);
 
+  std::span<const std::uint32_t> path(FlowSlot slot) const {
+    const Flow& flow = flows_[slot.index()];
+    return {flow.length <= links_inside ? flow.links.data() : long_paths_[slot.index()].data(), flow.length};
+  }
   void find_least(FlowSlot flow);
   static void move_excess(Link& link, double amount, double before, double after);
+  static constexpr std::uint16_t changes_max = 1024;  // of an excess before it is summed afresh, so that rounding does not pile up
 
   const FlowLinkGraph& graph_;
   std::vector<Link> links_;
-  std::vector<Flow> flows_;  ///< by slot
+  std::vector<Flow> flows_;                             ///< by slot
+  std::vector<std::vector<std::uint32_t>> long_paths_;  ///< by slot, where links_inside are not enough
 };
 
 class LevelRepair {
@@ -143,8 +172,8 @@ class LevelRepair {
 
   LevelState* state_ = nullptr;
   std::vector<Entry> queue_;
-  std::vector<std::uint32_t> marked_;
-  std::vector<Share> shares_;
+  std::vector<std::uint32_t> marked_;  ///< links that a publish disturbed
+  std::vector<Share> shares_;          ///< of the link that is summed; no shorter than it has members
   Counters counters_;
 };
 
