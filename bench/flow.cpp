@@ -4,9 +4,11 @@
 // resolve_*            all 128 jobs change one flow at once, solved from nothing: everything as one segment, segments one after another,
 //                      segments in parallel
 // one_job_*            one of 128 jobs changes one flow: everything as one segment, its segment alone, its levels repaired
+// replace_*/N          one of N random flows on 1,024 hosts is replaced by another: as the solver chooses, by repairs, from nothing
 // run_permutations     ten permutations of 10 MB at once on 1,024 hosts, to the last byte: flows per second
 // run_rings            128 rings of 64 hosts, 12 dependent steps each, on 8,192 hosts
 // run_poisson/N        N flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a batch
+// run_poisson_classes  the same in three priority classes
 // run_random/N         N flows of distinct sizes between random hosts of 1,024, all at once
 // run_jobs             65,536 flows of distinct sizes inside 128 jobs of 64 hosts, all at once
 #include <benchmark/benchmark.h>
@@ -128,6 +130,39 @@ BENCHMARK(resolve_segments_in_parallel)->Unit(benchmark::kMicrosecond)->UseRealT
 BENCHMARK(one_job_its_segment)->Unit(benchmark::kMicrosecond);
 BENCHMARK(one_job_repaired)->Unit(benchmark::kMicrosecond);
 
+/// N flows between random hosts of 1,024; in turn, each is replaced by another. At 1,024 that moves one rate of a hundred, at 65,536 most.
+void replace_flows(benchmark::State& state, double repaired_part_max) {
+  const FatTreePaths tree(16);
+  MaxMinSolver::Options options;
+  options.threads = 1;
+  options.repaired_part_max = repaired_part_max;
+  MaxMinSolver solver(std::vector<double>(tree.links(), 100e9), options);
+  RandomStream random(8, 0, 0);
+  std::vector<FlowSlot> slots;
+  for (std::int64_t i = 0; i < state.range(0); ++i) slots.push_back(solver.add_flow({tree.random_path(random), 1, no_cap}));
+  solver.update();
+  std::size_t next = 0;
+  std::uint64_t rate_changes = 0;
+  for (auto _ : state) {
+    solver.remove_flow(slots[next]);
+    slots[next] = solver.add_flow({tree.random_path(random), 1, no_cap});
+    rate_changes += solver.update().size();
+    if (++next == slots.size()) next = 0;
+  }
+  const MaxMinSolver::Counters counters = solver.counters();
+  const auto per_event = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(state.iterations()); };
+  state.counters["rate_changes"] = per_event(rate_changes);
+  state.counters["given_up"] = per_event(counters.repairs_given_up);
+  state.counters["full_solves"] = per_event(counters.full_solves);
+  state.counters["flows_visited"] = per_event(counters.flows_visited);
+}
+void replace_as_it_chooses(benchmark::State& state) { replace_flows(state, MaxMinSolver::Options().repaired_part_max); }
+void replace_by_repairs(benchmark::State& state) { replace_flows(state, std::numeric_limits<double>::infinity()); }
+void replace_from_nothing(benchmark::State& state) { replace_flows(state, 0); }
+BENCHMARK(replace_as_it_chooses)->Arg(1'024)->Arg(4'096)->Arg(16'384)->Arg(65'536)->Unit(benchmark::kMicrosecond)->Iterations(100);
+BENCHMARK(replace_by_repairs)->Arg(1'024)->Arg(4'096)->Arg(16'384)->Arg(65'536)->Unit(benchmark::kMicrosecond)->Iterations(100);
+BENCHMARK(replace_from_nothing)->Arg(1'024)->Arg(4'096)->Arg(16'384)->Arg(65'536)->Unit(benchmark::kMicrosecond)->Iterations(100);
+
 FlowModel empty_model(const FatTreePaths& tree) {
   return FlowModel(std::make_unique<MaxMinSolver>(std::vector<double>(tree.links(), 100e9), MaxMinSolver::Options{}));
 }
@@ -202,7 +237,7 @@ void run_rings(benchmark::State& state) {
 BENCHMARK(run_rings)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 /// 1 MB flows between random hosts, which keep the hosts' links half busy. Every arrival and every completion is a batch of its own.
-void run_poisson(benchmark::State& state) {
+void poisson(benchmark::State& state, std::uint64_t classes) {
   const std::int64_t flows = state.range(0);
   const FatTreePaths tree(16);
   RandomStream random(6, 0, 0);
@@ -231,7 +266,9 @@ void run_poisson(benchmark::State& state) {
       done.clear();
       model.take_completions(now, done);
       for (; next < starts.size() && starts[next] == now; ++next) {
-        model.start({std::span(paths).subspan(6 * next, lengths[next]), Bytes::of(1'000'000)});
+        FlowRequest request{std::span(paths).subspan(6 * next, lengths[next]), Bytes::of(1'000'000)};
+        request.priority = static_cast<std::uint8_t>(next % classes);
+        model.start(request);
       }
       model.settle(now);
     }
@@ -247,7 +284,19 @@ void run_poisson(benchmark::State& state) {
   state.counters["links_set"] = static_cast<double>(counters.links_set);
   state.counters["flows_visited"] = static_cast<double>(counters.flows_visited);
 }
+void run_poisson(benchmark::State& state) { poisson(state, 1); }
+void run_poisson_classes(benchmark::State& state) { poisson(state, 3); }
+BENCHMARK(run_poisson_classes)->Arg(20'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(run_poisson)->Arg(20'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void count_updates(benchmark::State& state, const FlowModel& model) {
+  const MaxMinSolver::Counters counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
+  state.counters["rate_changes"] = static_cast<double>(model.rate_changes());
+  state.counters["repairs"] = static_cast<double>(counters.repairs);
+  state.counters["given_up"] = static_cast<double>(counters.repairs_given_up);
+  state.counters["full_solves"] = static_cast<double>(counters.full_solves);
+  state.counters["flows_visited"] = static_cast<double>(counters.flows_visited);
+}
 
 /// Flows of distinct sizes that start together, to the last byte.
 void run_at_once(benchmark::State& state, const FatTreePaths& tree, const std::vector<std::vector<LinkId>>& paths) {
@@ -258,6 +307,7 @@ void run_at_once(benchmark::State& state, const FatTreePaths& tree, const std::v
     for (const auto& path : paths) model.start({path, Bytes::of(bytes += 100)});
     model.settle(Time::zero());
     drain(model, done);
+    count_updates(state, model);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()));
 }

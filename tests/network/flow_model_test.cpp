@@ -2,15 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <queue>
+#include <sstream>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "core/random.hpp"
+#include "fat_tree_paths.hpp"
 #include "max_min_oracle.hpp"
 #include "network/max_min_solver.hpp"
+#include "tests/long_runs.hpp"
 
 namespace weft {
 namespace {
@@ -175,6 +182,122 @@ void run_naively(const std::vector<double>& capacities, std::vector<NaiveFlow>& 
     active = still;
     if (arrival) active.push_back(next++);
   }
+}
+
+/// Water filling with a heap of lower bounds on the links' shares, for flows without weights, caps and loads. Rates by slot.
+std::vector<double> fill_by_heap(const FlowLinkGraph& graph) {
+  std::vector<double> rates(graph.slot_count(), -1);
+  std::vector<double> left(graph.link_count());
+  std::vector<std::size_t> waiting(graph.link_count());
+  using Entry = std::pair<double, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap;
+  const auto share = [&](std::uint32_t link) { return left[link] / static_cast<double>(waiting[link]); };
+  for (std::uint32_t link = 0; link < graph.link_count(); ++link) {
+    left[link] = graph.capacity(LinkId(link));
+    waiting[link] = graph.members(LinkId(link)).size();
+    if (waiting[link] > 0) heap.emplace(share(link), link);
+  }
+  while (!heap.empty()) {
+    const auto [bound, link] = heap.top();
+    heap.pop();
+    if (waiting[link] == 0) continue;
+    const double level = share(link);
+    if (level > bound) {
+      heap.emplace(level, link);
+      continue;
+    }
+    for (const FlowLinkGraph::Member& member : graph.members(LinkId(link))) {
+      double& rate = rates[member.flow.index()];
+      if (rate >= 0) continue;
+      rate = level;
+      for (const FlowLinkGraph::Hop& hop : graph.hops(member.flow)) {
+        left[hop.link.index()] -= level;
+        --waiting[hop.link.index()];
+      }
+    }
+  }
+  return rates;
+}
+
+// The traffic of bench/flow's run_poisson: 1 MB flows between random hosts of 1,024, half busy, every arrival and completion a batch. All
+// rates found anew at every event by another way must lead to the same completions.
+TEST(FlowModel, AgreesWithANaiveSimulationOfPoissonTraffic) {
+  const std::size_t count = WEFT_SANITIZED ? 300 : long_runs() ? 5000 : 1500;
+  const FatTreePaths tree(16);
+  const std::vector<double> capacities(tree.links(), 100e9);
+  const Bytes size = Bytes::of(1'000'000);
+  RandomStream random(6, 0, 0);
+  std::vector<std::vector<LinkId>> paths;
+  std::vector<Time> starts;
+  double start_s = 0;
+  while (paths.size() < count) {
+    start_s += random.exponential(160e-6 / tree.hosts());
+    starts.push_back(Time::zero() + Duration::from_seconds(start_s));
+    paths.push_back(tree.random_path(random));
+  }
+
+  // Time and bits in doubles, all flows brought forward at every event, the earliest finish found by scanning.
+  struct Moving {
+    std::size_t flow;
+    double bits;
+  };
+  FlowLinkGraph graph(capacities);
+  std::vector<Moving> moving;  // by slot of the graph; bits < 0 where there is none
+  std::vector<double> expected_s(count);
+  double now_s = 0;
+  std::size_t next = 0;
+  for (std::size_t active = 0; next < count || active > 0;) {
+    const std::vector<double> rates = fill_by_heap(graph);
+    double step = next < count ? starts[next].in_s() - now_s : std::numeric_limits<double>::infinity();
+    std::size_t ending = moving.size();
+    for (std::size_t slot = 0; slot < moving.size(); ++slot) {
+      if (moving[slot].bits < 0 || moving[slot].bits / rates[slot] > step) continue;
+      step = moving[slot].bits / rates[slot];
+      ending = slot;
+    }
+    now_s += step;
+    for (std::size_t slot = 0; slot < moving.size(); ++slot) {
+      if (moving[slot].bits >= 0) moving[slot].bits = std::max(0.0, moving[slot].bits - step * rates[slot]);
+    }
+    if (ending < moving.size()) {
+      expected_s[moving[ending].flow] = now_s;
+      moving[ending].bits = -1;
+      graph.remove(FlowSlot(static_cast<std::uint32_t>(ending)));
+      --active;
+    } else {
+      const FlowSlot slot = graph.add({paths[next]});
+      moving.resize(graph.slot_count());
+      moving[slot.index()] = {next, size.in_bits()};
+      ++next;
+      ++active;
+    }
+  }
+
+  FlowModel model = model_of(capacities);
+  std::vector<FlowCompletion> done;
+  std::size_t finished = 0;
+  double worst = 0;
+  next = 0;
+  while (finished < count) {
+    const Time now = std::min(next < count ? starts[next] : Time::max(), model.next_completion());
+    ASSERT_LT(now, Time::max());
+    done.clear();
+    model.take_completions(now, done);
+    for (const FlowCompletion& completion : done) {
+      const double start = starts[completion.owner].in_s();
+      worst = std::max(worst, relative_error(now.in_s() - start, expected_s[completion.owner] - start));
+    }
+    finished += done.size();
+    for (; next < count && starts[next] == now; ++next) model.start(request(paths[next], size.count(), next));
+    model.settle(now);
+  }
+  EXPECT_LT(worst, 1e-6);
+  std::ostringstream worst_text;
+  worst_text << worst;
+  RecordProperty("worst_relative_error", worst_text.str());
+  const MaxMinSolver::Counters counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
+  EXPECT_GT(counters.repairs, 3 * counters.full_solves)
+      << "the first few flows are alone in their segments, the others are repaired";
 }
 
 TEST(FlowModel, AgreesWithANaiveFluidSimulation) {

@@ -403,20 +403,25 @@ TEST(MaxMinSolver, AgreesWithTheTextbookLoopOn65536FlowsOnAFatTree) {
 // wrong in 95 of 210,000 of them. So the same batches go to a solver that repairs and to one that always starts from nothing.
 TEST(MaxMinSolver, RepairsAgreeWithFullSolvesOn65536FlowsOnAFatTree) {
   const FatTreePaths tree(16);
-  constexpr std::uint32_t kFlows = WEFT_SANITIZED ? 16384 : 65536;
-  for (const bool weighted : {false, true}) {
+  for (const int kind : {0, 1, 2}) {
+    const bool weighted = kind > 0;
+    const bool classes = kind == 2;
+    const std::uint32_t kFlows = WEFT_SANITIZED || classes ? 16384 : 65536;
     MaxMinSolver::Options always;
     always.repaired_part_max = 0;
     MaxMinSolver repairing(std::vector<double>(tree.links(), 100e9), {});
     MaxMinSolver solving(std::vector<double>(tree.links(), 100e9), always);
-    RandomStream random(5, weighted ? 1 : 0, 2);
+    RandomStream random(5, static_cast<std::uint32_t>(kind), 2);
     std::vector<FlowSlot> flows;
     const auto add = [&] {
       const std::vector<LinkId> path = tree.random_path(random);
       const double weight = weighted ? 0.1 * static_cast<double>(1 + random.below(40)) : 1;
       const double cap = weighted && random.below(3) == 0 ? 1e8 * static_cast<double>(random.below(60)) : kInfinity;
-      flows.push_back(repairing.add_flow({path, weight, cap}));
-      EXPECT_EQ(solving.add_flow({path, weight, cap}), flows.back());
+      // One flow of sixteen goes before all others, four after.
+      const std::uint64_t draw = classes ? random.below(16) : 5;
+      const auto priority = static_cast<std::uint8_t>(draw == 0 ? 2 : draw < 5 ? 0 : 1);
+      flows.push_back(repairing.add_flow({path, weight, cap, {}, priority}));
+      EXPECT_EQ(solving.add_flow({path, weight, cap, {}, priority}), flows.back());
     };
     for (std::uint32_t i = 0; i < kFlows; ++i) add();
     for (int batch = 0; batch < 12; ++batch) {
@@ -424,7 +429,7 @@ TEST(MaxMinSolver, RepairsAgreeWithFullSolvesOn65536FlowsOnAFatTree) {
       solving.update();
       double worst = 0;
       for (const FlowSlot flow : flows) worst = std::max(worst, relative_error(repairing.rate(flow), solving.rate(flow)));
-      ASSERT_LT(worst, 1e-10) << batch;
+      ASSERT_LT(worst, 1e-10) << kind << " batch " << batch;
       for (std::uint64_t n = 1 + random.below(40); n > 0; --n) {
         const std::size_t which = random.below(flows.size());
         repairing.remove_flow(flows[which]);
@@ -440,6 +445,7 @@ TEST(MaxMinSolver, RepairsAgreeWithFullSolvesOn65536FlowsOnAFatTree) {
     }
     repairing.update();
     EXPECT_TRUE(repairing.audit(1e-10).passed());
+    EXPECT_EQ(repairing.layer_count(), classes ? 3U : 1U);
     EXPECT_GT(repairing.counters().repairs, 5U);
     EXPECT_EQ(solving.counters().repairs, 0U);
   }
