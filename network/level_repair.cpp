@@ -56,7 +56,12 @@ void LevelState::on_added(FlowSlot slot) {
     long_paths_[slot.index()].resize(hops.size());
   }
   std::uint32_t* const links = hops.size() > links_inside ? long_paths_[slot.index()].data() : flow.links.data();
-  for (std::size_t i = 0; i < hops.size(); ++i) links[i] = hops[i].link.index();
+  // Not worth finding out for a long path.
+  flow.repeats = hops.size() > links_inside;
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    links[i] = hops[i].link.index();
+    flow.repeats = flow.repeats || std::find(links, links + i, links[i]) != links + i;
+  }
   find_least(slot);
   const std::span<const double> loads = graph_.loads(slot);
   for (std::size_t i = 0; i < hops.size(); ++i) {
@@ -222,8 +227,8 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
     const LevelState::Limits before = flow;
     if (before.limit != id && before.second < lower) continue;
     const std::span<const std::uint32_t> path = state_->path(member.flow);
-    const auto before_member = path.first(member.hop);
-    if (std::find(before_member.begin(), before_member.end(), id) != before_member.end()) continue;
+    // A link that stands twice in a path is told once.
+    if (flow.repeats && std::find(path.begin(), path.begin() + member.hop, id) != path.begin() + member.hop) continue;
     if (flow.limit == id && new_level <= flow.second) {
       flow.least = new_level;
     } else if (flow.limit != id && new_level < flow.least) {

@@ -117,6 +117,7 @@ class LevelState {
   /// A cache line with all that a repair needs of a flow, if its path is no longer than most are.
   struct alignas(64) Flow : Limits {
     bool touched = false;  ///< stands in a list of flows whose rate may have moved
+    bool repeats = false;  ///< a link may stand twice in its path
     double weight = 1.0;
     std::uint32_t length = 0;  ///< of its path
     std::array<std::uint32_t, links_inside> links;
