@@ -88,6 +88,11 @@ struct RunOptions {
   std::uint32_t threads = 1;
   std::string algorithm = "ring";
   Duration reduction_time_per_mib;
+  std::string protocol = "ideal";
+  std::string launch_latency = "0ns";
+  Duration kernel_launch_latency;
+  double compute_slowdown = 1;
+  std::vector<HostSpeedEntry> speeds = {};
 };
 
 Outcome run(Workload workload, const RunOptions& options = {}) {
@@ -96,6 +101,8 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   for (const char* type : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"}) {
     selection.set(type, options.algorithm, {});
   }
+  selection.set("protocol", options.protocol, {});
+  selection.set("launch_latency", options.launch_latency, {});
   CollectiveLibrary library(selection, {});
   auto shared = std::make_shared<const Workload>(std::move(workload));
   JobTable jobs(1);
@@ -108,7 +115,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   job.tags = std::make_shared<const MessageTags>(*shared, *job.collectives);
   jobs.publish(std::move(job));
 
-  const HostSpeeds speeds(topology->host_count());
+  const HostSpeeds speeds(topology->host_count(), options.speeds, {});
   IdealPort port;
   EngineBuilder builder;
   auto starter = std::make_unique<Starter>();
@@ -117,11 +124,17 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   auto ideal = std::make_unique<IdealNetwork>();
   IdealNetwork& network = *ideal;
   port.network = builder.add_entity(std::move(ideal), "network");
-  const HostWiring wiring{*topology,  jobs,         speeds, {port, options.reduction_time_per_mib, {}, 1, Recording::everything},
-                          control_id, kControlDelay};
+  const HostWiring wiring{
+      *topology,
+      jobs,
+      speeds,
+      {port, options.reduction_time_per_mib, options.kernel_launch_latency, options.compute_slowdown, Recording::everything},
+      control_id,
+      kControlDelay};
   for (std::uint32_t h = 0; h < topology->host_count(); ++h) {
     const EntityId id = builder.add_entity(std::make_unique<HostEntity>(HostId(h), wiring), "host" + std::to_string(h));
     control.hosts.push_back(id);
+    for (const Time change : speeds.changes(HostId(h))) builder.post_initial(id, change, EventClass::timer, speed_changes);
     builder.connect_both(control_id, id, kControlDelay);
     builder.connect_both(id, port.network, Duration::ns(500));
     for (const NodeId endpoint : topology->endpoints_of(HostId(h))) network.host_of_endpoint[endpoint] = id;
@@ -243,6 +256,60 @@ TEST(RankRunner, ReducingCostsTimePerReceivedByte) {
   const Duration step = kAlpha + transmit_time(Bytes::mib(1), kRate);
   const Outcome outcome = run(one_collective(CollectiveType::all_reduce, 4, Bytes::mib(4)), options);
   EXPECT_EQ(outcome.end(0), 6 * step + 3 * Duration::us(7));
+}
+
+TEST(RankRunner, ProtocolsCostTimePerCollectiveAndPerReceive) {
+  RunOptions options;
+  options.algorithm = "direct";
+  options.protocol = "simple";
+  options.launch_latency = "20us";
+  // 8 ranks: everybody hears from other hosts. 1 MB messages take 83 us here; Simple takes 8.4 us once and 14 us for a receive from afar.
+  EXPECT_EQ(run(one_collective(CollectiveType::all_to_all, 8, Bytes::of(8'000'000)), options).end(0),
+            Duration::us(20) + Duration::ns(8400) + Duration::us(83) + Duration::us(14));
+  // Two ranks share a host: 3.4 us. Each half of 2 MB is reduced, then gathered.
+  EXPECT_EQ(run(one_collective(CollectiveType::all_reduce, 2, Bytes::of(2'000'000)), options).end(0),
+            Duration::us(20) + Duration::ns(8400) + 2 * (Duration::us(83) + Duration::ns(3400)));
+  // LL moves twice the bytes: alpha + 160 us instead of alpha + 80 us.
+  options.protocol = "ll";
+  EXPECT_EQ(run(one_collective(CollectiveType::all_reduce, 2, Bytes::of(2'000'000)), options).end(0),
+            Duration::us(20) + Duration::ns(6600) + 2 * (Duration::us(163) + Duration::ns(600)));
+}
+
+TEST(RankRunner, CommunicationSlowsGpuComputeDownWhileItLasts) {
+  // All-reduce of 2 MB over 2 ranks: 166 us. Beside it a GPU op of 120 us at 1 / 1.5 of its speed: 166 us do 110.67 us of work, the rest follows
+  // at full speed.
+  RoleBuilder role;
+  role.add(collective(CollectiveType::all_reduce, Bytes::of(2'000'000), 1));
+  role.add(compute(Duration::us(120), 2));
+  RunOptions options;
+  options.compute_slowdown = 1.5;
+  const Duration end = run(uniform(2, std::move(role)), options).end(0);
+  EXPECT_NEAR(end.in_ns(), 166'000 + 120'000 - 166'000 / 1.5, 0.02);
+}
+
+TEST(RankRunner, KernelLaunchesDelayGpuOps) {
+  RoleBuilder role;
+  role.add(compute(Duration::us(10), 1));
+  Op cpu = compute(Duration::us(10), 1);
+  cpu.processor = Processor::cpu;
+  role.add(cpu);
+  RunOptions options;
+  options.kernel_launch_latency = Duration::us(4);
+  EXPECT_EQ(run(uniform(2, std::move(role)), options).end(0), Duration::us(24)) << "a CPU op needs no launch";
+}
+
+TEST(RankRunner, HostsThatThrottleFinishLaterAndTheOthersDoNot) {
+  // Ranks 2 and 3 are on host 1. Its 100 us of work start after the control delay; from 40 us after that on it runs at half speed for 30 us.
+  RoleBuilder role;
+  role.add(compute(Duration::us(100), 1));
+  RunOptions options;
+  const Time start = Time::zero() + kControlDelay;
+  options.speeds = {{{HostId(1)}, 0.5, start + Duration::us(40), start + Duration::us(70)}};
+  options.iterations = 2;
+  const Outcome outcome = run(uniform(4, std::move(role)), options);
+  EXPECT_EQ(outcome.end(0, 1), Duration::us(200));
+  EXPECT_EQ(outcome.end(2, 0), Duration::us(115)) << "15 us of work are missing after the 30";
+  EXPECT_EQ(outcome.end(2, 1), Duration::us(215));
 }
 
 TEST(RankRunner, ComputationAndCommunicationOverlapUnlessAnEdgeForbidsIt) {
