@@ -6,15 +6,16 @@
 #include "host/collectives/direct.hpp"
 #include "host/collectives/double_binary_tree.hpp"
 #include "host/collectives/halving_doubling.hpp"
+#include "host/collectives/hierarchical.hpp"
 #include "host/collectives/pairwise.hpp"
 #include "host/collectives/ring.hpp"
 
 namespace weft {
 
 std::span<const Module<CollectiveAlgorithmFactory>> collective_algorithms() {
-  static const std::array<Module<CollectiveAlgorithmFactory>, 6> modules = {
-      ring_algorithm(),  direct_algorithm(),  double_binary_tree_algorithm(), halving_doubling_algorithm(),
-      bruck_algorithm(), pairwise_algorithm()};
+  static const std::array<Module<CollectiveAlgorithmFactory>, 7> modules = {
+      ring_algorithm(),  direct_algorithm(),   double_binary_tree_algorithm(), halving_doubling_algorithm(),
+      bruck_algorithm(), pairwise_algorithm(), hierarchical_algorithm()};
   return modules;
 }
 

@@ -133,7 +133,7 @@ Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t po
     const std::uint32_t other = peer(step, position);
     return step.kind == StepKind::send ? request.splits->at(position, other) : request.splits->at(other, position);
   }
-  if (buffer.count() % parts == 0) return Bytes::of(buffer.count() / parts * step.parts.count);
+  if (buffer.count() % parts == 0) return Bytes::of(buffer.count() / parts * step.parts.count) * step.parts.blocks;
   const PartSpan parts_of_step = span(step, position);
   if (parts_of_step.run > 0) {
     Bytes sum;
@@ -144,10 +144,10 @@ Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t po
   }
   const std::uint32_t wrap_end = parts_of_step.wrap_begin + parts_of_step.wrap_size;
   const std::uint32_t end = parts_of_step.first + parts_of_step.count;
-  const auto start = [this](std::uint32_t index) { return part_start(buffer, parts, index); };
-  if (end <= wrap_end) return Bytes::of(start(end) - start(parts_of_step.first));
-  return Bytes::of(start(wrap_end) - start(parts_of_step.first) + start(end - parts_of_step.wrap_size) -
-                   start(parts_of_step.wrap_begin));
+  const Bytes of_each_sender =
+      end <= wrap_end ? bytes_of(parts_of_step.first, end)
+                      : bytes_of(parts_of_step.first, wrap_end) + bytes_of(parts_of_step.wrap_begin, end - parts_of_step.wrap_size);
+  return of_each_sender * step.parts.blocks;
 }
 
 Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t position) const {
@@ -157,6 +157,19 @@ Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t p
   return inside ? protocol.hop_latency_inside : protocol.hop_latency_network;
 }
 
-bool CollectivePlan::sizes_are_equal() const { return request.splits == nullptr && buffer.count() % parts == 0; }
+Bytes CollectivePlan::bytes_of(std::uint32_t first, std::uint32_t end) const {
+  if (pieces == 1) return Bytes::of(part_start(buffer, parts, end) - part_start(buffer, parts, first));
+  const std::uint32_t shares = parts / pieces;
+  const std::uint32_t piece = first / shares;
+  const std::uint32_t before = piece * shares;
+  // A share has `least` bytes or one more.
+  const std::int64_t least = buffer.count() / shares;
+  const std::int64_t all = part_start(buffer, shares, end - before) - part_start(buffer, shares, first - before);
+  const std::int64_t larger = all - least * (end - first);
+  return part_bytes(Bytes::of(least), pieces, piece) * (end - first - larger) +
+         part_bytes(Bytes::of(least + 1), pieces, piece) * larger;
+}
+
+bool CollectivePlan::sizes_are_equal() const { return request.splits == nullptr && buffer.count() % (parts / pieces) == 0; }
 
 }  // namespace weft

@@ -7,7 +7,8 @@
 //   - Positions of the group that do the same play one role and share its program. A program names peers and parts relative to the executing
 //     position: by its index in a division of the group into subgroups (subgroups.hpp), of which a plan has several: rings, hosts, rails, trees.
 //   - The buffer of B bytes is cut into `parts`; part i holds floor((i+1)B/parts) - floor(iB/parts) bytes, so sizes add up to B exactly. A message
-//     carries a PartRange: consecutive parts, or blocks that are forwarded.
+//     carries a PartRange: consecutive parts, or blocks that are forwarded. Where phases
+//     overlap, the buffer is cut into shares first and every share into `pieces`; then part k x shares + s is piece k of share s.
 //   - A step runs when its predecessors are done. A send is done when its last byte left the source; a receive when the message is here; a
 //     reducing receive when it has also been added up; a join at once.
 //   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need no search.
@@ -75,6 +76,7 @@ struct PartRange {
   PartIndex outer;
   PartIndex inner;
   std::uint32_t run = 0;
+  std::uint32_t blocks = 1;  ///< all_to_all: every part holds blocks of so many senders, which travel together
 };
 
 struct CollectiveStep {
@@ -143,7 +145,9 @@ struct CollectivePlan {
   CollectiveProtocol protocol;
   Duration launch_latency;  ///< from the start of the op to that of its first step, the protocol's base latency included
   std::uint32_t parts = 1;
-  Bytes buffer;                                             ///< what is cut into parts
+  std::uint32_t pieces = 1;      ///< of every share; divides `parts`
+  Bytes buffer;                  ///< what is cut into parts
+  std::uint8_t share_order = 0;  ///< the division whose members own the shares in turn, where results are tied to positions
   std::vector<std::shared_ptr<const Subgroups>> divisions;  ///< [0] is the whole group
   std::vector<std::uint32_t> role_of;                       ///< per position; empty if all play role 0
   std::vector<CollectiveProgram> programs;                  ///< per role
@@ -167,8 +171,12 @@ struct CollectivePlan {
   bool awaits_message(const CollectiveStep& step, std::uint32_t position) const {
     return (step.kind == StepKind::receive || step.kind == StepKind::receive_reduce) && !is_left_out(step, position);
   }
-  /// Whether messages have the same sizes at every position of a role, because all parts do.
+  /// Whether messages have the same sizes at every position of a role, because all shares do.
   bool sizes_are_equal() const;
+
+ private:
+  /// Of the parts first..end-1 of one piece.
+  Bytes bytes_of(std::uint32_t first, std::uint32_t end) const;
 };
 
 /// Size of part `index` of `buffer` cut into `parts`.

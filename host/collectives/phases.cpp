@@ -4,7 +4,7 @@ namespace weft {
 
 PartRange PhaseGround::shares(std::int32_t from_offset, std::uint32_t count) const {
   const PartIndex::Kind kind = by_position ? PartIndex::Kind::position : PartIndex::Kind::offset;
-  return {base, count * width, outer, {kind, division, from_offset, stride}};
+  return {base, count * width, outer, {kind, division, from_offset, stride}, 0, blocks};
 }
 
 void RingRounds::add(std::int32_t from_offset, std::uint32_t count, StepKind receive_kind) {

@@ -24,6 +24,7 @@ struct PhaseGround {
   std::uint32_t base = 0;     ///< the slice begins at part base + outer
   PartIndex outer;
   bool by_position = false;  ///< shares are ordered by the members' positions in the group instead of by their indices
+  std::uint32_t blocks = 1;  ///< PartRange::blocks of all messages
 
   /// The shares of `count` members from this index on, relative to the executing one. Requires: count 1, or width == stride.
   PartRange shares(std::int32_t from_offset, std::uint32_t count = 1) const;

@@ -31,6 +31,8 @@ class Subgroups {
   std::uint32_t member(std::uint32_t position, std::uint32_t index) const {
     return is_whole_group() ? index : members_[places_[position].first + index];
   }
+  /// Position of the k-th of all members, subgroup after subgroup.
+  std::uint32_t member_in_order(std::uint32_t k) const { return is_whole_group() ? k : members_[k]; }
 
  private:
   struct Place {

@@ -110,6 +110,9 @@ class CollectiveMachine {
       Contributors& content = buffers_[p][message.parts.part(i)];
       blocks += content.size();
       message.content.push_back(content);
+      if (step.parts.blocks > 1 && !content.empty()) {
+        EXPECT_EQ(content.size(), step.parts.blocks) << p << " -> " << to << ": as many blocks as the message has bytes for";
+      }
       // Blocks of an all-to-all travel; everything else is copied.
       if (moves_blocks()) content.clear();
     }
@@ -156,9 +159,12 @@ inline CollectiveMachine expect_carried_out(const CollectivePlan& plan, std::uin
   const std::uint32_t root = plan.request.root;
   CollectiveMachine::Contributors everyone;
   for (std::uint32_t p = 0; p < n; ++p) everyone.insert(p);
-  // Types whose results are tied to ranks: rank r's share is parts r x share_parts on.
-  const std::uint32_t share_parts = plan.parts / n;
-  const auto rank_of_part = [&](std::uint32_t part) { return part / std::max(1U, share_parts); };
+  // Types whose results are tied to ranks: the r-th rank's share is parts r x share_parts on, of every piece.
+  const std::uint32_t piece_parts = plan.parts / plan.pieces;
+  const std::uint32_t share_parts = std::max(1U, piece_parts / n);
+  const auto rank_of_part = [&](std::uint32_t part) {
+    return plan.divisions[plan.share_order]->member_in_order(part % piece_parts / share_parts);
+  };
   for (std::uint32_t p = 0; p < n; ++p) {
     for (std::uint32_t i = 0; i < plan.parts; ++i) {
       bool holds = false;

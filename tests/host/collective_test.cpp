@@ -27,30 +27,37 @@ struct AlgorithmCase {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-class CollectivePrograms : public testing::TestWithParam<std::tuple<AlgorithmCase, Group, std::int64_t>> {
+class CollectivePrograms : public testing::TestWithParam<std::tuple<AlgorithmCase, Group>> {
  protected:
   CollectivePrograms()
       : algorithm(make_algorithm(std::get<0>(GetParam()).name, std::get<0>(GetParam()).settings)),
         layout(GroupLayout::blocks(std::get<1>(GetParam()).hosts, std::get<1>(GetParam()).ranks_per_host)),
-        n(layout.ranks()),
-        bytes(Bytes::of(std::get<2>(GetParam()))) {}
+        n(layout.ranks()) {}
 
   const std::string& name() const { return std::get<0>(GetParam()).name; }
-  CollectiveRequest request(CollectiveType type, std::uint32_t root = 0) const { return {type, root, bytes, &layout, nullptr}; }
+  CollectiveRequest request(CollectiveType type, Bytes bytes, std::uint32_t root = 0) const {
+    return {type, root, bytes, &layout, nullptr};
+  }
+
+  /// Nothing, less than a byte per rank, uneven, even.
+  static std::vector<Bytes> sizes() {
+    return {Bytes::zero(), Bytes::of(1), Bytes::of(7), Bytes::of(1000), Bytes::mib(1), Bytes::of(3'000'001)};
+  }
 
   std::unique_ptr<CollectiveAlgorithm> algorithm;
   GroupLayout layout;
   std::int64_t n;
-  Bytes bytes;
 };
 
 TEST_P(CollectivePrograms, EndWithWhatTheCollectiveMeans) {
   for (const CollectiveType type :
        {CollectiveType::all_reduce, CollectiveType::all_gather, CollectiveType::reduce_scatter, CollectiveType::all_to_all}) {
-    if (!algorithm->supports(type) || !algorithm->objection(request(type)).empty()) continue;
-    SCOPED_TRACE(to_text(type));
-    const CollectivePlan plan = algorithm->compile(request(type));
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) expect_carried_out(plan, seed);
+    for (const Bytes bytes : sizes()) {
+      if (!algorithm->supports(type) || !algorithm->objection(request(type, bytes)).empty()) continue;
+      SCOPED_TRACE(std::string(to_text(type)) + " of " + to_text(bytes));
+      const CollectivePlan plan = algorithm->compile(request(type, bytes));
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) expect_carried_out(plan, seed);
+    }
   }
 }
 
@@ -58,81 +65,91 @@ TEST_P(CollectivePrograms, ServeEveryRoot) {
   for (const CollectiveType type :
        {CollectiveType::broadcast, CollectiveType::reduce, CollectiveType::gather, CollectiveType::scatter}) {
     if (!algorithm->supports(type)) continue;
-    SCOPED_TRACE(to_text(type));
-    for (std::uint32_t root = 0; root < n; ++root) {
-      if (!algorithm->objection(request(type, root)).empty()) continue;
-      const CollectivePlan plan = algorithm->compile(request(type, root));
-      const CollectiveMachine machine = expect_carried_out(plan, root);
-      // A whole buffer or a shard reaches or leaves everybody but the root; scatter moves n-1 of the n shares.
-      if (type == CollectiveType::scatter) {
-        EXPECT_EQ(machine.bytes_sent(), bytes - part_bytes(bytes, layout.ranks(), root));
-      } else {
-        EXPECT_EQ(machine.bytes_sent(), bytes * (n - 1));
+    for (const Bytes bytes : sizes()) {
+      SCOPED_TRACE(std::string(to_text(type)) + " of " + to_text(bytes));
+      for (std::uint32_t root = 0; root < n; ++root) {
+        if (!algorithm->objection(request(type, bytes, root)).empty()) continue;
+        const CollectivePlan plan = algorithm->compile(request(type, bytes, root));
+        const CollectiveMachine machine = expect_carried_out(plan, root);
+        // A whole buffer or a shard reaches or leaves everybody but the root; scatter moves n-1 of the n shares.
+        if (type == CollectiveType::scatter) {
+          EXPECT_EQ(machine.bytes_sent(), bytes - part_bytes(bytes, layout.ranks(), root));
+        } else {
+          EXPECT_EQ(machine.bytes_sent(), bytes * (n - 1));
+        }
       }
     }
   }
 }
 
 TEST_P(CollectivePrograms, KeepEverybodyInTheBarrierUntilTheLastHasCome) {
-  CollectiveRequest barrier = request(CollectiveType::barrier);
-  barrier.bytes = Bytes::zero();
-  if (!algorithm->supports(barrier.type)) return;
-  const CollectivePlan plan = algorithm->compile(barrier);
-  const CollectiveMachine machine = expect_carried_out(plan);
-  EXPECT_EQ(machine.bytes_sent(), Bytes::zero());
+  if (!algorithm->supports(CollectiveType::barrier)) return;
+  const CollectivePlan plan = algorithm->compile(request(CollectiveType::barrier, Bytes::zero()));
+  EXPECT_EQ(expect_carried_out(plan).bytes_sent(), Bytes::zero());
 }
 
 TEST_P(CollectivePrograms, MoveWhatTheSplitTableSays) {
-  CollectiveRequest uneven = request(CollectiveType::all_to_all_v);
-  if (!algorithm->supports(uneven.type)) return;
+  if (!algorithm->supports(CollectiveType::all_to_all_v)) return;
   std::vector<Bytes> entries;
   // A pattern with zeros, and with different sums of rows and columns.
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) entries.push_back((i + 2 * j) % 3 == 0 ? Bytes::zero() : Bytes::of(1000 * i + j));
   }
   const SplitTable table("uneven", layout.ranks(), std::move(entries));
+  CollectiveRequest uneven = request(CollectiveType::all_to_all_v, table.row_sum_max());
   uneven.splits = &table;
-  uneven.bytes = table.row_sum_max();
   expect_carried_out(algorithm->compile(uneven));
 }
 
 TEST_P(CollectivePrograms, SendAsManyBytesAsTheoryAsks) {
-  const auto sent = [&](CollectiveType type) {
-    const CollectivePlan plan = algorithm->compile(request(type));
-    return expect_carried_out(plan).bytes_sent();
-  };
-  // Rings and direct exchanges: each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B whatever the remainder of B/n. Trees: n-1 edges, over
-  // each of which the buffer goes up and down.
-  if (algorithm->supports(CollectiveType::all_reduce)) {
-    EXPECT_EQ(sent(CollectiveType::all_reduce), bytes * (2 * (n - 1)));
-  }
-  if (algorithm->supports(CollectiveType::reduce_scatter)) {
-    EXPECT_EQ(sent(CollectiveType::reduce_scatter), bytes * (n - 1));
-  }
-  // Every rank passes on or sends n-1 shards of the given size.
-  if (algorithm->supports(CollectiveType::all_gather)) {
-    EXPECT_EQ(sent(CollectiveType::all_gather), bytes * (n * (n - 1)));
-  }
-  if (!algorithm->supports(CollectiveType::all_to_all)) return;
-  if (name() == "bruck") {
-    // A block for the rank k places on travels once per binary digit 1 of k.
-    std::int64_t hops = 0;
-    for (std::int64_t k = 1; k < n; ++k) hops += std::popcount(static_cast<std::uint64_t>(k));
-    EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * hops);
-  } else if (name() != "ring") {
-    // Block i of every buffer goes to rank i in one message; the rank's own block stays: (n-1) B in all.
-    EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n - 1));
-  } else {
-    // On a ring a block for the rank k places on takes k hops: sum over k of k * (sum of all blocks) = B n (n-1) / 2.
-    EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n * (n - 1) / 2));
+  for (const Bytes bytes : sizes()) {
+    SCOPED_TRACE(to_text(bytes));
+    const auto sent = [&](CollectiveType type) {
+      const CollectivePlan plan = algorithm->compile(request(type, bytes));
+      return expect_carried_out(plan).bytes_sent();
+    };
+    // Rings and direct exchanges: each rank sends 2 (n-1)/n B; over all ranks that is 2 (n-1) B whatever the remainder of B/n. Trees: n-1
+    // edges, over each of which the buffer goes up and down.
+    if (algorithm->supports(CollectiveType::all_reduce)) {
+      EXPECT_EQ(sent(CollectiveType::all_reduce), bytes * (2 * (n - 1)));
+    }
+    if (algorithm->supports(CollectiveType::reduce_scatter)) {
+      EXPECT_EQ(sent(CollectiveType::reduce_scatter), bytes * (n - 1));
+    }
+    // Every rank passes on or sends n-1 shards of the given size.
+    if (algorithm->supports(CollectiveType::all_gather)) {
+      EXPECT_EQ(sent(CollectiveType::all_gather), bytes * (n * (n - 1)));
+    }
+    if (!algorithm->supports(CollectiveType::all_to_all)) continue;
+    if (name() == "bruck") {
+      // A block for the rank k places on travels once per binary digit 1 of k.
+      std::int64_t hops = 0;
+      for (std::int64_t k = 1; k < n; ++k) hops += std::popcount(static_cast<std::uint64_t>(k));
+      EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * hops);
+    } else if (name() == "hierarchical") {
+      // Inside its host every rank hands on all but the blocks of its own rail; then every block of another host goes there once.
+      const std::int64_t hosts = layout.host_count();
+      const std::int64_t per_host = layout.ranks_per_host();
+      EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (hosts * (per_host - 1) + (hosts - 1) * per_host));
+    } else if (name() == "ring") {
+      // On a ring a block for the rank k places on takes k hops: sum over k of k * (sum of all blocks) = B n (n-1) / 2.
+      EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n * (n - 1) / 2));
+    } else {
+      // Block i of every buffer goes to rank i in one message; the rank's own block stays: (n-1) B in all.
+      EXPECT_EQ(sent(CollectiveType::all_to_all), bytes * (n - 1));
+    }
   }
 }
 
-std::string case_name(const testing::TestParamInfo<CollectivePrograms::ParamType>& test) {
-  const auto& [algorithm, group, bytes] = test.param;
+std::string name_of(const AlgorithmCase& algorithm) {
   std::string text = algorithm.name;
   for (const auto& [parameter, value] : algorithm.settings) text += "_" + parameter + "_" + value;
-  return text + "_" + std::to_string(group.hosts) + "x" + std::to_string(group.ranks_per_host) + "_" + std::to_string(bytes);
+  return text;
+}
+
+std::string case_name(const testing::TestParamInfo<CollectivePrograms::ParamType>& test) {
+  const auto& [algorithm, group] = test.param;
+  return name_of(algorithm) + "_" + std::to_string(group.hosts) + "x" + std::to_string(group.ranks_per_host);
 }
 
 const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}},
@@ -141,13 +158,15 @@ const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}},
                                                 {"double_binary_tree", {{"piece", "200000B"}}},
                                                 {"halving_doubling", {}},
                                                 {"bruck", {}},
-                                                {"pairwise", {}}};
+                                                {"pairwise", {}},
+                                                {"hierarchical", {}},
+                                                {"hierarchical", {{"inside", "direct"}, {"pieces", "3"}}},
+                                                {"hierarchical", {{"between", "direct"}, {"pieces", "1"}}},
+                                                {"hierarchical", {{"inside", "direct"}, {"between", "direct"}, {"pieces", "2"}}}};
 const std::vector<Group> kGroups = {{2, 1}, {3, 1}, {1, 4}, {1, 5}, {2, 4}, {3, 4}, {8, 1}, {13, 1}};
 
 INSTANTIATE_TEST_SUITE_P(AllGroups, CollectivePrograms,
-                         testing::Combine(testing::ValuesIn(kAlgorithms), testing::ValuesIn(kGroups),
-                                          testing::Values<std::int64_t>(0, 1, 7, 1000, 1 << 20, 3'000'001)),
-                         case_name);
+                         testing::Combine(testing::ValuesIn(kAlgorithms), testing::ValuesIn(kGroups)), case_name);
 
 /// Layouts in which hosts have unequally many members, in no order; and groups of any size, a member per host.
 std::vector<GroupLayout> irregular_layouts() {
@@ -201,9 +220,8 @@ TEST_P(IrregularGroups, ReceiveFromOneSenderByEachPairOfRules) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, IrregularGroups, testing::ValuesIn(kAlgorithms), [](const auto& given) {
-  return given.param.name + (given.param.settings.empty() ? "" : "_" + given.param.settings[0].first);
-});
+INSTANTIATE_TEST_SUITE_P(All, IrregularGroups, testing::ValuesIn(kAlgorithms),
+                         [](const auto& given) { return name_of(given.param); });
 
 TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
   for (const std::int64_t buffer : {0LL, 1LL, 6LL, 7LL, 1000LL, 999'999'999'999LL}) {
