@@ -1,5 +1,6 @@
 #include "core/params.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -87,6 +88,7 @@ ParamSet::ParamSet(std::string module, ParamTable table) : module_(std::move(mod
     WEFT_CHECK(measure(spec, spec.default_text).ok, "the default of " + module_ + "." + std::string(spec.name) + " can be read");
     values_.emplace_back(spec.default_text);
   }
+  given_.resize(table_.size(), false);
 }
 
 void ParamSet::set(std::string_view name, std::string_view text, const SourcePlace& place) {
@@ -111,15 +113,27 @@ void ParamSet::set(std::string_view name, std::string_view text, const SourcePla
                             (spec.maximum.empty() ? std::string("any") : std::string(spec.maximum))});
     }
     values_[i] = std::string(text);
+    given_[i] = true;
     return;
   }
   throw InputError({Severity::error, "unknown-param", module_ + " has no parameter \"" + std::string(name) + "\"", place,
                     suggestion(name, names, "parameter")});
 }
 
+bool ParamSet::has(std::string_view name) const {
+  return std::any_of(table_.begin(), table_.end(), [name](const ParamSpec& spec) { return spec.name == name; });
+}
+
 bool ParamSet::is_default(std::string_view name) const {
   for (std::size_t i = 0; i < table_.size(); ++i) {
     if (table_[i].name == name) return values_[i] == table_[i].default_text;
+  }
+  fail_check("name is in table", module_ + " has a parameter " + std::string(name), __FILE__, __LINE__);
+}
+
+bool ParamSet::is_given(std::string_view name) const {
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (table_[i].name == name) return given_[i];
   }
   fail_check("name is in table", module_ + " has a parameter " + std::string(name), __FILE__, __LINE__);
 }

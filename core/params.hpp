@@ -41,7 +41,9 @@ class ParamSet {
 
   /// Sets one value from text. Throws InputError [unknown-param], [bad-value], [out-of-range] at `place`.
   void set(std::string_view name, std::string_view text, const SourcePlace& place);
+  bool has(std::string_view name) const;  ///< the table does
   bool is_default(std::string_view name) const;
+  bool is_given(std::string_view name) const;  ///< set() was called for it, be it with its default
 
   // Typed readers. Requires: the table has `name` with that kind (WEFT_CHECK).
   std::int64_t integer(std::string_view name) const;
@@ -64,6 +66,14 @@ class ParamSet {
   std::string module_;
   ParamTable table_;
   std::vector<std::string> values_;
+  std::vector<bool> given_;
+};
+
+/// The value that something with a name of its own, such as a machine, gives a parameter.
+struct NamedValue {
+  std::string_view name;  ///< of the parameter
+  std::string_view value;
+  std::string_view origin;
 };
 
 /// What `weft modules` prints about a module.
@@ -72,6 +82,7 @@ struct ModuleInfo {
   std::string_view name;
   std::string_view summary;  ///< one paragraph
   ParamTable params;
+  std::span<const NamedValue> values = {};  ///< of parameters of other modules
 };
 
 /// A module that can be chosen by name.

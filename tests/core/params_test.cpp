@@ -48,6 +48,8 @@ TEST(Params, StartWithTheDefaults) {
   EXPECT_EQ(params.bytes("buffer"), Bytes::mib(32));
   EXPECT_EQ(params.bandwidth("rate"), Bandwidth::gbps(400));
   EXPECT_EQ(params.length("fibre"), Length::metres(30));
+  EXPECT_TRUE(params.has("k"));
+  EXPECT_FALSE(params.has("kk"));
   EXPECT_TRUE(params.is_default("k"));
   EXPECT_EQ(params.module(), "fat_tree");
 }
@@ -63,6 +65,10 @@ TEST(Params, SetAndReadBack) {
   EXPECT_EQ(params.text("policy"), "proportional");
   EXPECT_EQ(params.duration("delay"), Duration::zero());
   EXPECT_FALSE(params.is_default("k"));
+  EXPECT_TRUE(params.is_given("k"));
+  EXPECT_FALSE(params.is_given("ratio"));
+  params.set("ratio", "1", flag());
+  EXPECT_TRUE(params.is_given("ratio"));
   EXPECT_EQ(params.value_text(0), "128");
 }
 

@@ -17,6 +17,7 @@
 #include "scheduler/policy.hpp"
 #include "tools/weft/commands.hpp"
 #include "topologies/builders.hpp"
+#include "topologies/builders/server_presets.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/measurement_tables.hpp"
@@ -35,6 +36,7 @@ void append(std::vector<ModuleInfo>& all, const List& modules) {
 std::vector<ModuleInfo> all_modules() {
   std::vector<ModuleInfo> all;
   append(all, topology_builders());
+  for (const ModuleInfo& server : server_presets()) all.push_back(server);
   for (const auto& format : topology_formats()) all.push_back({"topology-format", format.name, format.summary, {}});
   for (const auto& format : workload_formats()) all.push_back({"workload-format", format.name, format.summary, {}});
   for (const auto& format : job_trace_formats()) all.push_back({"job-format", format.name, format.summary, {}});
@@ -97,6 +99,10 @@ void print_text(const std::vector<ModuleInfo>& modules) {
       std::cout << ")\n"
                 << wrapped(std::string(unstopped(spec.meaning)) + ". Origin: " + std::string(unstopped(spec.origin)) + ".", 6, 110);
     }
+    for (const NamedValue& value : module.values) {
+      std::cout << "  " << value.name << " = " << value.value << "\n"
+                << wrapped("Origin: " + std::string(unstopped(value.origin)) + ".", 6, 110);
+    }
   }
 }
 
@@ -115,6 +121,9 @@ void print_json(const std::vector<ModuleInfo>& modules) {
                         {"origin", spec.origin}});
     }
     json.push_back({{"kind", module.kind}, {"name", module.name}, {"summary", module.summary}, {"params", params}});
+    for (const NamedValue& value : module.values) {
+      json.back()["values"].push_back({{"name", value.name}, {"value", value.value}, {"origin", value.origin}});
+    }
   }
   std::cout << json.dump(2) << "\n";
 }

@@ -18,6 +18,7 @@
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/results.hpp"
 #include "tools/weft/stuck_ranks.hpp"
+#include "topologies/builders/server_presets.hpp"
 
 namespace weft {
 
@@ -378,7 +379,7 @@ RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) 
   scenario.manifest.set("threads", options.threads);
   scenario.manifest.set("zeta", options.zeta);
   for (const ParamSet& set : scenario.parameters.all()) {
-    if (!set.table().empty()) scenario.manifest.add_params(set);
+    if (!set.table().empty()) scenario.manifest.add_params(with_named_server(set, {}));
   }
   return Assembly(scenario, options).run();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topologies/builders/server_presets.hpp"
+
 namespace weft {
 
 namespace {
@@ -21,13 +23,8 @@ bool single_in_cube_mesh(std::uint32_t a, std::uint32_t b) {
   return std::find(singles.begin(), singles.end(), std::pair(std::min(a, b), std::max(a, b))) != singles.end();
 }
 
-bool knows(const ParamSet& params, std::string_view name) {
-  const ParamTable table = params.table();
-  return std::any_of(table.begin(), table.end(), [name](const ParamSpec& spec) { return spec.name == name; });
-}
-
 std::uint32_t integer_or_one(const ParamSet& params, std::string_view name) {
-  return knows(params, name) ? static_cast<std::uint32_t>(params.integer(name)) : 1;
+  return params.has(name) ? static_cast<std::uint32_t>(params.integer(name)) : 1;
 }
 
 [[noreturn]] void fail(std::string code, const ParamSet& params, const std::string& message, const SourcePlace& place,
@@ -52,17 +49,18 @@ std::uint32_t ServerShape::cable_count() const {
   return mesh + (has_hub() ? gpus : 0) + (has_nics() ? gpus : 0);
 }
 
-ServerShape read_server(const ParamSet& params, const SourcePlace& place) {
+ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
+  const ParamSet params = with_named_server(given, place);
   ServerShape shape;
   shape.gpus = integer_or_one(params, "gpus_per_host");
   shape.nics = integer_or_one(params, "nics_per_host");
   shape.inside = inside_of(params.text("inside"));
-  shape.nics_are_nodes = !knows(params, "nic_model") || params.text("nic_model") == "node";
+  shape.nics_are_nodes = !params.has("nic_model") || params.text("nic_model") == "node";
   shape.nvlink_rate = params.bandwidth("nvlink_rate");
   shape.nvlink_delay = params.duration("nvlink_delay");
   shape.pcie_rate = params.bandwidth("pcie_rate");
   shape.pcie_delay = params.duration("pcie_delay");
-  if (knows(params, "nic_rate")) shape.nic_rate = params.bandwidth("nic_rate");
+  if (params.has("nic_rate")) shape.nic_rate = params.bandwidth("nic_rate");
 
   const std::string gpus = std::to_string(shape.gpus);
   if (shape.gpus % shape.nics != 0) {

@@ -20,6 +20,7 @@
 //   nic_model = port: a GPU's NIC is no node, its ports are the GPU's own, without pcie_rate. A host with one GPU is always just that
 //   GPU, unless it relays: closed forms stay simple.
 //   relays: the host has its single NIC even then, and passes foreign traffic on through it (bcube).
+//   `server` names a machine (server_presets.hpp), whose numbers stand for all parameters of a server that are not given.
 //   Node ids of a server: GPUs, NICs, then its NVSwitch or PCIe switch, without gaps.
 //   Links of a GPU: to other GPUs in their order, to NVSwitch or PCIe switch, to the NIC or the fabric. Of a NIC: to its GPUs, then to
 //   the fabric.
@@ -69,7 +70,10 @@ struct ServerShape {
 
 /// What is inside a host, for builders of any kind. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their
 /// defaults differ.
-inline constexpr std::array<ParamSpec, 5> inside_params = {{
+inline constexpr std::array<ParamSpec, 6> inside_params = {{
+    {"server", ParamKind::choice, "custom", "", "", "custom|hgx_h100|hgx_a100|hgx_b200|gh200|mi300x",
+     "Machine whose numbers stand for the parameters of a server that are not given; `weft modules server` lists them.",
+     "no machine: the parameters' own defaults"},
     {"inside", ParamKind::choice, "nvswitch", "", "", "nvswitch|full_mesh|hybrid_cube_mesh|pcie",
      "What joins the GPUs of a host: an NVSwitch, a cable between every two, the 8-GPU mesh of the DGX-1, or only PCIe.",
      "DGX/HGX since A100"},
@@ -105,9 +109,10 @@ inline constexpr std::array<ParamSpec, 1> nic_model_param = {{
 /// Parameters of a server with a network.
 inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_param);
 
-/// The server that `params` describes; where the table has no gpus_per_host or nics_per_host they are 1,
+/// The server that `params` describes, by name or by its parameters; where the table has no gpus_per_host or nics_per_host they are 1,
 /// where it has no nic_model or nic_rate NICs are nodes without a rate. Throws InputError at `place`:
-/// [uneven-nics] when the NICs cannot be dealt evenly to the GPUs, [bad-inside] when `inside` does not fit the GPUs.
+/// [uneven-nics] when the NICs cannot be dealt evenly to the GPUs, [bad-inside] when `inside` does not fit the GPUs, and as
+/// with_named_server().
 ServerShape read_server(const ParamSet& params, const SourcePlace& place);
 
 /// Adds a host and returns its first node.
