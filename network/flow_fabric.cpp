@@ -126,7 +126,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     FlowRequest request;
     request.path = folding_ == nullptr ? path.links : folded.links;
     request.loads = folding_ == nullptr ? path.loads : folded.loads;
-    request.wire_bytes = active.inside_host ? part : settings_.wire_format.wire_bytes(part);
+    request.wire_bytes = settings_.wire_bytes(part, active.inside_host);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
     request.owner = slot;
     const FlowSlot flow = model_.start(request);

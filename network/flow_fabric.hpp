@@ -9,7 +9,7 @@
 //   sent       leaves + completion_latency, at the source
 //   delivered  max over queue pairs of (its leaving + propagation delays of its path + switching_delay x packet switches) + receive_latency
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
-// flow, and no headers. A transfer of zero bytes leaves when it enters.
+// flow, and no headers. Where an efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
 //
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 12> kParams = {{
+constexpr std::array<ParamSpec, 14> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -73,6 +74,24 @@ constexpr std::array<ParamSpec, 12> kParams = {{
      .choices = "rocev2_ipv4|rocev2_ipv6|infiniband|hpcc|none",
      .meaning = "Protocol stack whose headers are added per packet; links inside a host carry payload only.",
      .origin = "paper, section 7.3: RoCEv2"},
+    {.name = "nvlink_efficiency",
+     .kind = ParamKind::real,
+     .default_text = "1",
+     .minimum = "0.01",
+     .maximum = "1",
+     .choices = "",
+     .meaning = "Share of the rate of links inside a host that data gets; packet headers, flow control and the copying kernels "
+                "take the rest.",
+     .origin = "none lost; the presets have what was measured"},
+    {.name = "network_efficiency",
+     .kind = ParamKind::real,
+     .default_text = "1",
+     .minimum = "0.01",
+     .maximum = "1",
+     .choices = "",
+     .meaning =
+         "Share of the network's rate that packets get; credits, acknowledgements and the NIC's access to memory take the rest.",
+     .origin = "none lost; the presets have what was measured"},
     {.name = "queue_pairs",
      .kind = ParamKind::integer,
      .default_text = "1",
@@ -107,6 +126,12 @@ constexpr std::array<ParamSpec, 12> kParams = {{
      .origin = "any"},
 }};
 
+/// What a link has to move for `bytes` to come through where only the share `efficiency` of its rate is theirs.
+Bytes blown_up(Bytes bytes, double efficiency) {
+  if (efficiency == 1) return bytes;
+  return Bytes::of(static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count()) / efficiency)));
+}
+
 constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
 
 }  // namespace
@@ -120,11 +145,17 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       switching_delay(flow.duration("switching_delay")),
       nvlink_latency(flow.duration("nvlink_latency")),
       wire_format(protocol_stack(flow.text("protocol")), flow.bytes("mtu")),
+      nvlink_efficiency(flow.real("nvlink_efficiency")),
+      network_efficiency(flow.real("network_efficiency")),
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
       routing(flow.text("routing") == "spray" ? Routing::spray : Routing::ecmp),
       ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
       path_cache_entries(kPathCacheEntries) {}
+
+Bytes FlowSettings::wire_bytes(Bytes payload, bool inside_host) const {
+  return inside_host ? blown_up(payload, nvlink_efficiency) : blown_up(wire_format.wire_bytes(payload), network_efficiency);
+}
 
 Duration FlowSettings::host_to_fabric_min() const { return std::min(wqe_latency, nvlink_latency); }
 

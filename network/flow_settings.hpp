@@ -40,11 +40,16 @@ struct FlowSettings {
   Duration switching_delay;
   Duration nvlink_latency;
   WireFormat wire_format;
+  double nvlink_efficiency = 1;
+  double network_efficiency = 1;
   std::uint32_t queue_pairs = 1;
   QueuePairShare share = QueuePairShare::per_queue_pair;
   Routing routing = Routing::ecmp;
   std::uint64_t ecmp_seed = 0;
   std::size_t path_cache_entries = 1;
+
+  /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
+  Bytes wire_bytes(Bytes payload, bool inside_host) const;
 
   /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.
   Duration host_to_fabric_min() const;

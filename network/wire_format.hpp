@@ -10,7 +10,7 @@
 // RoCEv2 over IPv4 with 1,500 B: 1,456 B of content and 82 B of overhead per packet. The paper's 50-60 B per packet is the same list without
 // preamble, gap and frame check sequence: 58 B, that is 4 % of a full packet and 18 % of a 256 B message.
 //
-// Links inside a host carry payload only: the rate that topologies give for NVLink is the rate of data.
+// Links inside a host carry payload only; what data loses of their rate, and packets of the network's beyond headers, says flow_settings.
 // A message of zero bytes takes no wire bytes here; its latency is the fabric's.
 // Threads: values and constants.
 #pragma once

@@ -156,6 +156,20 @@ TEST(FlowFabric, HeadersCountOnTheWire) {
   EXPECT_EQ(outcome.counters.payload_bytes, Bytes::of(1'000'000));
 }
 
+TEST(FlowFabric, WhatDataLosesOfALinkInsideAHostCountsOnTheWire) {
+  const auto topology = built("lone_server", {{"gpus_per_host", "2"}, {"nvlink_rate", "100Gbps"}, {"nvlink_delay", "10ns"}});
+  const auto ends = topology->endpoints();
+  const Outcome outcome = run(*topology, settings_with({{"nvlink_efficiency", "0.8"}, {"nvlink_latency", "600ns"}}),
+                              {{Time::zero(), transfer(ends[0], ends[1], kMegabit, 7)}});
+  // 10 us become 12.5 us; two cables of 10 ns, 200 ns until both know.
+  EXPECT_EQ(outcome.sent.at(7), at(Duration::ns(600 + 12'500 + 200)));
+  EXPECT_EQ(outcome.delivered.at(7), at(Duration::ns(600 + 12'500 + 20 + 200)));
+  Bytes on_links;
+  for (const LinkUsage& link : outcome.links) on_links += link.bytes;
+  EXPECT_EQ(on_links, Bytes::of(kMegabit / 4 * 5) * 2) << "to the NVSwitch and on to the GPU";
+  EXPECT_EQ(outcome.counters.payload_bytes, Bytes::of(kMegabit));
+}
+
 TEST(FlowFabric, ATransferOfZeroBytesTakesLatencyOnly) {
   const auto topology = star("2");
   const auto ends = topology->endpoints();

@@ -1,0 +1,37 @@
+#include "network/flow_settings.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters) {
+  ParamSet flow("flow", flow_params());
+  for (const auto& [key, value] : parameters) flow.set(key, value, SourcePlace::named("test"));
+  return FlowSettings(flow);
+}
+
+TEST(FlowSettings, WithoutLossesHostsAddNothingAndTheNetworkHeaders) {
+  const FlowSettings settings = settings_with({{"protocol", "hpcc"}, {"mtu", "1000B"}});
+  EXPECT_EQ(settings.wire_bytes(Bytes::of(10'001), true), Bytes::of(10'001));
+  // 10 full packets and one of a byte, 48 B of headers each.
+  EXPECT_EQ(settings.wire_bytes(Bytes::of(10'001), false), Bytes::of(10'001 + 11 * 48));
+}
+
+TEST(FlowSettings, LossesBlowBytesUpAndRoundUp) {
+  const FlowSettings settings =
+      settings_with({{"protocol", "hpcc"}, {"mtu", "1000B"}, {"nvlink_efficiency", "0.75"}, {"network_efficiency", "0.5"}});
+  EXPECT_EQ(settings.wire_bytes(Bytes::of(300), true), Bytes::of(400));
+  EXPECT_EQ(settings.wire_bytes(Bytes::of(301), true), Bytes::of(402));  // 401.33
+  EXPECT_EQ(settings.wire_bytes(Bytes::of(1000), false), Bytes::of(2 * 1048));
+  EXPECT_EQ(settings.wire_bytes(Bytes::zero(), true), Bytes::zero());
+  EXPECT_EQ(settings.wire_bytes(Bytes::zero(), false), Bytes::zero());
+}
+
+TEST(FlowSettings, AnEfficiencyIsAboveZeroAndAtMostOne) {
+  EXPECT_THROW(settings_with({{"nvlink_efficiency", "0"}}), InputError);
+  EXPECT_THROW(settings_with({{"network_efficiency", "1.1"}}), InputError);
+}
+
+}  // namespace
+}  // namespace weft
