@@ -10,6 +10,7 @@
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/host_entity.hpp"
+#include "host/presets.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_lifecycle.hpp"
@@ -50,6 +51,7 @@ std::vector<ModuleInfo> all_modules() {
       {"host", "collective", "Which algorithm carries out which collective, by which protocol.", CollectiveLibrary::params()});
   append(all, collective_algorithms());
   append(all, collective_protocols());
+  for (const ModuleInfo& preset : run_presets()) all.push_back(preset);
   all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
   append(all, scheduling_policies());
   append(all, placers());

@@ -142,7 +142,7 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("ZETA")
       ->capture_default_str();
   command->add_option("--out", options->out, "Folder for the results")->type_name("DIR")->capture_default_str();
-  command->add_option("--set", flags.settings, "Module parameter, repeatable; `weft modules` lists them")
+  command->add_option("--set", flags.settings, "Module parameter or preset=NAME, repeatable; `weft modules` lists them")
       ->type_name("module.param=value")
       ->allow_extra_args(false);
   command->add_option("--log", options->log, "What the kernel says about itself on stderr: off, warning, info or debug")

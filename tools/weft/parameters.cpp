@@ -1,5 +1,6 @@
 #include "tools/weft/parameters.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/host_entity.hpp"
+#include "host/presets.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_lifecycle.hpp"
@@ -16,6 +18,16 @@
 namespace weft {
 
 namespace {
+
+const ModuleInfo& find_preset(std::string_view name, const SourcePlace& place) {
+  std::vector<std::string> names;
+  for (const ModuleInfo& preset : run_presets()) {
+    if (preset.name == name) return preset;
+    names.emplace_back(preset.name);
+  }
+  throw InputError(
+      {Severity::error, "bad-value", "there is no preset " + in_quotes(name), place, suggestion(name, names, "preset")});
+}
 
 /// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is thrown together in the end.
 template <class Set>
@@ -61,18 +73,22 @@ Parameters::Parameters() {
 }
 
 void Parameters::apply(std::string_view name, std::string_view value, const SourcePlace& place) {
+  if (name == "preset") {
+    preset_ = find_preset(value, place).name;
+    return;
+  }
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) {
     throw InputError({Severity::error, "bad-setting", "\"" + std::string(name) + "\" names no module", place,
                       "write module.param, for example flow.mtu; `weft modules` lists them"});
   }
   const std::string_view module = name.substr(0, dot);
+  if (ParamSet* const set = find(module); set != nullptr) {
+    set->set(name.substr(dot + 1), value, place);
+    return;
+  }
   std::vector<std::string> names;
-  for (ParamSet& set : sets_) {
-    if (set.module() == module) {
-      set.set(name.substr(dot + 1), value, place);
-      return;
-    }
+  for (const ParamSet& set : sets_) {
     if (!set.table().empty()) names.push_back(set.module());
   }
   throw InputError({Severity::error, "unknown-module",
@@ -83,6 +99,29 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
 void Parameters::apply_flags(std::span<const std::string> texts) {
   for_each_setting(texts, "module.param=value", "",
                    [&](const std::string& name, const std::string& value, const SourcePlace& place) { apply(name, value, place); });
+}
+
+ParamSet* Parameters::find(std::string_view module) {
+  const auto found = std::find_if(sets_.begin(), sets_.end(), [module](const ParamSet& set) { return set.module() == module; });
+  return found == sets_.end() ? nullptr : &*found;
+}
+
+void Parameters::fill_in_preset() {
+  if (preset_.empty()) return;
+  const SourcePlace place = SourcePlace::named("preset " + preset_);
+  for (const NamedValue& value : find_preset(preset_, place).values) {
+    const std::size_t dot = value.name.find('.');
+    ParamSet* const set = find(value.name.substr(0, dot));
+    WEFT_CHECK(set != nullptr, "presets name modules of every run");
+    const std::string_view param = value.name.substr(dot + 1);
+    if (set->is_given(param)) continue;
+    set->set(param, value.value, place);
+    of_preset_.emplace(value.name);
+  }
+}
+
+bool Parameters::is_of_preset(std::string_view module, std::string_view param) const {
+  return of_preset_.contains(std::string(module) + "." + std::string(param));
 }
 
 const ParamSet& Parameters::of(std::string_view module) const {

@@ -1,9 +1,11 @@
-// Parameters of a run: one ParamSet per module, set by "module.param" names from the scenario's `set` and from --set.
+// Parameters of a run: one ParamSet per module, set by "module.param" names from the scenario's `set` and from --set. The name "preset" chooses
+// a preset (host/presets), whose values stand for what no setting names.
 //
 // Where it sits: the scenario fills it, the simulation hands each module its set, the manifest records all of them.
 // Thread safety: belongs to one thread.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,18 +21,29 @@ class Parameters {
   Parameters();
 
   void add(ParamSet set) { sets_.push_back(std::move(set)); }
-  /// `name` is "module.param". Throws InputError [unknown-module], [unknown-param], [bad-value], [out-of-range] at `place`.
+  /// `name` is "module.param", or "preset", of which the last stands. Throws InputError [unknown-module], [unknown-param], [bad-value],
+  /// [out-of-range] at `place`.
   void apply(std::string_view name, std::string_view value, const SourcePlace& place);
   /// Each text is "module.param=value", as given to --set. What apply() throws for them, [bad-setting] without "=" and
   /// [duplicate-setting] are thrown together.
   void apply_flags(std::span<const std::string> texts);
+
+  /// Gives the values of the preset to the parameters that no setting named. To be called after the last setting.
+  void fill_in_preset();
+  const std::string& preset() const { return preset_; }  ///< its name, or ""
+  /// Whether the value is one that fill_in_preset() gave.
+  bool is_of_preset(std::string_view module, std::string_view param) const;
 
   /// Requires: there is such a set.
   const ParamSet& of(std::string_view module) const;
   const std::vector<ParamSet>& all() const { return sets_; }
 
  private:
+  ParamSet* find(std::string_view module);
+
   std::vector<ParamSet> sets_;
+  std::string preset_;
+  std::set<std::string, std::less<>> of_preset_;  ///< "module.param"
 };
 
 /// Sets parameters of one module from texts "param=value" or "module.param=value", as given to --set. What ParamSet::set() throws for them,

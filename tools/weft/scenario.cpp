@@ -306,6 +306,7 @@ class ScenarioFile {
                        scenario_.parameters.apply(name, value, place);
                      });
     try_to([&] { scenario_.parameters.apply_flags(loading_.flags.settings); });
+    scenario_.parameters.fill_in_preset();
     // With --topology what stands here is not used.
     const bool has_place = loading_.flags.topology.empty();
     if (has_place) loading_.is_place_good = loading_.is_place_good && try_to([&] { fill_place(builder, places); });
@@ -930,6 +931,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   std::unique_ptr<ScenarioFile> file;
   if (flags.scenario_file.empty()) {
     attempt(loading, [&] { scenario.parameters.apply_flags(flags.settings); });
+    scenario.parameters.fill_in_preset();
   } else {
     file = std::make_unique<ScenarioFile>(loading);
     file->fill();
@@ -947,6 +949,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
     scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});
   }
+  if (!scenario.parameters.preset().empty()) scenario.manifest.set("preset", scenario.parameters.preset());
   note_options(flags.workload_options, scenario.manifest);
   if (flags.iterations) scenario.manifest.set("iterations", *flags.iterations);
   sort_by_submission(scenario.jobs);

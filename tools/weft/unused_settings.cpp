@@ -35,10 +35,13 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
 void note_unused_settings(Scenario& scenario, bool has_builder) {
   const auto used = used_modules(scenario, has_builder);
   const std::string run = scenario.flows ? "a flow list" : "this run in " + std::string(to_text(scenario.mode)) + " mode";
+  if (!scenario.parameters.preset().empty() && !used.contains("flow")) {
+    scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
+  }
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;
     for (const ParamSpec& spec : set.table()) {
-      if (set.is_default(spec.name)) continue;
+      if (set.is_default(spec.name) || scenario.parameters.is_of_preset(set.module(), spec.name)) continue;
       scenario.assumptions.push_back(set.module() + "." + std::string(spec.name) + " is set and changes nothing: " + run +
                                      " does not use " + set.module());
     }
