@@ -1,0 +1,15 @@
+// Prints the table of measured and simulated collectives that stands in README.md.
+#include <iostream>
+
+#include "core/diagnostics.hpp"
+#include "measured_collectives.hpp"
+#include "scenario_run.hpp"
+
+int main() {
+  for (const weft::MeasuredCollectives& set : weft::measured_collectives()) {
+    if (!weft::real_data(std::string(set.file)).empty()) continue;
+    std::cerr << "no " << set.file << " in ../shared/data\n";
+    return 2;
+  }
+  std::cout << weft::measured_collectives_table();
+}
