@@ -30,7 +30,9 @@ TEST(Presets, EveryValueIsAParametersAndHasAnOrigin) {
       EXPECT_TRUE(module == "flow" || module == "collective" || module == "host") << value.name;
       const ParamSet& set = parameters.of(module);
       for (std::size_t i = 0; i < set.table().size(); ++i) {
-        if (set.table()[i].name == value.name.substr(dot + 1)) EXPECT_EQ(set.value_text(i), value.value) << value.name;
+        if (set.table()[i].name == value.name.substr(dot + 1)) {
+          EXPECT_EQ(set.value_text(i), value.value) << value.name;
+        }
       }
       EXPECT_TRUE(parameters.is_of_preset(module, value.name.substr(dot + 1)));
       EXPECT_FALSE(value.origin.empty()) << value.name;
