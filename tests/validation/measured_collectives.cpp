@@ -20,7 +20,11 @@ std::size_t column_of(const std::vector<std::string>& header, std::string_view n
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields;
   std::istringstream stream(line);
-  for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
+  for (std::string field; std::getline(stream, field, ',');) {
+    // Some files end their lines as on Windows.
+    if (field.ends_with('\r')) field.pop_back();
+    fields.push_back(field);
+  }
   return fields;
 }
 
