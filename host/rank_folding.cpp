@@ -101,6 +101,11 @@ class FoldingSearch {
     std::uint32_t connection = 0;
     bool in_collective = false;
   };
+  /// Hashes of the sizes that a program's positions send, by what tells positions apart.
+  struct SizeHashes {
+    std::vector<PartIndex> indices;
+    std::map<std::vector<std::uint32_t>, std::uint64_t> by_residues;
+  };
   struct Signatures {
     std::vector<std::uint64_t> ranks;
     std::vector<std::uint64_t> links;
@@ -166,8 +171,30 @@ class FoldingSearch {
   }
 
   /// Equal for positions that send messages of equal sizes step by step.
-  static std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
+  std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
     if (plan.sizes_are_equal()) return 0;
+    const CollectiveProgram& program = plan.program_of(position);
+    const auto [found, is_new] = size_hashes_.try_emplace(&program);
+    if (is_new) found->second.indices = indices_of(program);
+    SizeHashes& known = found->second;
+    std::vector<std::uint32_t> residues;
+    for (const PartIndex& index : known.indices) {
+      // Sizes repeat, so that of an offset's parts only the rest by the period matters, if they wrap round after full periods.
+      const Subgroups& division = *plan.divisions[index.division];
+      const std::uint64_t first = std::uint64_t{division.index_of(position)} * index.stride;
+      const std::uint64_t wrap = std::uint64_t{division.size_at(position)} * index.stride;
+      const bool repeats =
+          index.kind == PartIndex::Kind::offset && plan.request.splits == nullptr && wrap % plan.size_period() == 0;
+      if (!repeats) return all_sizes_hash(plan, position);
+      residues.push_back(static_cast<std::uint32_t>(first % plan.size_period()));
+    }
+    if (known.indices.empty()) return all_sizes_hash(plan, position);
+    const auto [hash, is_first] = known.by_residues.try_emplace(std::move(residues), 0);
+    if (is_first) hash->second = all_sizes_hash(plan, position);
+    return hash->second;
+  }
+
+  static std::uint64_t all_sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
     const CollectiveProgram& program = plan.program_of(position);
     std::uint64_t hash = 1;
     for (std::uint32_t i = 0; i < program.size(); ++i) {
@@ -175,6 +202,19 @@ class FoldingSearch {
       hash = combine(hash, static_cast<std::uint64_t>(plan.message_bytes(program.step(i), position).count()));
     }
     return hash;
+  }
+
+  /// The ways in which a program's parts depend on the position, each once and without its operand.
+  static std::vector<PartIndex> indices_of(const CollectiveProgram& program) {
+    std::set<std::tuple<PartIndex::Kind, std::uint8_t, std::uint32_t>> seen;
+    std::vector<PartIndex> indices;
+    for (std::uint32_t i = 0; i < program.size(); ++i) {
+      for (const PartIndex& index : {program.step(i).parts.outer, program.step(i).parts.inner}) {
+        if (index.kind == PartIndex::Kind::zero) continue;
+        if (seen.emplace(index.kind, index.division, index.stride).second) indices.push_back(index);
+      }
+    }
+    return indices;
   }
 
   /// Messages with their paths, and the first colours of ranks. False if folding cannot be looked for.
@@ -428,6 +468,7 @@ class FoldingSearch {
 
   std::vector<std::vector<RoleUse>> role_uses_;
   std::unordered_map<const CollectiveProgram*, std::vector<Route>> routes_;
+  std::unordered_map<const CollectiveProgram*, SizeHashes> size_hashes_;
   std::unordered_map<const Subgroups*, std::uint64_t> division_hashes_;
   std::unordered_map<std::uint64_t, std::uint32_t> kind_numbers_;
   std::vector<Kind> kinds_;

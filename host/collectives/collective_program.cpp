@@ -1,6 +1,7 @@
 #include "host/collectives/collective_program.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/check.hpp"
 #include "host/collectives/binary_tree.hpp"
@@ -171,5 +172,10 @@ Bytes CollectivePlan::bytes_of(std::uint32_t first, std::uint32_t end) const {
 }
 
 bool CollectivePlan::sizes_are_equal() const { return request.splits == nullptr && buffer.count() % (parts / pieces) == 0; }
+
+std::uint32_t CollectivePlan::size_period() const {
+  const std::uint32_t shares = parts / pieces;
+  return shares / static_cast<std::uint32_t>(std::gcd(buffer.count() % shares, std::int64_t{shares}));
+}
 
 }  // namespace weft

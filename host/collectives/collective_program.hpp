@@ -173,6 +173,8 @@ struct CollectivePlan {
   }
   /// Whether messages have the same sizes at every position of a role, because all shares do.
   bool sizes_are_equal() const;
+  /// Sizes of the parts of a piece repeat after so many parts.
+  std::uint32_t size_period() const;
 
  private:
   /// Of the parts first..end-1 of one piece.

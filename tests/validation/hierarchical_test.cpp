@@ -41,7 +41,8 @@ ScenarioRun run_hierarchical(const std::string& type, double bytes, const std::v
                     "flow.wqe_latency=0ns",
                     "flow.receive_latency=0ns",
                     "flow.switching_delay=0ns",
-                    "flow.completion_latency=0ns"};
+                    "flow.completion_latency=0ns",
+                    "flow.nvlink_latency=0ns"};
   flags.settings.insert(flags.settings.end(), settings.begin(), settings.end());
   return run_scenario(flags);
 }
