@@ -25,7 +25,7 @@ build_packages=(
   libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
 # What the other compiler, the sanitizers and the house checks need on top.
-test_packages=(clang clang-format libclang-rt-dev python3)
+test_packages=(clang clang-format libclang-rt-dev lld python3)
 
 # Prints the given packages that are not installed.
 missing_packages() {
