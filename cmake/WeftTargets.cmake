@@ -6,6 +6,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC 12 reports string concatenation as overlapping memory (GCC bug 105651).
   list(APPEND WEFT_COMPILE_OPTIONS -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WEFT_PCH)
+  # What the library silences by pragmas in bits/char_traits.h; GCC forgets pragmas of precompiled headers.
+  list(APPEND WEFT_COMPILE_OPTIONS -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+endif()
 if(WEFT_WERROR)
   list(APPEND WEFT_COMPILE_OPTIONS -Werror)
 endif()
@@ -13,6 +17,9 @@ endif()
 # Under the sanitizers clang++ takes twice as long to optimise what it instruments as to compile it. Where tests read and write
 # small files rather than compute, that time does not come back.
 set(WEFT_QUICK_OPTIMISATION $<$<CONFIG:Sanitize>:-O0>)
+
+weft_precompile_for(library OPTIONS ${WEFT_COMPILE_OPTIONS})
+weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_QUICK_OPTIMISATION})
 
 # weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ...)
 # QUICK is for a folder to which the above applies. PRIVATE_LINK is for libraries that no header of the folder includes.
@@ -22,9 +29,12 @@ function(weft_library name)
   target_include_directories(weft_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_compile_options(weft_${name} PRIVATE ${WEFT_COMPILE_OPTIONS})
   target_link_libraries(weft_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  set(kind library)
   if(ARG_QUICK)
+    set(kind quick_library)
     target_compile_options(weft_${name} PRIVATE ${WEFT_QUICK_OPTIMISATION})
   endif()
+  weft_use_precompiled(${kind} weft_${name})
 endfunction()
 
 # Tests compile in half the time without optimisation; what they test is optimised as ever.
@@ -41,6 +51,7 @@ function(weft_test name)
   target_compile_definitions(${name}_test PRIVATE
     WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WEFT_SANITIZED=$<BOOL:${WEFT_SANITIZE}>)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  weft_use_precompiled(test ${name}_test)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   include(GoogleTest)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
@@ -53,5 +64,6 @@ function(weft_bench name)
   add_executable(${name}_bench ${ARG_SOURCES})
   target_compile_options(${name}_bench PRIVATE ${WEFT_COMPILE_OPTIONS})
   target_link_libraries(${name}_bench PRIVATE ${ARG_LINK} benchmark::benchmark)
+  weft_use_precompiled(library ${name}_bench)
   set_target_properties(${name}_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
 endfunction()
