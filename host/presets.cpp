@@ -7,20 +7,20 @@ namespace weft {
 namespace {
 
 constexpr std::array<NamedValue, 3> hgx_a100 = {{
-    {"collective.launch_latency", "34us", "fitted to the same all-reduces"},
+    {"collective.launch_latency", "34us", "fitted together with the efficiency"},
     {"collective.protocol", "simple", "NCCL's choice for messages above some hundred KB"},
     {"flow.nvlink_efficiency", "0.69",
      "fitted to all-reduces of 16 MB to 1 GB on 2 and 4 A100 SXM (nccl-tests, in vTrain's traces)"},
 }};
 
 constexpr std::array<NamedValue, 3> hgx_b200 = {{
-    {"collective.launch_latency", "32us", "fitted to the same all-reduces"},
+    {"collective.launch_latency", "32us", "fitted together with the efficiency"},
     {"collective.protocol", "simple", "NCCL's choice for messages above some hundred KB"},
-    {"flow.nvlink_efficiency", "0.83", "fitted to all-reduces of 16 MB to 16 GB on 8 B200"},
+    {"flow.nvlink_efficiency", "0.83", "fitted to all-reduces of 16 MB to 17 GB on 8 B200"},
 }};
 
 constexpr std::array<NamedValue, 5> gh200 = {{
-    {"collective.launch_latency", "82us", "fitted to the same all-reduces"},
+    {"collective.launch_latency", "82us", "fitted together with the efficiency"},
     {"collective.protocol", "simple", "NCCL's choice for messages above some hundred KB"},
     {"flow.protocol", "infiniband", "TACC, Vista: NDR InfiniBand"},
     {"flow.mtu", "4096B", "InfiniBand's largest, which NDR networks are set to"},
