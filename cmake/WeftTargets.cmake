@@ -37,7 +37,7 @@ function(weft_library name)
   weft_use_precompiled(${kind} weft_${name})
 endfunction()
 
-# Tests compile in half the time without optimisation; what they test is optimised as ever.
+# Tests compile in half the time without optimisation. What they test is optimised, but for inline functions that the linker takes from them.
 set(WEFT_TEST_OPTIMISATION -O0)
 
 # weft_test(core SOURCES a_test.cpp ... LINK weft_core ...): one GoogleTest program per folder.
