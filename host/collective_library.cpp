@@ -120,16 +120,24 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload&
       layouts.push_back(&shared_layout(GroupLayout(topology, endpoints)));
     }
   }
-  // Which positions of which layouts play a role, per communicator: a relative root depends on the position.
-  using Seats = std::set<std::pair<const GroupLayout*, std::uint32_t>>;
-  std::vector<std::vector<Seats>> seats(workload.roles.size(), std::vector<Seats>(workload.communicators.size()));
-  for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
-    for (std::size_t c = 0; c < workload.communicators.size(); ++c) {
-      const Communicator& communicator = workload.communicators[c];
-      const GroupId group = communicator.group_of(RankId(rank));
-      if (group.is_none()) continue;
-      const GroupLayout* layout = job->layouts_[c][group.index()];
-      if (layout->ranks() >= 2) seats[workload.role_of[rank]][c].emplace(layout, communicator.position_of(RankId(rank)));
+  // By role and communicator: the ranks that ask, one for each layout. A relative root depends on the position, so then every rank asks.
+  struct Asking {
+    std::vector<RankId> ranks;
+    std::vector<RankId> of_each_layout;
+  };
+  const auto layout_of = [&](std::size_t communicator, RankId rank) {
+    const GroupId group = workload.communicators[communicator].group_of(rank);
+    return group.is_none() ? nullptr : job->layouts_[communicator][group.index()];
+  };
+  std::vector<std::vector<Asking>> asking(workload.roles.size(), std::vector<Asking>(workload.communicators.size()));
+  for (std::size_t c = 0; c < workload.communicators.size(); ++c) {
+    std::set<std::pair<std::uint16_t, const GroupLayout*>> seen;
+    for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
+      const GroupLayout* layout = layout_of(c, RankId(rank));
+      if (layout == nullptr || layout->ranks() < 2) continue;
+      Asking& of_role = asking[workload.role_of[rank]][c];
+      of_role.ranks.emplace_back(rank);
+      if (seen.emplace(workload.role_of[rank], layout).second) of_role.of_each_layout.emplace_back(rank);
     }
   }
   for (std::size_t role = 0; role < workload.roles.size(); ++role) {
@@ -138,11 +146,10 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload&
       if (dag.kind(OpId(i)) != OpKind::collective) continue;
       const Op op = dag.op(OpId(i));
       const bool depends_on_position = has_root(op.collective) && op.addressing == PeerAddressing::relative;
-      const GroupLayout* last = nullptr;
-      for (const auto& [layout, position] : seats[role][op.communicator]) {
-        if (layout == last && !depends_on_position) continue;
-        last = layout;
-        const CollectiveRequest request = job->request(op, *layout, position);
+      const Asking& ask = asking[role][op.communicator];
+      for (const RankId rank : depends_on_position ? ask.ranks : ask.of_each_layout) {
+        const std::uint32_t position = workload.communicators[op.communicator].position_of(rank);
+        const CollectiveRequest request = job->request(op, *layout_of(op.communicator, rank), position);
         if (job->plans_.contains(request)) continue;
         const CollectivePlan& compiled = plan(request);
         job->plans_[request] = &compiled;

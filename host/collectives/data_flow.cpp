@@ -51,9 +51,6 @@ class DataFlow {
     if (step.kind == StepKind::send) return moves_blocks() ? Use::write : Use::read;
     return step.kind == StepKind::receive && !moves_blocks() ? Use::write : Use::add;
   }
-  static std::uint32_t part_at(const PartSpan& span, std::uint32_t i) {
-    return span.wrap_begin + (span.first - span.wrap_begin + i) % span.wrap_size;
-  }
   std::uint32_t owner_of(std::uint32_t part) const {
     const std::uint32_t piece_parts = plan_.parts / plan_.pieces;
     return plan_.divisions[plan_.share_order]->member_in_order(part % piece_parts / (piece_parts / ranks_));
@@ -92,7 +89,7 @@ class DataFlow {
       const PartSpan span = plan_.span(step, p);
       bool is_ordered = true;
       for (std::uint32_t i = 0; i < span.count && is_ordered; ++i) {
-        const std::uint32_t part = part_at(span, i);
+        const std::uint32_t part = span.part(i);
         // The last users first: where steps are in order, one look finds that those before are in order as well.
         for (std::size_t k = users[part].size(); k > 0 && is_ordered; --k) {
           const std::uint32_t other = users[part][k - 1];
@@ -172,12 +169,11 @@ class DataFlow {
     const std::uint32_t to = plan_.peer(step, p);
     std::vector<NumberSet>& message = arrived_[to][step.remote_step];
     for (std::uint32_t i = 0; i < span.count; ++i) {
-      NumberSet& content = held(p, part_at(span, i));
+      NumberSet& content = held(p, span.part(i));
       if (content.is_empty()) {
-        fault(p, s, "sends-nothing",
-              rank(p) + " sends " + of_part(part_at(span, i)) + " to " + rank(to) + " but has nothing in it");
+        fault(p, s, "sends-nothing", rank(p) + " sends " + of_part(span.part(i)) + " to " + rank(to) + " but has nothing in it");
       }
-      if (moves_blocks()) check_blocks(p, s, part_at(span, i), step.parts.blocks);
+      if (moves_blocks()) check_blocks(p, s, span.part(i), step.parts.blocks);
       message.push_back(content);
       if (moves_blocks()) content = NumberSet(ranks_);
     }
@@ -197,12 +193,12 @@ class DataFlow {
     const PartSpan span = plan_.span(step, p);
     const std::vector<NumberSet> message = std::exchange(arrived_[p][s], {});
     for (std::uint32_t i = 0; i < span.count; ++i) {
-      NumberSet& target = held(p, part_at(span, i));
+      NumberSet& target = held(p, span.part(i));
       if (use_of(step) == Use::write) target = NumberSet(ranks_);
       for (std::uint32_t q = 0; q < ranks_; ++q) {
         if (!message[i].contains(q) || !target.contains(q)) continue;
         fault(p, s, "added-twice",
-              rank(p) + " adds the contribution of " + rank(q) + " to " + of_part(part_at(span, i)) + " a second time");
+              rank(p) + " adds the contribution of " + rank(q) + " to " + of_part(span.part(i)) + " a second time");
         break;
       }
       target.insert_all(message[i]);

@@ -64,19 +64,16 @@ std::uint32_t host_in_tree(const CollectiveRequest& request, std::uint32_t chann
 Tree add_tree(CollectivePlan& plan, std::uint8_t channel) {
   const CollectiveRequest& request = plan.request;
   const GroupLayout& layout = *request.layout;
-  const Subgroups& by_rail = *layout.hosts();
-  std::vector<std::uint32_t> member_of_host(layout.host_count());
-  for (std::uint32_t position = 0; position < layout.ranks(); ++position) member_of_host[layout.seat(position).host] = position;
   std::vector<std::uint32_t> heads;
   std::vector<std::vector<std::uint32_t>> chains;
   for (std::uint32_t index = 0; index < layout.host_count(); ++index) {
-    const std::uint32_t member = member_of_host[host_in_tree(request, channel, index)];
-    const std::uint32_t size = by_rail.size_at(member);
+    const std::uint32_t host = host_in_tree(request, channel, index);
+    const std::uint32_t size = layout.members_of_host(host);
     const bool has_the_root = has_root(request.type) && index == 0;
-    const std::uint32_t start = has_the_root ? by_rail.index_of(request.root) : channel == 0 ? 0 : size - 1;
+    const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : channel == 0 ? 0 : size - 1;
     std::vector<std::uint32_t>& chain = chains.emplace_back();
     for (std::uint32_t k = 0; k < size; ++k) {
-      chain.push_back(by_rail.member(member, (channel == 0 ? start + k : start + size - k) % size));
+      chain.push_back(layout.member_of_host(host, (channel == 0 ? start + k : start + size - k) % size));
     }
     heads.push_back(chain.front());
   }

@@ -41,6 +41,7 @@ void GroupLayout::divide() {
     std::stable_sort(of_host.begin(), of_host.end(), [this](auto a, auto b) { return seats_[a].rail < seats_[b].rail; });
   }
   hosts_ = std::make_shared<const Subgroups>(ranks(), members);
+  for (const std::vector<std::uint32_t>& of_host : members) some_member_.push_back(of_host.front());
   const std::size_t first = members.front().size();
   if (std::any_of(members.begin(), members.end(), [first](const auto& of_host) { return of_host.size() != first; })) return;
   ranks_per_host_ = static_cast<std::uint32_t>(first);

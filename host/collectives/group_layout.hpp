@@ -45,6 +45,9 @@ class GroupLayout {
 
   /// A subgroup per host: its members by rail.
   const std::shared_ptr<const Subgroups>& hosts() const { return hosts_; }
+  /// Position of a host's k-th member by rail. Requires: the host has so many.
+  std::uint32_t member_of_host(std::uint32_t host, std::uint32_t k) const { return hosts_->member(some_member_[host], k); }
+  std::uint32_t members_of_host(std::uint32_t host) const { return hosts_->size_at(some_member_[host]); }
   /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
 
@@ -57,6 +60,7 @@ class GroupLayout {
   std::vector<Seat> seats_;
   std::uint32_t host_count_ = 0;
   std::uint32_t ranks_per_host_ = 0;
+  std::vector<std::uint32_t> some_member_;  ///< by host: a position in it
   std::shared_ptr<const Subgroups> hosts_;
   std::shared_ptr<const Subgroups> rails_;
 };

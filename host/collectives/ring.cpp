@@ -26,14 +26,12 @@ constexpr std::array<ParamSpec, 2> kParams = {
 /// GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
 std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint32_t channel, std::uint32_t channels) {
   const std::uint32_t per_host = layout.ranks_per_host();
-  std::vector<std::uint32_t> first_of_host(layout.host_count());
-  for (std::uint32_t position = 0; position < layout.ranks(); ++position) first_of_host[layout.seat(position).host] = position;
   const std::uint32_t start = channel * per_host / channels;
   std::vector<std::uint32_t> order;
   for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
     for (std::uint32_t k = 0; k < per_host; ++k) {
       const std::uint32_t step = host % 2 == 0 ? k : per_host - 1 - k;
-      order.push_back(layout.hosts()->member(first_of_host[host], (start + step) % per_host));
+      order.push_back(layout.member_of_host(host, (start + step) % per_host));
     }
   }
   return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
