@@ -10,6 +10,7 @@
 // run_poisson/N        N flows of 1 MB at 50 % load on 1,024 hosts, every arrival and completion a batch
 // run_poisson_classes  the same in three priority classes
 // run_random/N         N flows of distinct sizes between random hosts of 1,024, all at once
+// *_d_mod_k            the same, routed by destination as SimGrid's fat trees are; the others are routed at random, as by ECMP
 // run_jobs             65,536 flows of distinct sizes inside 128 jobs of 64 hosts, all at once
 #include <benchmark/benchmark.h>
 
@@ -163,6 +164,13 @@ BENCHMARK(replace_as_it_chooses)->Arg(1'024)->Arg(4'096)->Arg(16'384)->Arg(65'53
 BENCHMARK(replace_by_repairs)->Arg(1'024)->Arg(4'096)->Arg(16'384)->Arg(65'536)->Unit(benchmark::kMicrosecond)->Iterations(100);
 BENCHMARK(replace_from_nothing)->Arg(1'024)->Arg(4'096)->Arg(16'384)->Arg(65'536)->Unit(benchmark::kMicrosecond)->Iterations(100);
 
+enum class Routes : std::uint8_t { ecmp, d_mod_k };
+
+std::vector<LinkId> path_by(Routes routes, const FatTreePaths& tree, FatTreePaths::Pair pair, RandomStream& random) {
+  return routes == Routes::ecmp ? tree.path(pair.source, pair.destination, random)
+                                : tree.d_mod_k_path(pair.source, pair.destination);
+}
+
 FlowModel empty_model(const FatTreePaths& tree) {
   return FlowModel(std::make_unique<MaxMinSolver>(std::vector<double>(tree.links(), 100e9), MaxMinSolver::Options{}));
 }
@@ -200,7 +208,7 @@ void run_permutations(benchmark::State& state) {
 }
 BENCHMARK(run_permutations)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-void run_rings(benchmark::State& state) {
+void rings(benchmark::State& state, Routes routes) {
   const FatTreePaths tree(32);
   RandomStream random(5, 0, 0);
   std::vector<std::uint32_t> host(tree.hosts());
@@ -209,7 +217,7 @@ void run_rings(benchmark::State& state) {
   std::vector<std::vector<LinkId>> paths;
   for (std::uint32_t i = 0; i < tree.hosts(); ++i) {
     const std::uint32_t next = i % hosts_per_job == hosts_per_job - 1 ? i + 1 - hosts_per_job : i + 1;
-    paths.push_back(tree.path(host[i], host[next], random));
+    paths.push_back(path_by(routes, tree, {host[i], host[next]}, random));
   }
   constexpr std::uint32_t steps = 12;
   std::uint64_t solves = 0;
@@ -234,10 +242,13 @@ void run_rings(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()) * steps);
   state.counters["solves"] = static_cast<double>(solves);
 }
+void run_rings(benchmark::State& state) { rings(state, Routes::ecmp); }
+void run_rings_d_mod_k(benchmark::State& state) { rings(state, Routes::d_mod_k); }
 BENCHMARK(run_rings)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(run_rings_d_mod_k)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 /// 1 MB flows between random hosts, which keep the hosts' links half busy. Every arrival and every completion is a batch of its own.
-void poisson(benchmark::State& state, std::uint64_t classes) {
+void poisson(benchmark::State& state, std::uint64_t classes, Routes routes) {
   const std::int64_t flows = state.range(0);
   const FatTreePaths tree(16);
   RandomStream random(6, 0, 0);
@@ -249,7 +260,7 @@ void poisson(benchmark::State& state, std::uint64_t classes) {
   for (std::int64_t i = 0; i < flows; ++i) {
     start_s += random.exponential(160e-6 / tree.hosts());
     starts.push_back(Time::zero() + Duration::from_seconds(start_s));
-    const std::vector<LinkId> path = tree.random_path(random);
+    const std::vector<LinkId> path = path_by(routes, tree, tree.random_pair(random), random);
     lengths.push_back(static_cast<std::uint8_t>(path.size()));
     paths.insert(paths.end(), path.begin(), path.end());
     paths.resize(6 * static_cast<std::size_t>(i + 1), LinkId(0));
@@ -284,10 +295,12 @@ void poisson(benchmark::State& state, std::uint64_t classes) {
   state.counters["links_set"] = static_cast<double>(counters.links_set);
   state.counters["flows_visited"] = static_cast<double>(counters.flows_visited);
 }
-void run_poisson(benchmark::State& state) { poisson(state, 1); }
-void run_poisson_classes(benchmark::State& state) { poisson(state, 3); }
+void run_poisson(benchmark::State& state) { poisson(state, 1, Routes::ecmp); }
+void run_poisson_d_mod_k(benchmark::State& state) { poisson(state, 1, Routes::d_mod_k); }
+void run_poisson_classes(benchmark::State& state) { poisson(state, 3, Routes::ecmp); }
 BENCHMARK(run_poisson_classes)->Arg(20'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(run_poisson)->Arg(20'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(run_poisson_d_mod_k)->Arg(20'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 void count_updates(benchmark::State& state, const FlowModel& model) {
   const MaxMinSolver::Counters counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
@@ -311,14 +324,17 @@ void run_at_once(benchmark::State& state, const FatTreePaths& tree, const std::v
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()));
 }
-void run_random(benchmark::State& state) {
+void random_at_once(benchmark::State& state, Routes routes) {
   const FatTreePaths tree(16);
   RandomStream random(7, 0, 0);
   std::vector<std::vector<LinkId>> paths;
-  for (std::int64_t i = 0; i < state.range(0); ++i) paths.push_back(tree.random_path(random));
+  for (std::int64_t i = 0; i < state.range(0); ++i) paths.push_back(path_by(routes, tree, tree.random_pair(random), random));
   run_at_once(state, tree, paths);
 }
+void run_random(benchmark::State& state) { random_at_once(state, Routes::ecmp); }
+void run_random_d_mod_k(benchmark::State& state) { random_at_once(state, Routes::d_mod_k); }
 BENCHMARK(run_random)->Arg(4'096)->Arg(16'384)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(run_random_d_mod_k)->Arg(4'096)->Arg(16'384)->Unit(benchmark::kMillisecond)->Iterations(1);
 void run_jobs(benchmark::State& state) { run_at_once(state, job_flows().tree, job_flows().paths); }
 BENCHMARK(run_jobs)->Unit(benchmark::kMillisecond)->Iterations(1);
 
