@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/manifest.hpp"
-#include "tools/weft/commands.hpp"
 #include "tools/weft/input_kind.hpp"
 
 namespace weft {

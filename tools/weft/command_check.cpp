@@ -1,4 +1,5 @@
 // `weft check`: validates inputs without running anything.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>

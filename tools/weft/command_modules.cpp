@@ -1,4 +1,5 @@
 // `weft modules`: what can be chosen by name, with every parameter.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <iostream>

@@ -1,4 +1,5 @@
 // `weft run`: simulates a scenario, or what the flags describe.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
+#include "tools/weft/validators.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/format_options.hpp"
 

@@ -1,4 +1,5 @@
 // `weft topology`: builds, shows, converts and partitions topologies.
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <span>
 
 #include "tools/weft/commands.hpp"
+#include "tools/weft/input_kind.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/builders.hpp"

@@ -1,10 +1,12 @@
 // `weft workload`: looks at workloads, turns foreign ones into Weft's own files and makes new ones from templates.
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "tools/weft/commands.hpp"
+#include "tools/weft/input_kind.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
 #include "tools/weft/workload_flags.hpp"

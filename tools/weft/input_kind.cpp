@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/source_text.hpp"
-#include "tools/weft/commands.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/measurement_tables.hpp"

@@ -14,6 +14,13 @@ struct InputFile {
   std::string format;
 };
 
+/// "FILE[:format]" as given on the command line. The part after the last colon is a format only if it holds no slash or dot.
+struct FileAndFormat {
+  std::string file;
+  std::string format;  ///< empty: by the file's ending
+};
+FileAndFormat split_format(const std::string& text);
+
 /// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and [unknown-input] where neither the format nor the
 /// content tells.
 InputFile recognise_input(const std::string& text);

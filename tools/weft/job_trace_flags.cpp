@@ -1,5 +1,7 @@
 #include "tools/weft/job_trace_flags.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "workloads/format_options.hpp"
 
 namespace weft {

@@ -1,4 +1,5 @@
 #include "tools/weft/scenario.hpp"
+#include "tools/weft/input_kind.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,6 @@
 #include "core/textproto_settings.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
-#include "tools/weft/commands.hpp"
 #include "tools/weft/host_speed_entries.hpp"
 #include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/job_rules.hpp"

@@ -1,6 +1,8 @@
 #include "tools/weft/workload_flags.hpp"
 
-#include "tools/weft/commands.hpp"
+#include <CLI/CLI.hpp>
+
+#include "tools/weft/validators.hpp"
 #include "workloads/format_options.hpp"
 
 namespace weft {

@@ -1,9 +1,11 @@
 // The flags that say more about a foreign workload than its path, the same for every subcommand that reads one.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "workloads/workload_reader.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace weft {
 

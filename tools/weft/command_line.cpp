@@ -1,0 +1,133 @@
+#include "tools/weft/commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/diagnostics.hpp"
+#include "tools/weft/version.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Names of the options that `app` and its chosen subcommands know, for suggestions.
+std::vector<std::string> known_options(const CLI::App* app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app->get_subcommands()) {
+    for (std::string& name : known_options(sub)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> known_commands(const CLI::App* app) {
+  const std::vector<CLI::App*> chosen = app->get_subcommands();
+  if (!chosen.empty()) return known_commands(chosen.front());
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+std::string chosen_path(const CLI::App* app) {
+  std::string path = app->get_name();
+  for (const CLI::App* sub : app->get_subcommands()) path += " " + chosen_path(sub);
+  return path;
+}
+
+int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto place = SourcePlace::named(chosen_path(&app));
+  std::string help = "`" + chosen_path(&app) + " --help` lists what it takes";
+  std::string message = error.what();
+  // A word that nobody takes explains a missing subcommand as well.
+  if (const std::vector<std::string> left = app.remaining(true); !left.empty()) {
+    const std::string word = left.front().substr(0, left.front().find('='));
+    const bool is_option = word.starts_with("-");
+    const bool lacks_command = !is_option && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    message = is_option       ? "there is no option \"" + word + "\""
+              : lacks_command ? "there is no command \"" + word + "\""
+                              : "\"" + word + "\" is not expected here";
+    const std::string best = closest(word, is_option ? known_options(&app) : known_commands(&app));
+    if (!best.empty()) help = "did you mean \"" + best + "\"?";
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    message = std::string("something is missing: ") + error.what();
+  }
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  const Diagnostic diagnostic{Severity::error, "usage", message, place, help};
+  std::fputs(diagnostic.to_text().c_str(), stderr);
+  return kExitInput;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app{
+      "Weft simulates AI training clusters: hosts with GPUs, the fabric between them, the jobs on them and the scheduler that\n"
+      "places them.\n\n"
+      "Exit status: 0 done, 1 the question's answer is no, 2 wrong input or use, 3 a bug in Weft, 130 interrupted.",
+      "weft"};
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(40);
+
+  Action action;
+  add_run_command(app, action);
+  add_check_command(app, action);
+  add_topology_command(app, action);
+  add_workload_command(app, action);
+  add_modules_command(app, action);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* asked = &app;
+    std::string parents;
+    while (!asked->get_subcommands().empty()) {
+      parents += (parents.empty() ? "" : " ") + asked->get_name();
+      asked = asked->get_subcommands().front();
+    }
+    std::cout << asked->help(parents);
+    return kExitDone;
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << "\n";
+    return kExitDone;
+  } catch (const CLI::ParseError& error) {
+    return report_usage_error(app, error);
+  }
+
+  try {
+    return action();
+  } catch (const InputError& error) {
+    std::fputs(error.what(), stderr);
+    return kExitInput;
+  } catch (const OverflowFailure& failure) {
+    const auto place = SourcePlace::named("weft");
+    const Diagnostic diagnostic{Severity::error, "beyond-clock", failure.what(), place,
+                                "simulated time ends after 2.9 years of 10 ps ticks, sizes at 8 EiB: ask for less"};
+    std::fputs(diagnostic.to_text().c_str(), stderr);
+    return kExitInput;
+  } catch (const CheckFailure& failure) {
+    std::fprintf(stderr,
+                 "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",
+                 failure.what());
+    return kExitBug;
+  } catch (const std::bad_alloc&) {
+    std::fputs("weft: error: out of memory\n  help: fewer jobs or ranks at a time, or a machine with more memory\n", stderr);
+    return kExitInput;
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr,
+                 "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",
+                 failure.what());
+    return kExitBug;
+  }
+}
+
+}  // namespace weft
