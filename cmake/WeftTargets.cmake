@@ -40,6 +40,11 @@ endfunction()
 # Tests compile in half the time without optimisation. What they test is optimised, but for inline functions that the linker takes from them.
 set(WEFT_TEST_OPTIMISATION -O0)
 
+# Under a sanitizer a process takes a tenth of a second to start, and there are thousands of tests.
+set(WEFT_TEST_SHARDS 0 CACHE STRING
+  "Processes among which each test program's tests are shared out (GoogleTest's shards), each writing its results to tests/*.xml; \
+0: a process for every test")
+
 # weft_test(core SOURCES a_test.cpp ... LINK weft_core ...): one GoogleTest program per folder.
 function(weft_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
@@ -53,9 +58,19 @@ function(weft_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   weft_use_precompiled(test ${name}_test)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  include(GoogleTest)
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  if(WEFT_TEST_SHARDS EQUAL 0)
+    include(GoogleTest)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
+      PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${WEFT_TEST_SHARDS})
+    math(EXPR index "${shard} - 1")
+    set(test ${name}.shard_${shard}_of_${WEFT_TEST_SHARDS})
+    add_test(NAME ${test} COMMAND ${name}_test)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 900
+      ENVIRONMENT "GTEST_BRIEF=1;GTEST_TOTAL_SHARDS=${WEFT_TEST_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/tests/${test}.xml")
+  endforeach()
 endfunction()
 
 # weft_bench(phold SOURCES phold.cpp LINK weft_core): one Google Benchmark program per subject.
