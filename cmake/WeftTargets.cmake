@@ -14,9 +14,9 @@ if(WEFT_WERROR)
   list(APPEND WEFT_COMPILE_OPTIONS -Werror)
 endif()
 
-# Under the sanitizers clang++ takes twice as long to optimise what it instruments as to compile it. Where tests read and write
-# small files rather than compute, that time does not come back.
-set(WEFT_QUICK_OPTIMISATION $<$<CONFIG:Sanitize>:-O0>)
+# Where files are read and written rather than computed with, -O3 takes a fifth of the compiler's time and brings nothing. And under the
+# sanitizers clang++ takes twice as long to optimise what it instruments as to compile it.
+set(WEFT_QUICK_OPTIMISATION $<$<CONFIG:Sanitize>:-O0> $<$<CONFIG:Release>:-O2>)
 
 weft_precompile_for(library OPTIONS ${WEFT_COMPILE_OPTIONS})
 weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_QUICK_OPTIMISATION})
