@@ -31,7 +31,7 @@ struct RunningJob {
   std::uint64_t iterations = 1;
   std::shared_ptr<const JobCollectives> collectives;
   std::shared_ptr<const MessageTags> tags;
-  std::shared_ptr<const RankFolding> folding;  ///< if not null, only representatives run
+  std::shared_ptr<const JobFolding> folding;  ///< if not null, only representatives run
 };
 
 /// One slot per job of the run, sized before the run starts.

@@ -51,24 +51,27 @@ std::uint64_t division_hash(const Subgroups& division) {
 
 }  // namespace
 
-/// Builds one RankFolding.
+/// Builds one RankFolding. Ranks are numbered through, job after job.
 class FoldingSearch {
  public:
-  FoldingSearch(const Workload& workload, const JobCollectives& collectives, const Topology& topology, const FlowSettings& settings,
-                const HostSpeeds& speeds, std::vector<NodeId> endpoint_of_rank, const RankFolding::Limits& limits)
-      : workload_(workload),
-        collectives_(collectives),
-        topology_(topology),
+  FoldingSearch(std::vector<PlacedJob> jobs, const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
+                const RankFolding::Limits& limits)
+      : topology_(topology),
         speeds_(speeds),
         limits_(limits),
-        folding_(new RankFolding(workload, std::move(endpoint_of_rank))),
-        paths_(topology, settings, folding_->endpoint_of_rank_, limits.hops) {}
+        folding_(new RankFolding(std::move(jobs))),
+        endpoints_(endpoints_of(folding_->jobs_)),
+        rank_count_(static_cast<std::uint32_t>(endpoints_.size())),
+        paths_(topology, settings, endpoints_, limits.hops) {}
 
   std::shared_ptr<const RankFolding> find() {
-    collect_roles();
-    if (!collect_messages()) return nullptr;
+    for (job_ = 0; job_ < folding_->jobs_.size(); ++job_) {
+      first_rank_.push_back(static_cast<std::uint32_t>(first_colours_.size()));
+      collect_roles();
+      if (!collect_messages()) return nullptr;
+    }
     refine();
-    if (rank_classes_ == workload_.rank_count) return nullptr;
+    if (rank_classes_ == rank_count_) return nullptr;
     choose_representatives();
     if (!passes_a_second_look()) return nullptr;
     lay_paths();
@@ -111,10 +114,21 @@ class FoldingSearch {
     std::vector<std::uint64_t> links;
   };
 
+  static std::vector<NodeId> endpoints_of(std::span<const PlacedJob> jobs) {
+    std::vector<NodeId> endpoints;
+    for (const PlacedJob& job : jobs) {
+      WEFT_CHECK(job.endpoint_of_rank.size() == job.workload->rank_count, "every rank has an endpoint");
+      endpoints.insert(endpoints.end(), job.endpoint_of_rank.begin(), job.endpoint_of_rank.end());
+    }
+    return endpoints;
+  }
+
+  /// Of the job at hand.
   void collect_roles() {
-    role_uses_.resize(workload_.roles.size());
-    for (std::size_t role = 0; role < workload_.roles.size(); ++role) {
-      const RoleDag& dag = workload_.roles[role];
+    const Workload& workload = *folding_->jobs_[job_].workload;
+    role_uses_.assign(workload.roles.size(), {});
+    for (std::size_t role = 0; role < workload.roles.size(); ++role) {
+      const RoleDag& dag = workload.roles[role];
       std::map<std::uint16_t, RoleUse> uses;
       std::set<std::tuple<std::uint16_t, CollectiveType, PeerAddressing, std::int32_t, std::uint32_t, Bytes>> seen;
       for (std::uint32_t i = 0; i < dag.size(); ++i) {
@@ -217,15 +231,16 @@ class FoldingSearch {
     return indices;
   }
 
-  /// Messages with their paths, and the first colours of ranks. False if folding cannot be looked for.
+  /// Messages of the job at hand with their paths, and the first colours of its ranks. False if folding cannot be looked for.
   bool collect_messages() {
-    first_colours_.resize(workload_.rank_count);
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      const std::uint16_t role = workload_.role_of[rank];
-      const HostId host = topology_.node(folding_->endpoint_of_rank_[rank]).host;
-      std::uint64_t colour = combine(role, speeds_.profile(host));
+    const PlacedJob& job = folding_->jobs_[job_];
+    const Workload& workload = *job.workload;
+    for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
+      const std::uint16_t role = workload.role_of[rank];
+      const HostId host = topology_.node(job.endpoint_of_rank[rank]).host;
+      std::uint64_t colour = combine(combine(role, job_), speeds_.profile(host));
       for (const RoleUse& use : role_uses_[role]) {
-        const Communicator& communicator = workload_.communicators[use.communicator];
+        const Communicator& communicator = workload.communicators[use.communicator];
         const GroupId group_id = communicator.group_of(RankId(rank));
         const std::span<const RankId> group = communicator.ranks(group_id);
         const auto size = static_cast<std::uint32_t>(group.size());
@@ -233,7 +248,7 @@ class FoldingSearch {
         colour = combine(colour, std::uint64_t{use.communicator} << 32 | size);
         ++sending_;
         for (const Op& op : use.collectives) {
-          const CollectivePlan* plan = collectives_.find(op, group_id, position);
+          const CollectivePlan* plan = job.collectives->find(op, group_id, position);
           if (plan == nullptr) continue;
           colour = combine(colour, plan->role_at(position));
           colour = combine(colour, sizes_hash(*plan, position));
@@ -250,33 +265,36 @@ class FoldingSearch {
           if (!add_message(rank, to, connection_number(use.communicator, 0), distance_kind(distance), false)) return false;
         }
       }
-      first_colours_[rank] = colour;
+      first_colours_.push_back(colour);
     }
     return true;
   }
 
+  /// Between two ranks of the job at hand.
   bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective) {
-    const std::uint64_t hash = combine(combine(rule, connection), in_collective ? 1 : 2);
+    const std::uint64_t hash = combine(combine(combine(rule, connection), in_collective ? 1 : 2), job_);
     const auto [number, is_new] = kind_numbers_.try_emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
     if (is_new) kinds_.push_back({hash, connection, in_collective});
     // Several collectives of a communicator may send by one rule.
     sent_by_.resize(kinds_.size());
     if (std::exchange(sent_by_[number->second], sending_) == sending_ || to == RankId(rank)) return true;
-    const std::optional<std::uint32_t> piece = paths_.piece_of(rank, to.index(), connection);
+    const std::uint32_t source = first_rank_[job_] + rank;
+    const std::uint32_t destination = first_rank_[job_] + to.index();
+    const std::optional<std::uint32_t> piece = paths_.piece_of(source, destination, connection);
     if (!piece || messages_.size() >= limits_.messages) return false;
-    messages_.push_back({number->second, rank, to.index(), *piece});
+    messages_.push_back({number->second, source, destination, *piece});
     return true;
   }
 
   /// What ranks and links see of their neighbours, given classes; `seed` makes other hashes.
   void look(std::uint64_t seed, Signatures& seen) {
-    const std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
+    const std::vector<std::uint32_t>& rank_class = rank_class_;
     const auto hop_hash = [&](LinkId link, double load) {
       return combine(link_class_[link.index()] ^ seed, std::bit_cast<std::uint64_t>(load));
     };
-    up_hash_.assign(workload_.rank_count, 0);
-    down_hash_.assign(workload_.rank_count, 0);
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+    up_hash_.assign(rank_count_, 0);
+    down_hash_.assign(rank_count_, 0);
+    for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
       for (const LinkId link : paths_.way_up(rank)) {
         up_hash_[rank] += hop_hash(link, 1.0);
         down_hash_[rank] += hop_hash(topology_.reverse(link), 1.0);
@@ -290,11 +308,11 @@ class FoldingSearch {
     }
     // Sums, so that the order in which neighbours are met does not matter. What a link sees is the sum over messages of kind x load: it is added
     // up by piece first.
-    up_kinds_.assign(workload_.rank_count, 0);
-    down_kinds_.assign(workload_.rank_count, 0);
+    up_kinds_.assign(rank_count_, 0);
+    down_kinds_.assign(rank_count_, 0);
     piece_kinds_.assign(paths_.piece_count(), 0);
-    seen.ranks.resize(workload_.rank_count);
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) seen.ranks[rank] = mix64(rank_class[rank] ^ seed);
+    seen.ranks.resize(rank_count_);
+    for (std::uint32_t rank = 0; rank < rank_count_; ++rank) seen.ranks[rank] = mix64(rank_class[rank] ^ seed);
     for (const Message& message : messages_) {
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
       const std::uint64_t hash = kinds_[message.kind].hash ^ seed;
@@ -315,7 +333,7 @@ class FoldingSearch {
     const auto show = [&](LinkId link, double load, std::uint64_t kinds) {
       seen.links[link.index()] += kinds * (combine(std::bit_cast<std::uint64_t>(load), seed) | 1U);
     };
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
+    for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
       for (const LinkId link : paths_.way_up(rank)) {
         show(link, 1.0, up_kinds_[rank]);
         show(topology_.reverse(link), 1.0, down_kinds_[rank]);
@@ -339,8 +357,8 @@ class FoldingSearch {
   }
 
   void refine() {
-    std::vector<std::uint32_t>& rank_class = folding_->class_of_rank_;
-    rank_class.resize(workload_.rank_count);
+    std::vector<std::uint32_t>& rank_class = rank_class_;
+    rank_class.resize(rank_count_);
     link_class_.assign(topology_.link_count(), 0);
     mark_used_links();
     std::vector<std::uint64_t> rates(topology_.link_count());
@@ -352,7 +370,7 @@ class FoldingSearch {
     rank_classes_ = renumber(first_colours_, rank_class, none);
     link_classes_ = renumber(rates, link_class_, unused);
     Signatures seen;
-    while (rank_classes_ < workload_.rank_count) {
+    while (rank_classes_ < rank_count_) {
       look(0, seen);
       const std::uint32_t ranks_now = renumber(seen.ranks, rank_class, none);
       const std::uint32_t links_now = renumber(seen.links, link_class_, unused);
@@ -362,16 +380,32 @@ class FoldingSearch {
     }
   }
 
+  /// Classes are numbered in order of their first ranks, and none has ranks of two jobs: those of a job follow those of the job before.
   void choose_representatives() {
     RankFolding& folding = *folding_;
-    folding.representatives_.assign(rank_classes_, RankId::none());
-    folding.class_sizes_.assign(rank_classes_, 0);
-    folding.rank_of_node_.assign(topology_.node_count(), RankId::none());
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      const std::uint32_t rank_class = folding.class_of_rank_[rank];
-      if (folding.representatives_[rank_class].is_none()) folding.representatives_[rank_class] = RankId(rank);
-      ++folding.class_sizes_[rank_class];
-      folding.rank_of_node_[folding.endpoint_of_rank_[rank].index()] = RankId(rank);
+    std::uint32_t classes = 0;
+    for (std::uint32_t job = 0; job < folding.jobs_.size(); ++job) {
+      const PlacedJob& placed = folding.jobs_[job];
+      if (folding.index_of_job_.size() <= placed.id.index())
+        folding.index_of_job_.resize(placed.id.index() + 1, RankFolding::unknown);
+      folding.index_of_job_[placed.id.index()] = job;
+      folding.first_class_.push_back(classes);
+      std::vector<RankId>& rank_of_node = folding.rank_of_node_.emplace_back(topology_.node_count(), RankId::none());
+      JobFolding& of_job = folding.foldings_[job];
+      for (std::uint32_t rank = 0; rank < placed.workload->rank_count; ++rank) {
+        const std::uint32_t rank_class = rank_class_[first_rank_[job] + rank] - folding.first_class_[job];
+        of_job.class_of_rank_.push_back(rank_class);
+        if (rank_class == of_job.representatives_.size()) {
+          of_job.representatives_.push_back(RankId(rank));
+          of_job.class_sizes_.push_back(0);
+          representatives_.push_back(first_rank_[job] + rank);
+          class_sizes_.push_back(0);
+          ++classes;
+        }
+        ++of_job.class_sizes_[rank_class];
+        ++class_sizes_[rank_class_[first_rank_[job] + rank]];
+        rank_of_node[placed.endpoint_of_rank[rank].index()] = RankId(rank);
+      }
     }
     representative_of_class_.assign(link_classes_, LinkId::none());
     link_class_sizes_.assign(link_classes_, 0);
@@ -391,8 +425,8 @@ class FoldingSearch {
   bool passes_a_second_look() {
     Signatures seen;
     look(0x5851f42d4c957f2dULL, seen);
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      if (seen.ranks[rank] != seen.ranks[folding_->representatives_[folding_->class_of_rank_[rank]].index()]) return false;
+    for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
+      if (seen.ranks[rank] != seen.ranks[representatives_[rank_class_[rank]]]) return false;
     }
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
       const LinkId representative = folding_->representative_link_[link];
@@ -405,16 +439,18 @@ class FoldingSearch {
   /// Of every message of a representative: one link of each class that it crosses, with what that link carries of the whole kind.
   void lay_paths() {
     RankFolding& folding = *folding_;
-    folding.message_count_ = messages_.size();
     folding.relations_.resize(rank_classes_);
     folding.senders_.resize(rank_classes_);
     std::vector<std::pair<std::uint32_t, double>> loads;  // by class of links
     for (const Message& message : messages_) {
       const Kind& kind = kinds_[message.kind];
-      if (folding.is_representative(RankId(message.destination))) {
-        folding.senders_[folding.class_of_rank_[message.destination]].push_back({kind.hash, RankId(message.source)});
+      const std::uint32_t source_class = rank_class_[message.source];
+      const std::uint32_t destination_class = rank_class_[message.destination];
+      const std::uint32_t first = first_rank_of(message.source);
+      if (representatives_[destination_class] == message.destination) {
+        folding.senders_[destination_class].push_back({kind.hash, RankId(message.source - first)});
       }
-      if (!folding.is_representative(RankId(message.source))) continue;
+      if (representatives_[source_class] != message.source) continue;
       loads.clear();
       const auto cross = [&](LinkId link, double load) {
         const std::uint32_t link_class = link_class_[link.index()];
@@ -434,17 +470,16 @@ class FoldingSearch {
       if (!piece.is_whole) {
         for (const LinkId link : paths_.way_up(message.destination)) cross(topology_.reverse(link), 1.0);
       }
-      const std::uint32_t source_class = folding.class_of_rank_[message.source];
       RankFolding::Relation relation;
       relation.connection = kind.connection;
-      relation.destination = RankId(message.destination);
+      relation.destination = RankId(message.destination - first);
       relation.in_collective = kind.in_collective;
       relation.kind = kind.hash;
       relation.first = static_cast<std::uint32_t>(folding.links_.size());
       relation.count = static_cast<std::uint32_t>(loads.size());
       for (const auto& [link_class, load] : loads) {
         folding.links_.push_back(representative_of_class_[link_class]);
-        folding.loads_.push_back(load * folding.class_sizes_[source_class] / link_class_sizes_[link_class]);
+        folding.loads_.push_back(load * class_sizes_[source_class] / link_class_sizes_[link_class]);
       }
       folding.relations_[source_class].push_back(relation);
     }
@@ -458,14 +493,20 @@ class FoldingSearch {
     }
   }
 
-  const Workload& workload_;
-  const JobCollectives& collectives_;
+  std::uint32_t first_rank_of(std::uint32_t rank) const {
+    return *(std::upper_bound(first_rank_.begin(), first_rank_.end(), rank) - 1);
+  }
+
   const Topology& topology_;
   const HostSpeeds& speeds_;
   RankFolding::Limits limits_;
   std::shared_ptr<RankFolding> folding_;
+  std::vector<NodeId> endpoints_;  ///< by rank
+  std::uint32_t rank_count_;
   FoldingPaths paths_;
 
+  std::uint32_t job_ = 0;                  ///< at hand
+  std::vector<std::uint32_t> first_rank_;  ///< by job
   std::vector<std::vector<RoleUse>> role_uses_;
   std::unordered_map<const CollectiveProgram*, std::vector<Route>> routes_;
   std::unordered_map<const CollectiveProgram*, SizeHashes> size_hashes_;
@@ -476,6 +517,9 @@ class FoldingSearch {
   std::vector<std::uint64_t> sent_by_;  ///< by kind: the last of those pairs that sends it
   std::vector<Message> messages_;
   std::vector<std::uint64_t> first_colours_;
+  std::vector<std::uint32_t> rank_class_;       ///< by rank
+  std::vector<std::uint32_t> representatives_;  ///< by class: its first rank
+  std::vector<std::uint32_t> class_sizes_;
   std::uint32_t rank_classes_ = 0;
   std::uint32_t link_classes_ = 0;
   std::vector<std::uint32_t> link_class_;
@@ -491,22 +535,20 @@ class FoldingSearch {
   std::vector<std::uint64_t> piece_kinds_;
 };
 
-std::shared_ptr<const RankFolding> RankFolding::find(const Workload& workload, const JobCollectives& collectives,
-                                                     const Topology& topology, const FlowSettings& settings,
-                                                     const HostSpeeds& speeds, std::vector<NodeId> endpoint_of_rank,
-                                                     const Limits& limits) {
-  WEFT_CHECK(endpoint_of_rank.size() == workload.rank_count, "every rank has an endpoint");
-  return FoldingSearch(workload, collectives, topology, settings, speeds, std::move(endpoint_of_rank), limits).find();
+std::shared_ptr<const RankFolding> RankFolding::find(std::vector<PlacedJob> jobs, const Topology& topology,
+                                                     const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits) {
+  return FoldingSearch(std::move(jobs), topology, settings, speeds, limits).find();
 }
 
 /// A collective's message does not say by which rule it is sent. Messages of several rules between two ranks have one path and, in collectives, need
 /// no sender, so that any of them will do; point-to-point messages have one rule, and come first.
 const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) const {
-  const RankId source = rank_of_node_[transfer.source.index()];
-  const RankId destination = rank_of_node_[transfer.destination.index()];
-  const std::uint32_t rank_class = class_of(source);
-  WEFT_CHECK(representatives_[rank_class] == source, "only representatives send");
-  const std::vector<Relation>& relations = relations_[rank_class];
+  const std::uint32_t job = index_of(transfer.job);
+  WEFT_CHECK(job != unknown, "every job of the run was folded with the others");
+  const RankId source = rank_of_node_[job][transfer.source.index()];
+  const RankId destination = rank_of_node_[job][transfer.destination.index()];
+  WEFT_CHECK(foldings_[job].is_representative(source), "only representatives send");
+  const std::vector<Relation>& relations = relations_[first_class_[job] + foldings_[job].class_of(source)];
   const auto found = std::lower_bound(relations.begin(), relations.end(), std::pair(transfer.connection, destination),
                                       [](const Relation& a, const auto& b) { return std::pair(a.connection, a.destination) < b; });
   WEFT_CHECK(found != relations.end() && found->connection == transfer.connection && found->destination == destination,
@@ -516,20 +558,22 @@ const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) 
 
 TransferFolding::FoldedPath RankFolding::path(const Transfer& transfer) const {
   const Relation& relation = relation_of(transfer);
+  const std::uint32_t job = index_of(transfer.job);
   return {std::span(links_).subspan(relation.first, relation.count), std::span(loads_).subspan(relation.first, relation.count),
-          class_sizes_[class_of(rank_of_node_[transfer.source.index()])]};
+          foldings_[job].alike(rank_of_node_[job][transfer.source.index()])};
 }
 
 Transfer RankFolding::seen_by_destination(const Transfer& transfer) const {
   const Relation& relation = relation_of(transfer);
-  const std::uint32_t receiver_class = class_of(relation.destination);
-  const std::vector<Sender>& senders = senders_[receiver_class];
+  const std::uint32_t job = index_of(transfer.job);
+  const std::uint32_t receiver_class = foldings_[job].class_of(relation.destination);
+  const std::vector<Sender>& senders = senders_[first_class_[job] + receiver_class];
   const auto sender = std::lower_bound(senders.begin(), senders.end(), relation.kind,
                                        [](const Sender& a, std::uint64_t kind) { return a.kind < kind; });
   WEFT_CHECK(sender != senders.end() && sender->kind == relation.kind, "members of a class receive by the same rules");
   Transfer seen = transfer;
-  seen.source = endpoint_of_rank_[sender->rank.index()];
-  seen.destination = endpoint_of_rank_[representatives_[receiver_class].index()];
+  seen.source = jobs_[job].endpoint_of_rank[sender->rank.index()];
+  seen.destination = jobs_[job].endpoint_of_rank[foldings_[job].representatives_[receiver_class].index()];
   return seen;
 }
 

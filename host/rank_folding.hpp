@@ -1,6 +1,6 @@
 // Rank folding: finds ranks that behave alike at every instant, so that one of each class needs to be simulated.
 //
-// Where it sits: the assembler of a run with one job asks find() once the placement is known; hosts run the representatives only, the flow
+// Where it sits: the assembler of a run asks find() for the jobs whose placement is known; hosts run the representatives only, the flow
 // fabric lets each of their transfers stand for those of the whole class (network/transfer_folding), results count by class size.
 //
 // Model: two ranks may share a class if they play one role with messages of equal sizes and if, for every message, the peers share a class, the
@@ -13,6 +13,9 @@
 // loads that count the transfers on a link, gives every rank's times: exactly, but for the rounding of sums of equal rates.
 // (Equitable partitions: McKay, Practical graph isomorphism, 1981; of max-min problems as of linear programs: Grohe et al., Dimension
 // reduction via colour refinement, ESA 2014.)
+// Several jobs are looked at together, ranks of different jobs never share a class. The induction does not need to know when jobs start and
+// end: what it says of a job's ranks holds whatever links other jobs load, as long as these do so alike for links of one class, and those other jobs' messages
+// are among those that made the classes. A job that was not among them can tell ranks apart; with it, all have to be folded anew.
 // What one link of class K carries of a kind from class R, of which a member's message loads links of K by a in all, is |R| a / |K|.
 //
 // What makes ranks different: another role, a host of another speed, hashed ECMP paths that collide here and not there (spraying does not), part sizes that differ by a
@@ -40,6 +43,33 @@
 
 namespace weft {
 
+/// A job whose ranks are to be folded, and where they are.
+struct PlacedJob {
+  JobId id;
+  std::shared_ptr<const Workload> workload;
+  std::shared_ptr<const JobCollectives> collectives;
+  std::vector<NodeId> endpoint_of_rank;  ///< all distinct
+};
+
+/// The classes of one job's ranks, from 0.
+class JobFolding {
+ public:
+  std::uint32_t class_count() const { return static_cast<std::uint32_t>(representatives_.size()); }
+  std::uint32_t class_of(RankId rank) const { return class_of_rank_[rank.index()]; }
+  bool is_representative(RankId rank) const { return representatives_[class_of(rank)] == rank; }
+  /// Ranks of a class.
+  std::uint32_t size_of(std::uint32_t rank_class) const { return class_sizes_[rank_class]; }
+  /// Ranks that the rank's representative is simulated for.
+  std::uint32_t alike(RankId rank) const { return size_of(class_of(rank)); }
+
+ private:
+  friend class RankFolding;
+  friend class FoldingSearch;
+  std::vector<std::uint32_t> class_of_rank_;
+  std::vector<RankId> representatives_;
+  std::vector<std::uint32_t> class_sizes_;
+};
+
 class RankFolding final : public TransferFolding {
  public:
   /// How much find() may look at before it gives up.
@@ -48,21 +78,19 @@ class RankFolding final : public TransferFolding {
     std::size_t hops = std::size_t{1} << 27;  ///< of paths that messages do not share
   };
 
-  /// Null if no two ranks are alike, if a transfer has several queue pairs on different paths, or beyond `limits`. Keeps a reference to the
-  /// workload. Requires: `endpoint_of_rank` has one distinct endpoint per rank; rates are max-min fair, for other allocations may tell flows apart
-  /// that are alike.
-  static std::shared_ptr<const RankFolding> find(const Workload& workload, const JobCollectives& collectives,
-                                                 const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-                                                 std::vector<NodeId> endpoint_of_rank, const Limits& limits);
+  /// Null if no two ranks are alike, if a transfer has several queue pairs on different paths, or beyond `limits`. Keeps the jobs. Requires: rates are
+  /// max-min fair, for other allocations may tell flows apart that are alike.
+  static std::shared_ptr<const RankFolding> find(std::vector<PlacedJob> jobs, const Topology& topology,
+                                                 const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits);
 
-  std::uint32_t class_count() const { return static_cast<std::uint32_t>(representatives_.size()); }
-  std::uint32_t class_of(RankId rank) const { return class_of_rank_[rank.index()]; }
-  bool is_representative(RankId rank) const { return representatives_[class_of(rank)] == rank; }
-  /// Ranks of a class.
-  std::uint32_t size_of(std::uint32_t rank_class) const { return class_sizes_[rank_class]; }
-  std::span<const NodeId> endpoint_of_rank() const { return endpoint_of_rank_; }
-  /// Messages that were looked at: those that the ranks send again and again.
-  std::uint64_t message_count() const { return message_count_; }
+  std::span<const PlacedJob> jobs() const { return jobs_; }
+  /// Null for a job that was not folded with the others. Valid as long as this is.
+  const JobFolding* of(JobId job) const {
+    const std::uint32_t index = index_of(job);
+    return index == unknown ? nullptr : &foldings_[index];
+  }
+  /// Of all jobs.
+  std::uint32_t class_count() const { return static_cast<std::uint32_t>(relations_.size()); }
 
   FoldedPath path(const Transfer& transfer) const override;
   Transfer seen_by_destination(const Transfer& transfer) const override;
@@ -70,6 +98,7 @@ class RankFolding final : public TransferFolding {
 
  private:
   friend class FoldingSearch;
+  static constexpr std::uint32_t unknown = UINT32_MAX;
   /// Whom a representative sends to.
   struct Relation {
     std::uint32_t connection = 0;
@@ -85,22 +114,20 @@ class RankFolding final : public TransferFolding {
     RankId rank;
   };
 
-  RankFolding(const Workload& workload, std::vector<NodeId> endpoint_of_rank)
-      : workload_(workload), endpoint_of_rank_(std::move(endpoint_of_rank)) {}
+  explicit RankFolding(std::vector<PlacedJob> jobs) : jobs_(std::move(jobs)), foldings_(jobs_.size()) {}
+  std::uint32_t index_of(JobId job) const { return job.index() < index_of_job_.size() ? index_of_job_[job.index()] : unknown; }
   const Relation& relation_of(const Transfer& transfer) const;
 
-  const Workload& workload_;
-  std::vector<NodeId> endpoint_of_rank_;
-  std::vector<RankId> rank_of_node_;  ///< none() where no rank is
-  std::vector<std::uint32_t> class_of_rank_;
-  std::vector<RankId> representatives_;
-  std::vector<std::uint32_t> class_sizes_;
+  std::vector<PlacedJob> jobs_;
+  std::vector<JobFolding> foldings_;               ///< as jobs_
+  std::vector<std::uint32_t> index_of_job_;        ///< by JobId: in jobs_
+  std::vector<std::vector<RankId>> rank_of_node_;  ///< as jobs_; none() where no rank is
+  std::vector<std::uint32_t> first_class_;         ///< as jobs_: where a job's classes begin in the following
+  std::vector<std::vector<Relation>> relations_;   ///< by class; ascending by connection, destination, in_collective
+  std::vector<std::vector<Sender>> senders_;       ///< by class, by kind
   std::vector<LinkId> representative_link_;
-  std::vector<std::vector<Relation>> relations_;  ///< by class; ascending by connection, destination, in_collective
-  std::vector<std::vector<Sender>> senders_;      ///< by class, by kind
   std::vector<LinkId> links_;
   std::vector<double> loads_;
-  std::uint64_t message_count_ = 0;
 };
 
 }  // namespace weft

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-IterationTally::IterationTally(JobId job, std::uint32_t ranks, std::uint64_t iterations, Time begin, const RankFolding* folding)
+IterationTally::IterationTally(JobId job, std::uint32_t ranks, std::uint64_t iterations, Time begin, const JobFolding* folding)
     : job_(job), folding_(folding), iterations_(iterations), begin_(begin), last_end_(begin), ranks_(ranks, Rank{0, begin}) {
   WEFT_CHECK(ranks > 0 && iterations > 0 && iterations <= UINT32_MAX, "a job that is tallied has ranks and iterations");
 }
@@ -22,7 +22,7 @@ std::optional<IterationRecord> IterationTally::add(const IterationDone& report) 
   const std::size_t place = report.iteration - completed_;
   if (place >= open_.size()) open_.resize(place + 1);
   Open& open = open_[place];
-  const std::uint32_t stands_for = folding_ == nullptr ? 1 : folding_->size_of(folding_->class_of(report.rank));
+  const std::uint32_t stands_for = folding_ == nullptr ? 1 : folding_->alike(report.rank);
   open.reports += stands_for;
   open.start = std::min(open.start, rank.last_end);
   open.end = std::max(open.end, report.end);

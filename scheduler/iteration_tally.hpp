@@ -24,7 +24,7 @@ namespace weft {
 class IterationTally {
  public:
   /// `begin` is when all ranks start their first iteration. With `folding`, representatives report for their classes.
-  IterationTally(JobId job, std::uint32_t ranks, std::uint64_t iterations, Time begin, const RankFolding* folding = nullptr);
+  IterationTally(JobId job, std::uint32_t ranks, std::uint64_t iterations, Time begin, const JobFolding* folding = nullptr);
 
   /// Takes a rank's report; returns the iteration that it completed, if any.
   std::optional<IterationRecord> add(const IterationDone& report);
@@ -50,7 +50,7 @@ class IterationTally {
   };
 
   JobId job_;
-  const RankFolding* folding_;
+  const JobFolding* folding_;
   std::uint64_t iterations_;
   Time begin_;
   Time last_end_;

@@ -182,6 +182,7 @@ void JobLifecycle::run_pass(EventContext& context) {
   settings_.policy->schedule(pass);
   counters_.queue_length_max = std::max<std::uint64_t>(counters_.queue_length_max, queue_.size());
   counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.gpu_count() - cluster_.free_gpus());
+  if (settings_.wiring.after_pass) settings_.wiring.after_pass();
 }
 
 bool JobLifecycle::try_start(JobId job, EventContext& context) {
@@ -234,9 +235,6 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
   const SchedulerWiring& wiring = settings_.wiring;
   Running& running = *running_state_[job.index()];
-  running.iterations = std::make_unique<IterationTally>(job, spec.gpus, spec.iterations, context.now() + settings_.control_delay,
-                                                        wiring.folding.get());
-
   RunningJob published;
   published.id = job;
   published.workload = spec.workload;
@@ -248,11 +246,8 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
     hosts.push_back(cluster_.host_of(gpu));
   }
   if (wiring.prepare) wiring.prepare(published);
-  if (wiring.folding != nullptr) {
-    WEFT_CHECK(jobs_.size() == 1 && std::ranges::equal(wiring.folding->endpoint_of_rank(), published.endpoint_of_rank),
-               "ranks were folded for this job and placement");
-    published.folding = wiring.folding;
-  }
+  running.iterations = std::make_unique<IterationTally>(job, spec.gpus, spec.iterations, context.now() + settings_.control_delay,
+                                                        published.folding.get());
   wiring.jobs->publish(std::move(published));
 
   std::sort(hosts.begin(), hosts.end());
@@ -288,9 +283,10 @@ std::string JobLifecycle::state_text(JobId job) const {
   if (running == nullptr) return text + "has not arrived";
   if (running->iterations == nullptr) return text + "is running";
   const IterationTally& tally = *running->iterations;
+  const JobFolding* folding = settings_.wiring.jobs->at(job).folding.get();
   RankId slowest(0);
   for (std::uint32_t rank = 1; rank < tally.rank_count(); ++rank) {
-    if (settings_.wiring.folding != nullptr && !settings_.wiring.folding->is_representative(RankId(rank))) continue;
+    if (folding != nullptr && !folding->is_representative(RankId(rank))) continue;
     if (tally.reported(RankId(rank)) < tally.reported(slowest)) slowest = RankId(rank);
   }
   return text + "waits for rank " + std::to_string(slowest.index()) + ", which has finished " +

@@ -50,7 +50,8 @@ struct SchedulerWiring {
   JobTable* jobs = nullptr;             ///< outlives the run
   /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
   std::function<void(RunningJob&)> prepare = nullptr;
-  std::shared_ptr<const RankFolding> folding = nullptr;  ///< of the only job, for the placement that it will get; may be null
+  /// Called after the policy has had its say, before anything that it placed has started; may be empty.
+  std::function<void()> after_pass = nullptr;
 };
 
 struct JobLifecycleSettings {

@@ -191,7 +191,8 @@ TEST_P(IrregularGroups, AreServedAsWell) {
       const auto type = static_cast<CollectiveType>(i);
       const Bytes bytes = type == CollectiveType::barrier ? Bytes::zero() : Bytes::of(1'000'003);
       if (!algorithm->supports(type)) continue;
-      for (std::uint32_t root = 0; root < (has_root(type) ? layout.ranks() : 1); root += 1 + layout.ranks() / (WEFT_SANITIZED ? 2 : 8)) {
+      for (std::uint32_t root = 0; root < (has_root(type) ? layout.ranks() : 1);
+           root += 1 + layout.ranks() / (WEFT_SANITIZED ? 2 : 8)) {
         SCOPED_TRACE(std::string(to_text(type)) + " of " + std::to_string(layout.ranks()) + ", root " + std::to_string(root));
         const CollectiveRequest request{type, root, bytes, &layout, nullptr};
         if (algorithm->objection(request).empty()) expect_carried_out(algorithm->compile(request), root + 1);

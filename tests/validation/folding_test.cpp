@@ -304,6 +304,95 @@ TEST(Folding, TellsHostsFromFabric) {
   expect_alike(folded, whole, 200);
 }
 
+RunFlags jobs_of(const ScratchFolder& folder, const std::string& jobs, const std::string& fold) {
+  const std::string ring = "ranks: 16\nrole { op { name: \"r\" collective { type: ALL_REDUCE size: \"16MB\" } } }\n";
+  const std::string exchange =
+      "ranks: 16\ncommunicator { name: \"half\" size: 8 }\nrole {\n"
+      "  op { name: \"c\" compute { duration: \"13us\" } }\n"
+      "  op { name: \"x\" collective { type: ALL_TO_ALL communicator: \"half\" size: \"8MB\" } deps: \"c\" }\n}\n";
+  const std::string pair = "ranks: 2\nrole { op { name: \"p\" collective { type: ALL_REDUCE size: \"64MB\" } } }\n";
+  folder.write("ring.textproto", ring);
+  folder.write("exchange.textproto", exchange);
+  folder.write("pair.textproto", pair);
+  RunFlags flags;
+  // One pod of leafs and two aggregation switches, oversubscribed so that jobs meet on the leafs' uplinks.
+  std::string topology = "topology { builder: \"clos\"";
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"hosts", "12"},
+                                                                      {"gpus_per_host", "4"},
+                                                                      {"nics_per_host", "4"},
+                                                                      {"hosts_per_leaf", "2"},
+                                                                      {"leafs_per_pod", "6"},
+                                                                      {"aggs_per_pod", "2"},
+                                                                      {"spines", "0"},
+                                                                      {"leaf_uplink_rate", "300Gbps"}}) {
+    topology += " set { name: \"" + name + "\" value: \"" + value + "\" }";
+  }
+  flags.scenario_file = folder.write("scenario_" + fold + ".textproto", topology + " }\n" + jobs +
+                                                                            "set { name: \"flow.routing\" value: \"spray\" }\n"
+                                                                            "set { name: \"host.fold_ranks\" value: \"" +
+                                                                            fold + "\" }\n");
+  return flags;
+}
+
+void expect_same_jobs(const ScenarioRun& folded, const ScenarioRun& whole) {
+  ASSERT_EQ(folded.jobs.size(), whole.jobs.size());
+  for (std::size_t i = 0; i < whole.jobs.size(); ++i) {
+    EXPECT_EQ(folded.jobs[i].at("job"), whole.jobs[i].at("job"));
+    EXPECT_EQ(folded.jobs[i].at("placement"), whole.jobs[i].at("placement"));
+    for (const char* column : {"submit_s", "start_s", "end_s"})
+      EXPECT_NEAR(number(folded.jobs[i], column), number(whole.jobs[i], column), 1e-9) << column << " of job " << i;
+  }
+}
+
+// A job alone has ranks that are alike; a second one, which comes while the first runs and loads some of its links and not others, tells them
+// apart. What the first did before must be what it would have done, and both must go on as every rank simulated does.
+TEST(Folding, StartsAgainWhenAJobTellsRanksApart) {
+  const ScratchFolder folder;
+  // Two hosts share a leaf. The pair takes half of the first host, "first" the ranks from there on to half of the fifth host, "second" from there to half
+  // of the ninth: it loads the uplinks of the leaf that it shares with "first". "third" comes while all run.
+  const std::string alone =
+      "job { name: \"pair\" iterations: 1 workload { file: \"pair.textproto\" } }\n"
+      "job { name: \"first\" iterations: 4 workload { file: \"exchange.textproto\" } }\n";
+  const std::string more = alone +
+                           "job { name: \"second\" submit: \"90us\" iterations: 3 workload { file: \"ring.textproto\" } }\n"
+                           "job { name: \"third\" submit: \"95us\" iterations: 1 workload { file: \"exchange.textproto\" } }\n";
+  const ScenarioRun one = run_scenario(jobs_of(folder, alone, "on"), ScenarioRunOptions{});
+  const ScenarioRun folded = run_scenario(jobs_of(folder, more, "on"), ScenarioRunOptions{});
+  const ScenarioRun whole = run_scenario(jobs_of(folder, more, "off"), ScenarioRunOptions{});
+  EXPECT_LT(one.summary.ranks_simulated, 18U);
+  EXPECT_EQ(folded.summary.ranks_total, 50U) << "2 + 3 x 16 ranks";
+  EXPECT_GT(folded.summary.ranks_simulated, one.summary.ranks_simulated);
+  EXPECT_LT(folded.summary.ranks_simulated, 50U);
+  EXPECT_LT(folded.summary.flows_simulated, folded.summary.flows_finished);
+  EXPECT_EQ(whole.summary.flows_simulated, whole.summary.flows_finished);
+  expect_same_jobs(folded, whole);
+  expect_alike(folded, whole, 800);
+}
+
+// Jobs of random shapes at random times, by several schedulers' queues: folded or not, they end at the same times.
+TEST(Folding, AgreesOnRandomListsOfJobs) {
+  std::uint32_t folded_runs = 0;
+  for (std::uint32_t round = 0; round < (WEFT_SANITIZED ? 6 : 20); ++round) {
+    const ScratchFolder folder;
+    RandomStream random(71, round, 0);
+    std::string jobs;
+    const std::uint64_t count = 2 + random.below(4);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::vector<std::string> files = {"ring", "exchange", "pair"};
+      jobs += "job { name: \"j" + std::to_string(i) + "\" submit: \"" + std::to_string(random.below(300)) +
+              "us\" iterations: " + std::to_string(1 + random.below(3)) + " workload { file: \"" + files[random.below(3)] +
+              ".textproto\" } }\n";
+    }
+    SCOPED_TRACE(jobs);
+    const ScenarioRun folded = run_scenario(jobs_of(folder, jobs, "on"), ScenarioRunOptions{});
+    const ScenarioRun whole = run_scenario(jobs_of(folder, jobs, "off"), ScenarioRunOptions{});
+    if (folded.summary.ranks_simulated > 0) ++folded_runs;
+    expect_same_jobs(folded, whole);
+    expect_alike(folded, whole, 800);
+  }
+  EXPECT_GT(folded_runs, 3U);
+}
+
 // Another allocation may tell flows apart that are alike, and must not be folded.
 TEST(Folding, NeedsMaxMinRates) {
   const ScratchFolder folder;

@@ -1,3 +1,4 @@
+// Reads the command line of `weft`, runs one subcommand, turns failures into messages and exit statuses.
 #include "tools/weft/commands.hpp"
 
 #include <CLI/CLI.hpp>

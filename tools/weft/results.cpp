@@ -74,7 +74,7 @@ std::vector<bool> communicators_used(const Workload& workload) {
 /// The groups of a communicator whose members are of the same classes, by class.
 class GroupKinds {
  public:
-  GroupKinds(const Communicator& communicator, const RankFolding& folding) {
+  GroupKinds(const Communicator& communicator, const JobFolding& folding) {
     std::map<std::vector<std::uint32_t>, std::pair<GroupId, std::uint32_t>> kinds;  // sorted classes -> first group, how many
     for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
       std::vector<std::uint32_t> classes;
@@ -96,6 +96,12 @@ class GroupKinds {
  private:
   std::vector<std::vector<std::pair<GroupId, std::uint32_t>>> by_class_;
 };
+
+/// Ranks that a simulated rank stands for, itself included.
+std::uint32_t alike(const JobTable& jobs, JobId job, RankId rank) {
+  const JobFolding* folding = jobs.at(job).folding.get();
+  return folding == nullptr ? 1 : folding->alike(rank);
+}
 
 void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) {
   const auto seconds = [&file](std::optional<Time> time) { time ? file.number(time->in_s()) : file.text(""); };
@@ -153,10 +159,10 @@ void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecor
       .end_row();
 }
 
-void ResultsWriter::write_communicators(std::span<const RankExposure> exposures, const RankFolding* folding) {
+void ResultsWriter::write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs) {
   std::map<JobId, std::vector<double>> exposed_s;  // by communicator, over all ranks
   for (const RankExposure& exposure : exposures) {
-    const double stands_for = folding == nullptr ? 1 : folding->size_of(folding->class_of(exposure.rank));
+    const double stands_for = alike(jobs, exposure.job, exposure.rank);
     std::vector<double>& of_job = exposed_s[exposure.job];
     of_job.resize(exposure.by_communicator.size());
     for (std::size_t c = 0; c < of_job.size(); ++c) of_job[c] += exposure.by_communicator[c].in_s() * stands_for;
@@ -190,7 +196,7 @@ void ResultsWriter::write_communicators(std::span<const RankExposure> exposures,
   }
 }
 
-void ResultsWriter::write_collectives(std::span<const OpRecord> records, const JobTable& jobs, const RankFolding* folding) {
+void ResultsWriter::write_collectives(std::span<const OpRecord> records, const JobTable& jobs) {
   // One row per collective of a group: from the first member's start to the last member's end. Sends and receives: one row each. Where ranks
   // were folded, one row per kind of group.
   struct Row {
@@ -202,7 +208,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
   };
   using Key = std::tuple<JobId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
   std::map<Key, Row> rows;
-  std::vector<std::optional<GroupKinds>> kinds;  // by communicator
+  std::map<std::pair<JobId, std::uint16_t>, GroupKinds> kinds;
   for (const OpRecord& record : records) {
     const Workload& workload = *scenario_.jobs[record.job.index()].workload;
     const RoleDag& dag = workload.dag_of(record.rank);
@@ -221,15 +227,16 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
       row.multiplicity = multiplicity;
       if (row.sample == nullptr || record.rank < row.sample->rank) row.sample = &record;
     };
+    const JobFolding* folding = jobs.at(record.job).folding.get();
     if (folding == nullptr) {
       note(communicator.group_of(record.rank), 1);
     } else if (!is_collective) {
-      note(communicator.group_of(record.rank), folding->size_of(folding->class_of(record.rank)));
+      note(communicator.group_of(record.rank), folding->alike(record.rank));
     } else {
-      if (kinds.size() <= op.communicator) kinds.resize(workload.communicators.size());
-      std::optional<GroupKinds>& of_communicator = kinds[op.communicator];
-      if (!of_communicator) of_communicator.emplace(communicator, *folding);
-      for (const auto& [group, multiplicity] : of_communicator->with_class(folding->class_of(record.rank)))
+      const std::pair key(record.job, op.communicator);
+      auto of_communicator = kinds.find(key);
+      if (of_communicator == kinds.end()) of_communicator = kinds.try_emplace(key, communicator, *folding).first;
+      for (const auto& [group, multiplicity] : of_communicator->second.with_class(folding->class_of(record.rank)))
         note(group, multiplicity);
     }
   }
@@ -278,6 +285,7 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   const Duration fct = finished.end - finished.start;
   const double slowdown = finished.ideal > Duration::zero() ? fct.in_ns() / finished.ideal.in_ns() : 1;
   fct_s_.add(fct.in_s(), finished.multiplicity);
+  ++flows_simulated_;
   slowdown_.add(slowdown, finished.multiplicity);
   payload_bytes_ += static_cast<double>(finished.transfer.size.count()) * finished.multiplicity;
   transfers_done_.fetch_add(finished.multiplicity, std::memory_order_relaxed);
@@ -318,7 +326,7 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
   }
 }
 
-void ResultsWriter::write_trace(std::span<const OpRecord> records, const RankFolding* folding) {
+void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs) {
   trace_.emplace(folder_ / "trace.json");
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   bool first = true;
@@ -338,9 +346,9 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, const RankFol
     const bool is_compute = op.kind == OpKind::compute;
     const std::uint32_t track = 2 * record.rank.index() + (is_compute ? 0 : 1);
     if (named.emplace(record.job, track).second) {
-      const std::uint32_t alike = folding == nullptr ? 1 : folding->size_of(folding->class_of(record.rank));
+      const std::uint32_t stands_for = alike(jobs, record.job, record.rank);
       const std::string name = "rank " + std::to_string(record.rank.index()) + (is_compute ? "" : " communication") +
-                               (alike == 1 ? "" : " (for " + std::to_string(alike) + " alike)");
+                               (stands_for == 1 ? "" : " (for " + std::to_string(stands_for) + " alike)");
       add({{"ph", "M"}, {"name", "thread_name"}, {"pid", record.job.index()}, {"tid", track}, {"args", {{"name", name}}}});
     }
     const std::string_view category = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);
@@ -368,6 +376,7 @@ void ResultsWriter::fill(RunSummary& summary) const {
     summary.exposed_comm_share_by_communicator.emplace_back(communicator, iteration_s_.sum > 0 ? exposed_s / iteration_s_.sum : 0);
   }
   summary.flows_finished = fct_s_.count;
+  summary.flows_simulated = flows_simulated_;
   summary.payload_bytes = payload_bytes_;
   summary.mean_fct_s = fct_s_.value();
   summary.mean_slowdown = slowdown_.value();

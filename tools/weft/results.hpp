@@ -53,11 +53,11 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
   void add_unfinished(const JobSpec& spec, const JobRecord& record);
   /// collectives.csv from what the hosts recorded.
-  void write_collectives(std::span<const OpRecord> records, const JobTable& jobs, const RankFolding* folding);
+  void write_collectives(std::span<const OpRecord> records, const JobTable& jobs);
   /// communicators.csv.
-  void write_communicators(std::span<const RankExposure> exposures, const RankFolding* folding);
+  void write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
-  void write_trace(std::span<const OpRecord> records, const RankFolding* folding);
+  void write_trace(std::span<const OpRecord> records, const JobTable& jobs);
 
   /// What has finished so far. May be called from any thread while the run goes on.
   std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
@@ -99,6 +99,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   double exposed_s_ = 0;
   std::map<std::string, double> exposed_by_communicator_s_;  ///< over all jobs and their iterations
   Mean fct_s_;
+  std::uint64_t flows_simulated_ = 0;  ///< of those in fct_s_: once for all that are alike
   Mean slowdown_;
   double payload_bytes_ = 0;
   double link_utilization_max_ = 0;

@@ -61,7 +61,11 @@ std::string RunSummary::to_json() const {
   for (const auto& [communicator, share] : exposed_comm_share_by_communicator) {
     json["exposed_comm_share_by_communicator"][communicator] = share;
   }
-  if (ranks_simulated > 0) json["ranks_simulated"] = ranks_simulated;
+  if (ranks_simulated > 0) {
+    json["ranks_simulated"] = ranks_simulated;
+    json["ranks_total"] = ranks_total;
+    json["flows_simulated"] = flows_simulated;
+  }
   json["flows_finished"] = flows_finished;
   json["payload_bytes"] = payload_bytes;
   json["mean_fct_s"] = mean_fct_s;
@@ -106,12 +110,13 @@ std::string RunSummary::to_text() const {
     }
   }
   if (ranks_simulated > 0) {
-    line(text, "  alike           %s for all: the others behave as %s at every instant",
-         counted(ranks_simulated, "rank stands", "ranks stand").c_str(), ranks_simulated == 1 ? "it does" : "one of them");
+    line(text, "  alike           %llu of %llu ranks and %llu of %llu transfers were simulated, each for its class",
+         static_cast<unsigned long long>(ranks_simulated), static_cast<unsigned long long>(ranks_total),
+         static_cast<unsigned long long>(flows_simulated), static_cast<unsigned long long>(flows_finished));
   }
   if (ranks_simulated_if_sprayed > 0) {
     line(text,
-         "  alike           no two ranks, as hashed paths collide for some; with --set=flow.routing=spray %llu would stand for all",
+         "  alike           no two ranks, as hashed paths collide for some; with --set=flow.routing=spray %llu would do for all",
          static_cast<unsigned long long>(ranks_simulated_if_sprayed));
   }
   if (flows_finished > 0) {

@@ -31,6 +31,8 @@ struct RunSummary {
   /// By communicator; where several are under way at a time each counts, so these may add up to more.
   std::vector<std::pair<std::string, double>> exposed_comm_share_by_communicator;
   std::uint64_t ranks_simulated = 0;             ///< representatives of all ranks; 0 if every rank was simulated
+  std::uint64_t ranks_total = 0;                 ///< of the jobs whose ranks were folded; only if any were
+  std::uint64_t flows_simulated = 0;             ///< of flows_finished; fewer where ranks were folded
   std::uint64_t ranks_simulated_if_sprayed = 0;  ///< not 0: how many it would be if hashed paths did not tell ranks apart
 
   std::uint64_t flows_finished = 0;  ///< transfers that crossed the network

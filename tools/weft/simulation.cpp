@@ -50,36 +50,56 @@ std::unique_ptr<AllocationPolicy> make_allocation_policy(const Scenario& scenari
   return module.make(link_capacities_bps(*scenario.topology), params);
 }
 
+CollectiveLibrary collective_library(const Scenario& scenario) {
+  return {scenario.parameters.of("collective"), scenario.parameters.all()};
+}
+
+/// Which jobs are known to be placed where, and what follows from it. What a run has to know of a job's placement beforehand, it learns from
+/// a run that got as far as placing it: runs are deterministic.
+struct FoldingPlan {
+  std::vector<PlacedJob> jobs;
+  std::shared_ptr<const RankFolding> folding;  ///< of these jobs; null: every rank is simulated
+  bool given_up = false;                       ///< jobs are not placed where they were before
+  std::uint32_t classes_if_sprayed = 0;        ///< not 0: only hashed paths tell the ranks apart
+};
+
+/// Thrown out of a run whose plan does not hold any more. Nothing has been done yet that the new plan would have done in another way.
+struct NewFoldingPlan {
+  FoldingPlan plan;
+};
+
 /// Everything of one run, kept together because its parts refer to each other.
 class Assembly {
  public:
-  Assembly(const Scenario& scenario, SimulationOptions options)
+  /// Keeps references.
+  Assembly(const Scenario& scenario, SimulationOptions options, CollectiveLibrary& library, FoldingPlan plan)
       : scenario_(scenario),
         options_(std::move(options)),
         jobs_(scenario.jobs.size()),
         speeds_(host_speeds(scenario)),
-        library_(scenario.parameters.of("collective"), scenario.parameters.all()) {}
+        library_(library),
+        plan_(std::move(plan)) {
+    if (scenario_.mode == Mode::flow) flow_settings_.emplace(scenario_.parameters.of("flow"));
+  }
 
   /// Finds what is wrong before the first file is created.
   void check() {
     check_jobs_fit();
     check_flows_fit();
     if (scenario_.mode == Mode::flow) {
-      flow_settings_.emplace(scenario_.parameters.of("flow"));
       check_collectives();
+      check_folding();
     }
   }
 
-  RunSummary run() {
-    check();
-    const auto started = std::chrono::steady_clock::now();
+  /// After check(). Throws NewFoldingPlan. `started`: when the first run of the scenario did.
+  RunSummary run(std::chrono::steady_clock::time_point started) {
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
     results_.emplace(scenario_, options_.out);
     if (scenario_.flows) {
       add_flow_list(builder);
     } else if (scenario_.mode == Mode::flow) {
-      fold_ranks();
       add_hosts(builder);
       add_scheduler(builder);
       add_fabric(builder, hosts_);
@@ -149,28 +169,55 @@ class Assembly {
     diagnostics.throw_if_errors();
   }
 
-  /// One job on an empty cluster gets the same placement whenever it is asked for, so its ranks can be folded beforehand.
-  void fold_ranks() {
-    const std::string& wish = scenario_.parameters.of("host").text("fold_ranks");
-    const bool max_min = scenario_.parameters.of("flow").text("allocation") == "max_min";
-    if (wish == "on" && !max_min) {
+  const std::string& folding_wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
+  bool is_max_min() const { return scenario_.parameters.of("flow").text("allocation") == "max_min"; }
+
+  void check_folding() const {
+    if (folding_wish() == "on" && !is_max_min()) {
       throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as rates are max-min fair",
                         SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or take --set=flow.allocation=max_min"});
     }
-    if (wish == "off" || !max_min || scenario_.jobs.size() != 1) return;
-    const JobSpec& job = scenario_.jobs.front();
-    if (wish == "auto" && job.gpus < folded_ranks_min) return;
-    std::vector<NodeId> endpoints = endpoints_when_alone(job);
-    const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints);
-    folding_ = RankFolding::find(*job.workload, *collectives, *scenario_.topology, *flow_settings_, speeds_, endpoints, {});
-    if (folding_ != nullptr || flow_settings_->routing == Routing::spray) return;
-    FlowSettings sprayed = *flow_settings_;
-    sprayed.routing = Routing::spray;
-    // Only for a hint: not worth more than a moment.
-    constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
-    const auto alike =
-        RankFolding::find(*job.workload, *collectives, *scenario_.topology, sprayed, speeds_, std::move(endpoints), moment);
-    if (alike != nullptr) classes_if_sprayed_ = alike->class_count();
+  }
+
+  bool may_fold() const {
+    if (folding_wish() != "auto") return folding_wish() == "on";
+    const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
+    return is_max_min() && scenario_.jobs.size() <= folded_jobs_max && std::ranges::any_of(scenario_.jobs, is_large);
+  }
+
+  void complete_placed(RunningJob& job) {
+    job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank);
+    job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
+    if (plan_.given_up || !may_fold()) return;
+    const auto known = std::ranges::find(plan_.jobs, job.id, &PlacedJob::id);
+    if (known == plan_.jobs.end()) {
+      plan_.jobs.push_back({job.id, job.workload, job.collectives, job.endpoint_of_rank});
+      placed_new_job_ = true;
+    } else if (known->endpoint_of_rank != job.endpoint_of_rank) {
+      // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler decide in another way.
+      plan_ = {};
+      plan_.given_up = true;
+      placed_new_job_ = true;
+    }
+    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, plan_.folding->of(job.id)};
+  }
+
+  /// Jobs that were not known before may make ranks differ that were alike, or have ranks that are alike themselves.
+  void fold_again() {
+    if (!std::exchange(placed_new_job_, false)) return;
+    const bool was_folded = plan_.folding != nullptr;
+    if (!plan_.given_up) {
+      plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
+      if (plan_.folding == nullptr && flow_settings_->routing != Routing::spray) {
+        FlowSettings sprayed = *flow_settings_;
+        sprayed.routing = Routing::spray;
+        // Only for a hint: not worth more than a moment.
+        constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
+        const auto alike = RankFolding::find(plan_.jobs, *scenario_.topology, sprayed, speeds_, moment);
+        plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
+      }
+    }
+    if (was_folded || plan_.folding != nullptr || plan_.given_up) throw NewFoldingPlan{std::move(plan_)};
   }
 
   void add_hosts(EngineBuilder& builder) {
@@ -208,11 +255,8 @@ class Assembly {
       const std::span<const NodeId> endpoints = scenario_.topology->endpoints();
       settings.wiring.endpoint_of_gpu.assign(endpoints.begin(), endpoints.end());
       settings.wiring.jobs = &jobs_;
-      settings.wiring.prepare = [this](RunningJob& job) {
-        job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank);
-        job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
-      };
-      settings.wiring.folding = folding_;
+      settings.wiring.prepare = [this](RunningJob& job) { complete_placed(job); };
+      settings.wiring.after_pass = [this] { fold_again(); };
     }
     auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, empty_cluster(scenario_), std::move(settings));
     lifecycle_ = lifecycle.get();
@@ -224,7 +268,7 @@ class Assembly {
   void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
     auto fabric =
         std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_, options_.threads),
-                                     entity_of_host, &*results_, folding_.get());
+                                     entity_of_host, &*results_, plan_.folding.get());
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources = entity_of_host;
@@ -313,8 +357,11 @@ class Assembly {
       summary.gpus = scenario_.topology->endpoints().size();
       summary.makespan = std::max(flow_source_->last_delivery(), flow_source_->first_start()) - flow_source_->first_start();
     }
-    if (folding_ != nullptr) summary.ranks_simulated = folding_->class_count();
-    summary.ranks_simulated_if_sprayed = classes_if_sprayed_;
+    if (plan_.folding != nullptr) {
+      summary.ranks_simulated = plan_.folding->class_count();
+      for (const PlacedJob& job : plan_.jobs) summary.ranks_total += job.endpoint_of_rank.size();
+    }
+    summary.ranks_simulated_if_sprayed = plan_.classes_if_sprayed;
     return summary;
   }
 
@@ -330,14 +377,14 @@ class Assembly {
       const std::vector<OpRecord>& of_host = engine.entity_as<HostEntity>(host).records();
       records.insert(records.end(), of_host.begin(), of_host.end());
     }
-    results_->write_collectives(records, jobs_, folding_.get());
+    results_->write_collectives(records, jobs_);
     std::vector<RankExposure> exposures;
     for (const EntityId host : hosts_) {
       const std::vector<RankExposure> of_host = engine.entity_as<HostEntity>(host).exposures();
       exposures.insert(exposures.end(), of_host.begin(), of_host.end());
     }
-    results_->write_communicators(exposures, folding_.get());
-    if (options_.trace) results_->write_trace(records, folding_.get());
+    results_->write_communicators(exposures, jobs_);
+    if (options_.trace) results_->write_trace(records, jobs_);
     if (fabric_ != EntityId::none()) {
       const Time begin = flow_source_ != nullptr ? flow_source_->first_start() : lifecycle_->counters().first_submit;
       results_->write_links(*scenario_.topology, engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time));
@@ -348,16 +395,18 @@ class Assembly {
 
   /// Below this, `auto` simulates every rank: it takes seconds, and results have a row for each.
   static constexpr std::uint32_t folded_ranks_min = 512;
+  /// Every time that jobs are placed the run may have to start again, so that `auto` leaves long lists of jobs alone.
+  static constexpr std::size_t folded_jobs_max = 16;
 
   const Scenario& scenario_;
   SimulationOptions options_;
   JobTable jobs_;
   HostSpeeds speeds_;
-  CollectiveLibrary library_;
+  CollectiveLibrary& library_;
+  FoldingPlan plan_;
+  bool placed_new_job_ = false;                ///< in this pass of the scheduler, and the plan did not foresee it
   std::optional<FlowSettings> flow_settings_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
-  std::shared_ptr<const RankFolding> folding_;  ///< null: every rank is simulated
-  std::uint32_t classes_if_sprayed_ = 0;        ///< not 0: only hashed paths tell the ranks apart
   std::optional<ResultsWriter> results_;
   std::vector<EntityId> hosts_;
   EntityId scheduler_ = EntityId::none();
@@ -368,7 +417,10 @@ class Assembly {
 
 }  // namespace
 
-void check_simulation(const Scenario& scenario) { Assembly(scenario, {}).check(); }
+void check_simulation(const Scenario& scenario) {
+  CollectiveLibrary library = collective_library(scenario);
+  Assembly(scenario, {}, library, {}).check();
+}
 
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {
   scenario.manifest.set("name", scenario.name);
@@ -381,7 +433,17 @@ RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) 
   for (const ParamSet& set : scenario.parameters.all()) {
     if (!set.table().empty()) scenario.manifest.add_params(with_named_server(set, {}));
   }
-  return Assembly(scenario, options).run();
+  CollectiveLibrary library = collective_library(scenario);
+  Assembly(scenario, {}, library, {}).check();
+  const auto started = std::chrono::steady_clock::now();
+  FoldingPlan plan;
+  while (true) {
+    try {
+      return Assembly(scenario, options, library, plan).run(started);
+    } catch (NewFoldingPlan& better) {
+      plan = std::move(better.plan);
+    }
+  }
 }
 
 }  // namespace weft
