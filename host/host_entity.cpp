@@ -15,8 +15,7 @@ constexpr std::array<ParamSpec, 6> kHostParams = {
       "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"},
      {"fold_ranks", ParamKind::choice, "auto", "", "", "auto|on|off",
       "Whether ranks that behave alike at every instant are simulated once per class (flow mode); auto: where a job has 512 ranks "
-      "or more, and "
-      "there are 16 jobs at the most",
+      "or more, unless jobs start at more than 16 different times",
       "exact: equitable partitions, host/rank_folding.hpp"},
      {"kernel_launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
       "Before every GPU compute op: what launching it costs where launches are not hidden behind the kernels before",

@@ -369,6 +369,35 @@ TEST(Folding, StartsAgainWhenAJobTellsRanksApart) {
   expect_alike(folded, whole, 800);
 }
 
+// A run that starts again for each of many jobs would take long: after 16 times all ranks are simulated, unless folding was asked for.
+TEST(Folding, GivesUpWhereJobsComeAllTheTime) {
+  const ScratchFolder folder;
+  folder.write("large.textproto", "ranks: 512\nrole { op { name: \"b\" collective { type: BROADCAST size: \"1MB\" } } }\n");
+  folder.write("pair.textproto", "ranks: 2\nrole { op { name: \"p\" collective { type: ALL_REDUCE size: \"1MB\" } } }\n");
+  const auto scenario = [&](const std::string& fold, int pairs) {
+    std::string text =
+        "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"74\" } set { name: \"gpus_per_host\" value: \"8\" }"
+        " set { name: \"nics_per_host\" value: \"8\" } }\n"
+        "set { name: \"collective.broadcast\" value: \"direct\" }\nset { name: \"host.fold_ranks\" value: \"" +
+        fold + "\" }\njob { name: \"large\" workload { file: \"large.textproto\" } }\n";
+    for (int i = 0; i < pairs; ++i) {
+      text += "job { name: \"p" + std::to_string(i) + "\" submit: \"" + std::to_string(1 + i) +
+              "us\" workload { file: \"pair.textproto\" } }\n";
+    }
+    RunFlags flags;
+    flags.scenario_file = folder.write("scenario_" + fold + std::to_string(pairs) + ".textproto", text);
+    return run_scenario(flags, ScenarioRunOptions{});
+  };
+  const ScenarioRun few = scenario("auto", 15);
+  EXPECT_EQ(few.summary.ranks_total, 512U + 2 * 15);
+  EXPECT_GT(few.summary.ranks_simulated, 0U);
+  const ScenarioRun many = scenario("auto", 16);
+  EXPECT_EQ(many.summary.ranks_simulated, 0U);
+  const ScenarioRun asked = scenario("on", 16);
+  EXPECT_EQ(asked.summary.ranks_total, 512U + 2 * 16);
+  expect_same_jobs(asked, many);
+}
+
 // Jobs of random shapes at random times, by several schedulers' queues: folded or not, they end at the same times.
 TEST(Folding, AgreesOnRandomListsOfJobs) {
   std::uint32_t folded_runs = 0;

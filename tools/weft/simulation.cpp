@@ -59,7 +59,8 @@ CollectiveLibrary collective_library(const Scenario& scenario) {
 struct FoldingPlan {
   std::vector<PlacedJob> jobs;
   std::shared_ptr<const RankFolding> folding;  ///< of these jobs; null: every rank is simulated
-  bool given_up = false;                       ///< jobs are not placed where they were before
+  std::uint32_t versions = 0;                  ///< plans before this one
+  bool given_up = false;                       ///< every rank is simulated whatever comes
   std::uint32_t classes_if_sprayed = 0;        ///< not 0: only hashed paths tell the ranks apart
 };
 
@@ -182,7 +183,7 @@ class Assembly {
   bool may_fold() const {
     if (folding_wish() != "auto") return folding_wish() == "on";
     const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
-    return is_max_min() && scenario_.jobs.size() <= folded_jobs_max && std::ranges::any_of(scenario_.jobs, is_large);
+    return is_max_min() && std::ranges::any_of(scenario_.jobs, is_large);
   }
 
   void complete_placed(RunningJob& job) {
@@ -195,7 +196,6 @@ class Assembly {
       placed_new_job_ = true;
     } else if (known->endpoint_of_rank != job.endpoint_of_rank) {
       // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler decide in another way.
-      plan_ = {};
       plan_.given_up = true;
       placed_new_job_ = true;
     }
@@ -206,7 +206,11 @@ class Assembly {
   void fold_again() {
     if (!std::exchange(placed_new_job_, false)) return;
     const bool was_folded = plan_.folding != nullptr;
-    if (!plan_.given_up) {
+    plan_.folding = nullptr;
+    if (++plan_.versions > new_plans_max && folding_wish() == "auto") plan_.given_up = true;
+    if (plan_.given_up) {
+      plan_.jobs.clear();
+    } else {
       plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
       if (plan_.folding == nullptr && flow_settings_->routing != Routing::spray) {
         FlowSettings sprayed = *flow_settings_;
@@ -217,7 +221,7 @@ class Assembly {
         plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
       }
     }
-    if (was_folded || plan_.folding != nullptr || plan_.given_up) throw NewFoldingPlan{std::move(plan_)};
+    if (was_folded || plan_.folding != nullptr) throw NewFoldingPlan{std::move(plan_)};
   }
 
   void add_hosts(EngineBuilder& builder) {
@@ -395,8 +399,8 @@ class Assembly {
 
   /// Below this, `auto` simulates every rank: it takes seconds, and results have a row for each.
   static constexpr std::uint32_t folded_ranks_min = 512;
-  /// Every time that jobs are placed the run may have to start again, so that `auto` leaves long lists of jobs alone.
-  static constexpr std::size_t folded_jobs_max = 16;
+  /// So often `auto` starts a run again because jobs were placed; then it simulates every rank. Long lists of jobs come in many small steps.
+  static constexpr std::uint32_t new_plans_max = 16;
 
   const Scenario& scenario_;
   SimulationOptions options_;
