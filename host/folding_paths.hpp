@@ -43,7 +43,8 @@ class FoldingPaths {
   FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
                std::size_t hops_max);
 
-  /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, or beyond hops_max.
+  /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, if its path depends on
+  /// what is under way, or beyond hops_max.
   std::optional<std::uint32_t> piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection);
 
   std::size_t piece_count() const { return pieces_.size(); }

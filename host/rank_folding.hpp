@@ -78,8 +78,8 @@ class RankFolding final : public TransferFolding {
     std::size_t hops = std::size_t{1} << 27;  ///< of paths that messages do not share
   };
 
-  /// Null if no two ranks are alike, if a transfer has several queue pairs on different paths, or beyond `limits`. Keeps the jobs. Requires: rates are
-  /// max-min fair, for other allocations may tell flows apart that are alike.
+  /// Null if no two ranks are alike, if a transfer has several queue pairs on different paths, if adaptive routing may choose between paths, which shows
+  /// only while running, or beyond `limits`. Keeps the jobs. Requires: rates are max-min fair, for other allocations may tell flows apart that are alike.
   static std::shared_ptr<const RankFolding> find(std::vector<PlacedJob> jobs, const Topology& topology,
                                                  const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits);
 

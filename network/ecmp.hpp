@@ -24,6 +24,20 @@ namespace weft {
 
 class Topology;
 
+/// What switches hash of a queue pair.
+class EcmpHash {
+ public:
+  EcmpHash(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
+
+  /// Which of `n` next hops the node `at` takes. Requires: n >= 1.
+  std::size_t choice(std::uint64_t seed, NodeId at, std::size_t n) const;
+  /// The tuple's hash, the same at every node.
+  std::uint64_t tuple() const { return tuple_; }
+
+ private:
+  std::uint64_t tuple_;
+};
+
 class EcmpPaths {
  public:
   /// Keeps a reference to the topology. `cache_entries` >= 1 is rounded up to a power of two.

@@ -42,6 +42,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       link_delays_(link_delays(topology, settings.switching_delay)),
       ecmp_(topology, settings.ecmp_seed, settings.path_cache_entries),
       spray_(topology, link_delays_, settings.path_cache_entries),
+      adaptive_(topology, settings.ecmp_seed),
       model_(std::move(policy)),
       entity_of_host_(std::move(entity_of_host)),
       observer_(observer),
@@ -180,7 +181,11 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
     return {path.links, path.loads, path.delay};
   }
   FlowPath path;
-  path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+  if (settings_.routing == Routing::adaptive) {
+    path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
+  } else {
+    path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+  }
   for (const LinkId link : path.links) path.delay += link_delays_[link.index()];
   return path;
 }

@@ -1,7 +1,7 @@
 // Flow fabric: the network of a run in flow mode, one entity that all hosts send their transfers to.
 //
 // Where it sits: hosts start transfers through a FlowNetworkPort; the fabric splits them into flows (queue pairs), chooses their paths
-// (network/ecmp), shares the links among them (flow_model) and sends transfer_sent and transfer_delivered to the hosts concerned.
+// (network/ecmp, spray or adaptive), shares the links among them (flow_model) and sends transfer_sent and transfer_delivered to the hosts concerned.
 //
 // Timing of a transfer between hosts, handed over at t:
 //   enters     t + wqe_latency
@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "core/entity.hpp"
+#include "network/adaptive.hpp"
 #include "network/ecmp.hpp"
 #include "network/flow_model.hpp"
 #include "network/flow_settings.hpp"
@@ -155,6 +156,7 @@ class FlowFabric final : public Entity {
   std::vector<Duration> link_delays_;  ///< propagation, and switching at the far end
   EcmpPaths ecmp_;
   SprayPaths spray_;
+  AdaptivePaths adaptive_;
   FlowModel model_;
   std::vector<EntityId> entity_of_host_;
   FlowObserver* observer_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace weft {
 
@@ -113,16 +114,20 @@ constexpr std::array<ParamSpec, 14> kParams = {{
      .default_text = "ecmp",
      .minimum = "",
      .maximum = "",
-     .choices = "ecmp|spray",
-     .meaning = "ecmp: each queue pair takes one shortest path, by hash. spray: it is spread evenly over all of them.",
-     .origin = "ECMP is what RoCE fabrics run; spraying is what Ultra Ethernet and adaptive routing come to on average"},
+     .choices = "ecmp|spray|adaptive",
+     .meaning = "ecmp: each queue pair takes one shortest path, by hash. adaptive: when it starts, every switch sends it over the "
+                "next hop "
+                "with the least flows for its rate. spray: it is spread evenly over all of them.",
+     .origin =
+         "ECMP is what RoCE fabrics run; adaptive is what InfiniBand and dynamic load balancing do for whole flows; spraying is "
+         "what Ultra Ethernet and adaptive routing of packets come to on average"},
     {.name = "ecmp_seed",
      .kind = ParamKind::integer,
      .default_text = "1",
      .minimum = "0",
      .maximum = "",
      .choices = "",
-     .meaning = "Seed of the switches' hash functions.",
+     .meaning = "Seed of the switches' hash functions, by which adaptive routing breaks ties.",
      .origin = "any"},
 }};
 
@@ -130,6 +135,11 @@ constexpr std::array<ParamSpec, 14> kParams = {{
 Bytes blown_up(Bytes bytes, double efficiency) {
   if (efficiency == 1) return bytes;
   return Bytes::of(static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count()) / efficiency)));
+}
+
+Routing routing_called(std::string_view name) {
+  if (name == "spray") return Routing::spray;
+  return name == "adaptive" ? Routing::adaptive : Routing::ecmp;
 }
 
 constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
@@ -149,7 +159,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       network_efficiency(flow.real("network_efficiency")),
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
-      routing(flow.text("routing") == "spray" ? Routing::spray : Routing::ecmp),
+      routing(routing_called(flow.text("routing"))),
       ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
       path_cache_entries(kPathCacheEntries) {}
 

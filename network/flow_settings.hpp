@@ -26,8 +26,9 @@ enum class QueuePairShare : std::uint8_t {
 
 /// How a flow gets from leaf to leaf.
 enum class Routing : std::uint8_t {
-  ecmp,   ///< every queue pair takes one shortest path, chosen by hashing (network/ecmp)
-  spray,  ///< every queue pair is spread evenly over all shortest paths (network/spray)
+  ecmp,      ///< every queue pair takes one shortest path, chosen by hashing (network/ecmp)
+  spray,     ///< every queue pair is spread evenly over all shortest paths (network/spray)
+  adaptive,  ///< every queue pair takes one shortest path, chosen by what is under way when it starts (network/adaptive)
 };
 
 struct FlowSettings {

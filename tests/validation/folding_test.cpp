@@ -443,5 +443,20 @@ TEST(Folding, LeavesHashedCollisionsAlone) {
   EXPECT_EQ(run.summary.ranks_simulated_if_sprayed, 8U);
 }
 
+// Adaptive paths depend on what is under way: where there is a choice between paths, all ranks are simulated, where there is none, they fold.
+TEST(Folding, LeavesAdaptiveChoicesAlone) {
+  const ScratchFolder folder;
+  const auto& cases = folding_cases();
+  FoldingCase given =
+      *std::find_if(cases.begin(), cases.end(), [](const FoldingCase& one) { return one.name == "TensorExpertDataParallel"; });
+  given.settings = {"flow.routing=adaptive"};
+  EXPECT_EQ(run_scenario(flags_of(folder, given, "on")).summary.ranks_simulated, 0U);
+  given = cases.front();
+  given.settings = {"flow.routing=adaptive"};
+  const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
+  EXPECT_EQ(folded.summary.ranks_simulated, 1U);
+  expect_alike(folded, run_scenario(flags_of(folder, given, "off"), ScenarioRunOptions{}), 200);
+}
+
 }  // namespace
 }  // namespace weft

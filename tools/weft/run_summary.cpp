@@ -115,8 +115,7 @@ std::string RunSummary::to_text() const {
          static_cast<unsigned long long>(flows_simulated), static_cast<unsigned long long>(flows_finished));
   }
   if (ranks_simulated_if_sprayed > 0) {
-    line(text,
-         "  alike           no two ranks, as hashed paths collide for some; with --set=flow.routing=spray %llu would do for all",
+    line(text, "  alike           no two ranks, as paths collide for some; with --set=flow.routing=spray %llu would do for all",
          static_cast<unsigned long long>(ranks_simulated_if_sprayed));
   }
   if (flows_finished > 0) {
