@@ -5,8 +5,11 @@
 #include <string>
 
 #include "core/check.hpp"
+#include "workloads/limits.hpp"
 
 namespace weft {
+
+static_assert(flow_list_size_max <= 1U << transfer_connection_bits && op_priority_max < 1U << transfer_priority_bits);
 
 FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network)
     : flows_(flows), network_(network), order_(flows.flows.size()) {
@@ -30,8 +33,9 @@ void FlowListSource::handle(const Event& event, EventContext& context) {
           context.schedule(at - context.now(), EventClass::timer, start_next);
           return;
         }
-        network_.start({JobId::none(), NodeId(flow.source), NodeId(flow.destination), order_[next_], order_[next_], flow.size},
-                       context);
+        network_.start(
+            {JobId::none(), NodeId(flow.source), NodeId(flow.destination), order_[next_], flow.priority, order_[next_], flow.size},
+            context);
       }
       return;
     case transfer_sent:

@@ -14,6 +14,7 @@
 
 #include "core/diagnostics.hpp"
 #include "host/job_collectives.hpp"
+#include "network/network_model.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
@@ -32,6 +33,7 @@ struct MessageTag {
 constexpr std::uint32_t connection_number(std::uint16_t communicator, std::uint8_t channel) {
   return std::uint32_t{channel} << 16 | communicator;
 }
+static_assert(connection_number(UINT16_MAX, UINT8_MAX) < 1U << transfer_connection_bits);
 constexpr std::uint16_t communicator_of_connection(std::uint32_t connection) { return static_cast<std::uint16_t>(connection); }
 
 /// How the tags of a job are packed.

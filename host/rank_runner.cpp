@@ -6,8 +6,11 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "workloads/limits.hpp"
 
 namespace weft {
+
+static_assert(op_priority_max < 1U << transfer_priority_bits);
 
 std::size_t RankRunner::KeyHash::operator()(const SendKey& key) const noexcept {
   return mix64(key.tag ^ mix64(key.destination.index()));
@@ -91,8 +94,9 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
-      shared_.network.start(
-          {job_.id, endpoint_, destination, connection_number(description.communicator, 0), tag, description.bytes}, context);
+      shared_.network.start({job_.id, endpoint_, destination, connection_number(description.communicator, 0), description.priority,
+                             tag, description.bytes},
+                            context);
       return;
     }
     case OpKind::receive: {
@@ -228,8 +232,8 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       tag.detail = description.remote_step;
       const std::uint64_t packed = job_.tags->pack(tag);
       in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
-      shared_.network.start({job_.id, endpoint_, destination, connection_number(op.communicator, description.channel), packed,
-                             plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
+      shared_.network.start({job_.id, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority,
+                             packed, plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
                             context);
       return;
     }

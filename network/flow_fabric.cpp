@@ -10,6 +10,8 @@ namespace weft {
 
 namespace {
 
+static_assert(1U << transfer_priority_bits == priority_classes);
+
 /// The fabric's own event.
 constexpr std::uint16_t kSettle = 103;
 
@@ -130,6 +132,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     request.wire_bytes = settings_.wire_bytes(part, active.inside_host);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
     request.owner = slot;
+    if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
     const Duration delay = path.delay + last_latency;

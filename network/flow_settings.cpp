@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 14> kParams = {{
+constexpr std::array<ParamSpec, 15> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -121,6 +121,16 @@ constexpr std::array<ParamSpec, 14> kParams = {{
      .origin =
          "ECMP is what RoCE fabrics run; adaptive is what InfiniBand and dynamic load balancing do for whole flows; spraying is "
          "what Ultra Ethernet and adaptive routing of packets come to on average"},
+    {.name = "priorities",
+     .kind = ParamKind::choice,
+     .default_text = "strict",
+     .minimum = "",
+     .maximum = "",
+     .choices = "strict|none",
+     .meaning =
+         "Whether transfers of a higher priority go strictly first on every link, or all share alike. Priorities are given by "
+         "workloads (priority, Chakra's comm_priority, htsim's prio) and flow lists (hpcc's group 0).",
+     .origin = "strict priority of IEEE 802.1Q; where nothing gives a priority, it makes no difference"},
     {.name = "ecmp_seed",
      .kind = ParamKind::integer,
      .default_text = "1",
@@ -160,6 +170,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
       routing(routing_called(flow.text("routing"))),
+      priorities(flow.text("priorities") == "none" ? Priorities::none : Priorities::strict),
       ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
       path_cache_entries(kPathCacheEntries) {}
 

@@ -31,6 +31,12 @@ enum class Routing : std::uint8_t {
   adaptive,  ///< every queue pair takes one shortest path, chosen by what is under way when it starts (network/adaptive)
 };
 
+/// What Transfer::priority does.
+enum class Priorities : std::uint8_t {
+  strict,  ///< on every link classes of a higher number go first, and the others share what they leave
+  none,    ///< all transfers are of one class
+};
+
 struct FlowSettings {
   /// Throws InputError [mtu-too-small].
   explicit FlowSettings(const ParamSet& flow);
@@ -46,6 +52,7 @@ struct FlowSettings {
   std::uint32_t queue_pairs = 1;
   QueuePairShare share = QueuePairShare::per_queue_pair;
   Routing routing = Routing::ecmp;
+  Priorities priorities = Priorities::strict;
   std::uint64_t ecmp_seed = 0;
   std::size_t path_cache_entries = 1;
 

@@ -25,14 +25,19 @@
 
 namespace weft {
 
+/// Widths of two fields of a Transfer.
+inline constexpr unsigned transfer_connection_bits = 29;
+inline constexpr unsigned transfer_priority_bits = 3;
+
 /// What a host asks the network to move. 32 bytes: it travels as an event's payload.
 struct Transfer {
   JobId job;
-  NodeId source;                 ///< endpoint
-  NodeId destination;            ///< endpoint, != source
-  std::uint32_t connection = 0;  ///< hashed with the endpoints to choose paths; same number, same paths
-  std::uint64_t tag = 0;         ///< belongs to the hosts: comes back unchanged in both notices
-  Bytes size;                    ///< payload, >= 0; a transfer of zero bytes takes latency only
+  NodeId source;                                            ///< endpoint
+  NodeId destination;                                       ///< endpoint, != source
+  std::uint32_t connection : transfer_connection_bits = 0;  ///< hashed with the endpoints to choose paths; same number, same paths
+  std::uint32_t priority : transfer_priority_bits = 0;      ///< class on the links; a higher one goes first (flow.priorities)
+  std::uint64_t tag = 0;                                    ///< belongs to the hosts: comes back unchanged in both notices
+  Bytes size;                                               ///< payload, >= 0; a transfer of zero bytes takes latency only
 };
 static_assert(sizeof(Transfer) == 32);
 

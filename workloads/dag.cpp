@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "workloads/limits.hpp"
 #include "workloads/topological_order.hpp"
 
 namespace weft {
@@ -199,6 +200,7 @@ Op RoleDag::op(OpId id) const {
   if (!peer_.empty()) op.peer = peer_[i];
   if (!tag_.empty()) op.tag = tag_[i];
   if (!splits_.empty()) op.splits = splits_[i];
+  if (!priority_.empty()) op.priority = priority_[i];
   op.processor = processor(id);
   if (op.kind == OpKind::compute) {
     op.duration = Duration::ticks(amount_[i]);
@@ -222,8 +224,8 @@ std::string_view RoleDag::name(OpId op) const {
 std::size_t RoleDag::memory_bytes() const {
   const auto of = [](const auto& array) { return array.capacity() * sizeof(array[0]); };
   return of(kind_) + of(collective_) + of(addressing_) + of(communicator_) + of(stream_) + of(amount_) + of(match_ordinal_) +
-         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(splits_) + of(processor_) +
-         of(name_begin_) + name_pool_.capacity();
+         of(predecessor_count_) + of(successors_begin_) + of(successors_) + of(peer_) + of(tag_) + of(splits_) + of(priority_) +
+         of(processor_) + of(name_begin_) + name_pool_.capacity();
 }
 
 std::uint64_t RoleDag::digest() const {
@@ -237,6 +239,7 @@ std::uint64_t RoleDag::digest() const {
     if (!peer_.empty()) digest.add(static_cast<std::uint32_t>(peer_[i]));
     if (!tag_.empty()) digest.add(tag_[i]);
     if (!splits_.empty()) digest.add(splits_[i]);
+    if (!priority_.empty()) digest.add(std::uint64_t{priority_[i]});
     if (!processor_.empty()) digest.add(static_cast<std::uint64_t>(processor_[i]));
     digest.add(successors_begin_[i + 1]);
   }
@@ -255,6 +258,8 @@ std::uint32_t RoleBuilder::add(const Op& op, std::string_view name) {
   WEFT_CHECK(op.duration >= Duration::zero() && op.bytes >= Bytes::zero(), "durations and sizes of ops are not negative");
   WEFT_CHECK(op.splits == 0 || (op.kind == OpKind::collective && op.collective == CollectiveType::all_to_all_v),
              "only an all_to_all_v has a split table");
+  WEFT_CHECK(op.priority == 0 || (op.priority <= op_priority_max && (op.kind == OpKind::collective || op.kind == OpKind::send)),
+             "only what sends has a priority");
   if (!name.empty() && name_pool_.size() + name.size() < UINT32_MAX) {
     // Ops before the first named one have empty names.
     if (name_begin_.empty()) name_begin_.assign(ops_.size(), 0);
@@ -323,6 +328,9 @@ RoleBuilder::Result RoleBuilder::finish() && {
   }
   if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.splits != 0; })) {
     fill(dag.splits_, [](const Op& op) { return op.splits; });
+  }
+  if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.priority != 0; })) {
+    fill(dag.priority_, [](const Op& op) { return op.priority; });
   }
   if (std::any_of(ops_.begin(), ops_.end(), [](const Op& op) { return op.processor != Processor::gpu; })) {
     fill(dag.processor_, [](const Op& op) { return op.processor; });

@@ -72,8 +72,10 @@ struct Op {
   std::int32_t peer = 0;                 ///< send/receive: the other side; collectives that have one: the root
   std::uint32_t tag = 0;                 ///< send/receive
   std::uint32_t splits = 0;              ///< all_to_all_v: index of Workload::splits
-  Duration duration;                     ///< compute
-  Bytes bytes;                           ///< communication
+  std::uint8_t priority =
+      0;              ///< collectives and sends: of its messages in the network, at most op_priority_max; a higher one goes first
+  Duration duration;  ///< compute
+  Bytes bytes;        ///< communication
 
   friend bool operator==(const Op&, const Op&) = default;
 };
@@ -116,6 +118,7 @@ class RoleDag {
   std::vector<std::int32_t> peer_;         ///< empty if no op of the role has one
   std::vector<std::uint32_t> tag_;         ///< likewise
   std::vector<std::uint32_t> splits_;      ///< empty if no op names a table but the first
+  std::vector<std::uint8_t> priority_;     ///< empty if no op has one
   std::vector<Processor> processor_;       ///< empty if every op runs on the GPU
   std::vector<std::uint32_t> name_begin_;  ///< empty if no op has a name
   std::string name_pool_;
@@ -129,7 +132,7 @@ class RoleBuilder {
   /// Saves memory and time when the numbers are known, exactly or nearly.
   void reserve(std::size_t op_count, std::size_t edge_count);
   /// Index of the op in order of addition. Names beyond 4 GiB in total are dropped. Requires: duration and bytes >= 0; `splits` is 0 but
-  /// for all_to_all_v.
+  /// for all_to_all_v, and `priority` but for collectives and sends.
   std::uint32_t add(const Op& op, std::string_view name = {});
   /// `op` waits for `dependency` (both indices of addition; the dependency may be added later).
   void depend(std::uint32_t op, std::uint32_t dependency);

@@ -23,9 +23,16 @@ namespace pb = workload_file;
 /// Reads the ops of one role of a text file.
 class RoleReader {
  public:
-  RoleReader(const Workload& frame, std::size_t role, const pb::Role& file, FieldPlaces places, SourcePlace role_place,
+  /// `workload` is the file around the role's.
+  RoleReader(const Workload& frame, const pb::Workload& workload, std::size_t role, FieldPlaces places, SourcePlace role_place,
              Diagnostics& diagnostics)
-      : frame_(frame), role_(role), file_(file), places_(places), role_place_(std::move(role_place)), diagnostics_(diagnostics) {}
+      : frame_(frame),
+        workload_(workload),
+        role_(role),
+        file_(workload.role(static_cast<int>(role))),
+        places_(places),
+        role_place_(std::move(role_place)),
+        diagnostics_(diagnostics) {}
 
   RoleDag read() {
     if (file_.op_size() == 0) {
@@ -139,10 +146,16 @@ class RoleReader {
       case pb::Op::kSend:
         read_point_to_point(i, file.send(), places.inside(file, "send"), places.of(file, "send"), op);
         op.kind = OpKind::send;
+        op.priority = priority_of(i, file.send(), op.communicator, places.inside(file, "send"));
         break;
       case pb::Op::kReceive:
         read_point_to_point(i, file.receive(), places.inside(file, "receive"), places.of(file, "receive"), op);
         op.kind = OpKind::receive;
+        if (file.receive().has_priority()) {
+          diagnostics_.error("conflicting-fields", title(i) + " receives and has a priority",
+                             places.inside(file, "receive").of(file.receive(), "priority"),
+                             "write it into the send; a message has its sender's");
+        }
         break;
       case pb::Op::WHAT_NOT_SET:
         diagnostics_.error("missing-field", title(i) + " does not say what it does", place_of(i),
@@ -156,6 +169,7 @@ class RoleReader {
     op.kind = OpKind::collective;
     op.collective = from_file(file.type());
     op.communicator = communicator_of(i, file, at);
+    op.priority = priority_of(i, file, op.communicator, at);
     const std::string type = pb::CollectiveType_Name(file.type());
     if (file.type() == pb::COLLECTIVE_TYPE_UNSPECIFIED) {
       diagnostics_.error("missing-field", title(i) + " does not say which collective it is", place,
@@ -316,6 +330,20 @@ class RoleReader {
     return 0;
   }
 
+  template <class File>
+  std::uint8_t priority_of(int i, const File& file, std::uint16_t communicator, const FieldPlaces& at) {
+    std::uint32_t priority = file.priority();
+    if (!file.has_priority() && communicator > 0) priority = workload_.communicator(communicator - 1).priority();
+    if (priority <= op_priority_max) return static_cast<std::uint8_t>(priority);
+    if (file.has_priority()) {
+      diagnostics_.error(
+          "out-of-range",
+          "priority " + std::to_string(priority) + " of " + title(i) + " is above " + std::to_string(op_priority_max),
+          at.of(file, "priority"), priority_help);
+    }
+    return 0;
+  }
+
   /// Checks that all ranks of the role have a group; returns the smallest group's size.
   std::uint32_t seat(int i, std::uint16_t communicator, const SourcePlace& place) {
     const auto [entry, is_new] = seats_.try_emplace(communicator);
@@ -344,6 +372,7 @@ class RoleReader {
   }
 
   const Workload& frame_;
+  const pb::Workload& workload_;
   std::size_t role_;
   const pb::Role& file_;
   FieldPlaces places_;
@@ -371,8 +400,8 @@ Workload parse_workload_text(const SourceText& source) {
   }
   Workload workload = read_frame(file, places, source.whole_file(), diagnostics);
   for (int r = 0; r < file.role_size() && static_cast<std::size_t>(r) < workload.roles.size(); ++r) {
-    RoleReader reader(workload, static_cast<std::size_t>(r), file.role(r), places.inside(file, "role", r),
-                      places.of(file, "role", r), diagnostics);
+    RoleReader reader(workload, file, static_cast<std::size_t>(r), places.inside(file, "role", r), places.of(file, "role", r),
+                      diagnostics);
     workload.roles[static_cast<std::size_t>(r)] = reader.read();
   }
   diagnostics.throw_if_errors();

@@ -111,6 +111,7 @@ void describe(const Op& op, const Workload& workload, pb::Op& out) {
     }
     side.set_tag(op.tag);
     side.set_size(to_text(op.bytes));
+    if (op.priority > 0) side.set_priority(op.priority);
   };
   out.set_stream(op.stream);
   switch (op.kind) {
@@ -127,6 +128,7 @@ void describe(const Op& op, const Workload& workload, pb::Op& out) {
         out.mutable_collective()->set_size(to_text(op.bytes));
       }
       out.mutable_collective()->set_root(static_cast<std::uint32_t>(op.peer));
+      if (op.priority > 0) out.mutable_collective()->set_priority(op.priority);
       break;
     case OpKind::send:
       point_to_point(*out.mutable_send());
@@ -200,6 +202,7 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
         piece.add_dependency_count(static_cast<std::uint32_t>(dependencies.of(i).size()));
         for (const std::uint32_t dependency : dependencies.of(i)) piece.add_distance(i - dependency);
         piece.add_splits(op.splits);
+        piece.add_priority(op.priority);
         piece.add_cpu(op.processor == Processor::cpu ? 1 : 0);
         piece.add_name_length(static_cast<std::uint32_t>(dag.name(OpId(i)).size()));
         piece.mutable_names()->append(dag.name(OpId(i)));
@@ -215,6 +218,7 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
       drop_zeros(*piece.mutable_dependency_count());
       drop_zeros(*piece.mutable_cpu());
       drop_zeros(*piece.mutable_splits());
+      drop_zeros(*piece.mutable_priority());
       drop_zeros(*piece.mutable_name_length());
       append_field(file, write);
     }

@@ -15,7 +15,7 @@ namespace weft {
 struct ListedFlow {
   std::uint32_t source = 0;  ///< node number of the topology file (its endpoint index where nodes are endpoints only)
   std::uint32_t destination = 0;
-  std::uint32_t priority = 0;
+  std::uint8_t priority = 0;  ///< class of the network, at most op_priority_max; a higher one goes first
   std::uint32_t destination_port = 0;
   Bytes size;
   Duration start;

@@ -18,4 +18,9 @@ constexpr std::uint32_t split_positions_max = 2048;
 constexpr Duration op_duration_max = Duration::ticks(365LL * 24 * 3600 * Duration::ticks_per_s);
 constexpr Bytes op_size_max = Bytes::of(1LL << 50);
 
+/// Priorities of ops and listed flows are 0 to this one, which goes first.
+constexpr std::uint8_t op_priority_max = 7;
+/// Flows of a list.
+constexpr std::uint32_t flow_list_size_max = 1U << 29;
+
 }  // namespace weft

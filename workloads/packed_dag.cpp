@@ -107,6 +107,13 @@ class BinaryReader {
     const SourceText nowhere(stream_.path(), std::string());
     workload_ = read_frame(header_, FieldPlaces(nowhere, nullptr), stream_.place(), diagnostics);
     diagnostics.throw_if_errors();
+    for (const pb::Communicator& communicator : header_.communicator()) {
+      if (communicator.priority() > 0) {
+        fail("not-a-workload",
+             "communicator \"" + communicator.name() + "\" of this binary file has a priority; packed ops have their own",
+             "write the file with `weft workload import`, or as text");
+      }
+    }
     for (const pb::Role& role : header_.role()) {
       if (role.op_size() > 0) {
         fail("not-a-workload", "role \"" + role.name() + "\" of this binary file has ops that are not packed",
@@ -130,7 +137,7 @@ class BinaryReader {
     if (count > kOpsPerPieceMax || !fits(piece_.kind_size()) || !fits(piece_.collective_size()) || !fits(piece_.relative_size()) ||
         !fits(piece_.communicator_size()) || !fits(piece_.stream_size()) || !fits(piece_.peer_size()) || !fits(piece_.tag_size()) ||
         !fits(piece_.amount_size()) || !fits(piece_.dependency_count_size()) || !fits(piece_.name_length_size()) ||
-        !fits(piece_.cpu_size()) || !fits(piece_.splits_size())) {
+        !fits(piece_.cpu_size()) || !fits(piece_.splits_size()) || !fits(piece_.priority_size())) {
       fail("bad-piece", "packed ops at byte " + std::to_string(offset) + " hold arrays of different lengths",
            "the file is damaged; write it again");
     }
@@ -173,6 +180,11 @@ class BinaryReader {
         op.peer = value(piece_.peer(), i);
         op.tag = value(piece_.tag(), i);
         op.splits = value(piece_.splits(), i);
+        const std::uint32_t priority = value(piece_.priority(), i);
+        if (priority > op_priority_max || (priority > 0 && op.kind == OpKind::receive)) {
+          fail("bad-piece", "a priority is out of range or that of a receive" + place(i), "the file is damaged; write it again");
+        }
+        op.priority = static_cast<std::uint8_t>(priority);
         if (!has_its_size(op)) {
           fail("bad-piece", "splits or size of a collective contradict its type" + place(i), "the file is damaged; write it again");
         }

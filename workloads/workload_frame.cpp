@@ -101,6 +101,12 @@ void read_communicators(const pb::Workload& file, const FieldPlaces& places, Wor
         break;
       }
     }
+    if (communicator.priority() > op_priority_max) {
+      diagnostics.error("out-of-range",
+                        "priority " + std::to_string(communicator.priority()) + " of communicator " +
+                            in_quotes(communicator.name()) + " is above " + std::to_string(op_priority_max),
+                        inside.of(communicator, "priority"), priority_help);
+    }
     Groups groups;
     const bool listed = communicator.group_size() > 0;
     if (listed == (communicator.size() > 0)) {

@@ -31,4 +31,7 @@ Seats seats_of(const Workload& workload, std::size_t role, std::size_t communica
 CollectiveType from_file(workload_file::CollectiveType type);
 workload_file::CollectiveType to_file(CollectiveType type);
 
+/// What to do about a priority that is out of range.
+inline constexpr const char* priority_help = "priorities are 0 (the default) to 7, which goes first";
+
 }  // namespace weft

@@ -121,8 +121,9 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   return outcome;
 }
 
-Transfer transfer(NodeId source, NodeId destination, std::int64_t bytes, std::uint64_t tag, std::uint32_t connection = 0) {
-  return {JobId(0), source, destination, connection, tag, Bytes::of(bytes)};
+Transfer transfer(NodeId source, NodeId destination, std::int64_t bytes, std::uint64_t tag, std::uint32_t connection = 0,
+                  std::uint8_t priority = 0) {
+  return {JobId(0), source, destination, connection, priority, tag, Bytes::of(bytes)};
 }
 
 constexpr std::int64_t kMegabit = 125'000;  // bytes: 10 us at 100 Gb/s
@@ -261,6 +262,21 @@ TEST(FlowFabric, SharesGoByQueuePairOrByTransfer) {
       run(*topology, settings_with({{"protocol", "none"}, {"queue_pairs", "4"}, {"share", "per_transfer"}}), script);
   EXPECT_EQ(by_transfer.sent.at(0), at(Duration::ns(1'200) + Duration::ticks(32)));
   EXPECT_EQ(by_transfer.sent.at(1), at(Duration::ns(1'200) + Duration::ticks(16)));
+}
+
+TEST(FlowFabric, AHigherPriorityGoesFirst) {
+  const auto topology = star("4");
+  const auto ends = topology->endpoints();
+  // Three transfers of 1 Mbit to one host: 10 us each if they are alone, one after the other by priority, the last two of one class together.
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[3], kMegabit, 0)},
+                                       {Time::zero(), transfer(ends[1], ends[3], kMegabit, 1, 0, 7)},
+                                       {Time::zero(), transfer(ends[2], ends[3], kMegabit, 2)}};
+  const Outcome strict = run(*topology, settings_with({{"protocol", "none"}}), script);
+  EXPECT_EQ(strict.sent.at(1), at(Duration::ns(11'200)));
+  EXPECT_EQ(strict.sent.at(0), at(Duration::ns(31'200)));
+  EXPECT_EQ(strict.sent.at(2), at(Duration::ns(31'200)));
+  const Outcome none = run(*topology, settings_with({{"protocol", "none"}, {"priorities", "none"}}), script);
+  for (const std::uint64_t tag : {0U, 1U, 2U}) EXPECT_EQ(none.sent.at(tag), at(Duration::ns(31'200)));
 }
 
 TEST(FlowFabric, ALinkWithoutCapacityIsReportedAndTheRunEnds) {

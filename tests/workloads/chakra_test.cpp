@@ -147,6 +147,28 @@ TEST(ImportChakra, EqualRanksShareARole) {
   EXPECT_EQ(workload.role_of, (std::vector<std::uint16_t>{0, 1, 0, 0}));
 }
 
+// In 0 to 7 as they are, others the nearest of these; a receive has none, and neither has a collective that takes its recorded time.
+TEST(ImportChakra, CommPriorityIsThatOfTheNetwork) {
+  const auto with_priority = [](Node node, std::int64_t priority) {
+    node.numbers["comm_priority"] = priority;
+    return node;
+  };
+  const ChakraFiles files;
+  const std::string first =
+      trace({with_priority(collective(0, 0, 1), 3), with_priority(collective(1, 0, 1), 9), with_priority(collective(2, 0, 1), -1),
+             collective(3, 0, 1), with_priority(message(4, true, 0, 1), 7)});
+  const std::string second =
+      trace({with_priority(collective(0, 0, 1), 3), with_priority(collective(1, 0, 1), 9), with_priority(collective(2, 0, 1), -1),
+             collective(3, 0, 1), with_priority(message(4, false, 0, 1), 7)});
+  const Workload workload = files.import({first, second});
+  const std::vector<std::vector<int>> wanted = {{3, 7, 0, 0, 7}, {3, 7, 0, 0, 0}};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    for (std::uint32_t i = 0; i < 5; ++i)
+      EXPECT_EQ(workload.dag_of(RankId(rank)).op(OpId(i)).priority, wanted[rank][i]) << rank << " " << i;
+  }
+  EXPECT_TRUE(has_assumption(workload, "4 comm_priorities are not in 0 to 7 and taken to be the nearest of these"));
+}
+
 TEST(ImportChakra, ReadsEveryCollective) {
   const ChakraFiles files;
   const Workload workload =

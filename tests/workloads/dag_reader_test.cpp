@@ -121,6 +121,23 @@ role {
   EXPECT_EQ(skew.column_sum(0), Bytes::of(3'000'000));
 }
 
+TEST(DagReader, AnOpHasItsOwnPriorityOrItsCommunicators) {
+  const Workload workload = parse(R"(ranks: 2 communicator { name: "fast" size: 2 priority: 5 }
+role { name: "all"
+  op { collective { type: ALL_REDUCE size: "1B" } }
+  op { collective { type: ALL_REDUCE size: "1B" priority: 1 } }
+  op { collective { type: ALL_REDUCE size: "1B" communicator: "fast" } }
+  op { collective { type: ALL_REDUCE size: "1B" communicator: "fast" priority: 0 } }
+  op { send { communicator: "fast" peer_offset: 1 size: "1B" } }
+  op { send { communicator: "fast" peer_offset: 1 size: "1B" tag: 1 priority: 7 } }
+  op { receive { communicator: "fast" peer_offset: 1 size: "1B" } }
+  op { receive { communicator: "fast" peer_offset: 1 size: "1B" tag: 1 } }
+})");
+  std::vector<int> priorities;
+  for (std::uint32_t i = 0; i < workload.roles[0].size(); ++i) priorities.push_back(workload.roles[0].op(OpId(i)).priority);
+  EXPECT_EQ(priorities, (std::vector<int>{0, 1, 5, 0, 5, 7, 0, 0}));
+}
+
 TEST(DagReader, UnknownDependencySuggestsAndTellsTheLine) {
   const std::string text = errors(
       "ranks: 2\n"
@@ -186,6 +203,12 @@ INSTANTIATE_TEST_SUITE_P(
               "w.textproto:4:"},
         Fault{"year", with_ops(R"(  op { compute { duration: "366d" } })"), "[out-of-range]", "w.textproto:4:"},
         Fault{"huge", with_ops(R"(  op { compute { duration: "1e40s" } })"), "error:", "w.textproto:4:"},
+        Fault{"priority", with_ops(R"(  op { name: "x" collective { type: ALL_REDUCE size: "1B" priority: 8 } })"),
+              "priority 8 of op \"x\" is above 7 [out-of-range]", "w.textproto:4:"},
+        Fault{"priority_of_communicator", "ranks: 2 communicator { name: \"c\" size: 2 priority: 9 }\n" + with_ops(kOk).substr(9),
+              "priority 9 of communicator \"c\" is above 7 [out-of-range]", "w.textproto:1:"},
+        Fault{"priority_of_receive", with_ops(R"(  op { name: "x" receive { peer_offset: 1 size: "1B" priority: 1 } })"),
+              "op \"x\" receives and has a priority [conflicting-fields]", "w.textproto:4:"},
         Fault{"no_what", with_ops(R"(  op { name: "x" })"), "op \"x\" does not say what it does [missing-field]", "w.textproto:4:"},
         Fault{"no_type", with_ops(R"(  op { collective { size: "1MB" } })"), "does not say which collective it is",
               "w.textproto:4:"},
@@ -348,6 +371,7 @@ Workload random_workload(std::mt19937_64& random, bool unique_names) {
       op.peer = 1;
       op.communicator = 1;
       op.bytes = Bytes::of(bytes);
+      op.priority = static_cast<std::uint8_t>(bytes % 8);
       builder.add(op, unique_names ? "bcast" + std::to_string(bytes) : "same");
       Op send;
       send.kind = OpKind::send;
@@ -355,8 +379,10 @@ Workload random_workload(std::mt19937_64& random, bool unique_names) {
       send.peer = -1;
       send.tag = 7;
       send.bytes = Bytes::of(bytes);
+      send.priority = static_cast<std::uint8_t>(random() % 8);
       builder.add(send, unique_names ? "send" + std::to_string(bytes) : "");
       send.kind = OpKind::receive;
+      send.priority = 0;
       send.peer = 1;
       builder.add(send, unique_names ? "receive" + std::to_string(bytes) : "");
       for (const CollectiveType type : {CollectiveType::reduce, CollectiveType::gather, CollectiveType::scatter}) {

@@ -65,6 +65,23 @@ TEST(ImportHtsim, ConnectionsStartAtTheirTime) {
   EXPECT_TRUE(has_assumption(workload, "1 connection gives a prio"));
 }
 
+// The smallest number goes first, and no number is 0; the last of the file is priority 0.
+TEST(ImportHtsim, SmallerPriosGoFirst) {
+  const Workload workload = MatrixFile().import(
+      "Nodes 2\nConnections 4\n0->1 start 0 size 1\n0->1 start 0 size 2 prio 2\n0->1 start 0 size 3 prio 9\n0->1 start 0 size 4 "
+      "prio 0\n");
+  const RoleDag& sender = workload.dag_of(RankId(0));
+  std::map<std::int64_t, int> priority_by_size;
+  for (std::uint32_t i = 0; i < sender.size(); ++i)
+    priority_by_size[sender.op(OpId(i)).bytes.count()] = sender.op(OpId(i)).priority;
+  EXPECT_EQ(priority_by_size, (std::map<std::int64_t, int>{{1, 7}, {2, 5}, {3, 0}, {4, 7}}));
+  EXPECT_TRUE(has_assumption(workload, "3 connections give a prio; smaller numbers go first on every link"));
+  EXPECT_TRUE(has_assumption(workload, "1 connection gives a prio above 7, which counts as 7"));
+  // Two files of one prio each are alike: what matters is the order.
+  const Workload flat = MatrixFile().import("Nodes 2\nConnections 1\n0->1 start 0 size 1 prio 4\n");
+  EXPECT_EQ(flat.dag_of(RankId(0)).op(OpId(0)).priority, 0);
+}
+
 TEST(ImportHtsim, TriggersAtTheSameNodeAreEdges) {
   // 0 -> 1, and when 1 has it, 1 -> 2; when 1 has sent, 1 -> 3.
   const Workload workload = MatrixFile().import(

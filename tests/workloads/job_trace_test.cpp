@@ -231,13 +231,23 @@ TEST(HpccFlows, ReadsFlows) {
   EXPECT_EQ(list.flows[0].start, Duration::s(2));
   EXPECT_EQ(list.flows[1].source, 12U);
   EXPECT_EQ(list.flows[1].destination, 7U);
-  EXPECT_EQ(list.flows[1].priority, 3U);
+  EXPECT_EQ(list.flows[1].priority, 0U);
   EXPECT_EQ(list.flows[1].destination_port, 101U);
   EXPECT_EQ(list.flows[1].start, Duration::s(2) + Duration::us(1));
   EXPECT_EQ(list.flows[1].line, 4);
 }
 
+// Group 0 of a port goes before the others, which take turns.
+TEST(HpccFlows, GroupZeroGoesFirst) {
+  const FlowList list = import_hpcc_flows(flows("3\n0 1 0 100 5 2.0\n0 1 1 100 5 2.0\n0 1 7 100 5 2.0\n"));
+  EXPECT_EQ(list.flows[0].priority, 1U);
+  EXPECT_EQ(list.flows[1].priority, 0U);
+  EXPECT_EQ(list.flows[2].priority, 0U);
+  EXPECT_HAS(flow_errors("1\n0 1 8 100 5 2.0\n"), "flow.txt:2:5: error: the priority is 8 [out-of-range]");
+}
+
 TEST(HpccFlows, FaultsHaveTheirPlace) {
+  EXPECT_HAS(flow_errors("536870913\n"), "the number of flows is 536870913 [out-of-range]");
   EXPECT_HAS(flow_errors(""), "[empty-file]");
   EXPECT_HAS(flow_errors("0 1 3 100 5 2.0\n"), "the first line is not the number of flows [bad-count]");
   EXPECT_HAS(flow_errors("many\n"), "[bad-value]");

@@ -298,6 +298,7 @@ class Importer {
     broadcasts_ += trace.broadcasts;
     rooted_ += trace.rooted;
     sized_barriers_ += trace.sized_barriers;
+    clamped_priorities_ += trace.clamped_priorities;
     partial_ += trace.partial_dimensions;
     if (!replayed_) {
       other_worlds_ +=
@@ -361,6 +362,7 @@ class Importer {
          " position 0 of the group as root; the trace does not name it");
     note(sized_barriers_, "barrier has a comm_size, which is", "barriers have a comm_size, which is",
          " ignored: a barrier moves no data");
+    note(clamped_priorities_, "comm_priority is", "comm_priorities are", " not in 0 to 7 and taken to be the nearest of these");
     note(partial_, "collective excludes", "collectives exclude",
          " a network dimension (involved_dim); taken to span the whole group");
   }
@@ -389,6 +391,7 @@ class Importer {
   std::uint64_t broadcasts_ = 0;
   std::uint64_t rooted_ = 0;
   std::uint64_t sized_barriers_ = 0;
+  std::uint64_t clamped_priorities_ = 0;
   std::uint64_t partial_ = 0;
   std::uint64_t point_to_point_ = 0;
   std::uint64_t collectives_ = 0;

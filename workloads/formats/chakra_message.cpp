@@ -199,6 +199,8 @@ void ChakraMessage::set_attribute(std::string_view attribute, const ChakraValue&
     comm_destination = number;
   } else if (attribute == "comm_tag") {
     comm_tag = number;
+  } else if (attribute == "comm_priority") {
+    comm_priority = number;
   } else if (attribute == "stream") {
     stream = number;
   } else if (attribute == "tid") {

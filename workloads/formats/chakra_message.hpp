@@ -61,6 +61,7 @@ struct ChakraMessage {
   std::optional<ChakraNumber> comm_source;
   std::optional<ChakraNumber> comm_destination;
   std::optional<ChakraNumber> comm_tag;
+  std::optional<ChakraNumber> comm_priority;
   std::optional<ChakraNumber> stream;
   std::optional<ChakraNumber> thread;
   std::string_view group_text;  ///< pg_name

@@ -369,6 +369,12 @@ class TraceReader {
     Op& op = raw.node.op;
     op.duration = Duration::zero();
     if (node_.is_cpu_op) ++trace_.cpu_communication;
+    if (node_.comm_priority && op.kind != OpKind::receive) {
+      const ChakraNumber& number = *node_.comm_priority;
+      const std::uint64_t priority = number.negative ? 0 : std::min<std::uint64_t>(number.magnitude, op_priority_max);
+      if (number.negative || number.magnitude != priority) ++trace_.clamped_priorities;
+      op.priority = static_cast<std::uint8_t>(priority);
+    }
     std::string group = node_.group_number ? std::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
     if (group.empty() && op.kind == OpKind::collective) ++trace_.unnamed_groups;
     if (group == "0") group.clear();

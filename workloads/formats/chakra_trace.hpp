@@ -14,6 +14,8 @@
 //     in their inputs or outputs, the later one waits for the earlier one. In the trace of a data-parallel rank this gives exactly:
 //     gradients -> all-reduce -> copy back.
 //   - Order of nodes: topological over the dependencies; among ready ones by start time, then by id, as ASTRA-sim issues free nodes.
+//   - comm_priority of collectives and sends is their priority in the network, where a higher number goes first; in ASTRA-sim it orders the chunks that wait
+//     for a dimension of a rank's network in the same sense. Numbers above 7 count as 7, those below 0 as 0.
 //   - Nodes of type 0 (INVALID_NODE) take no time, as in ASTRA-sim, provided that no node waits for them.
 //   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps outermost ops only.
 // Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type], [duplicate-id],
@@ -65,6 +67,7 @@ struct ChakraTrace {
   std::uint64_t broadcasts = 0;          ///< whose root the format does not say
   std::uint64_t rooted = 0;              ///< reduces, gathers and scatters: likewise
   std::uint64_t sized_barriers = 0;      ///< barriers with a comm_size
+  std::uint64_t clamped_priorities = 0;  ///< nodes whose comm_priority is not in 0 .. 7
   std::uint64_t partial_dimensions = 0;  ///< collectives whose involved_dim excludes a dimension
 
   std::string_view name(std::size_t node) const;

@@ -15,6 +15,8 @@ namespace weft {
 namespace {
 
 constexpr std::size_t kFieldCount = 6;
+/// Priority groups of a port, qCnt in the simulators.
+constexpr std::uint64_t kGroups = 8;
 constexpr const char* kFormatHelp = "write: source destination priority destination_port bytes start_seconds";
 
 std::vector<std::string_view> words(std::string_view line) {
@@ -48,7 +50,7 @@ class FlowReader {
                              "write how many flows follow");
           diagnostics_.throw_if_errors();
         }
-        announced = number_of(fields[0], "the number of flows", UINT32_MAX);
+        announced = number_of(fields[0], "the number of flows", flow_list_size_max);
         diagnostics_.throw_if_errors();
         // The file's own size bounds what is reserved, whatever it announces.
         list.flows.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*announced, source_.line_count())));
@@ -115,7 +117,7 @@ class FlowReader {
     }
     const auto source = number_of(fields[0], "the source", UINT32_MAX - 1);
     const auto destination = number_of(fields[1], "the destination", UINT32_MAX - 1);
-    const auto priority = number_of(fields[2], "the priority", UINT16_MAX);
+    const auto priority = number_of(fields[2], "the priority", kGroups - 1);
     const auto port = number_of(fields[3], "the destination port", UINT16_MAX);
     const auto bytes = number_of(fields[4], "the size", static_cast<std::uint64_t>(op_size_max.count()));
     const auto start = seconds_of(fields[5]);
@@ -128,7 +130,7 @@ class FlowReader {
     ListedFlow flow;
     flow.source = static_cast<std::uint32_t>(*source);
     flow.destination = static_cast<std::uint32_t>(*destination);
-    flow.priority = static_cast<std::uint32_t>(*priority);
+    flow.priority = *priority == 0 ? 1 : 0;
     flow.destination_port = static_cast<std::uint32_t>(*port);
     flow.size = Bytes::of(static_cast<std::int64_t>(*bytes));
     flow.start = *start;

@@ -14,6 +14,7 @@
 #include "workloads/counted_note.hpp"
 #include "workloads/formats/htsim_matrix.hpp"
 #include "workloads/formats/rank_set.hpp"
+#include "workloads/limits.hpp"
 
 namespace weft {
 
@@ -149,9 +150,12 @@ class Plan {
   explicit Plan(const HtsimMatrix& matrix) : matrix_(matrix) {}
 
   void add_connections() {
+    std::uint32_t last = 0;
+    for (const HtsimConnection& connection : matrix_.connections) last = std::max(last, turn_of(connection));
     for (const HtsimConnection& connection : matrix_.connections) {
       const std::uint32_t tag = tags_[{connection.source, connection.destination}]++;
       sends_.push_back(add_message(connection.source, OpKind::send, connection.destination, tag, connection.size));
+      ranks_[connection.source].ops[sends_.back()].priority = static_cast<std::uint8_t>(last - turn_of(connection));
       receives_.push_back(add_message(connection.destination, OpKind::receive, connection.source, tag, connection.size));
       if (connection.start > Duration::zero()) depend(connection.source, sends_.back(), delay(connection.source, connection.start));
     }
@@ -198,6 +202,11 @@ class Plan {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< (dependency, op)
     std::map<Duration, std::uint32_t> delays;
   };
+
+  /// Whose turn it is on a link, from 0.
+  static std::uint32_t turn_of(const HtsimConnection& connection) {
+    return std::min<std::uint32_t>(connection.priority.value_or(0), op_priority_max);
+  }
 
   std::uint32_t add(std::uint32_t node, const Op& op) {
     ranks_[node].ops.push_back(op);
@@ -304,7 +313,13 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
        "barrier gives no count and waits for all connections that name it",
        "barriers give no count and wait for all connections that name them", "");
   note(rehearsal.idle_triggers(), "trigger starts", "triggers start", " nothing");
-  note(matrix.priorities, "connection gives", "connections give", " a prio, which is ignored");
+  const auto connections_with = [&matrix](const auto& is_so) {
+    return static_cast<std::uint64_t>(std::count_if(matrix.connections.begin(), matrix.connections.end(), is_so));
+  };
+  note(connections_with([](const HtsimConnection& connection) { return connection.priority.has_value(); }), "connection gives",
+       "connections give", " a prio; smaller numbers go first on every link, in htsim only where receivers pull");
+  note(connections_with([](const HtsimConnection& connection) { return connection.priority.value_or(0) > op_priority_max; }),
+       "connection gives", "connections give", " a prio above 7, which counts as 7");
   note(matrix.failures, "failure is", "failures are", " ignored; break the links in the topology");
   return workload;
 }

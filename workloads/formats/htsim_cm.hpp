@@ -15,9 +15,11 @@
 //   - Which activation of a multishot comes first shows only while running. The order is that of a run in which each connection has 100 Gb/s, htsim's
 //     default link speed, to itself and ends size / rate after its start; ends of one instant are in file order. For matrices that keep N
 //     connections under way this gives N chains.
+//   - prio: a smaller number goes first, and none is 0, as when htsim's NDP receivers pull. Here that holds on every link: the largest number of the file is
+//     priority 0 of its sends, each smaller one a higher one, and numbers above 7 count as 7.
 // Assumptions are written into Workload::assumptions. Errors: see htsim_matrix.hpp, and [rank-conflict], [never-starts],
 // [fires-twice], [trigger-count], [too-many-roles].
-// Not modelled: prio, failure lines (break the links in the topology), connections without end (size 0).
+// Not modelled: failure lines (break the links in the topology), connections without end (size 0).
 // Thread safety: pure functions.
 #pragma once
 

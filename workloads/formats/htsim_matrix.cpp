@@ -150,7 +150,6 @@ class MatrixReader {
     }
     bool has_size = false;
     bool has_id = false;
-    bool has_priority = false;
     std::string_view start;
     std::vector<Use> uses;
     const auto once = [&](bool given, std::string_view word) {
@@ -191,8 +190,8 @@ class MatrixReader {
           return;
         }
       } else if (word == "prio") {
-        if (!once(has_priority, word) || !take_number(word, 0, UINT32_MAX, value)) return;
-        has_priority = true;
+        if (!once(connection.priority.has_value(), word) || !take_number(word, 0, UINT32_MAX, value)) return;
+        connection.priority = static_cast<std::uint32_t>(value);
       } else if (word == "trigger") {
         if (!use(word, &HtsimConnection::trigger)) return;
       } else if (word == "send_done_trigger") {
@@ -217,7 +216,6 @@ class MatrixReader {
     } else if (is_triggered && !has_id) {
       fail("missing-field", "a connection with a trigger needs an id", source_.at(line_), "write id NUMBER");
     } else {
-      matrix_.priorities += has_priority ? 1 : 0;
       matrix_.connections.push_back(connection);
       uses_.insert(uses_.end(), uses.begin(), uses.end());
     }

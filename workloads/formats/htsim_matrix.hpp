@@ -38,6 +38,7 @@ struct HtsimConnection {
   std::optional<std::uint32_t> trigger;       ///< this and the next two: indices into HtsimMatrix::triggers
   std::optional<std::uint32_t> on_send_done;  ///< trigger to activate when the source has sent everything
   std::optional<std::uint32_t> on_receive_done;
+  std::optional<std::uint32_t> priority;
   int line = 0;
 };
 
@@ -55,7 +56,6 @@ struct HtsimMatrix {
   std::vector<HtsimConnection> connections;  ///< in file order
   std::vector<HtsimTrigger> triggers;        ///< in file order
   std::uint64_t failures = 0;
-  std::uint64_t priorities = 0;  ///< connections that give one
 };
 
 /// Throws InputError with all errors of the file.
