@@ -7,7 +7,8 @@
 // delays are equal, both or neither stay inside a host, and the paths cross links of the same classes with the same loads. Two links may share a class
 // if they have one rate and carry the same number of messages of every kind, a kind being (class of the source, connection, rule by which sender and
 // receiver find each other: a distance in the group, a neighbour in a tree). Priorities need no place in it: they stand in the ops of the role, which
-// a class shares, and the messages of a kind have one path whatever their priorities.
+// a class shares, and the messages of a kind have one path whatever their priorities. Rate limits of queue pairs are the same for all; one that stands for
+// many has its own, as its rate is that of each.
 // The coarsest such partition is found by colour refinement: start from roles and rates, split by what neighbours look like, until nothing
 // splits. Ranks of a class then start together and, by induction over events, stay together: the same ops, the same transfers, and max-min
 // rates that are the same for all transfers of a kind, since each link of a class has the same equation. So the run on representatives, with

@@ -121,6 +121,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
 
   const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
   const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));
+  const double cap_bps = settings_.queue_pair_cap_bps(active.inside_host);
   link_load_.clear();
   Duration shortest = Duration::max();
   for (std::uint32_t i = 0; i < flows; ++i) {
@@ -131,6 +132,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     request.loads = folding_ == nullptr ? path.loads : folded.loads;
     request.wire_bytes = settings_.wire_bytes(part, active.inside_host);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
+    request.cap_bps = cap_bps;
     request.owner = slot;
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
@@ -144,13 +146,14 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     }
   }
   active.flows_left = flows;
-  active.ideal = moving_time_alone() + shortest;
+  const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
+  active.ideal = moving_time_alone(largest, cap_bps) + shortest;
   transfers_[slot] = active;
 }
 
-Duration FlowFabric::moving_time_alone() {
+Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
   std::sort(link_load_.begin(), link_load_.end());
-  Duration longest;
+  Duration longest = fluid_transmit_time(largest.in_bits(), cap_bps);
   for (std::size_t i = 0; i < link_load_.size();) {
     const LinkId link = link_load_[i].first;
     double load_bits = 0;

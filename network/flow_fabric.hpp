@@ -5,7 +5,7 @@
 //
 // Timing of a transfer between hosts, handed over at t:
 //   enters     t + wqe_latency
-//   leaves     when the last of its queue pairs has moved wire_bytes(its part) at its rate
+//   leaves     when the last of its queue pairs has moved wire_bytes(its part) at its rate, which is at most flow.queue_pair_rate_max
 //   sent       leaves + completion_latency, at the source
 //   delivered  max over queue pairs of (its leaving + propagation delays of its path + switching_delay x packet switches) + receive_latency
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
@@ -146,8 +146,9 @@ class FlowFabric final : public Entity {
   };
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair);
-  /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves; the most loaded link decides.
-  Duration moving_time_alone();
+  /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves. The most loaded link decides, or how fast the largest of them
+  /// may go.
+  Duration moving_time_alone(Bytes largest, double cap_bps);
   EntityId host_entity(NodeId endpoint) const;
 
   const Topology& topology_;

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <string>
 #include <string_view>
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 15> kParams = {{
+constexpr std::array<ParamSpec, 16> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -101,6 +103,16 @@ constexpr std::array<ParamSpec, 15> kParams = {{
      .choices = "",
      .meaning = "Queue pairs a transfer between hosts is split over (QP scaling); each takes its own ECMP path.",
      .origin = "no scaling"},
+    {.name = "queue_pair_rate_max",
+     .kind = ParamKind::text,
+     .default_text = "unlimited",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "Rate limit of each queue pair between hosts, headers included, such as 100Gbps: what a NIC or an application paces it "
+         "to.",
+     .origin = "queue pairs are not paced unless somebody asks for it"},
     {.name = "share",
      .kind = ParamKind::choice,
      .default_text = "per_queue_pair",
@@ -152,6 +164,21 @@ Routing routing_called(std::string_view name) {
   return name == "adaptive" ? Routing::adaptive : Routing::ecmp;
 }
 
+std::optional<Bandwidth> rate_limit(const std::string& text) {
+  if (text == "unlimited") return std::nullopt;
+  const SourcePlace place = SourcePlace::named("flow.queue_pair_rate_max");
+  const ParsedQuantity<Bandwidth> parsed = parse_bandwidth(text);
+  if (!parsed.value) {
+    throw InputError({Severity::error, "bad-value", "flow.queue_pair_rate_max: " + parsed.error.message, place,
+                      "write unlimited, or a rate such as 100Gbps"});
+  }
+  if (*parsed.value < Bandwidth::bps(1)) {
+    throw InputError({Severity::error, "out-of-range", "flow.queue_pair_rate_max = " + text + " lets nothing through", place,
+                      "at least 1bps, or unlimited"});
+  }
+  return parsed.value;
+}
+
 constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
 
 }  // namespace
@@ -168,6 +195,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       nvlink_efficiency(flow.real("nvlink_efficiency")),
       network_efficiency(flow.real("network_efficiency")),
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
+      queue_pair_rate_max(rate_limit(flow.text("queue_pair_rate_max"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
       routing(routing_called(flow.text("routing"))),
       priorities(flow.text("priorities") == "none" ? Priorities::none : Priorities::strict),
@@ -176,6 +204,11 @@ FlowSettings::FlowSettings(const ParamSet& flow)
 
 Bytes FlowSettings::wire_bytes(Bytes payload, bool inside_host) const {
   return inside_host ? blown_up(payload, nvlink_efficiency) : blown_up(wire_format.wire_bytes(payload), network_efficiency);
+}
+
+double FlowSettings::queue_pair_cap_bps(bool inside_host) const {
+  if (inside_host || !queue_pair_rate_max) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(queue_pair_rate_max->in_bps()) / network_efficiency;
 }
 
 Duration FlowSettings::host_to_fabric_min() const { return std::min(wqe_latency, nvlink_latency); }

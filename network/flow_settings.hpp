@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/params.hpp"
@@ -38,7 +39,7 @@ enum class Priorities : std::uint8_t {
 };
 
 struct FlowSettings {
-  /// Throws InputError [mtu-too-small].
+  /// Throws InputError [mtu-too-small], and [bad-value] or [out-of-range] for queue_pair_rate_max, which may be a word.
   explicit FlowSettings(const ParamSet& flow);
 
   Duration wqe_latency;
@@ -50,6 +51,7 @@ struct FlowSettings {
   double nvlink_efficiency = 1;
   double network_efficiency = 1;
   std::uint32_t queue_pairs = 1;
+  std::optional<Bandwidth> queue_pair_rate_max;  ///< of packets with their headers, between hosts; none: unlimited
   QueuePairShare share = QueuePairShare::per_queue_pair;
   Routing routing = Routing::ecmp;
   Priorities priorities = Priorities::strict;
@@ -58,6 +60,10 @@ struct FlowSettings {
 
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
   Bytes wire_bytes(Bytes payload, bool inside_host) const;
+
+  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it. As those are more than its packets where the efficiency
+  /// is below 1, so is this.
+  double queue_pair_cap_bps(bool inside_host) const;
 
   /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.
   Duration host_to_fabric_min() const;

@@ -264,6 +264,67 @@ TEST(FlowFabric, SharesGoByQueuePairOrByTransfer) {
   EXPECT_EQ(by_transfer.sent.at(1), at(Duration::ns(1'200) + Duration::ticks(16)));
 }
 
+TEST(FlowFabric, AQueuePairKeepsToItsRateLimit) {
+  const auto topology = star("4");
+  const auto ends = topology->endpoints();
+  const std::vector<Planned> alone = {{Time::zero(), transfer(ends[0], ends[1], kMegabit, 0)}};
+  // 1 Mbit at 25 Gb/s takes 40 us. It is no slower than it can be.
+  Outcome outcome = run(*topology, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "25Gbps"}}), alone);
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(41'200)));
+  EXPECT_EQ(outcome.finished[0].ideal, outcome.finished[0].end - outcome.finished[0].start);
+  // Three queue pairs get to 75 Gb/s, eight fill the cable of 100.
+  outcome = run(*topology, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "25Gbps"}, {"queue_pairs", "3"}}),
+                {{Time::zero(), transfer(ends[0], ends[1], 3 * kMegabit, 0)}});
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(41'200)));
+  EXPECT_EQ(outcome.finished[0].ideal, outcome.finished[0].end - outcome.finished[0].start);
+  outcome = run(*topology, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "25Gbps"}, {"queue_pairs", "8"}}), alone);
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(11'200)));
+  EXPECT_EQ(outcome.finished[0].ideal, outcome.finished[0].end - outcome.finished[0].start);
+  // Headers count: 16 B of the message and 82 B of its only packet.
+  outcome =
+      run(*topology, settings_with({{"queue_pair_rate_max", "1Gbps"}}), {{Time::zero(), transfer(ends[0], ends[1], 1'440, 0)}});
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(1'200) + transmit_time(Bytes::of(1'440 + 16 + 82), Bandwidth::gbps(1))));
+  // Where only half of the network's rate is for packets, they may take 25 Gb/s of 50, and 50 of 50.
+  outcome = run(*topology, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "25Gbps"}, {"network_efficiency", "0.5"}}),
+                alone);
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(41'200)));
+  outcome = run(*topology, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "80Gbps"}, {"network_efficiency", "0.5"}}),
+                alone);
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(21'200)));
+}
+
+TEST(FlowFabric, RateLimitsAndSharesMeet) {
+  const auto topology = star("4");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "40Gbps"}});
+  // Two of them: 40 Gb/s each, 25 us for 1 Mbit. Three: a third of 100 Gb/s each, 30 us.
+  Outcome outcome =
+      run(*topology, settings,
+          {{Time::zero(), transfer(ends[0], ends[3], kMegabit, 0)}, {Time::zero(), transfer(ends[1], ends[3], kMegabit, 1)}});
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(26'200)));
+  EXPECT_EQ(outcome.sent.at(1), at(Duration::ns(26'200)));
+  outcome = run(*topology, settings,
+                {{Time::zero(), transfer(ends[0], ends[3], kMegabit, 0)},
+                 {Time::zero(), transfer(ends[1], ends[3], kMegabit, 1)},
+                 {Time::zero(), transfer(ends[2], ends[3], kMegabit, 2)}});
+  for (const std::uint64_t tag : {0U, 1U, 2U}) EXPECT_EQ(outcome.sent.at(tag), at(Duration::ns(31'200)));
+}
+
+// The limit is that of the queue pair, not of each of its paths; inside a host there are no queue pairs.
+TEST(FlowFabric, ASprayedQueuePairHasOneLimit) {
+  const auto tree = built("fat_tree", {{"k", "4"}});
+  const auto far = tree->endpoints();
+  Outcome outcome = run(*tree, settings_with({{"protocol", "none"}, {"queue_pair_rate_max", "10Gbps"}, {"routing", "spray"}}),
+                        {{Time::zero(), transfer(far.front(), far.back(), kMegabit, 0)}});
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(101'200)));
+  EXPECT_EQ(outcome.finished[0].ideal, outcome.finished[0].end - outcome.finished[0].start);
+  const auto server = built("lone_server", {{"gpus_per_host", "2"}, {"nvlink_rate", "100Gbps"}, {"nvlink_delay", "10ns"}});
+  const auto near = server->endpoints();
+  outcome = run(*server, settings_with({{"queue_pair_rate_max", "10Gbps"}, {"nvlink_latency", "600ns"}}),
+                {{Time::zero(), transfer(near[0], near[1], kMegabit, 0)}});
+  EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(600 + 10'000 + 200)));
+}
+
 TEST(FlowFabric, AHigherPriorityGoesFirst) {
   const auto topology = star("4");
   const auto ends = topology->endpoints();

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+
 namespace weft {
 namespace {
 
@@ -31,6 +34,25 @@ TEST(FlowSettings, LossesBlowBytesUpAndRoundUp) {
 TEST(FlowSettings, AnEfficiencyIsAboveZeroAndAtMostOne) {
   EXPECT_THROW(settings_with({{"nvlink_efficiency", "0"}}), InputError);
   EXPECT_THROW(settings_with({{"network_efficiency", "1.1"}}), InputError);
+}
+
+TEST(FlowSettings, ARateLimitIsAWordOrARate) {
+  constexpr double unlimited = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(settings_with({}).queue_pair_cap_bps(false), unlimited);
+  EXPECT_EQ(settings_with({{"queue_pair_rate_max", "unlimited"}}).queue_pair_cap_bps(false), unlimited);
+  const FlowSettings limited = settings_with({{"queue_pair_rate_max", "10Gbps"}, {"network_efficiency", "0.5"}});
+  EXPECT_EQ(limited.queue_pair_cap_bps(false), 20e9) << "of blown-up bytes";
+  EXPECT_EQ(limited.queue_pair_cap_bps(true), unlimited) << "there are no queue pairs inside a host";
+  const auto code_of = [](const char* text) {
+    try {
+      settings_with({{"queue_pair_rate_max", text}});
+    } catch (const InputError& error) {
+      return error.diagnostics().front().code;
+    }
+    return std::string();
+  };
+  for (const char* text : {"", "fast", "10", "10GB", "none"}) EXPECT_EQ(code_of(text), "bad-value") << text;
+  for (const char* text : {"0bps", "0Gbps"}) EXPECT_EQ(code_of(text), "out-of-range") << text;
 }
 
 }  // namespace

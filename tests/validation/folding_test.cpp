@@ -196,6 +196,24 @@ const std::vector<FoldingCase>& folding_cases() {
        "op { name: \"d\" collective { type: REDUCE_SCATTER communicator: \"dp\" size: \"64MB\" } deps: \"e\" } }\n",
        {"flow.routing=spray", "flow.queue_pairs=2"},
        8},
+      // Collectives that meet on the links in three priorities, two of them of one communicator.
+      {"Priorities",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
+       "ranks: 16 communicator { name: \"pair\" size: 2 stride: 8 priority: 3 }\n"
+       "role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"16MB\" } }\n"
+       "op { name: \"aa\" collective { type: ALL_TO_ALL size: \"16MB\" priority: 1 } }\n"
+       "op { name: \"p\" collective { type: ALL_GATHER communicator: \"pair\" size: \"4MB\" } }\n"
+       "op { name: \"q\" collective { type: ALL_GATHER communicator: \"pair\" size: \"4MB\" priority: 0 } } }\n",
+       {},
+       1},
+      // Queue pairs that do not get to their share of the links; a rank is told from others by its host's place at its leaf.
+      {"RateLimitedQueuePairs",
+       "builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"gpus_per_host\" value: \"1\" } set { name: "
+       "\"hosts_per_leaf\" value: "
+       "\"4\" }",
+       "ranks: 16 role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"16MB\" } } }",
+       {"flow.routing=spray", "flow.queue_pairs=2", "flow.queue_pair_rate_max=10Gbps"},
+       4},
       // Rings along the rails cross leaf groups at every fourth host: a rank is told from others by its host's place in its group.
       {"HierarchicalAllReduce",
        "builder: \"rail_optimized\" set { name: \"hosts\" value: \"16\" } set { name: \"hosts_per_leaf_group\" value: \"4\" }",
