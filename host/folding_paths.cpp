@@ -100,7 +100,7 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
     found = between_.emplace(key, *number).first;
   }
   if (!branches_[found->second] || settings_.routing == Routing::spray) return found->second;
-  if (settings_.routing == Routing::adaptive || settings_.queue_pairs > 1) return {};
+  if (is_adaptive(settings_.routing) || settings_.queue_pairs > 1) return {};
   Piece hashed;
   hashed.is_whole = true;
   const std::span<const LinkId> path = ecmp_.path(from, to, connection, 0);

@@ -1,19 +1,23 @@
-// Adaptive paths: which of the shortest paths a flow takes when every switch sends it where least is under way.
+// Adaptive paths: which of the shortest paths a flow takes when it is sent where least is under way.
 //
-// Where it sits: flow_fabric asks for it instead of network/ecmp when `flow.routing` is adaptive; Routes (topologies) says which next hops there are,
-// the flow-link graph what is on them.
+// Where it sits: flow_fabric asks for it instead of network/ecmp when `flow.routing` is adaptive or adaptive_global; Routes (topologies)
+// says which next hops there are, the flow-link graph what is on them.
 //
-// Model: a flow chooses when it starts, hop by hop. At every node with several next hops towards the destination it takes the one with the least
+// Model: a flow chooses when it starts. The load that it finds on a link is
 //   (flows on the link + 1) / capacity
-// the share of the link that the flow would get if all on it were held back there, the other way up; so a link of half the rate counts as loaded twice,
-// and one without capacity is the last resort. Flows that began earlier in the same instant count. Ties, which are the rule in an empty network, go by the
-// hash of ECMP. That is what the queue lengths that InfiniBand's adaptive routing, Spectrum-X and dynamic load balancing go by come to where flows fill what
-// they get; a flow that is held back elsewhere counts in full, whatever its priority.
+// the share of the link that it would get if all on it were held back there, the other way up; so a link of half the rate counts as loaded
+// twice, and one without capacity is the last resort. Flows that began earlier in the same instant count.
+//   own_links    hop by hop: every node sends it over the next hop with the least load, as a switch does that knows its own queues. In a Clos
+//                the way down is fixed by the spine, so that flows of different leafs to one leaf may still meet there.
+//   whole_paths  over the path whose most loaded link has the least load, among those links that a flow may avoid; of several next hops that
+//                lead to such paths, that with the least load. So would switches that knew of all others at once.
+// Ties, which are the rule in an empty network, go by the hash of ECMP.
 //
-// The choice is local, as that of a switch is: it sees the node's own links. In a Clos the way down is fixed by the spine, so that flows of different leafs
-// to one leaf may still meet there. A flow keeps its path until it ends; hardware that moves every packet or flowlet comes closer to network/spray.
+// Counting flows is what the queue lengths that InfiniBand's adaptive routing, Spectrum-X and dynamic load balancing go by come to where
+// flows fill what they get; a flow that is held back elsewhere counts in full, whatever its priority. A flow keeps its path until it ends;
+// hardware that moves every packet or flowlet comes closer to network/spray.
 //
-// Invariant: path() is a pure function of (topology, seed, arguments, the numbers of flows on the links).
+// Invariant: path() is a pure function of (topology, seed, view, arguments, the numbers of flows on the links).
 // Threads: one.
 #pragma once
 
@@ -22,16 +26,19 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "network/ecmp.hpp"
 #include "network/flow_link_graph.hpp"
 
 namespace weft {
 
 class Topology;
 
+enum class AdaptiveView : std::uint8_t { own_links, whole_paths };
+
 class AdaptivePaths {
  public:
   /// Keeps a reference to the topology. `seed` is that of EcmpPaths.
-  AdaptivePaths(const Topology& topology, std::uint64_t seed) : topology_(topology), seed_(seed) {}
+  AdaptivePaths(const Topology& topology, std::uint64_t seed, AdaptiveView view);
 
   /// Links from endpoint to endpoint, in order. Valid until the next call. `flows` has what is under way, over the topology's links.
   /// Requires: source != destination, a path exists (WEFT_CHECK).
@@ -39,11 +46,19 @@ class AdaptivePaths {
                                const FlowLinkGraph& flows);
 
  private:
+  void find_hops(NodeId at, NodeId destination);
+  void look_ahead(NodeId source, NodeId destination, const FlowLinkGraph& flows);
+
   const Topology& topology_;
   std::uint64_t seed_;
+  AdaptiveView view_;
   std::vector<LinkId> links_;
   std::vector<LinkId> hops_;
-  std::vector<LinkId> least_loaded_;
+  std::vector<LinkId> best_hops_;
+  // Of whole paths.
+  std::vector<double> worst_ahead_;          ///< by node: the load of the best way to the destination, at its worst
+  std::vector<std::vector<LinkId>> levels_;  ///< links of shortest paths by distance from the source
+  std::vector<NodeId> nodes_;                ///< of a level
 };
 
 }  // namespace weft

@@ -44,7 +44,8 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       link_delays_(link_delays(topology, settings.switching_delay)),
       ecmp_(topology, settings.ecmp_seed, settings.path_cache_entries),
       spray_(topology, link_delays_, settings.path_cache_entries),
-      adaptive_(topology, settings.ecmp_seed),
+      adaptive_(topology, settings.ecmp_seed,
+                settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
       model_(std::move(policy)),
       entity_of_host_(std::move(entity_of_host)),
       observer_(observer),
@@ -187,7 +188,7 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
     return {path.links, path.loads, path.delay};
   }
   FlowPath path;
-  if (settings_.routing == Routing::adaptive) {
+  if (is_adaptive(settings_.routing)) {
     path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
   } else {
     path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);

@@ -126,13 +126,17 @@ constexpr std::array<ParamSpec, 16> kParams = {{
      .default_text = "ecmp",
      .minimum = "",
      .maximum = "",
-     .choices = "ecmp|spray|adaptive",
-     .meaning = "ecmp: each queue pair takes one shortest path, by hash. adaptive: when it starts, every switch sends it over the "
-                "next hop "
-                "with the least flows for its rate. spray: it is spread evenly over all of them.",
+     .choices = "ecmp|spray|adaptive|adaptive_global",
+     .meaning =
+         "ecmp: each queue pair takes one shortest path, by hash. adaptive: when it starts, every switch sends it over the next "
+         "hop "
+         "with the least flows for its rate. adaptive_global: it takes the path whose worst link has the least flows for its rate. "
+         "spray: it is spread evenly over all of them.",
      .origin =
-         "ECMP is what RoCE fabrics run; adaptive is what InfiniBand and dynamic load balancing do for whole flows; spraying is "
-         "what Ultra Ethernet and adaptive routing of packets come to on average"},
+         "ECMP is what RoCE fabrics run; adaptive is what InfiniBand and dynamic load balancing do for whole flows, "
+         "adaptive_global "
+         "what they could if switches knew of each other; spraying is what Ultra Ethernet and adaptive routing of packets come to "
+         "on average"},
     {.name = "priorities",
      .kind = ParamKind::choice,
      .default_text = "strict",
@@ -161,7 +165,8 @@ Bytes blown_up(Bytes bytes, double efficiency) {
 
 Routing routing_called(std::string_view name) {
   if (name == "spray") return Routing::spray;
-  return name == "adaptive" ? Routing::adaptive : Routing::ecmp;
+  if (name == "adaptive") return Routing::adaptive;
+  return name == "adaptive_global" ? Routing::adaptive_global : Routing::ecmp;
 }
 
 std::optional<Bandwidth> rate_limit(const std::string& text) {

@@ -27,10 +27,14 @@ enum class QueuePairShare : std::uint8_t {
 
 /// How a flow gets from leaf to leaf.
 enum class Routing : std::uint8_t {
-  ecmp,      ///< every queue pair takes one shortest path, chosen by hashing (network/ecmp)
-  spray,     ///< every queue pair is spread evenly over all shortest paths (network/spray)
-  adaptive,  ///< every queue pair takes one shortest path, chosen by what is under way when it starts (network/adaptive)
+  ecmp,   ///< every queue pair takes one shortest path, chosen by hashing (network/ecmp)
+  spray,  ///< every queue pair is spread evenly over all shortest paths (network/spray)
+  adaptive,  ///< every queue pair takes one shortest path, chosen switch by switch by what is under way when it starts (network/adaptive)
+  adaptive_global,  ///< likewise, chosen by what is under way on whole paths
 };
+
+/// Whether paths depend on what is under way.
+constexpr bool is_adaptive(Routing routing) { return routing == Routing::adaptive || routing == Routing::adaptive_global; }
 
 /// What Transfer::priority does.
 enum class Priorities : std::uint8_t {

@@ -467,8 +467,10 @@ TEST(Folding, LeavesAdaptiveChoicesAlone) {
   const auto& cases = folding_cases();
   FoldingCase given =
       *std::find_if(cases.begin(), cases.end(), [](const FoldingCase& one) { return one.name == "TensorExpertDataParallel"; });
-  given.settings = {"flow.routing=adaptive"};
-  EXPECT_EQ(run_scenario(flags_of(folder, given, "on")).summary.ranks_simulated, 0U);
+  for (const char* routing : {"flow.routing=adaptive", "flow.routing=adaptive_global"}) {
+    given.settings = {routing};
+    EXPECT_EQ(run_scenario(flags_of(folder, given, "on")).summary.ranks_simulated, 0U);
+  }
   given = cases.front();
   given.settings = {"flow.routing=adaptive"};
   const ScenarioRun folded = run_scenario(flags_of(folder, given, "on"), ScenarioRunOptions{});
