@@ -171,6 +171,12 @@ class BinaryReader {
       if (kind == 1) op.collective = from_file(static_cast<pb::CollectiveType>(collective));
       op.communicator = static_cast<std::uint16_t>(communicator);
       op.stream = static_cast<std::uint16_t>(stream);
+      const std::uint32_t priority = value(piece_.priority(), i);
+      if (priority > op_priority_max || (priority > 0 && op.kind != OpKind::collective && op.kind != OpKind::send)) {
+        fail("bad-piece", "a priority is out of range or not that of a collective or a send" + place(i),
+             "the file is damaged; write it again");
+      }
+      op.priority = static_cast<std::uint8_t>(priority);
       if (kind == 0) {
         op.duration = Duration::ticks(static_cast<std::int64_t>(amount));
         op.processor = value(piece_.cpu(), i) != 0 ? Processor::cpu : Processor::gpu;
@@ -180,11 +186,6 @@ class BinaryReader {
         op.peer = value(piece_.peer(), i);
         op.tag = value(piece_.tag(), i);
         op.splits = value(piece_.splits(), i);
-        const std::uint32_t priority = value(piece_.priority(), i);
-        if (priority > op_priority_max || (priority > 0 && op.kind == OpKind::receive)) {
-          fail("bad-piece", "a priority is out of range or that of a receive" + place(i), "the file is damaged; write it again");
-        }
-        op.priority = static_cast<std::uint8_t>(priority);
         if (!has_its_size(op)) {
           fail("bad-piece", "splits or size of a collective contradict its type" + place(i), "the file is damaged; write it again");
         }

@@ -494,6 +494,32 @@ TEST(DagReader, BinaryCollectivesHaveTheSizeOfTheirType) {
              "contradict its type");
 }
 
+TEST(DagReader, BinaryPrioritiesBelongToWhatSends) {
+  const TemporaryFolder folder;
+  const auto errors_with = [&](const std::function<void(workload_file::PackedOps&)>& change) {
+    const std::string path = folder.write("w.pb", binary_with(change));
+    return errors_of([&] { read_workload(path); });
+  };
+  EXPECT_EQ(errors_with([](workload_file::PackedOps& piece) { piece.add_priority(7); }), "");
+  EXPECT_HAS(errors_with([](workload_file::PackedOps& piece) { piece.add_priority(8); }), "[bad-piece]");
+  for (const std::uint32_t kind : {0U, 3U}) {
+    EXPECT_HAS(errors_with([kind](workload_file::PackedOps& piece) {
+                 piece.set_kind(0, kind);
+                 piece.add_priority(1);
+               }),
+               "not that of a collective or a send");
+  }
+  // Packed ops have their own: a priority of the communicator would be lost.
+  workload_file::Workload header;
+  header.set_ranks(2);
+  header.add_communicator()->set_name("both");
+  header.mutable_communicator(0)->set_size(2);
+  header.mutable_communicator(0)->set_priority(1);
+  header.add_role()->set_packed_op_count(1);
+  const std::string path = folder.write("w.pb", header.SerializeAsString());
+  EXPECT_HAS(errors_of([&] { read_workload(path); }), "communicator \"both\" of this binary file has a priority");
+}
+
 // An array shorter than the others was read beyond its end.
 TEST(DagReader, BinaryArraysOfAnotherLengthAreRefused) {
   const TemporaryFolder folder;
