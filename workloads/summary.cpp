@@ -106,7 +106,7 @@ WorkloadSummary summarise(const Workload& workload) {
   summary.assumptions = workload.assumptions;
   std::vector<std::uint32_t> players(workload.roles.size(), 0);
   for (const std::uint16_t role : workload.role_of) ++players[role];
-  std::map<std::pair<std::uint16_t, std::string>, CommunicationSummary> communication;
+  std::map<std::tuple<std::uint16_t, std::string, std::uint8_t>, CommunicationSummary> communication;
   SplitInputs split_inputs(workload);
   for (std::size_t r = 0; r < workload.roles.size(); ++r) {
     const RoleDag& dag = workload.roles[r];
@@ -119,7 +119,7 @@ WorkloadSummary summarise(const Workload& workload) {
       if (dag.kind(OpId(i)) == OpKind::compute || dag.kind(OpId(i)) == OpKind::receive) continue;
       const Op op = dag.op(OpId(i));
       const std::string type(op.kind == OpKind::send ? to_text(op.kind) : to_text(op.collective));
-      CommunicationSummary& row = communication[{op.communicator, type}];
+      CommunicationSummary& row = communication[{op.communicator, type, op.priority}];
       row.ops += players[r];
       const bool has_table = op.kind == OpKind::collective && op.collective == CollectiveType::all_to_all_v;
       const std::int64_t input = has_table ? split_inputs.of(r, op) : saturating_multiply(op.bytes.count(), players[r]);
@@ -127,9 +127,11 @@ WorkloadSummary summarise(const Workload& workload) {
     }
   }
   for (auto& [key, row] : communication) {
-    const Communicator& communicator = workload.communicators[key.first];
+    const auto& [communicator_number, type, priority] = key;
+    const Communicator& communicator = workload.communicators[communicator_number];
     row.communicator = communicator.name();
-    row.type = key.second;
+    row.type = type;
+    row.priority = priority;
     row.group_size_min = UINT32_MAX;
     for (std::uint32_t g = 0; g < communicator.group_count(); ++g) {
       const auto size = static_cast<std::uint32_t>(communicator.ranks(GroupId(g)).size());
@@ -161,7 +163,9 @@ std::string to_text(const WorkloadSummary& summary) {
   for (const CommunicationSummary& row : summary.communication) {
     out << "traffic   " << row.type << " in " << row.communicator << " (groups of " << row.group_size_min;
     if (row.group_size_max != row.group_size_min) out << "-" << row.group_size_max;
-    out << "): " << grouped(row.ops) << " ops, " << readable(row.bytes) << " of input over all ranks\n";
+    out << ")";
+    if (row.priority > 0) out << " at priority " << int{row.priority};
+    out << ": " << grouped(row.ops) << " ops, " << readable(row.bytes) << " of input over all ranks\n";
   }
   for (const std::string& assumption : summary.assumptions) out << "assumed   " << assumption << "\n";
   return out.str();

@@ -26,10 +26,11 @@ struct RoleSummary {
   std::size_t memory_bytes = 0;
 };
 
-/// Communication of one kind in one communicator, over all ranks.
+/// Communication of one kind and priority in one communicator, over all ranks.
 struct CommunicationSummary {
   std::string communicator;
   std::string type;  ///< of collective, or "send"
+  std::uint8_t priority = 0;
   std::uint32_t group_size_min = 0;
   std::uint32_t group_size_max = 0;
   std::uint64_t ops = 0;  ///< every rank counts
@@ -41,7 +42,7 @@ struct WorkloadSummary {
   std::uint32_t ranks = 0;
   std::uint64_t ops = 0;  ///< over all ranks
   std::vector<RoleSummary> roles;
-  std::vector<CommunicationSummary> communication;  ///< by (communicator, type)
+  std::vector<CommunicationSummary> communication;  ///< by (communicator, type, priority)
   std::size_t memory_bytes = 0;
   std::vector<std::string> assumptions;
 };

@@ -38,6 +38,19 @@ TEST(Summary, SaysItInText) {
   EXPECT_HAS(text, "traffic   all_to_all in ep (groups of 8): 64 ops, 2.147GB of input over all ranks\n");
 }
 
+// Priorities stand apart, and are said where there are any.
+TEST(Summary, PrioritiesHaveLinesOfTheirOwn) {
+  const WorkloadSummary summary = summarise(
+      parse_workload_text(SourceText("w.textproto",
+                                     "ranks: 2 role { op { collective { type: ALL_REDUCE size: \"1B\" } } op { collective { type: "
+                                     "ALL_REDUCE size: \"1B\" priority: 2 } } }")));
+  ASSERT_EQ(summary.communication.size(), 2U);
+  EXPECT_EQ(summary.communication[0].priority, 0U);
+  EXPECT_EQ(summary.communication[1].priority, 2U);
+  EXPECT_HAS(to_text(summary), "traffic   all_reduce in world (groups of 2): 2 ops");
+  EXPECT_HAS(to_text(summary), "traffic   all_reduce in world (groups of 2) at priority 2: 2 ops");
+}
+
 TEST(Summary, TablesCountWhatEachRankSends) {
   // Positions 0 and 1 send 4 and 2 MB, in each of two groups.
   const Workload workload = parse_workload_text(SourceText("w.textproto", R"(

@@ -55,6 +55,7 @@ nlohmann::ordered_json to_json(const WorkloadSummary& summary) {
   for (const CommunicationSummary& row : summary.communication) {
     json["communication"].push_back({{"communicator", row.communicator},
                                      {"type", row.type},
+                                     {"priority", row.priority},
                                      {"group_size_min", row.group_size_min},
                                      {"group_size_max", row.group_size_max},
                                      {"ops", row.ops},
