@@ -13,10 +13,11 @@ namespace {
 constexpr std::string_view kLargeMessages = "NCCL's bandwidth-optimal default for large messages";
 constexpr std::string_view kAllPeers = "NCCL sends to all peers at once";
 
+constexpr std::string_view kAuto = "auto";
 constexpr std::size_t kTypes = 10;
 
-// First a row per CollectiveType, in the order of that enumeration.
-constexpr std::array<ParamSpec, kTypes + 2> kTable = {{
+// First a row per CollectiveType, in the order of that enumeration, then the protocol.
+constexpr std::array<ParamSpec, kTypes + 3> kTable = {{
     {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kLargeMessages},
     {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kLargeMessages},
     {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kLargeMessages},
@@ -30,23 +31,27 @@ constexpr std::array<ParamSpec, kTypes + 2> kTable = {{
     {"protocol", ParamKind::choice, "ideal", "", "", "", "What moving data costs beside the network's own time", "none"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
+    {"rules", ParamKind::text, "", "", "", "",
+     "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before the built-in ones, "
+     "which "
+     "`weft modules --rules` prints. Relative to the current folder",
+     "none: the built-in rules alone"},
 }};
 
-/// kTable with the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
+/// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
 class TableWithChoices {
  public:
   TableWithChoices() {
+    choices_.fill(std::string(kAuto));
     for (std::size_t type = 0; type < kTypes; ++type) {
       for (const auto& module : collective_algorithms()) {
         const ParamSet defaults(std::string(module.info.name), module.info.params);
         if (!module.make(defaults)->supports(static_cast<CollectiveType>(type))) continue;
-        choices_[type] += (choices_[type].empty() ? "" : "|") + std::string(module.info.name);
+        choices_[type] += "|" + std::string(module.info.name);
       }
       table_[type].choices = choices_[type];
     }
-    for (const auto& module : collective_protocols()) {
-      choices_[kTypes] += (choices_[kTypes].empty() ? "" : "|") + std::string(module.info.name);
-    }
+    for (const auto& module : collective_protocols()) choices_[kTypes] += "|" + std::string(module.info.name);
     table_[kTypes].choices = choices_[kTypes];
   }
   TableWithChoices(const TableWithChoices&) = delete;
@@ -59,17 +64,26 @@ class TableWithChoices {
   std::array<std::string, kTypes + 1> choices_;
 };
 
-/// The module that the parameter `choice` names, made with its own parameters.
+/// The module made with its own parameters.
 template <class Factory>
-auto make_chosen(std::span<const Module<Factory>> modules, const ParamSet& collective, std::string_view choice,
-                 std::span<const ParamSet> module_params) {
+auto make_module(const Module<Factory>& module, std::span<const ParamSet> module_params) {
+  const auto given = std::find_if(module_params.begin(), module_params.end(),
+                                  [&](const ParamSet& params) { return params.module() == module.info.name; });
+  return module.make(given == module_params.end() ? ParamSet(std::string(module.info.name), module.info.params) : *given);
+}
+
+/// Adds those modules to `made` that the parameter `choice` lets a request have: the one that it names, or all. Returns the name, or "".
+template <class Factory, class Made>
+std::string make_chosen(std::span<const Module<Factory>> modules, const ParamSet& collective, std::string_view choice,
+                        std::span<const ParamSet> module_params, Made& made) {
+  const bool all = CollectiveLibrary::is_auto(collective, choice);
   const std::string& name = collective.text(choice);
-  const auto& module = find_module(modules, name, SourcePlace::named("collective." + std::string(choice)));
-  ParamSet params(name, module.info.params);
-  for (const ParamSet& given : module_params) {
-    if (given.module() == name) params = given;
+  for (const auto& module : modules) {
+    if (!all && module.info.name != name) continue;
+    std::string key(module.info.name);
+    if (!made.contains(key)) made.emplace(std::move(key), make_module(module, module_params));
   }
-  return module.make(params);
+  return all ? std::string() : name;
 }
 
 }  // namespace
@@ -79,31 +93,53 @@ ParamTable CollectiveLibrary::params() {
   return table.table();
 }
 
+bool CollectiveLibrary::is_auto(const ParamSet& collective, std::string_view param) { return collective.text(param) == kAuto; }
+
+bool CollectiveLibrary::uses_rules(const ParamSet& collective) {
+  return std::any_of(kTable.begin(), kTable.begin() + kTypes + 1,
+                     [&](const ParamSpec& spec) { return is_auto(collective, spec.name); });
+}
+
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
-    : protocol_(make_chosen(collective_protocols(), collective, "protocol", module_params)),
-      launch_latency_(collective.duration("launch_latency") + protocol_.base_latency) {
+    : launch_latency_(collective.duration("launch_latency")) {
   for (std::size_t type = 0; type < kTypes; ++type) {
-    const std::string_view choice = kTable[type].name;
-    selected_.push_back({collective.text(choice), make_chosen(collective_algorithms(), collective, choice, module_params)});
+    chosen_.push_back(make_chosen(collective_algorithms(), collective, kTable[type].name, module_params, algorithms_));
   }
+  chosen_protocol_ = make_chosen(collective_protocols(), collective, "protocol", module_params, protocols_);
+  const std::string& file = collective.text("rules");
+  std::vector<CollectiveRule> own;
+  if (!file.empty()) own = read_collective_rules(SourceText::read(file));
+  if (uses_rules(collective)) {
+    rules_.emplace(std::move(own), read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
+  }
+}
+
+const std::string& CollectiveLibrary::algorithm_for(const CollectiveRequest& request) const {
+  const std::string& chosen = chosen_[static_cast<std::size_t>(request.type)];
+  if (!chosen.empty()) return chosen;
+  return rules_->algorithm(request, [&](const std::string& name) {
+    const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
+    return algorithm.supports(request.type) && algorithm.objection(request).empty();
+  });
 }
 
 const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request) {
   std::unique_ptr<const CollectivePlan>& kept = plans_[request];
   if (kept != nullptr) return *kept;
-  const Selected& chosen = selected_[static_cast<std::size_t>(request.type)];
-  WEFT_CHECK(chosen.algorithm->supports(request.type), "only algorithms that carry out a collective can be chosen for it");
-  if (const std::string objection = chosen.algorithm->objection(request); !objection.empty()) {
+  const std::string& name = algorithm_for(request);
+  const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
+  WEFT_CHECK(algorithm.supports(request.type), "only algorithms that carry out a collective can be chosen for it");
+  if (const std::string objection = algorithm.objection(request); !objection.empty()) {
     throw InputError({Severity::error, "algorithm-objects",
-                      chosen.name + " cannot carry out " + std::string(to_text(request.type)) + " of " +
-                          std::to_string(request.ranks()) + " ranks: " + objection,
-                      SourcePlace::named("collective." + std::string(to_text(request.type)) + " = " + chosen.name),
-                      "choose another algorithm: weft modules collective"});
+                      name + " cannot carry out " + std::string(to_text(request.type)) + " of " + std::to_string(request.ranks()) +
+                          " ranks: " + objection,
+                      SourcePlace::named("collective." + std::string(to_text(request.type)) + " = " + name),
+                      "choose another algorithm, or auto: weft modules collective"});
   }
-  auto plan = std::make_unique<CollectivePlan>(chosen.algorithm->compile(request));
-  plan->algorithm = chosen.name;
-  plan->protocol = protocol_;
-  plan->launch_latency = launch_latency_;
+  auto plan = std::make_unique<CollectivePlan>(algorithm.compile(request));
+  plan->algorithm = name;
+  plan->protocol = protocols_.at(chosen_protocol_.empty() ? rules_->protocol(request, name) : chosen_protocol_);
+  plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   kept = std::move(plan);
   return *kept;
 }

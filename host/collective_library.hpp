@@ -1,18 +1,25 @@
 // Collective library: chooses algorithms and keeps the plans that they compile, so that equal collectives of a run share one.
 //
+// Model: an algorithm is fixed per type (`all_reduce = ring`), or `auto`: then the rules (collective_rules) pick one for every request; likewise the
+// protocol. The user's rules go before those built in.
+//
 // Where it sits: the assembler of a run makes one; the scheduler asks it to prepare every job when it has been placed, since what an algorithm does
 // depends on which ranks share a host. A plan is compiled once per (type, root, bytes, layout of the group), not per rank or job.
 // Thread safety: prepare() from one thread at a time; what it returned may be read by any thread meanwhile.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/params.hpp"
+#include "host/collective_rules.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/job_collectives.hpp"
 #include "topologies/topology.hpp"
@@ -22,11 +29,17 @@ namespace weft {
 
 class CollectiveLibrary {
  public:
-  /// Parameter table "collective": which algorithm carries out which type (`all_reduce = ring` and so on; the choices are the algorithms that do), by
-  /// which protocol, and what starting a collective costs.
+  /// Parameter table "collective": which algorithm carries out which type (`all_reduce = ring` and so on; the choices are the algorithms that do, and
+  /// `auto`), by which protocol, by which rules where auto is chosen, and what starting a collective costs.
   static ParamTable params();
 
-  /// `collective` is over params(); `module_params` holds a set per algorithm and protocol, by module name, where not default.
+  /// Whether the parameter is one of params() that chooses an algorithm or the protocol, and `auto`.
+  static bool is_auto(const ParamSet& collective, std::string_view param);
+  /// Whether any is.
+  static bool uses_rules(const ParamSet& collective);
+
+  /// `collective` is over params(); `module_params` holds a set per algorithm and protocol, by module name, where not default. Throws what reading
+  /// the files of parameters throws.
   CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params);
 
   /// What the workload's ranks will ask for on these endpoints. The library and the workload outlive the result. Throws InputError
@@ -38,12 +51,15 @@ class CollectiveLibrary {
   const GroupLayout& shared_layout(GroupLayout layout) { return *layouts_.insert(std::move(layout)).first; }
   const CollectivePlan& plan(const CollectiveRequest& request);
 
-  struct Selected {
-    std::string name;
-    std::shared_ptr<const CollectiveAlgorithm> algorithm;
-  };
-  std::vector<Selected> selected_;  ///< per CollectiveType
-  CollectiveProtocol protocol_;
+  /// Name of the algorithm for a request.
+  const std::string& algorithm_for(const CollectiveRequest& request) const;
+
+  std::vector<std::string> chosen_;  ///< per CollectiveType: an algorithm's name, or "" where the rules pick it
+  std::string chosen_protocol_;      ///< likewise
+  /// Those that may be taken, by name.
+  std::map<std::string, std::shared_ptr<const CollectiveAlgorithm>, std::less<>> algorithms_;
+  std::map<std::string, CollectiveProtocol, std::less<>> protocols_;
+  std::optional<CollectiveRules> rules_;  ///< if something is auto
   Duration launch_latency_;
   std::set<GroupLayout> layouts_;
   std::unordered_map<CollectiveRequest, std::unique_ptr<const CollectivePlan>, JobCollectives::RequestHash> plans_;

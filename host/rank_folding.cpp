@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,12 @@ namespace weft {
 namespace {
 
 std::uint64_t combine(std::uint64_t a, std::uint64_t b) { return mix64(a * 0x9e3779b97f4a7c15ULL ^ mix64(b)); }
+
+std::uint64_t text_hash(std::string_view text) {
+  std::uint64_t hash = text.size();
+  for (const char c : text) hash = combine(hash, static_cast<unsigned char>(c));
+  return hash;
+}
 
 std::uint32_t wrapped(std::int64_t position, std::uint32_t size) {
   const auto n = static_cast<std::int64_t>(size);
@@ -250,6 +257,8 @@ class FoldingSearch {
         for (const Op& op : use.collectives) {
           const CollectivePlan* plan = job.collectives->find(op, group_id, position);
           if (plan == nullptr) continue;
+          // Groups of one size may be carried out in several ways where rules pick them.
+          colour = combine(combine(colour, text_hash(plan->algorithm)), text_hash(plan->protocol.name));
           colour = combine(colour, plan->role_at(position));
           colour = combine(colour, sizes_hash(*plan, position));
           for (const Route& route : routes_of(*plan, position)) {

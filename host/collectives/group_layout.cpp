@@ -8,6 +8,47 @@
 
 namespace weft {
 
+namespace {
+
+bool has_cable(const Topology& topology, NodeId from, NodeId to) {
+  const std::span<const LinkId> links = topology.out_links(from);
+  return std::any_of(links.begin(), links.end(), [&](LinkId link) { return topology.link(link).destination == to; });
+}
+
+/// Of endpoints of one host.
+InsideLinks links_among(const Topology& topology, std::span<const NodeId> members) {
+  if (members.size() < 2) return InsideLinks::none;
+  for (const LinkId link : topology.out_links(members.front())) {
+    const NodeId next = topology.link(link).destination;
+    if (topology.node(next).kind != NodeKind::nvswitch) continue;
+    if (std::all_of(members.begin(), members.end(), [&](NodeId member) { return has_cable(topology, member, next); })) {
+      return InsideLinks::nvswitch;
+    }
+  }
+  for (std::size_t a = 0; a < members.size(); ++a) {
+    for (std::size_t b = a + 1; b < members.size(); ++b) {
+      if (!has_cable(topology, members[a], members[b])) return InsideLinks::pcie;
+    }
+  }
+  return InsideLinks::full_mesh;
+}
+
+}  // namespace
+
+std::string_view to_text(InsideLinks links) {
+  switch (links) {
+    case InsideLinks::none:
+      return "none";
+    case InsideLinks::nvswitch:
+      return "nvswitch";
+    case InsideLinks::full_mesh:
+      return "full_mesh";
+    case InsideLinks::pcie:
+      return "pcie";
+  }
+  return "";
+}
+
 GroupLayout::GroupLayout(const Topology& topology, std::span<const NodeId> endpoints) {
   std::unordered_map<std::uint32_t, std::uint32_t> number_of_host;
   for (const NodeId endpoint : endpoints) {
@@ -18,9 +59,18 @@ GroupLayout::GroupLayout(const Topology& topology, std::span<const NodeId> endpo
     seats_.push_back({number_of_host.try_emplace(host.index(), number).first->second, rail});
   }
   divide();
+  std::vector<NodeId> members;
+  for (std::uint32_t host = 0; host < host_count_; ++host) {
+    members.clear();
+    for (std::uint32_t k = 0; k < members_of_host(host); ++k) members.push_back(endpoints[member_of_host(host, k)]);
+    inside_ = std::max(inside_, links_among(topology, members));
+  }
 }
 
-GroupLayout::GroupLayout(std::vector<Seat> seats) : seats_(std::move(seats)) { divide(); }
+GroupLayout::GroupLayout(std::vector<Seat> seats, InsideLinks inside) : seats_(std::move(seats)) {
+  divide();
+  if (host_count_ < ranks()) inside_ = inside;
+}
 
 GroupLayout GroupLayout::one_per_host(std::uint32_t ranks) { return blocks(ranks, 1); }
 

@@ -3,8 +3,8 @@
 // Where it sits: the collective library makes one per placed group and shares equal ones; algorithms that care about the topology (rings with several
 // channels, hierarchical) take their orders from it.
 //
-// Model: hosts are numbered in order of first appearance among the positions; a member's rail is the number of its GPU within its host. Groups
-// with equal layouts run equal programs.
+// Model: hosts are numbered in order of first appearance among the positions; a member's rail is the number of its GPU within its host. What joins
+// members of one host is told by the worst pair of the group. Groups with equal layouts run equal programs.
 // Thread safety: immutable.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -19,6 +20,15 @@
 #include "topologies/topology.hpp"
 
 namespace weft {
+
+/// What joins the members of a group that share a host, in the order from good to bad.
+enum class InsideLinks : std::uint8_t {
+  none,       ///< no two share one
+  nvswitch,   ///< every two of a host are one NVSwitch apart
+  full_mesh,  ///< every two of a host have a cable of their own, or are one NVSwitch apart
+  pcie,       ///< some two have neither: PCIe switches, or the network
+};
+std::string_view to_text(InsideLinks links);
 
 class GroupLayout {
  public:
@@ -30,8 +40,8 @@ class GroupLayout {
 
   /// Of members at these endpoints, in order of position.
   GroupLayout(const Topology& topology, std::span<const NodeId> endpoints);
-  /// Requires: at least one seat.
-  explicit GroupLayout(std::vector<Seat> seats);
+  /// Requires: at least one seat. `inside` counts where two members share a host.
+  explicit GroupLayout(std::vector<Seat> seats, InsideLinks inside = InsideLinks::nvswitch);
   /// `ranks` members that all have a host to themselves.
   static GroupLayout one_per_host(std::uint32_t ranks);
   /// `hosts` hosts with `ranks_per_host` members each, host after host, in order of rail.
@@ -42,6 +52,7 @@ class GroupLayout {
   const Seat& seat(std::uint32_t position) const { return seats_[position]; }
   /// Members of every host if all hosts have as many; 0 otherwise.
   std::uint32_t ranks_per_host() const { return ranks_per_host_; }
+  InsideLinks inside() const { return inside_; }
 
   /// A subgroup per host: its members by rail.
   const std::shared_ptr<const Subgroups>& hosts() const { return hosts_; }
@@ -51,8 +62,11 @@ class GroupLayout {
   /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
 
-  friend auto operator<=>(const GroupLayout& a, const GroupLayout& b) { return a.seats_ <=> b.seats_; }
-  friend bool operator==(const GroupLayout& a, const GroupLayout& b) { return a.seats_ == b.seats_; }
+  friend auto operator<=>(const GroupLayout& a, const GroupLayout& b) {
+    const auto order = a.inside_ <=> b.inside_;
+    return order != 0 ? order : a.seats_ <=> b.seats_;
+  }
+  friend bool operator==(const GroupLayout& a, const GroupLayout& b) { return (a <=> b) == 0; }
 
  private:
   void divide();
@@ -60,6 +74,7 @@ class GroupLayout {
   std::vector<Seat> seats_;
   std::uint32_t host_count_ = 0;
   std::uint32_t ranks_per_host_ = 0;
+  InsideLinks inside_ = InsideLinks::none;
   std::vector<std::uint32_t> some_member_;  ///< by host: a position in it
   std::shared_ptr<const Subgroups> hosts_;
   std::shared_ptr<const Subgroups> rails_;

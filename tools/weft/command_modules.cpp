@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/collective_library.hpp"
+#include "host/collective_rules.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/host_entity.hpp"
 #include "host/presets.hpp"
@@ -154,17 +155,32 @@ int print_modules(const std::string& wanted, bool as_json) {
   return kExitDone;
 }
 
+int print_rules() {
+  std::cout << built_in_rules_text();
+  return kExitDone;
+}
+
 }  // namespace
 
 void add_modules_command(CLI::App& app, Action& action) {
   auto kind = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
+  auto rules = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("modules", "List what can be chosen by name, with every parameter, its default and its origin");
-  command->footer("Examples:\n  weft modules topology\n  weft modules flow\n  weft modules --json");
+  command->footer(
+      "Examples:\n  weft modules topology\n  weft modules flow\n  weft modules --json\n"
+      "  weft modules --rules > rules.textproto");
   command->add_option("kind", *kind, "Only this kind (topology, scheduler, collective, ...) or this module")->type_name("KIND");
-  command->add_flag("--json", *as_json, "Print JSON");
-  command->callback([kind, as_json, &action] { action = [kind, as_json] { return print_modules(*kind, *as_json); }; });
+  CLI::Option* json = command->add_flag("--json", *as_json, "Print JSON");
+  command
+      ->add_flag("--rules", *rules,
+                 "Print the rules by which auto picks collective algorithms, as a file that collective.rules takes")
+      ->excludes(json)
+      ->excludes("kind");
+  command->callback([kind, as_json, rules, &action] {
+    action = [kind, as_json, rules] { return *rules ? print_rules() : print_modules(*kind, *as_json); };
+  });
 }
 
 }  // namespace weft

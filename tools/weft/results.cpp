@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/diagnostics.hpp"
+#include "host/collective_library.hpp"
 
 namespace weft {
 
@@ -130,7 +131,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
       communicators_(folder_ / "communicators.csv",
                      "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
       collectives_(folder_ / "collectives.csv",
-                   "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,"
+                   "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,protocol,start_ns,end_ns,duration_ns,"
                    "bus_bandwidth_gbps,multiplicity"),
       flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
       links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {}
@@ -243,6 +244,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
   std::vector<std::pair<const Key*, const Row*>> ordered;
   for (const auto& [key, row] : rows) ordered.emplace_back(&key, &row);
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second->start < b.second->start; });
+  const ParamSet& choices = scenario_.parameters.of("collective");
   for (const auto& [key, row] : ordered) {
     const JobSpec& job = scenario_.jobs[row->sample->job.index()];
     const Workload& workload = *job.workload;
@@ -254,12 +256,17 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
     const Duration duration = row->end - row->start;
     std::string kind(to_text(op.kind));
     std::string algorithm;
+    std::string protocol;
     double factor = 1;
     if (op.kind == OpKind::collective) {
       kind = to_text(op.collective);
       const std::uint32_t position = communicator.position_of(row->sample->rank);
       const CollectivePlan* plan = jobs.at(row->sample->job).collectives->find(op, group, position);
-      if (plan != nullptr) algorithm = plan->algorithm;
+      if (plan != nullptr) {
+        algorithm = plan->algorithm;
+        protocol = plan->protocol.name;
+        if (CollectiveLibrary::is_auto(choices, kind)) algorithms_picked_[kind][algorithm] += row->multiplicity;
+      }
       factor = bus_factor(op.collective, ranks);
     }
     const double bus_gbps = duration > Duration::zero() ? op.bytes.in_bits() * factor / duration.in_ns() : 0;
@@ -272,6 +279,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
         .number(std::uint64_t{op.kind == OpKind::collective ? ranks : 2})
         .number(op.bytes.count())
         .text(algorithm)
+        .text(protocol)
         .nanoseconds(row->start.since_start())
         .nanoseconds(row->end.since_start())
         .nanoseconds(duration)
@@ -375,6 +383,7 @@ void ResultsWriter::fill(RunSummary& summary) const {
   for (const auto& [communicator, exposed_s] : exposed_by_communicator_s_) {
     summary.exposed_comm_share_by_communicator.emplace_back(communicator, iteration_s_.sum > 0 ? exposed_s / iteration_s_.sum : 0);
   }
+  summary.algorithms_picked = algorithms_picked_;
   summary.flows_finished = fct_s_.count;
   summary.flows_simulated = flows_simulated_;
   summary.payload_bytes = payload_bytes_;

@@ -6,8 +6,8 @@
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s
 //   communicators.csv job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share
-//   collectives.csv  job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,start_ns,end_ns,duration_ns,bus_bandwidth_gbps,
-//                    multiplicity
+//   collectives.csv  job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,protocol,start_ns,end_ns,duration_ns,
+//                    bus_bandwidth_gbps,multiplicity
 //   flows.csv        flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
 //   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
@@ -98,6 +98,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   std::map<JobId, Mean> iteration_s_by_job_;
   double exposed_s_ = 0;
   std::map<std::string, double> exposed_by_communicator_s_;  ///< over all jobs and their iterations
+  std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked_;
   Mean fct_s_;
   std::uint64_t flows_simulated_ = 0;  ///< of those in fct_s_: once for all that are alike
   Mean slowdown_;

@@ -66,6 +66,7 @@ std::string RunSummary::to_json() const {
     json["ranks_total"] = ranks_total;
     json["flows_simulated"] = flows_simulated;
   }
+  for (const auto& [type, counts] : algorithms_picked) json["algorithms_picked"][type] = counts;
   json["flows_finished"] = flows_finished;
   json["payload_bytes"] = payload_bytes;
   json["mean_fct_s"] = mean_fct_s;
@@ -108,6 +109,15 @@ std::string RunSummary::to_text() const {
       }
       text += "  exposed by      " + shares + "\n";
     }
+  }
+  if (!algorithms_picked.empty()) {
+    std::string picked;
+    for (const auto& [type, counts] : algorithms_picked) {
+      std::string names;
+      for (const auto& [algorithm, count] : counts) names += (names.empty() ? "" : ", ") + algorithm + " " + std::to_string(count);
+      picked += (picked.empty() ? "" : "; ") + type + " " + names;
+    }
+    text += "  picked          " + picked + "\n";
   }
   if (ranks_simulated > 0) {
     line(text, "  alike           %llu of %llu ranks and %llu of %llu transfers were simulated, each for its class",

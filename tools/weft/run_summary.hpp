@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,8 @@ struct RunSummary {
   std::uint64_t flows_simulated = 0;             ///< of flows_finished; fewer where ranks were folded
   std::uint64_t ranks_simulated_if_sprayed = 0;  ///< not 0: how many it would be if hashed paths did not tell ranks apart
 
+  /// By type, where it was left to the rules (collective.all_reduce = auto): how many collectives each algorithm carried out.
+  std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked;
   std::uint64_t flows_finished = 0;  ///< transfers that crossed the network
   double payload_bytes = 0;
   double mean_fct_s = 0;     ///< flow completion time

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "host/collective_library.hpp"
+#include "host/collectives/collective.hpp"
 #include "tools/weft/scenario.hpp"
 #include "topologies/builders.hpp"
 
@@ -24,8 +25,16 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (!has_jobs) return used;
   used.insert({"host", "collective"});
+  const ParamSet& collective = scenario.parameters.of("collective");
   for (const ParamSpec& spec : CollectiveLibrary::params()) {
-    if (spec.kind == ParamKind::choice) used.insert(scenario.parameters.of("collective").text(spec.name));
+    if (spec.kind != ParamKind::choice) continue;
+    used.insert(collective.text(spec.name));
+    if (!CollectiveLibrary::is_auto(collective, spec.name)) continue;
+    if (spec.name == "protocol") {
+      for (const auto& module : collective_protocols()) used.emplace(module.info.name);
+    } else {
+      for (const auto& module : collective_algorithms()) used.emplace(module.info.name);
+    }
   }
   return used;
 }
@@ -37,6 +46,10 @@ void note_unused_settings(Scenario& scenario, bool has_builder) {
   const std::string run = scenario.flows ? "a flow list" : "this run in " + std::string(to_text(scenario.mode)) + " mode";
   if (!scenario.parameters.preset().empty() && !used.contains("flow")) {
     scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
+  }
+  const ParamSet& collective = scenario.parameters.of("collective");
+  if (used.contains("collective") && !collective.is_default("rules") && !CollectiveLibrary::uses_rules(collective)) {
+    scenario.assumptions.push_back("collective.rules is set and changes nothing: no algorithm and no protocol is auto");
   }
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;
