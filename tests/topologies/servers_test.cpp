@@ -90,6 +90,35 @@ TEST(Server, ANicMayBeAPortOfItsGpu) {
   EXPECT_EQ(path(*topology, "host0/gpu2", "host1/gpu2"), (std::vector<std::string>{"host0/gpu2", "leaf2", "host1/gpu2"}));
 }
 
+TEST(Server, AnyNicOfTheHostMayBeUsed) {
+  // 4 GPUs, 4 NICs and 1 hub in each host, and the PCIe switch unless the hub is one.
+  for (const auto& [inside, nodes, switch_name] :
+       {std::tuple("nvswitch", 10U, "host0/pcie0"), std::tuple("full_mesh", 9U, "host0/pcie0"),
+        std::tuple("pcie", 9U, "host0/pcie0")}) {
+    const auto topology = build_named("rail_optimized", {{"hosts", "2"},
+                                                         {"spines", "2"},
+                                                         {"gpus_per_host", "4"},
+                                                         {"nics_per_host", "4"},
+                                                         {"inside", inside},
+                                                         {"nic_affinity", "any"}});
+    SCOPED_TRACE(inside);
+    EXPECT_EQ(topology->node_count(), 2 * nodes + 4 + 2);
+    EXPECT_EQ(rate_between(*topology, "host0/gpu3", switch_name), Bandwidth::gbps(512));
+    EXPECT_EQ(rate_between(*topology, "host0/nic1", switch_name), Bandwidth::gbps(512));
+    // From the switch all four rails are equally short, also to a GPU of another number.
+    std::vector<LinkId> hops;
+    topology->routes().next_hops(*topology, node_named(*topology, switch_name), node_named(*topology, "host1/gpu2"), hops);
+    EXPECT_EQ(hops.size(), 4U);
+    EXPECT_EQ(path(*topology, "host0/gpu0", "host1/gpu2").size(), 7U) << "GPU, switch, NIC, leaf, NIC, switch, GPU";
+    const std::size_t inside_nodes = std::string(inside) == "full_mesh" ? 2 : 3;
+    EXPECT_EQ(path(*topology, "host0/gpu0", "host0/gpu1").size(), inside_nodes);
+  }
+  // With one NIC there is nothing to choose.
+  const auto one = build_named("single_switch", {{"hosts", "2"}, {"gpus_per_host", "4"}, {"nic_affinity", "any"}});
+  EXPECT_EQ(path(*one, "host0/gpu3", "host1/gpu0"),
+            (std::vector<std::string>{"host0/gpu3", "host0/nic0", "leaf0", "host1/nic0", "host1/gpu0"}));
+}
+
 TEST(HostGroups, HostsDifferInOneFabric) {
   const auto topology = build_named("rail_optimized", {{"hosts", "6"},
                                                        {"hosts_per_leaf_group", "3"},
@@ -204,6 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Impossible{"lone_server", {{"gpus_per_host", "1"}}, "out-of-range"},
                     Impossible{"lone_server", {{"nic_rate", "1Gbps"}}, "unknown-param"},
                     Impossible{"single_switch", {{"gpus_per_host", "2"}, {"nic_model", "port"}}, "uneven-nics"},
+                    Impossible{"rail_optimized", {{"nic_model", "port"}, {"nic_affinity", "any"}}, "bad-affinity"},
                     Impossible{"dual_plane_rail", {{"planes", "3"}}, "bad-shape"},
                     Impossible{"dual_plane_rail", {{"tors", "4"}}, "bad-shape"},
                     Impossible{"dual_plane_rail", {{"hosts", "2000"}}, "bad-shape"},

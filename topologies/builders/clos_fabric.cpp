@@ -272,6 +272,7 @@ std::shared_ptr<const Topology> build_fabrics(const std::string& name, const Clo
       }
     }
   }
+  if (shape.servers.have_any_nic()) return std::move(builder).build(nullptr, place);
   return std::move(builder).build(std::make_unique<FabricRoutes>(shape, wan), place);
 }
 

@@ -85,6 +85,7 @@ std::shared_ptr<const Topology> build_direct_fabric(const std::string& name, con
   for (const RouterCable& cable : cables) {
     builder.add_cable(NodeId(routers_begin + cable.a), NodeId(routers_begin + cable.b), cable.shape.rate, cable.shape.delay);
   }
+  if (shape.servers.have_any_nic()) return std::move(builder).build(nullptr, place);
   return std::move(builder).build(std::make_unique<DirectRoutes>(shape, std::move(graph)), place);
 }
 

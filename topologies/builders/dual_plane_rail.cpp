@@ -36,7 +36,7 @@ constexpr std::array<ParamSpec, 17> own_params = {{
     {"agg_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of an aggregation or core switch.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(join_params(own_params, inside_params), join_params(nic_model_param, host_groups_param));
+constexpr auto params_table = join_params(join_params(own_params, inside_params), join_params(nic_model_params, host_groups_param));
 
 std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("dual_plane_rail", dual_plane_rail_shape(params, place), {}, place);

@@ -46,7 +46,7 @@ std::uint32_t ServerShape::mesh_width(std::uint32_t a, std::uint32_t b) const {
 std::uint32_t ServerShape::cable_count() const {
   if (gpus == 1) return relays ? 1 : 0;
   const std::uint32_t mesh = inside == Inside::full_mesh ? gpus * (gpus - 1) / 2 : inside == Inside::hybrid_cube_mesh ? 16 : 0;
-  return mesh + (has_hub() ? gpus : 0) + (has_nics() ? gpus : 0);
+  return mesh + (has_hub() ? gpus : 0) + (adds_pcie_switch() ? gpus : 0) + (any_nic ? nics : has_nics() ? gpus : 0);
 }
 
 ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
@@ -73,6 +73,12 @@ ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
              (shape.nics == 1 ? " NIC" : " NICs"),
          place, "let nics_per_host equal gpus_per_host, or use nic_model = node");
   }
+  const bool any_nic = params.has("nic_affinity") && params.text("nic_affinity") == "any";
+  if (any_nic && !shape.nics_are_nodes) {
+    fail("bad-affinity", params, "with nic_model = port a GPU's NIC is part of it, and no other GPU can use it", place,
+         "set nic_affinity to own, or nic_model to node");
+  }
+  shape.any_nic = any_nic && shape.nics > 1;
   if (shape.inside == Inside::hybrid_cube_mesh && shape.gpus != cube_mesh_gpus) {
     fail("bad-inside", params, "a hybrid cube mesh joins 8 GPUs, not " + gpus, place,
          "set gpus_per_host to 8, or inside to full_mesh or nvswitch");
@@ -93,6 +99,7 @@ NodeId add_server(TopologyBuilder& builder, const ServerShape& shape) {
   for (std::uint32_t nic = 0; shape.has_nics() && nic < shape.nics; ++nic) builder.add_inside(host, NodeKind::nic);
   const bool nvswitch = shape.inside == Inside::nvswitch;
   if (shape.has_hub()) builder.add_inside(host, nvswitch ? NodeKind::nvswitch : NodeKind::pcie_switch);
+  if (shape.adds_pcie_switch()) builder.add_inside(host, NodeKind::pcie_switch);
 
   for (std::uint32_t a = 0; a < shape.gpus; ++a) {
     for (std::uint32_t b = a + 1; b < shape.gpus; ++b) {
@@ -107,9 +114,16 @@ NodeId add_server(TopologyBuilder& builder, const ServerShape& shape) {
       builder.add_cable(node(gpu), node(shape.hub_offset()), nvswitch ? shape.nvlink_rate : shape.pcie_rate,
                         nvswitch ? shape.nvlink_delay : shape.pcie_delay);
     }
-    if (shape.has_nics()) {
+    if (shape.adds_pcie_switch()) {
+      builder.add_cable(node(gpu), node(shape.pcie_switch_offset()), shape.pcie_rate, shape.pcie_delay);
+    }
+    if (shape.has_nics() && !shape.any_nic) {
       builder.add_cable(node(gpu), node(shape.port_offset(gpu / shape.gpus_per_nic())), shape.pcie_rate, shape.pcie_delay);
     }
+  }
+  // The delay is the switch's: a GPU is as far from every NIC as it were from its own.
+  for (std::uint32_t nic = 0; shape.any_nic && nic < shape.nics; ++nic) {
+    builder.add_cable(node(shape.port_offset(nic)), node(shape.pcie_switch_offset()), shape.pcie_rate, Duration::zero());
   }
   return first;
 }

@@ -16,12 +16,15 @@
 //   order of ranks: GPUs of hybrid_cube_mesh are numbered along the ring of double links (0 3 2 1 5 6 7 4 of nvidia-smi; both halves
 //   keep their GPUs), so that neighbours in rank order are neighbours by NVLink.
 //   gpu -- nic          one cable per GPU (pcie_rate each way, pcie_delay); the GPU's way to the PCIe switch is a cable of its own
+//   nic_affinity = any: GPUs are tied to no NIC. All of them (pcie_rate, pcie_delay) and all NICs (pcie_rate) are cabled to a PCIe switch, the one
+//   where pairs of GPUs meet if there is one; what a GPU sends and gets is spread over all NICs of its host by the routing of flows (hashing, or evenly
+//   when sprayed). Routes of such a topology are searched, since any NIC leads to a GPU.
 //   nic -- fabric       nic_ports cables per NIC, added by the builder
 //   nic_model = port: a GPU's NIC is no node, its ports are the GPU's own, without pcie_rate. A host with one GPU is always just that
 //   GPU, unless it relays: closed forms stay simple.
 //   relays: the host has its single NIC even then, and passes foreign traffic on through it (bcube).
 //   `server` names a machine (server_presets.hpp), whose numbers stand for all parameters of a server that are not given.
-//   Node ids of a server: GPUs, NICs, then its NVSwitch or PCIe switch, without gaps.
+//   Node ids of a server: GPUs, NICs, then its NVSwitch or PCIe switch, then the PCIe switch that nic_affinity = any adds, without gaps.
 //   Links of a GPU: to other GPUs in their order, to NVSwitch or PCIe switch, to the NIC or the fabric. Of a NIC: to its GPUs, then to
 //   the fabric.
 //
@@ -48,6 +51,7 @@ struct ServerShape {
   std::uint32_t nic_ports = 1;  ///< cables of a NIC to the fabric
   Inside inside = Inside::nvswitch;
   bool nics_are_nodes = true;  ///< nic_model
+  bool any_nic = false;        ///< nic_affinity = any, and there are several
   bool relays = false;
   Bandwidth nvlink_rate;
   Duration nvlink_delay;
@@ -58,11 +62,15 @@ struct ServerShape {
   bool has_nics() const { return relays || (gpus > 1 && nics > 0 && nics_are_nodes); }
   bool has_hub() const { return gpus > 1 && inside != Inside::full_mesh; }  ///< an NVSwitch or a PCIe switch
   std::uint32_t gpus_per_nic() const { return gpus / nics; }
-  std::uint32_t node_count() const { return gpus + (has_nics() ? nics : 0) + (has_hub() ? 1 : 0); }
+  bool hub_is_pcie() const { return has_hub() && inside != Inside::nvswitch; }
+  bool adds_pcie_switch() const { return any_nic && !hub_is_pcie(); }
+  std::uint32_t node_count() const { return gpus + (has_nics() ? nics : 0) + (has_hub() ? 1 : 0) + (adds_pcie_switch() ? 1 : 0); }
   std::uint32_t cable_count() const;  ///< inside the host
   /// Node of the server, counted from its first, that is cabled to the fabric on behalf of NIC `nic`.
   std::uint32_t port_offset(std::uint32_t nic) const { return has_nics() ? gpus + nic : nic; }
   std::uint32_t hub_offset() const { return gpus + (has_nics() ? nics : 0); }
+  /// Requires: there is a PCIe switch.
+  std::uint32_t pcie_switch_offset() const { return hub_offset() + (adds_pcie_switch() && has_hub() ? 1 : 0); }
   /// NVLinks between two GPUs, in shares of nvlink_rate / mesh_shares(); 0 where there is none.
   std::uint32_t mesh_width(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t mesh_shares() const { return inside == Inside::full_mesh ? gpus - 1 : 6; }
@@ -100,18 +108,21 @@ inline constexpr std::array<ParamSpec, 1> nic_rate_param = {{
     {"nic_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a NIC's cable to the fabric, each way.",
      "NDR InfiniBand or 400G Ethernet, as in the paper's section 8.1"},
 }};
-inline constexpr std::array<ParamSpec, 1> nic_model_param = {{
+inline constexpr std::array<ParamSpec, 2> nic_model_params = {{
     {"nic_model", ParamKind::choice, "node", "", "", "node|port",
      "Whether a NIC is a node between GPU and fabric, behind pcie_rate, or just a port of its GPU; port needs a NIC per GPU.",
      "real servers; topology files without NICs mean port"},
+    {"nic_affinity", ParamKind::choice, "own", "", "", "own|any",
+     "Whether a GPU uses the NIC that it has, or shares with its neighbours, alone; or all NICs of its host, over one PCIe switch.",
+     "NCCL takes the NIC nearest to the GPU"},
 }};
 
 /// Parameters of a server with a network.
-inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_param);
+inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_params);
 
 /// The server that `params` describes, by name or by its parameters; where the table has no gpus_per_host or nics_per_host they are 1,
 /// where it has no nic_model or nic_rate NICs are nodes without a rate. Throws InputError at `place`:
-/// [uneven-nics] when the NICs cannot be dealt evenly to the GPUs, [bad-inside] when `inside` does not fit the GPUs, and as
+/// [uneven-nics] when the NICs cannot be dealt evenly to the GPUs, [bad-affinity] when GPUs without NICs of their own are to use them all, [bad-inside] when `inside` does not fit the GPUs, and as
 /// with_named_server().
 ServerShape read_server(const ParamSet& params, const SourcePlace& place);
 
@@ -119,7 +130,7 @@ ServerShape read_server(const ParamSet& params, const SourcePlace& place);
 NodeId add_server(TopologyBuilder& builder, const ServerShape& shape);
 
 /// Replaces `out` by the next hops from the node at `offset` of a server, whose links are `ports`, to GPU `gpu` of the same server or of
-/// another one. To another one, or from the NIC of other GPUs, all the node's cables to the fabric are taken for next hops.
+/// another one. To another one, or from the NIC of other GPUs, all the node's cables to the fabric are taken for next hops. Requires: not any_nic.
 void server_next_hops(const ServerShape& shape, std::span<const LinkId> ports, std::uint32_t offset, bool same_host,
                       std::uint32_t gpu, std::vector<LinkId>& out);
 

@@ -160,6 +160,10 @@ std::uint64_t Servers::cable_count() const {
   return cables;
 }
 
+bool Servers::have_any_nic() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) { return group.shape.any_nic; });
+}
+
 std::uint32_t Servers::nics_max() const {
   std::uint32_t most = 0;
   for (const Group& group : groups_) most = std::max(most, group.shape.nics);

@@ -32,6 +32,8 @@ class Servers {
   std::uint64_t node_count() const { return nodes_; }
   std::uint64_t cable_count() const;  ///< inside hosts and from NICs to the fabric
   std::uint32_t nics_max() const;
+  /// Whether GPUs of some host use all its NICs, so that routes have to be searched.
+  bool have_any_nic() const;
   /// What hosts are like without host_groups; oversubscription is reckoned with it.
   const ServerShape& usual() const { return usual_; }
 

@@ -25,7 +25,7 @@ constexpr std::array<ParamSpec, 7> own_params = {{
      "Length of the cable from a NIC, or a chip, to its router, at 5 ns per metre.", "the router is on the chip"},
 }};
 constexpr auto params_table = join_params(join_params(own_params, direct_params),
-                                          join_params(join_params(inside_params, nic_model_param), host_groups_param));
+                                          join_params(join_params(inside_params, nic_model_params), host_groups_param));
 
 class TorusGraph final : public RouterGraph {
  public:
