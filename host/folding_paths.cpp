@@ -22,6 +22,7 @@ FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& setting
       hops_max_(hops_max),
       delays_(link_delays(topology, settings.switching_delay)),
       inside_host_(topology),
+      staging_(topology, settings),
       spray_(topology, delays_, 1),
       ecmp_(topology, settings.ecmp_seed, 1) {
   for (const NodeId endpoint : endpoint_of_rank) ways_.push_back(find_way(endpoint));
@@ -41,7 +42,7 @@ FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
       if (is_visited || ways.size() > 1) continue;
       taken.push_back(link);
       if (kind == NodeKind::packet_switch) {
-        ways.push_back({next, taken, {}, {}});
+        ways.push_back({next, taken, {}, {}, {}, {}});
       } else {
         self(self, next);
       }
@@ -50,15 +51,24 @@ FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
   };
   search(search, endpoint);
   if (ways.size() != 1) return {};
-  for (const LinkId link : ways.front().links) {
-    ways.front().up_delay += delays_[link.index()];
-    ways.front().down_delay += delays_[topology_.reverse(link).index()];
+  Way& way = ways.front();
+  for (const LinkId link : way.links) {
+    way.up_delay += delays_[link.index()];
+    way.down_delay += delays_[topology_.reverse(link).index()];
+    way.crossed_down.push_back(topology_.reverse(link));
   }
-  return ways.front();
+  way.crossed_up = way.links;
+  std::vector<double> one_each;
+  staging_.add_second_crossings(way.crossed_up, one_each);
+  staging_.add_second_crossings(way.crossed_down, one_each);
+  return way;
 }
 
-std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::span<const LinkId> links,
-                                                     std::span<const double> loads) {
+std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::span<const LinkId> path,
+                                                     std::span<const double> path_loads) {
+  std::vector<LinkId> links(path.begin(), path.end());
+  std::vector<double> loads(path_loads.begin(), path_loads.end());
+  if (!piece.inside_host) staging_.add_second_crossings(links, loads);
   if (hops_.size() + links.size() > hops_max_) return {};
   Piece added = piece;
   added.first = static_cast<std::uint32_t>(hops_.size());
@@ -103,6 +113,7 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
   if (is_adaptive(settings_.routing) || settings_.queue_pairs > 1) return {};
   Piece hashed;
   hashed.is_whole = true;
+  hashed.inside_host = pieces_[found->second].inside_host;
   const std::span<const LinkId> path = ecmp_.path(from, to, connection, 0);
   for (const LinkId link : path) hashed.delay += delays_[link.index()];
   return add_piece(hashed, path, {});

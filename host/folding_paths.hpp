@@ -21,6 +21,7 @@
 #include "network/flow_settings.hpp"
 #include "network/inside_host.hpp"
 #include "network/spray.hpp"
+#include "network/staging.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -50,8 +51,10 @@ class FoldingPaths {
   std::size_t piece_count() const { return pieces_.size(); }
   const Piece& piece(std::uint32_t number) const { return pieces_[number]; }
   std::span<const Hop> hops(const Piece& piece) const { return std::span(hops_).subspan(piece.first, piece.count); }
-  /// From the rank's endpoint to its packet switch; empty unless it is simply attached. The way down is the reverse.
-  std::span<const LinkId> way_up(std::uint32_t rank) const { return ways_[rank].links; }
+  /// What messages that the rank sends cross on their way from its endpoint to its packet switch; empty unless it is simply attached.
+  std::span<const LinkId> way_up(std::uint32_t rank) const { return ways_[rank].crossed_up; }
+  /// What those that it receives cross from the switch on.
+  std::span<const LinkId> way_down(std::uint32_t rank) const { return ways_[rank].crossed_down; }
   /// Delay of a whole message.
   Duration delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const;
 
@@ -59,6 +62,8 @@ class FoldingPaths {
   struct Way {
     NodeId packet_switch = NodeId::none();  ///< none(): not simply attached
     std::vector<LinkId> links;
+    std::vector<LinkId> crossed_up;    ///< links, and what staging crosses again
+    std::vector<LinkId> crossed_down;  ///< their reverse, and what staging crosses again
     Duration up_delay;
     Duration down_delay;
   };
@@ -72,6 +77,7 @@ class FoldingPaths {
   std::size_t hops_max_;
   std::vector<Duration> delays_;
   InsideHost inside_host_;
+  Staging staging_;
   SprayPaths spray_;
   EcmpPaths ecmp_;
   std::vector<Way> ways_;  ///< by rank

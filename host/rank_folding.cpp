@@ -244,8 +244,9 @@ class FoldingSearch {
     const Workload& workload = *job.workload;
     for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
       const std::uint16_t role = workload.role_of[rank];
-      const HostId host = topology_.node(job.endpoint_of_rank[rank]).host;
-      std::uint64_t colour = combine(combine(role, job_), speeds_.profile(host));
+      const Node& endpoint = topology_.node(job.endpoint_of_rank[rank]);
+      std::uint64_t colour =
+          combine(combine(combine(role, job_), speeds_.profile(endpoint.host)), static_cast<std::uint64_t>(endpoint.kind));
       for (const RoleUse& use : role_uses_[role]) {
         const Communicator& communicator = workload.communicators[use.communicator];
         const GroupId group_id = communicator.group_of(RankId(rank));
@@ -304,10 +305,8 @@ class FoldingSearch {
     up_hash_.assign(rank_count_, 0);
     down_hash_.assign(rank_count_, 0);
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
-      for (const LinkId link : paths_.way_up(rank)) {
-        up_hash_[rank] += hop_hash(link, 1.0);
-        down_hash_[rank] += hop_hash(topology_.reverse(link), 1.0);
-      }
+      for (const LinkId link : paths_.way_up(rank)) up_hash_[rank] += hop_hash(link, 1.0);
+      for (const LinkId link : paths_.way_down(rank)) down_hash_[rank] += hop_hash(link, 1.0);
     }
     piece_hash_.assign(paths_.piece_count(), 0);
     for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
@@ -343,10 +342,8 @@ class FoldingSearch {
       seen.links[link.index()] += kinds * (combine(std::bit_cast<std::uint64_t>(load), seed) | 1U);
     };
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
-      for (const LinkId link : paths_.way_up(rank)) {
-        show(link, 1.0, up_kinds_[rank]);
-        show(topology_.reverse(link), 1.0, down_kinds_[rank]);
-      }
+      for (const LinkId link : paths_.way_up(rank)) show(link, 1.0, up_kinds_[rank]);
+      for (const LinkId link : paths_.way_down(rank)) show(link, 1.0, down_kinds_[rank]);
     }
     for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
       for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) show(hop.link, hop.load, piece_kinds_[i]);
@@ -361,7 +358,7 @@ class FoldingSearch {
     for (const Message& message : messages_) {
       if (paths_.piece(message.piece).is_whole) continue;
       for (const LinkId link : paths_.way_up(message.source)) link_used_[link.index()] = true;
-      for (const LinkId link : paths_.way_up(message.destination)) link_used_[topology_.reverse(link).index()] = true;
+      for (const LinkId link : paths_.way_down(message.destination)) link_used_[link.index()] = true;
     }
   }
 
@@ -477,7 +474,7 @@ class FoldingSearch {
       }
       for (const FoldingPaths::Hop& hop : paths_.hops(piece)) cross(hop.link, hop.load);
       if (!piece.is_whole) {
-        for (const LinkId link : paths_.way_up(message.destination)) cross(topology_.reverse(link), 1.0);
+        for (const LinkId link : paths_.way_down(message.destination)) cross(link, 1.0);
       }
       RankFolding::Relation relation;
       relation.connection = kind.connection;

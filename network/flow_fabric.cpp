@@ -1,6 +1,8 @@
 #include "network/flow_fabric.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/check.hpp"
@@ -29,11 +31,16 @@ std::vector<Duration> link_delays(const Topology& topology, Duration switching_d
 }
 
 FlowNetworkPort::FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric)
-    : inside_host_(topology), wqe_latency_(settings.wqe_latency), nvlink_latency_(settings.nvlink_latency), fabric_(fabric) {}
+    : inside_host_(topology),
+      staging_(topology, settings),
+      wqe_latency_(settings.wqe_latency),
+      nvlink_latency_(settings.nvlink_latency),
+      fabric_(fabric) {}
 
 void FlowNetworkPort::start(const Transfer& transfer, EventContext& context) const {
   const bool inside = inside_host_.joins(transfer.source, transfer.destination);
-  context.send(fabric_, inside ? nvlink_latency_ : wqe_latency_, transfer_start, transfer);
+  const Duration latency = inside ? nvlink_latency_ : wqe_latency_ + staging_.delay(transfer.source);
+  context.send(fabric_, latency, transfer_start, transfer);
 }
 
 FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
@@ -41,6 +48,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
     : topology_(topology),
       settings_(settings),
       inside_host_(topology),
+      staging_(topology, settings),
       link_delays_(link_delays(topology, settings.switching_delay)),
       ecmp_(topology, settings.ecmp_seed, settings.path_cache_entries),
       spray_(topology, link_delays_, settings.path_cache_entries),
@@ -98,14 +106,16 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   active.transfer = transfer;
   active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
-  active.start = now - (active.inside_host ? settings_.nvlink_latency : settings_.wqe_latency);
+  active.entry_latency = active.inside_host ? settings_.nvlink_latency : settings_.wqe_latency + staging_.delay(transfer.source);
+  active.start = now - active.entry_latency;
   const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
   active.multiplicity = folded.multiplicity;
   started_ += folded.multiplicity;
-  const Duration last_latency = active.inside_host ? settings_.completion_latency : settings_.receive_latency;
+  const Duration last_latency =
+      active.inside_host ? settings_.completion_latency : settings_.receive_latency + staging_.delay(transfer.destination);
 
   if (transfer.size == Bytes::zero()) {
-    const Duration delay = path_of(transfer, 0).delay + last_latency;
+    const Duration delay = path_of(transfer, 0, active.inside_host).delay + last_latency;
     active.arrival = now + delay;
     active.ideal = delay;
     finish(active, now, context);
@@ -122,12 +132,14 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
 
   const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
   const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));
-  const double cap_bps = settings_.queue_pair_cap_bps(active.inside_host);
+  const double staged_cap_bps = active.inside_host ? std::numeric_limits<double>::infinity()
+                                                   : staging_.cap_bps(transfer.source, transfer.destination) / flows;
+  const double cap_bps = std::min(settings_.queue_pair_cap_bps(active.inside_host), staged_cap_bps);
   link_load_.clear();
   Duration shortest = Duration::max();
   for (std::uint32_t i = 0; i < flows; ++i) {
     const Bytes part = part_of(transfer.size, queue_pairs, i);
-    const FlowPath path = path_of(transfer, i);
+    const FlowPath path = path_of(transfer, i, active.inside_host);
     FlowRequest request;
     request.path = folding_ == nullptr ? path.links : folded.links;
     request.loads = folding_ == nullptr ? path.loads : folded.loads;
@@ -176,25 +188,30 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished.transfer = active.transfer;
   finished.start = active.start;
   finished.end = active.arrival;
-  finished.ideal = active.ideal + (active.inside_host ? settings_.nvlink_latency : settings_.wqe_latency);
+  finished.ideal = active.ideal + active.entry_latency;
   finished.inside_host = active.inside_host;
   finished.multiplicity = active.multiplicity;
   observer_->on_transfer_finished(finished);
 }
 
-FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair) {
-  if (settings_.routing == Routing::spray) {
-    const SprayedPath& path = spray_.path(transfer.source, transfer.destination);
-    return {path.links, path.loads, path.delay};
-  }
+FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host) {
   FlowPath path;
-  if (is_adaptive(settings_.routing)) {
-    path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
+  if (settings_.routing == Routing::spray) {
+    const SprayedPath& sprayed = spray_.path(transfer.source, transfer.destination);
+    path = {sprayed.links, sprayed.loads, sprayed.delay};
   } else {
-    path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+    if (is_adaptive(settings_.routing)) {
+      path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
+    } else {
+      path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+    }
+    for (const LinkId link : path.links) path.delay += link_delays_[link.index()];
   }
-  for (const LinkId link : path.links) path.delay += link_delays_[link.index()];
-  return path;
+  if (inside_host || !staging_.is_on()) return path;
+  staged_links_.assign(path.links.begin(), path.links.end());
+  staged_loads_.assign(path.loads.begin(), path.loads.end());
+  staging_.add_second_crossings(staged_links_, staged_loads_);
+  return {staged_links_, staged_loads_, path.delay};
 }
 
 EntityId FlowFabric::host_entity(NodeId endpoint) const { return entity_of_host_[topology_.node(endpoint).host.index()]; }

@@ -9,7 +9,7 @@
 //   sent       leaves + completion_latency, at the source
 //   delivered  max over queue pairs of (its leaving + propagation delays of its path + switching_delay x packet switches) + receive_latency
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
-// flow, and no headers. Where an efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
+// flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/staging). Where an efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
 //
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:
@@ -36,6 +36,7 @@
 #include "network/inside_host.hpp"
 #include "network/network_model.hpp"
 #include "network/spray.hpp"
+#include "network/staging.hpp"
 #include "network/transfer_folding.hpp"
 
 namespace weft {
@@ -96,6 +97,7 @@ class FlowNetworkPort final : public NetworkPort {
 
  private:
   InsideHost inside_host_;
+  Staging staging_;
   Duration wqe_latency_;
   Duration nvlink_latency_;
   EntityId fabric_;
@@ -123,6 +125,7 @@ class FlowFabric final : public Entity {
     FlowId id;
     Time start;
     Time arrival;                  ///< latest of its queue pairs that have left
+    Duration entry_latency;        ///< from being handed over until entering the network
     Duration ideal;                ///< from entering the network
     std::uint32_t flows_left = 0;  ///< 0 while the slot is free
     std::uint32_t multiplicity = 1;
@@ -145,7 +148,7 @@ class FlowFabric final : public Entity {
     Duration delay;                 ///< propagation and switching
   };
   /// Valid until the next call.
-  FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair);
+  FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
   /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves. The most loaded link decides, or how fast the largest of them
   /// may go.
   Duration moving_time_alone(Bytes largest, double cap_bps);
@@ -154,6 +157,7 @@ class FlowFabric final : public Entity {
   const Topology& topology_;
   FlowSettings settings_;
   InsideHost inside_host_;
+  Staging staging_;
   std::vector<Duration> link_delays_;  ///< propagation, and switching at the far end
   EcmpPaths ecmp_;
   SprayPaths spray_;
@@ -173,6 +177,8 @@ class FlowFabric final : public Entity {
   std::uint64_t started_ = 0;
   std::uint64_t finished_ = 0;
   Bytes payload_bytes_;
+  std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
+  std::vector<double> staged_loads_;
   std::vector<std::pair<LinkId, double>> link_load_;  ///< wire bits per queue pair and link of the transfer being started
 };
 

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 16> kParams = {{
+constexpr std::array<ParamSpec, 19> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -61,6 +61,34 @@ constexpr std::array<ParamSpec, 16> kParams = {{
      .choices = "",
      .meaning = "As wqe_latency, for transfers that stay inside a host.",
      .origin = "NCCL's latency model: NVLink ring hop, LL protocol, 0.6 us"},
+    {.name = "gpudirect",
+     .kind = ParamKind::choice,
+     .default_text = "on",
+     .minimum = "",
+     .maximum = "",
+     .choices = "on|off",
+     .meaning = "Whether NICs reach the memory of GPUs (GPUDirect RDMA). off: messages between hosts are staged in host memory at "
+                "both ends "
+                "and cross the cables between GPU and NIC in both directions.",
+     .origin = "NCCL uses it wherever NIC and driver allow"},
+    {.name = "staging_latency",
+     .kind = ParamKind::duration,
+     .default_text = "1us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "Without GPUDirect, added at each end of a message between hosts: copying the first or last chunk and noticing "
+                "that it is there.",
+     .origin =
+         "assumption: a PCIe write to host memory and the poll of the CPU thread that waits for it, as receive_latency, each way"},
+    {.name = "staging_rate",
+     .kind = ParamKind::bandwidth,
+     .default_text = "512Gbps",
+     .minimum = "1bps",
+     .maximum = "1000Tbps",
+     .choices = "",
+     .meaning = "Without GPUDirect, the most that a transfer between hosts gets, headers included.",
+     .origin = "PCIe 5.0 x16, a GPU's way to host memory"},
     {.name = "mtu",
      .kind = ParamKind::bytes,
      .default_text = "1500B",
@@ -196,6 +224,9 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       completion_latency(flow.duration("completion_latency")),
       switching_delay(flow.duration("switching_delay")),
       nvlink_latency(flow.duration("nvlink_latency")),
+      gpudirect(flow.text("gpudirect") == "on"),
+      staging_latency(flow.duration("staging_latency")),
+      staging_rate(flow.bandwidth("staging_rate")),
       wire_format(protocol_stack(flow.text("protocol")), flow.bytes("mtu")),
       nvlink_efficiency(flow.real("nvlink_efficiency")),
       network_efficiency(flow.real("network_efficiency")),

@@ -51,6 +51,9 @@ struct FlowSettings {
   Duration completion_latency;
   Duration switching_delay;
   Duration nvlink_latency;
+  bool gpudirect = true;
+  Duration staging_latency;  ///< without gpudirect, see network/staging
+  Bandwidth staging_rate;
   WireFormat wire_format;
   double nvlink_efficiency = 1;
   double network_efficiency = 1;

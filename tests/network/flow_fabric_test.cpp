@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -492,6 +493,123 @@ TEST(FlowFabric, RunsWithoutAnyLatency) {
   const Outcome outcome = run(*topology, settings, {{Time::zero(), transfer(ends[0], ends[1], kMegabit, 0)}}, nullptr, 2);
   EXPECT_EQ(outcome.sent.at(0), at(Duration::us(10)));
   EXPECT_EQ(outcome.delivered.at(0), at(Duration::ns(10'020)));
+}
+
+/// Two hosts of two GPUs with NICs of 400 Gb/s, each behind a PCIe cable of 512 Gb/s and 100 ns; 10 ns of fibre to one switch.
+std::shared_ptr<const Topology> two_servers(const char* nics, const char* nic_affinity = "own") {
+  return built("single_switch", {{"hosts", "2"},
+                                 {"gpus_per_host", "2"},
+                                 {"nics_per_host", nics},
+                                 {"nic_affinity", nic_affinity},
+                                 {"nic_rate", "400Gbps"},
+                                 {"pcie_rate", "512Gbps"},
+                                 {"pcie_delay", "100ns"},
+                                 {"fibre", "2m"}});
+}
+
+constexpr std::int64_t kBig = 5'000'000;  // bytes: 40 Mb, 100 us at 400 Gb/s
+
+TEST(Staging, AddsLatencyAtBothEnds) {
+  const auto topology = two_servers("2");
+  const auto ends = topology->endpoints();
+  const std::vector<Planned> script = {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 5)},
+                                       {at(Duration::zero()), transfer(ends[0], ends[1], kBig, 6)},
+                                       {at(Duration::us(500)), transfer(ends[1], ends[3], 0, 7)}};
+  const Outcome direct = run(*topology, settings_with({{"protocol", "none"}}), script);
+  const Outcome staged =
+      run(*topology, settings_with({{"protocol", "none"}, {"gpudirect", "off"}, {"staging_latency", "1500ns"}}), script);
+  // The NIC's cable stays the narrowest: 100 us after 1 us of WQE; then 2 x (100 + 10) ns of cables, 500 ns in the switch, 500 ns to receive.
+  EXPECT_EQ(direct.sent.at(5), at(Duration::ns(101'200)));
+  EXPECT_EQ(direct.delivered.at(5), at(Duration::ns(101'000 + 220 + 1000)));
+  EXPECT_EQ(staged.sent.at(5), at(Duration::ns(102'700)));
+  EXPECT_EQ(staged.delivered.at(5), at(Duration::ns(102'500 + 220 + 1000 + 1500)));
+  EXPECT_EQ(staged.delivered.at(7) - direct.delivered.at(7), Duration::us(3)) << "a message without bytes waits as well";
+  EXPECT_EQ(staged.delivered.at(6), direct.delivered.at(6)) << "nothing is staged inside a host";
+  for (const FinishedTransfer& finished : staged.finished) EXPECT_EQ(finished.end - finished.start, finished.ideal);
+}
+
+TEST(Staging, CrossesTheGpusCableInBothDirections) {
+  const auto topology = two_servers("2");
+  const auto ends = topology->endpoints();
+  const std::vector<Planned> exchange = {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)},
+                                         {at(Duration::zero()), transfer(ends[2], ends[0], kBig, 2)}};
+  for (const char* routing : {"ecmp", "spray"}) {
+    // With GPUDirect each direction has its own 400 Gb/s. Without, a GPU's cable carries both messages in each direction: 512 / 2 = 256 Gb/s.
+    const Outcome direct = run(*topology, settings_with({{"protocol", "none"}, {"routing", routing}}), exchange);
+    EXPECT_EQ(direct.sent.at(1), at(Duration::ns(101'200))) << routing;
+    const Outcome staged =
+        run(*topology, settings_with({{"protocol", "none"}, {"routing", routing}, {"gpudirect", "off"}}), exchange);
+    EXPECT_EQ(staged.sent.at(1), at(Duration::ns(2'200 + 156'250))) << routing;
+    EXPECT_EQ(staged.sent.at(2), staged.sent.at(1)) << routing;
+    // Every byte is seen twice by the cable of its source, once in each direction, and so it is by that of its destination.
+    const LinkId cable = topology->out_links(ends[0]).back();
+    EXPECT_EQ(direct.links[cable.index()].bytes, Bytes::of(kBig)) << routing;
+    EXPECT_EQ(staged.links[cable.index()].bytes, Bytes::of(2 * kBig)) << routing;
+    EXPECT_EQ(staged.links[topology->reverse(cable).index()].bytes, Bytes::of(2 * kBig)) << routing;
+  }
+}
+
+TEST(Staging, HoldsATransferToItsRateWhateverItsQueuePairs) {
+  const auto topology = two_servers("2");
+  const auto ends = topology->endpoints();
+  for (const char* queue_pairs : {"1", "4"}) {
+    const Outcome staged = run(
+        *topology,
+        settings_with({{"protocol", "none"}, {"gpudirect", "off"}, {"staging_rate", "100Gbps"}, {"queue_pairs", queue_pairs}}),
+        {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)}, {at(Duration::zero()), transfer(ends[0], ends[1], kBig, 2)}});
+    // 40 Mb at 100 Gb/s, after 1 us of WQE and 1 us of staging.
+    EXPECT_EQ(staged.sent.at(1), at(Duration::ns(402'200))) << queue_pairs;
+    EXPECT_LT(staged.sent.at(2), at(Duration::us(100))) << "not inside the host";
+    for (const FinishedTransfer& finished : staged.finished) EXPECT_EQ(finished.end - finished.start, finished.ideal);
+  }
+}
+
+TEST(Staging, IsForGpusOnly) {
+  TopologyBuilder builder("a host and a GPU");
+  const NodeId of_host = builder.add_endpoint(builder.add_host(), NodeKind::host);
+  const NodeId gpu = builder.add_endpoint(builder.add_host(), NodeKind::gpu);
+  const LinkId cable = builder.add_cable(of_host, gpu, Bandwidth::gbps(100), Duration::zero());
+  const auto topology = std::move(builder).build(nullptr, SourcePlace::named("test"));
+  const Staging off(*topology, settings_with({{"gpudirect", "off"}, {"staging_rate", "100Gbps"}}));
+  const Staging on(*topology, settings_with({}));
+  EXPECT_EQ(off.delay(of_host), Duration::zero());
+  EXPECT_EQ(off.delay(gpu), Duration::us(1));
+  EXPECT_EQ(off.cap_bps(of_host, gpu), 100e9);
+  EXPECT_EQ(on.delay(gpu), Duration::zero());
+  EXPECT_FALSE(std::isfinite(on.cap_bps(of_host, gpu)));
+  EXPECT_TRUE(off.second_crossing(cable).is_none()) << "a NIC's port is no PCIe cable";
+}
+
+TEST(AnyNic, LetsAGpuUseAllNicsOfItsHost) {
+  const auto own = two_servers("2");
+  const auto any = two_servers("2", "any");
+  const auto time_of = [](const Topology& topology, const char* routing, const char* queue_pairs) {
+    const auto ends = topology.endpoints();
+    const Outcome outcome = run(
+        topology, settings_with({{"protocol", "none"}, {"routing", routing}, {"queue_pairs", queue_pairs}}),
+        {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)}, {at(Duration::us(500)), transfer(ends[0], ends[2], 0, 2)}});
+    // As far as to the GPU's own NIC: 1 us of WQE, 2 x (100 + 10) ns of cables, 500 ns in the switch, 500 ns to receive.
+    EXPECT_EQ(outcome.delivered.at(2), at(Duration::us(500) + Duration::ns(2'220)));
+    return outcome.sent.at(1) - Time::zero() - Duration::ns(1'200);
+  };
+  // A NIC has 400 Gb/s: 100 us. Both have more than the GPU's PCIe cable of 512 Gb/s: 40 Mb take 78.125 us.
+  EXPECT_EQ(time_of(*own, "spray", "1"), Duration::us(100));
+  EXPECT_EQ(time_of(*any, "spray", "1"), Duration::ns(78'125));
+  EXPECT_EQ(time_of(*any, "ecmp", "1"), Duration::us(100)) << "a hashed flow takes one NIC at each end";
+  EXPECT_LT(time_of(*any, "ecmp", "16"), Duration::us(100)) << "many queue pairs take both";
+}
+
+TEST(SharedNics, ShareTheirRate) {
+  // Both GPUs of a host send to the other host: through a NIC each, or through one.
+  for (const auto& [nics, us] : {std::pair("2", 100), std::pair("1", 200)}) {
+    const auto topology = two_servers(nics);
+    const auto ends = topology->endpoints();
+    const Outcome outcome = run(
+        *topology, settings_with({{"protocol", "none"}}),
+        {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)}, {at(Duration::zero()), transfer(ends[1], ends[3], kBig, 2)}});
+    EXPECT_EQ(outcome.sent.at(1), at(Duration::us(us + 1) + Duration::ns(200))) << nics;
+    EXPECT_EQ(outcome.sent.at(2), outcome.sent.at(1)) << nics;
+  }
 }
 
 }  // namespace

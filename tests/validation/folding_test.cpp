@@ -100,6 +100,13 @@ const std::vector<FoldingCase>& folding_cases() {
        "size: \"1MB\" } } }",
        {},
        3},
+      // Staged in host memory, messages cross the cables of their GPUs twice.
+      {"WithoutGpuDirect",
+       "builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" } set { name: \"gpus_per_host\" value: \"4\" } set { name: "
+       "\"nics_per_host\" value: \"4\" }",
+       "ranks: 16 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1600kB\" } } }",
+       {"flow.gpudirect=off", "flow.routing=spray", "collective.all_reduce=hierarchical", "collective.protocol=auto"},
+       1},
       // Roots, ends and middles of four broadcast chains.
       {"Broadcast",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"16\" }",
