@@ -7,6 +7,9 @@
 #include <cstdlib>
 
 #include "core/diagnostics.hpp"
+#include "core/source_text.hpp"
+#include "host/collective_rules.hpp"
+#include "host/collectives/program.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/dag.hpp"
 #include "workloads/formats/chakra_trace.hpp"
@@ -38,6 +41,25 @@ void read_kineto(const std::string& path) {
   import_kineto(path, options);
 }
 
+/// Read, then compiled for a group: what is carried out had to be checked before.
+void read_program(const std::string& path) {
+  const auto algorithm = read_collective_program(SourceText::read(path));
+  for (const std::uint32_t ranks : {2U, 3U, 4U}) {
+    const GroupLayout layout = GroupLayout::one_per_host(ranks);
+    for (int type = 0; type <= static_cast<int>(CollectiveType::all_to_all_v); ++type) {
+      const CollectiveRequest request{static_cast<CollectiveType>(type), 0, Bytes::of(1000), &layout, nullptr};
+      if (algorithm->supports(request.type) && algorithm->objection(request).empty()) algorithm->compile(request);
+    }
+  }
+}
+
+/// Read, then asked about a request.
+void read_rules(const std::string& path) {
+  const GroupLayout layout = GroupLayout::blocks(2, 4);
+  const CollectiveRequest request{CollectiveType::all_gather, 0, Bytes::of(1000), &layout, nullptr};
+  for (const CollectiveRule& rule : read_collective_rules(SourceText::read(path))) rule.holds(request);
+}
+
 constexpr std::array kReaders = {
     FuzzedReader{"topology_weft", [](const std::string& path) { load_topology(path, "weft"); }},
     FuzzedReader{"topology_hpcc", [](const std::string& path) { load_topology(path, "hpcc"); }},
@@ -59,6 +81,8 @@ constexpr std::array kReaders = {
     FuzzedReader{"kineto", read_kineto},
     FuzzedReader{"htsim", [](const std::string& path) { read_and_check(path, "htsim"); }},
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
+    FuzzedReader{"collective_program", read_program},
+    FuzzedReader{"collective_rules", read_rules},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
     FuzzedReader{"jobs_muri", [](const std::string& path) { load_job_trace(path, "muri"); }},
