@@ -33,7 +33,10 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
     if (spec.name == "protocol") {
       for (const auto& module : collective_protocols()) used.emplace(module.info.name);
     } else {
-      for (const auto& module : collective_algorithms()) used.emplace(module.info.name);
+      // Rules of the user's own may name a program of the user's own; those built in do not.
+      for (const auto& module : collective_algorithms()) {
+        if (module.info.name != "program" || !collective.is_default("rules")) used.emplace(module.info.name);
+      }
     }
   }
   return used;
