@@ -16,6 +16,8 @@ static_assert(1U << transfer_priority_bits == priority_classes);
 
 /// The fabric's own event.
 constexpr std::uint16_t kSettle = 103;
+/// Tells owners of flows that are joint operations from transfers.
+constexpr std::uint64_t kJointOwner = std::uint64_t{1} << 32;
 
 }  // namespace
 
@@ -38,13 +40,16 @@ FlowNetworkPort::FlowNetworkPort(const Topology& topology, const FlowSettings& s
       fabric_(fabric) {}
 
 void FlowNetworkPort::start(const Transfer& transfer, EventContext& context) const {
-  const bool inside = inside_host_.joins(transfer.source, transfer.destination);
-  const Duration latency = inside ? nvlink_latency_ : wqe_latency_ + staging_.delay(transfer.source);
-  context.send(fabric_, latency, transfer_start, transfer);
+  const bool is_operation = SwitchOperationName::is_one(transfer.destination);
+  const bool inside = is_operation ? SwitchOperationName::of(transfer.destination).is_inside_host()
+                                   : inside_host_.joins(transfer.source, transfer.destination);
+  const Duration staging = is_operation ? Duration::zero() : staging_.delay(transfer.source);
+  context.send(fabric_, inside ? nvlink_latency_ : wqe_latency_ + staging, transfer_start, transfer);
 }
 
 FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
-                       std::vector<EntityId> entity_of_host, FlowObserver* observer, const TransferFolding* folding)
+                       std::vector<EntityId> entity_of_host, FlowObserver* observer, const TransferFolding* folding,
+                       const SwitchOperations* operations)
     : topology_(topology),
       settings_(settings),
       inside_host_(topology),
@@ -57,7 +62,8 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       model_(std::move(policy)),
       entity_of_host_(std::move(entity_of_host)),
       observer_(observer),
-      folding_(folding) {
+      folding_(folding),
+      operations_(operations) {
   WEFT_CHECK(entity_of_host_.size() == topology.host_count(), "every host has an entity");
   WEFT_CHECK(model_.policy().graph().link_count() == topology.link_count(), "the policy was made for this topology");
 }
@@ -87,13 +93,23 @@ void FlowFabric::settle(EventContext& context) {
   model_.take_completions(now, done_);
   for (const FlowCompletion& completion : done_) {
     const ActiveFlow flow = flows_[completion.flow.index()];
+    if (flow.is_joint) {
+      finish_joint(flow.transfer, now, context);
+      continue;
+    }
     ActiveTransfer& active = transfers_[flow.transfer];
     active.arrival = std::max(active.arrival, now + flow.path_delay);
     if (--active.flows_left > 0) continue;
     finish(active, now, context);
     free_transfers_.push_back(flow.transfer);
   }
-  for (const Transfer& transfer : entering_) begin(transfer, now, context);
+  for (const Transfer& transfer : entering_) {
+    if (SwitchOperationName::is_one(transfer.destination)) {
+      join(transfer, now, context);
+    } else {
+      begin(transfer, now, context);
+    }
+  }
   entering_.clear();
   model_.settle(now);
   if (const Time next = model_.next_completion(); next < Time::max()) plan_settle(next, context);
@@ -106,16 +122,17 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   active.transfer = transfer;
   active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
-  active.entry_latency = active.inside_host ? settings_.nvlink_latency : settings_.wqe_latency + staging_.delay(transfer.source);
+  active.entry_latency =
+      entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
   active.start = now - active.entry_latency;
   const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
   active.multiplicity = folded.multiplicity;
   started_ += folded.multiplicity;
-  const Duration last_latency =
-      active.inside_host ? settings_.completion_latency : settings_.receive_latency + staging_.delay(transfer.destination);
+  const Duration last =
+      last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
 
   if (transfer.size == Bytes::zero()) {
-    const Duration delay = path_of(transfer, 0, active.inside_host).delay + last_latency;
+    const Duration delay = path_of(transfer, 0, active.inside_host).delay + last;
     active.arrival = now + delay;
     active.ideal = delay;
     finish(active, now, context);
@@ -150,8 +167,8 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-    const Duration delay = path.delay + last_latency;
-    flows_[flow.index()] = {slot, delay};
+    const Duration delay = path.delay + last;
+    flows_[flow.index()] = {slot, delay, false};
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
@@ -192,6 +209,92 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished.inside_host = active.inside_host;
   finished.multiplicity = active.multiplicity;
   observer_->on_transfer_finished(finished);
+}
+
+void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {
+  WEFT_CHECK(operations_ != nullptr && folding_ == nullptr, "operations in switches are registered, and their ranks not folded");
+  WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
+  const JointKey key(transfer.job, transfer.destination, transfer.tag);
+  auto waiting = waiting_.find(key);
+  if (waiting == waiting_.end()) {
+    if (free_joint_.empty()) {
+      free_joint_.push_back(static_cast<std::uint32_t>(joint_.size()));
+      joint_.emplace_back();
+    }
+    waiting = waiting_.emplace(key, free_joint_.back()).first;
+    free_joint_.pop_back();
+    JointOperation& added = joint_[waiting->second];
+    added.operation = &operations_->at(transfer.destination);
+    added.members.assign(added.operation->members.size(), {});
+    added.joined = 0;
+  }
+  const std::uint32_t slot = waiting->second;
+  JointOperation& joint = joint_[slot];
+  JointOperation::Joined& member = joint.members[joint.operation->member_at(transfer.source)];
+  WEFT_CHECK(member.id.is_none(), "a member joins an operation once");
+  member = {transfer, FlowId(next_id_++), now};
+  ++started_;
+  if (++joint.joined < joint.members.size()) return;
+  waiting_.erase(waiting);
+  begin_joint(slot, now, context);
+}
+
+void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context) {
+  JointOperation& joint = joint_[slot];
+  const SwitchOperation& operation = *joint.operation;
+  Bytes operand;
+  for (const JointOperation::Joined& member : joint.members) {
+    const Bytes size = member.transfer.size;
+    operand = operation.kind == SwitchOperationKind::all_gather ? operand + size : std::max(operand, size);
+  }
+  joint.begun = now;
+  joint.moving_alone = Duration::zero();
+  if (operand == Bytes::zero()) {
+    finish_joint(slot, now, context);
+    return;
+  }
+  FlowRequest request;
+  request.path = operation.links;
+  request.loads = operation.loads;
+  request.wire_bytes = settings_.wire_bytes(operand, operation.inside_host);
+  request.cap_bps = settings_.queue_pair_cap_bps(operation.inside_host);
+  // All members carry out one op, which has one priority.
+  if (settings_.priorities == Priorities::strict)
+    request.priority = static_cast<std::uint8_t>(joint.members.front().transfer.priority);
+  request.owner = kJointOwner | slot;
+  const FlowSlot flow = model_.start(request);
+  if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
+  flows_[flow.index()] = {slot, Duration::zero(), true};
+  link_load_.clear();
+  for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
+    link_load_.emplace_back(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
+  }
+  joint.moving_alone = moving_time_alone(request.wire_bytes, request.cap_bps);
+}
+
+void FlowFabric::finish_joint(std::uint32_t slot, Time now, EventContext& context) {
+  JointOperation& joint = joint_[slot];
+  const SwitchOperation& operation = *joint.operation;
+  for (std::size_t i = 0; i < joint.members.size(); ++i) {
+    const JointOperation::Joined& member = joint.members[i];
+    const std::optional<Duration> way = operation.members[i].result_delay;
+    const Duration delay = way ? *way + last_latency(operation.inside_host) : settings_.completion_latency;
+    ++finished_;
+    payload_bytes_ += member.transfer.size;
+    context.send(host_entity(member.transfer.source), delay, transfer_delivered, member.transfer);
+    if (observer_ == nullptr) continue;
+    FinishedTransfer finished;
+    finished.id = member.id;
+    finished.transfer = member.transfer;
+    finished.transfer.destination = operation.top;
+    finished.start = member.entered - entry_latency(operation.inside_host);
+    finished.end = now + delay;
+    finished.ideal = (joint.begun - finished.start) + joint.moving_alone + delay;
+    finished.inside_host = operation.inside_host;
+    observer_->on_transfer_finished(finished);
+  }
+  joint.operation = nullptr;
+  free_joint_.push_back(slot);
 }
 
 FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host) {
@@ -242,11 +345,26 @@ std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end) const {
 
 std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
   std::vector<LinkId> stalled_at(transfers_.size(), LinkId::none());
-  for (const StalledFlow& flow : model_.stalled_flows()) stalled_at[flow.owner] = flow.link;
+  std::vector<LinkId> joint_stalled_at(joint_.size(), LinkId::none());
+  for (const StalledFlow& flow : model_.stalled_flows()) {
+    const bool is_joint = (flow.owner & kJointOwner) != 0;
+    (is_joint ? joint_stalled_at : stalled_at)[flow.owner & (kJointOwner - 1)] = flow.link;
+  }
   std::vector<UnfinishedTransfer> unfinished;
   for (std::size_t slot = 0; slot < transfers_.size(); ++slot) {
     const ActiveTransfer& active = transfers_[slot];
     if (active.flows_left > 0) unfinished.push_back({active.id, active.transfer, active.start, stalled_at[slot]});
+  }
+  for (std::size_t slot = 0; slot < joint_.size(); ++slot) {
+    const JointOperation& joint = joint_[slot];
+    if (joint.operation == nullptr || joint.joined < joint.members.size()) continue;
+    const JointOperation::Joined& first = joint.members.front();
+    UnfinishedTransfer& added = unfinished.emplace_back();
+    added.id = first.id;
+    added.transfer = first.transfer;
+    added.transfer.destination = joint.operation->top;
+    added.start = first.entered - entry_latency(joint.operation->inside_host);
+    added.stalled_at = joint_stalled_at[slot];
   }
   std::sort(unfinished.begin(), unfinished.end(),
             [](const UnfinishedTransfer& a, const UnfinishedTransfer& b) { return a.id < b.id; });

@@ -11,20 +11,27 @@
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
 // flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/staging). Where an efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
 //
+// An operation in switches (switch_operations) is one flow, which starts when the last of its members' transfers has entered; its members enter with
+// the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when it was handed over, with
+// the top of the tree for its destination; what it takes alone includes waiting for the other members.
+//
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:
 //   FlowFabric(topology, settings, make_policy(...), entity_of_host, &observer)
 //   builder.connect(host, fabric, settings.host_to_fabric_min()); builder.connect(fabric, host, settings.fabric_to_host_min());
 //
 // Invariants
-//   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, unless a link without capacity stops it for good;
-//      then it is in unfinished() and the run ends without it.
+//   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, one that joins an operation in switches the latter only,
+//      unless a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation that a member never
+//      joins stays waiting; the ranks in it know whom they wait for.
 //   2. Transfers are numbered in order of entering, which depends on the order of events only.
 // Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone once the engine has stopped.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,6 +44,7 @@
 #include "network/network_model.hpp"
 #include "network/spray.hpp"
 #include "network/staging.hpp"
+#include "network/switch_operations.hpp"
 #include "network/transfer_folding.hpp"
 
 namespace weft {
@@ -44,7 +52,7 @@ namespace weft {
 /// A transfer whose delivery is certain.
 struct FinishedTransfer {
   FlowId id;          ///< transfers of a run are numbered in order of entering the network
-  Transfer transfer;  ///< as the host handed it over
+  Transfer transfer;  ///< as the host handed it over; of an operation in switches, the destination is the top of the tree
   Time start;         ///< when the host handed it over
   Time end;           ///< when it is delivered, or will be
   /// What it takes alone in the network on the same paths, latencies included: no allocation makes it faster.
@@ -63,7 +71,7 @@ class FlowObserver {
 /// A transfer in the network, for the report of a run that ended or was stopped before it.
 struct UnfinishedTransfer {
   FlowId id;
-  Transfer transfer;
+  Transfer transfer;  ///< as in FinishedTransfer
   Time start;
   LinkId stalled_at = LinkId::none();  ///< the link that stops it; none() if it moves
 };
@@ -106,9 +114,11 @@ class FlowNetworkPort final : public NetworkPort {
 class FlowFabric final : public Entity {
  public:
   /// Keeps a reference to the topology. `policy` was made for link_capacities_bps(topology). `entity_of_host` is indexed by HostId.
-  /// `observer` may be null, and so may `folding`, which outlives the fabric.
+  /// `observer` may be null, and so may `folding`, which outlives the fabric. `operations` is where those that transfers join are registered, and
+  /// outlives the fabric; null if there are none.
   FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
-             std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr, const TransferFolding* folding = nullptr);
+             std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr, const TransferFolding* folding = nullptr,
+             const SwitchOperations* operations = nullptr);
 
   void handle(const Event& event, EventContext& context) override;
 
@@ -116,7 +126,7 @@ class FlowFabric final : public Entity {
   /// By LinkId. `end` is the time of the run's end, not before the last event that the fabric handled; utilization is over begin .. end, with
   /// `begin` the start of the first job or flow.
   std::vector<LinkUsage> link_usage(Time begin, Time end) const;
-  /// Transfers that have not left their source, in order of entering.
+  /// Transfers that have not left their source, in order of entering; of every operation in switches under way, the first member's.
   std::vector<UnfinishedTransfer> unfinished() const;
 
  private:
@@ -133,11 +143,32 @@ class FlowFabric final : public Entity {
   };
   /// What a flow's completion needs: which transfer, and how far it is from the source to the destination.
   struct ActiveFlow {
-    std::uint32_t transfer = 0;
+    std::uint32_t transfer = 0;  ///< slot of a transfer or of a joint operation
     Duration path_delay;
+    bool is_joint = false;
   };
+  /// An operation in switches that members have joined.
+  struct JointOperation {
+    struct Joined {
+      Transfer transfer;
+      FlowId id = FlowId::none();  ///< none() until the member joins
+      Time entered;
+    };
+    const SwitchOperation* operation = nullptr;  ///< null while the slot is free
+    std::vector<Joined> members;                 ///< in the operation's order
+    std::size_t joined = 0;
+    Time begun;
+    Duration moving_alone;
+  };
+  /// What members have in common: job, operation, tag.
+  using JointKey = std::tuple<JobId, NodeId, std::uint64_t>;
 
   void begin(const Transfer& transfer, Time now, EventContext& context);
+  void join(const Transfer& transfer, Time now, EventContext& context);
+  void begin_joint(std::uint32_t slot, Time now, EventContext& context);
+  void finish_joint(std::uint32_t slot, Time now, EventContext& context);
+  Duration entry_latency(bool inside_host) const { return inside_host ? settings_.nvlink_latency : settings_.wqe_latency; }
+  Duration last_latency(bool inside_host) const { return inside_host ? settings_.completion_latency : settings_.receive_latency; }
   void settle(EventContext& context);
   void finish(const ActiveTransfer& active, Time now, EventContext& context);
   void plan_settle(Time at, EventContext& context);
@@ -166,12 +197,16 @@ class FlowFabric final : public Entity {
   std::vector<EntityId> entity_of_host_;
   FlowObserver* observer_;
   const TransferFolding* folding_;
+  const SwitchOperations* operations_;
 
   std::vector<Transfer> entering_;         ///< transfers of this instant
   std::vector<ActiveTransfer> transfers_;  ///< by slot
   std::vector<std::uint32_t> free_transfers_;
-  std::vector<ActiveFlow> flows_;  ///< by flow slot
-  std::vector<Time> planned_;      ///< settle events under way, latest first
+  std::vector<JointOperation> joint_;  ///< by slot
+  std::vector<std::uint32_t> free_joint_;
+  std::map<JointKey, std::uint32_t> waiting_;  ///< slots of operations that not all members have joined
+  std::vector<ActiveFlow> flows_;              ///< by flow slot
+  std::vector<Time> planned_;                  ///< settle events under way, latest first
   std::vector<FlowCompletion> done_;
   std::uint32_t next_id_ = 0;
   std::uint64_t started_ = 0;

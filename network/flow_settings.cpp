@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 19> kParams = {{
+constexpr std::array<ParamSpec, 20> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -175,6 +175,15 @@ constexpr std::array<ParamSpec, 19> kParams = {{
          "Whether transfers of a higher priority go strictly first on every link, or all share alike. Priorities are given by "
          "workloads (priority, Chakra's comm_priority, htsim's prio) and flow lists (hpcc's group 0).",
      .origin = "strict priority of IEEE 802.1Q; where nothing gives a priority, it makes no difference"},
+    {.name = "reducing_switches",
+     .kind = ParamKind::choice,
+     .default_text = "all",
+     .minimum = "",
+     .maximum = "",
+     .choices = "all|nvswitches|none",
+     .meaning =
+         "Switches that can add up and multiply what passes through them, if a collective's algorithm asks for it (nvls, sharp).",
+     .origin = "choosing such an algorithm says that they can"},
     {.name = "ecmp_seed",
      .kind = ParamKind::integer,
      .default_text = "1",
@@ -184,6 +193,11 @@ constexpr std::array<ParamSpec, 19> kParams = {{
      .meaning = "Seed of the switches' hash functions, by which adaptive routing breaks ties.",
      .origin = "any"},
 }};
+
+ReducingSwitches reducing_switches_called(const std::string& name) {
+  if (name == "all") return ReducingSwitches::all;
+  return name == "nvswitches" ? ReducingSwitches::nvswitches : ReducingSwitches::none;
+}
 
 /// What a link has to move for `bytes` to come through where only the share `efficiency` of its rate is theirs.
 Bytes blown_up(Bytes bytes, double efficiency) {
@@ -235,6 +249,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
       routing(routing_called(flow.text("routing"))),
       priorities(flow.text("priorities") == "none" ? Priorities::none : Priorities::strict),
+      reducing_switches(reducing_switches_called(flow.text("reducing_switches"))),
       ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
       path_cache_entries(kPathCacheEntries) {}
 

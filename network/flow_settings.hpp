@@ -42,6 +42,9 @@ enum class Priorities : std::uint8_t {
   none,    ///< all transfers are of one class
 };
 
+/// Which switches can add up what passes through them (network/switch_operations).
+enum class ReducingSwitches : std::uint8_t { all, nvswitches, none };
+
 struct FlowSettings {
   /// Throws InputError [mtu-too-small], and [bad-value] or [out-of-range] for queue_pair_rate_max, which may be a word.
   explicit FlowSettings(const ParamSet& flow);
@@ -62,6 +65,7 @@ struct FlowSettings {
   QueuePairShare share = QueuePairShare::per_queue_pair;
   Routing routing = Routing::ecmp;
   Priorities priorities = Priorities::strict;
+  ReducingSwitches reducing_switches = ReducingSwitches::all;
   std::uint64_t ecmp_seed = 0;
   std::size_t path_cache_entries = 1;
 

@@ -14,6 +14,11 @@
 //   arrives               leaves + propagation delays + switching_delay per packet switch + receive_latency   -> transfer_delivered
 // Inside a host nvlink_latency takes the place of wqe_latency, completion_latency that of receive_latency, and there are no headers.
 //
+// Operations in switches (switch_operations): every member hands over a Transfer whose destination names the operation, with the size of what
+// it sends. When all members have joined, the data moves; then each gets transfer_delivered, alone: its operand has left and its result, if it gets
+// one, is here. Members with a result hear of it after the way up to the top of the tree and down, and receive_latency; the others after
+// completion_latency.
+//
 // Threads: start() is called from the host's logical process only.
 #pragma once
 
@@ -29,17 +34,44 @@ namespace weft {
 inline constexpr unsigned transfer_connection_bits = 29;
 inline constexpr unsigned transfer_priority_bits = 3;
 
+/// The name of a registered operation in switches, in place of a destination: above all nodes of a topology.
+class SwitchOperationName {
+ public:
+  static constexpr std::uint32_t count_max = 1U << 30;
+
+  /// Requires: number < count_max.
+  constexpr SwitchOperationName(std::uint32_t number, bool inside_host) : bits_(kMark | (inside_host ? kInside : 0) | number) {}
+  static constexpr SwitchOperationName of(NodeId destination) {
+    return {destination.index() & (count_max - 1), (destination.index() & kInside) != 0};
+  }
+  static constexpr bool is_one(NodeId destination) { return !destination.is_none() && (destination.index() & kMark) != 0; }
+
+  constexpr std::uint32_t number() const { return bits_ & (count_max - 1); }
+  constexpr bool is_inside_host() const { return (bits_ & kInside) != 0; }
+  constexpr NodeId as_destination() const { return NodeId(bits_); }
+
+ private:
+  static constexpr std::uint32_t kMark = 1U << 31;
+  static constexpr std::uint32_t kInside = 1U << 30;
+  std::uint32_t bits_;
+};
+
 /// What a host asks the network to move. 32 bytes: it travels as an event's payload.
 struct Transfer {
   JobId job;
   NodeId source;                                            ///< endpoint
-  NodeId destination;                                       ///< endpoint, != source
+  NodeId destination;                                       ///< endpoint, != source; or the name of an operation in switches
   std::uint32_t connection : transfer_connection_bits = 0;  ///< hashed with the endpoints to choose paths; same number, same paths
   std::uint32_t priority : transfer_priority_bits = 0;      ///< class on the links; a higher one goes first (flow.priorities)
   std::uint64_t tag = 0;                                    ///< belongs to the hosts: comes back unchanged in both notices
   Bytes size;                                               ///< payload, >= 0; a transfer of zero bytes takes latency only
 };
 static_assert(sizeof(Transfer) == 32);
+
+/// The endpoint whose host gets transfer_delivered.
+constexpr NodeId receiver_of(const Transfer& transfer) {
+  return SwitchOperationName::is_one(transfer.destination) ? transfer.source : transfer.destination;
+}
 
 /// Event kinds between hosts and the network. Payload of all three: the Transfer.
 enum TransferEvent : std::uint16_t {

@@ -58,6 +58,7 @@ class Recorder final : public FlowObserver {
 struct Outcome {
   std::map<std::uint64_t, Time> sent;  ///< by tag
   std::map<std::uint64_t, Time> delivered;
+  std::map<std::pair<std::uint64_t, NodeId>, Time> results;  ///< of operations in switches, by tag and member
   std::vector<FinishedTransfer> finished;
   FlowFabricCounters counters;
   std::vector<LinkUsage> links;
@@ -78,7 +79,7 @@ std::unique_ptr<AllocationPolicy> policy_called(const char* name, std::vector<do
 
 Outcome run(const Topology& topology, const FlowSettings& settings, const std::vector<Planned>& script,
             std::unique_ptr<AllocationPolicy> policy = nullptr, std::uint32_t threads = 1,
-            PartitionChoice partition = PartitionAutomatic{}) {
+            PartitionChoice partition = PartitionAutomatic{}, const SwitchOperations* operations = nullptr) {
   if (policy == nullptr) policy = policy_called("max_min", link_capacities_bps(topology));
   const EntityId fabric_id(static_cast<std::uint32_t>(topology.host_count()));
   const FlowNetworkPort port(topology, settings, fabric_id);
@@ -88,8 +89,9 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   for (std::uint32_t h = 0; h < topology.host_count(); ++h) {
     entity_of_host.push_back(builder.add_entity(std::make_unique<ScriptedHost>(port), "host" + std::to_string(h)));
   }
-  const EntityId fabric =
-      builder.add_entity(std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder), "fabric");
+  const EntityId fabric = builder.add_entity(
+      std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder, nullptr, operations),
+      "fabric");
   EXPECT_EQ(fabric, fabric_id);
   for (const EntityId host : entity_of_host) {
     builder.connect(host, fabric, settings.host_to_fabric_min());
@@ -107,6 +109,12 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   outcome.report = engine.run({});
   for (std::uint32_t h = 0; h < topology.host_count(); ++h) {
     for (const Notice& notice : engine.entity_as<ScriptedHost>(entity_of_host[h]).notices) {
+      if (SwitchOperationName::is_one(notice.transfer.destination)) {
+        EXPECT_EQ(notice.kind, transfer_delivered);
+        EXPECT_EQ(topology.node(notice.transfer.source).host, HostId(h));
+        EXPECT_TRUE(outcome.results.emplace(std::pair(notice.transfer.tag, notice.transfer.source), notice.at).second);
+        continue;
+      }
       const bool is_sent = notice.kind == transfer_sent;
       const NodeId end = is_sent ? notice.transfer.source : notice.transfer.destination;
       EXPECT_EQ(topology.node(end).host, HostId(h)) << "notices go to the host concerned";
@@ -610,6 +618,117 @@ TEST(SharedNics, ShareTheirRate) {
     EXPECT_EQ(outcome.sent.at(1), at(Duration::us(us + 1) + Duration::ns(200))) << nics;
     EXPECT_EQ(outcome.sent.at(2), outcome.sent.at(1)) << nics;
   }
+}
+
+// Everything of an operation in switches waits for the member that comes last, and ends for all at once.
+TEST(FlowFabric, AnOperationInSwitchesStartsWithItsSlowestMember) {
+  const auto topology = star("4");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({{"protocol", "none"}});
+  SwitchOperations operations(*topology, settings);
+  const NodeId sum = operations.add(SwitchOperationKind::all_reduce, {ends[0], ends[1], ends[2]}, NodeId::none(), 0).name;
+  const std::vector<Planned> script = {{at(Duration::us(5)), transfer(ends[0], sum, kMegabit, 5)},
+                                       {at(Duration::us(20)), transfer(ends[1], sum, kMegabit, 5)},
+                                       {at(Duration::us(2)), transfer(ends[2], sum, kMegabit, 5)}};
+  const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
+  // The last enters at 21 us; 10 us later all has moved; up 10 ns of cable and 500 ns in the switch, down 10 ns, 500 ns to receive.
+  ASSERT_EQ(outcome.results.size(), 3U);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(outcome.results.at({5, ends[i]}), at(Duration::ns(31'000 + 10 + 500 + 10 + 500))) << i;
+  // Alone it takes what the wait for the others leaves: the slowdown is 1 for each.
+  ASSERT_EQ(outcome.finished.size(), 3U);
+  for (const FinishedTransfer& finished : outcome.finished) {
+    EXPECT_EQ(finished.end - finished.start, finished.ideal);
+    EXPECT_EQ(topology->node(finished.transfer.destination).kind, NodeKind::packet_switch);
+  }
+  EXPECT_EQ(outcome.counters.transfers_started, 3U);
+  EXPECT_EQ(outcome.counters.transfers_finished, 3U);
+  EXPECT_EQ(outcome.counters.flows_started, 1U);
+  EXPECT_EQ(outcome.counters.payload_bytes, Bytes::of(3 * kMegabit));
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(outcome.links[i].bytes, Bytes::of(i < 6 ? kMegabit : 0)) << i;
+}
+
+TEST(FlowFabric, OperationsInSwitchesShareLinksMaxMin) {
+  const auto topology = star("4");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({{"protocol", "none"}});
+  SwitchOperations operations(*topology, settings);
+  const NodeId small = operations.add(SwitchOperationKind::all_reduce, {ends[0], ends[1]}, NodeId::none(), 0).name;
+  const NodeId large = operations.add(SwitchOperationKind::all_reduce, {ends[1], ends[2]}, NodeId::none(), 0).name;
+  const std::vector<Planned> script = {{at(Duration::zero()), transfer(ends[0], small, kMegabit, 1)},
+                                       {at(Duration::zero()), transfer(ends[1], small, kMegabit, 1)},
+                                       {at(Duration::zero()), transfer(ends[1], large, 2 * kMegabit, 2)},
+                                       {at(Duration::zero()), transfer(ends[2], large, 2 * kMegabit, 2)},
+                                       {at(Duration::zero()), transfer(ends[3], ends[2], kMegabit, 3)}};
+  const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
+  // From 1 us on both operations cross the second host's cable at half of its rate, and the transfer takes the other half of the third's: it and the
+  // small operation end 20 us later, when half of the large one is done. The rest takes 10 us at the full rate.
+  const Duration way = Duration::ns(10 + 500 + 10 + 500);
+  EXPECT_EQ(outcome.results.at({1, ends[0]}), at(Duration::us(21) + way));
+  EXPECT_EQ(outcome.delivered.at(3), at(Duration::us(21) + way));
+  EXPECT_EQ(outcome.results.at({2, ends[1]}), at(Duration::us(31) + way));
+}
+
+TEST(FlowFabric, OperationsInSwitchesOfNothingTakeLatencyAlone) {
+  const auto topology = star("2");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({});
+  SwitchOperations operations(*topology, settings);
+  const NodeId root = ends[1];
+  const NodeId cast = operations.add(SwitchOperationKind::broadcast, {ends[0], ends[1]}, root, 0).name;
+  const std::vector<Planned> script = {{at(Duration::zero()), transfer(ends[0], cast, 0, 1)},
+                                       {at(Duration::us(1)), transfer(ends[1], cast, 0, 1)},
+                                       {at(Duration::us(9)), transfer(ends[1], cast, 0, 2)}};
+  const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
+  EXPECT_EQ(outcome.results.at({1, ends[0]}), at(Duration::ns(2'000 + 10 + 500 + 10 + 500)));
+  EXPECT_EQ(outcome.results.at({1, ends[1]}), at(Duration::ns(2'000 + 200))) << "the root hears that its data has left";
+  EXPECT_EQ(outcome.results.size(), 2U) << "an operation that one has not joined waits";
+  EXPECT_TRUE(outcome.unfinished.empty());
+}
+
+TEST(FlowFabric, AnOperationInSwitchesOverALinkWithoutCapacityIsReported) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({});
+  SwitchOperations operations(*topology, settings);
+  const NodeId sum = operations.add(SwitchOperationKind::all_reduce, {ends[0], ends[1]}, NodeId::none(), 0).name;
+  std::vector<double> capacities = link_capacities_bps(*topology);
+  const LinkId dead = topology->out_links(ends[1])[0];
+  capacities[dead.index()] = 0;
+  const Outcome outcome = run(*topology, settings,
+                              {{Time::zero(), transfer(ends[0], sum, kMegabit, 4)},
+                               {Time::zero(), transfer(ends[1], sum, kMegabit, 4)},
+                               {Time::zero(), transfer(ends[2], ends[0], kMegabit, 5)}},
+                              policy_called("max_min", capacities), 1, PartitionAutomatic{}, &operations);
+  EXPECT_TRUE(outcome.delivered.contains(5));
+  EXPECT_TRUE(outcome.results.empty());
+  ASSERT_EQ(outcome.unfinished.size(), 1U) << "one for all members";
+  EXPECT_EQ(outcome.unfinished[0].transfer.source, ends[0]);
+  EXPECT_EQ(topology->node(outcome.unfinished[0].transfer.destination).kind, NodeKind::packet_switch);
+  EXPECT_EQ(outcome.unfinished[0].stalled_at, dead);
+}
+
+// Who joins first, and on how many threads the run is, shows in no result.
+TEST(FlowFabric, OperationsInSwitchesDoNotDependOnOrderOrThreads) {
+  const auto topology = star("8");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({});
+  SwitchOperations operations(*topology, settings);
+  std::vector<Planned> script;
+  for (std::uint64_t group = 0; group < 4; ++group) {
+    std::vector<NodeId> members;
+    for (std::uint64_t k = 0; k < 5; ++k) members.push_back(ends[(group + k * k) % 8]);
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    const NodeId name = operations.add(SwitchOperationKind::reduce_scatter, members, NodeId::none(), 0).name;
+    for (const NodeId member : members) script.push_back({at(Duration::us(1)), transfer(member, name, kMegabit, group)});
+  }
+  const Outcome first = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
+  for (const std::uint32_t threads : {2U, 8U}) {
+    const Outcome other = run(*topology, settings, script, nullptr, threads, PartitionAutomatic{}, &operations);
+    EXPECT_EQ(other.report.fingerprint.to_text(), first.report.fingerprint.to_text()) << threads;
+  }
+  std::reverse(script.begin(), script.end());
+  EXPECT_EQ(run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations).results, first.results);
 }
 
 }  // namespace
