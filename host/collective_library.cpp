@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "host/message_tag.hpp"
 
 namespace weft {
 
@@ -86,6 +87,23 @@ std::string make_chosen(std::span<const Module<Factory>> modules, const ParamSet
   return all ? std::string() : name;
 }
 
+[[noreturn]] void object(const std::string& algorithm, const CollectiveRequest& request, const std::string& objection) {
+  const std::string type(to_text(request.type));
+  throw InputError({Severity::error, "algorithm-objects",
+                    algorithm + " cannot carry out " + type + " of " + std::to_string(request.ranks()) + " ranks: " + objection,
+                    SourcePlace::named("collective." + type + " = " + algorithm),
+                    "choose another algorithm, or auto: weft modules collective"});
+}
+
+bool has_in_network_steps(const CollectivePlan& plan) {
+  for (const CollectiveProgram& program : plan.programs) {
+    for (std::uint32_t i = 0; i < program.size(); ++i) {
+      if (program.step(i).kind == StepKind::in_network) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 ParamTable CollectiveLibrary::params() {
@@ -129,23 +147,19 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request) 
   const std::string& name = algorithm_for(request);
   const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
   WEFT_CHECK(algorithm.supports(request.type), "only algorithms that carry out a collective can be chosen for it");
-  if (const std::string objection = algorithm.objection(request); !objection.empty()) {
-    throw InputError({Severity::error, "algorithm-objects",
-                      name + " cannot carry out " + std::string(to_text(request.type)) + " of " + std::to_string(request.ranks()) +
-                          " ranks: " + objection,
-                      SourcePlace::named("collective." + std::string(to_text(request.type)) + " = " + name),
-                      "choose another algorithm, or auto: weft modules collective"});
-  }
+  if (const std::string objection = algorithm.objection(request); !objection.empty()) object(name, request, objection);
   auto plan = std::make_unique<CollectivePlan>(algorithm.compile(request));
   plan->algorithm = name;
   plan->protocol = protocols_.at(chosen_protocol_.empty() ? rules_->protocol(request, name) : chosen_protocol_);
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
+  plan->uses_switches = has_in_network_steps(*plan);
   kept = std::move(plan);
   return *kept;
 }
 
 std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload& workload, const Topology& topology,
-                                                                 std::span<const NodeId> endpoint_of_rank) {
+                                                                 std::span<const NodeId> endpoint_of_rank,
+                                                                 SwitchOperations* operations) {
   std::shared_ptr<JobCollectives> job(new JobCollectives(workload));
   std::vector<NodeId> endpoints;
   for (const Communicator& communicator : workload.communicators) {
@@ -183,17 +197,53 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload&
       const Op op = dag.op(OpId(i));
       const bool depends_on_position = has_root(op.collective) && op.addressing == PeerAddressing::relative;
       const Asking& ask = asking[role][op.communicator];
+      bool any_uses_switches = false;
       for (const RankId rank : depends_on_position ? ask.ranks : ask.of_each_layout) {
         const std::uint32_t position = workload.communicators[op.communicator].position_of(rank);
         const CollectiveRequest request = job->request(op, *layout_of(op.communicator, rank), position);
-        if (job->plans_.contains(request)) continue;
-        const CollectivePlan& compiled = plan(request);
-        job->plans_[request] = &compiled;
-        job->program_size_max_ = std::max(job->program_size_max_, compiled.program_size_max());
+        const CollectivePlan*& known = job->plans_[request];
+        if (known == nullptr) {
+          known = &plan(request);
+          job->program_size_max_ = std::max(job->program_size_max_, known->program_size_max());
+        }
+        any_uses_switches |= known->uses_switches;
+      }
+      if (!any_uses_switches) continue;
+      // Groups with equal layouts share a plan, but each has switches of its own.
+      std::set<std::pair<GroupId, const CollectivePlan*>> seen;
+      for (const RankId rank : ask.ranks) {
+        const Communicator& communicator = workload.communicators[op.communicator];
+        const GroupId group = communicator.group_of(rank);
+        const CollectivePlan* asked = job->find(op, group, communicator.position_of(rank));
+        if (!seen.emplace(group, asked).second || !asked->uses_switches) continue;
+        WEFT_CHECK(operations != nullptr, "plans with operations in switches need where to register them");
+        register_operations(*job, *asked, op.communicator, group, endpoint_of_rank, *operations);
       }
     }
   }
   return job;
+}
+
+void CollectiveLibrary::register_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator,
+                                            GroupId group, std::span<const NodeId> endpoint_of_rank, SwitchOperations& operations) {
+  const std::span<const RankId> ranks = job.workload_.communicators[communicator].ranks(group);
+  for (std::uint32_t position = 0; position < ranks.size(); ++position) {
+    const CollectiveProgram& program = plan.program_of(position);
+    for (std::uint32_t i = 0; i < program.size(); ++i) {
+      const CollectiveStep& step = program.step(i);
+      // The first member speaks for its subgroup.
+      if (step.kind != StepKind::in_network || plan.divisions[step.peer.division]->index_of(position) != 0) continue;
+      NodeId& name = job.switch_operations_[JobCollectives::switch_key(plan, communicator, group, step, position)];
+      if (!name.is_none()) continue;
+      std::vector<NodeId> members;
+      for (const std::uint32_t member : plan.members_of(step, position)) members.push_back(endpoint_of_rank[ranks[member].index()]);
+      const NodeId root = has_root(step.operation) ? endpoint_of_rank[ranks[plan.peer(step, position)].index()] : NodeId::none();
+      const SwitchOperations::Added added =
+          operations.add(step.operation, std::move(members), root, connection_number(communicator, step.channel));
+      if (!added.objection.empty()) object(plan.algorithm, plan.request, added.objection);
+      name = added.name;
+    }
+  }
 }
 
 }  // namespace weft

@@ -54,7 +54,7 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     }
     case transfer_delivered: {
       const auto transfer = event.payload_as<Transfer>();
-      RankRunner& runner = runner_at(transfer.destination, transfer.job);
+      RankRunner& runner = runner_at(receiver_of(transfer), transfer.job);
       runner.on_delivered(transfer, context);
       report(runner, context);
       return;

@@ -25,6 +25,20 @@ CollectiveRequest JobCollectives::request(const Op& op, const GroupLayout& layou
   return request;
 }
 
+JobCollectives::SwitchKey JobCollectives::switch_key(const CollectivePlan& plan, std::uint16_t communicator, GroupId group,
+                                                     const CollectiveStep& step, std::uint32_t position) {
+  const std::uint32_t root = has_root(step.operation) ? plan.peer(step, position) : 0;
+  const std::uint32_t first = plan.divisions[step.peer.division]->member(position, 0);
+  return {&plan, communicator, group, step.peer.division, step.operation, step.channel, root, first};
+}
+
+NodeId JobCollectives::switch_operation(const CollectivePlan& plan, std::uint16_t communicator, GroupId group,
+                                        const CollectiveStep& step, std::uint32_t position) const {
+  const auto found = switch_operations_.find(switch_key(plan, communicator, group, step, position));
+  WEFT_CHECK(found != switch_operations_.end(), "every operation in switches of a job was registered with it");
+  return found->second;
+}
+
 const CollectivePlan* JobCollectives::find(const Op& op, GroupId group, std::uint32_t position) const {
   const GroupLayout& layout = this->layout(op.communicator, group);
   if (layout.ranks() < 2) return nullptr;

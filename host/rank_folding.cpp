@@ -543,6 +543,8 @@ class FoldingSearch {
 
 std::shared_ptr<const RankFolding> RankFolding::find(std::vector<PlacedJob> jobs, const Topology& topology,
                                                      const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits) {
+  const auto uses_switches = [](const PlacedJob& job) { return job.collectives->uses_switches(); };
+  if (std::ranges::any_of(jobs, uses_switches)) return nullptr;
   return FoldingSearch(std::move(jobs), topology, settings, speeds, limits).find();
 }
 

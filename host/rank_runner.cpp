@@ -202,6 +202,17 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
     case StepKind::join:
       finish_step(stream, step, context);
       return;
+    case StepKind::in_network: {
+      const std::uint16_t communicator = dag_.op(active.op).communicator;
+      const GroupId group = job_.workload->communicators[communicator].group_of(rank_);
+      MessageTag tag = job_.tags->unpack(stream);
+      tag.detail = step;
+      const NodeId operation = job_.collectives->switch_operation(plan, communicator, group, description, active.position);
+      shared_.network.start({job_.id, endpoint_, operation, connection_number(communicator, description.channel),
+                             job_.tags->pack(tag), plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
+                            context);
+      return;
+    }
     case StepKind::receive:
     case StepKind::receive_reduce: {
       Duration work =
@@ -314,6 +325,18 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
 
 void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
   const MessageTag tag = job_.tags->unpack(transfer.tag);
+  if (SwitchOperationName::is_one(transfer.destination)) {
+    const std::uint64_t stream = job_.tags->pack_stream(tag);
+    const ActiveCollective& active = active_.at(stream);
+    const Duration work = active.plan->hop_latency(active.program->step(tag.detail), active.position);
+    if (work == Duration::zero()) {
+      finish_step(stream, tag.detail, context);
+      run_ready(context);
+    } else {
+      context.schedule(work, EventClass::timer, receive_done, RankTimerPayload{slot_, tag.detail, stream});
+    }
+    return;
+  }
   if (!job_.tags->ahead_of(tag.iteration, iteration_)) {
     const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
     throw InputError({Severity::error, "ran-ahead",

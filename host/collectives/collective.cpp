@@ -7,16 +7,19 @@
 #include "host/collectives/double_binary_tree.hpp"
 #include "host/collectives/halving_doubling.hpp"
 #include "host/collectives/hierarchical.hpp"
+#include "host/collectives/nvls.hpp"
 #include "host/collectives/pairwise.hpp"
 #include "host/collectives/program.hpp"
 #include "host/collectives/ring.hpp"
+#include "host/collectives/sharp.hpp"
 
 namespace weft {
 
 std::span<const Module<CollectiveAlgorithmFactory>> collective_algorithms() {
-  static const std::array<Module<CollectiveAlgorithmFactory>, 8> modules = {
+  static const std::array<Module<CollectiveAlgorithmFactory>, 10> modules = {
       ring_algorithm(),  direct_algorithm(),   double_binary_tree_algorithm(), halving_doubling_algorithm(),
-      bruck_algorithm(), pairwise_algorithm(), hierarchical_algorithm(),       program_algorithm()};
+      bruck_algorithm(), pairwise_algorithm(), hierarchical_algorithm(),       nvls_algorithm(),
+      sharp_algorithm(), program_algorithm()};
   return modules;
 }
 

@@ -95,6 +95,13 @@ std::uint32_t CollectivePlan::program_size_max() const {
   return size;
 }
 
+std::vector<std::uint32_t> CollectivePlan::members_of(const CollectiveStep& step, std::uint32_t position) const {
+  const Subgroups& division = *divisions[step.peer.division];
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t index = 0; index < division.size_at(position); ++index) members.push_back(division.member(position, index));
+  return members;
+}
+
 std::uint32_t CollectivePlan::peer(const CollectiveStep& step, std::uint32_t position) const {
   const Subgroups& division = *divisions[step.peer.division];
   const std::uint32_t index = division.index_of(position);
@@ -134,6 +141,19 @@ Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t po
     const std::uint32_t other = peer(step, position);
     return step.kind == StepKind::send ? request.splits->at(position, other) : request.splits->at(other, position);
   }
+  if (step.kind == StepKind::in_network) {
+    if (step.operation == SwitchOperationKind::broadcast && peer(step, position) != position) return Bytes::zero();
+    if (step.operation == SwitchOperationKind::reduce_scatter) {
+      if (buffer.count() % parts == 0) return parts_bytes(step, position) * divisions[step.peer.division]->size_at(position);
+      Bytes sum;
+      for (const std::uint32_t member : members_of(step, position)) sum += parts_bytes(step, member);
+      return sum;
+    }
+  }
+  return parts_bytes(step, position);
+}
+
+Bytes CollectivePlan::parts_bytes(const CollectiveStep& step, std::uint32_t position) const {
   if (buffer.count() % parts == 0) return Bytes::of(buffer.count() / parts * step.parts.count) * step.parts.blocks;
   const PartSpan parts_of_step = span(step, position);
   if (parts_of_step.run > 0) {
@@ -154,6 +174,13 @@ Bytes CollectivePlan::message_bytes(const CollectiveStep& step, std::uint32_t po
 Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t position) const {
   if (protocol.hop_latency_inside == protocol.hop_latency_network) return protocol.hop_latency_inside;
   const GroupLayout& layout = *request.layout;
+  if (step.kind == StepKind::in_network) {
+    const std::vector<std::uint32_t> members = members_of(step, position);
+    const bool share_host = std::all_of(members.begin(), members.end(), [&](std::uint32_t member) {
+      return layout.seat(member).host == layout.seat(position).host;
+    });
+    return share_host ? protocol.hop_latency_inside : protocol.hop_latency_network;
+  }
   const bool inside = layout.seat(position).host == layout.seat(peer(step, position)).host;
   return inside ? protocol.hop_latency_inside : protocol.hop_latency_network;
 }

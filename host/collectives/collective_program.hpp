@@ -11,6 +11,10 @@
 //     overlap, the buffer is cut into shares first and every share into `pieces`; then part k x shares + s is piece k of share s.
 //   - A step runs when its predecessors are done. A send is done when its last byte left the source; a receive when the message is here; a
 //     reducing receive when it has also been added up; a join at once.
+//   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/switch_operations). It begins when
+//     all members have come to it and is done when the network says so. All of them have it at the same index of their programs. Its parts are
+//     what each contributes: one's own share for reduce_scatter and all_gather, which deal with the shares of all members; the same parts for all
+//     otherwise.
 //   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need no search.
 //   - Steps of one channel travel on one connection (queue pair); other channels hash to other paths.
 //
@@ -30,10 +34,11 @@
 #include "host/collectives/collective_request.hpp"
 #include "host/collectives/protocol.hpp"
 #include "host/collectives/subgroups.hpp"
+#include "network/switch_operations.hpp"
 
 namespace weft {
 
-enum class StepKind : std::uint8_t { send, receive, receive_reduce, join };
+enum class StepKind : std::uint8_t { send, receive, receive_reduce, join, in_network };
 
 /// Who the other side of a step is, by the executing position's index i in its subgroup of n.
 struct PeerRule {
@@ -83,9 +88,10 @@ struct CollectiveStep {
   StepKind kind = StepKind::join;
   std::uint8_t channel = 0;
   bool from_splits = false;  ///< carries what the request's split table says for (source, destination), instead of parts
-  PeerRule peer;
+  PeerRule peer;             ///< in_network: the division whose subgroup takes part; of reduce and broadcast, the root as a member
   std::uint32_t remote_step = 0;  ///< send: index of the receive in the receiver's program
   PartRange parts;
+  SwitchOperationKind operation = SwitchOperationKind::all_reduce;  ///< of in_network
 };
 
 /// The steps of one role.
@@ -143,7 +149,8 @@ struct CollectivePlan {
   CollectiveRequest request;
   std::string algorithm;
   CollectiveProtocol protocol;
-  Duration launch_latency;  ///< from the start of the op to that of its first step, the protocol's base latency included
+  Duration launch_latency;     ///< from the start of the op to that of its first step, the protocol's base latency included
+  bool uses_switches = false;  ///< has in_network steps
   std::uint32_t parts = 1;
   std::uint32_t pieces = 1;      ///< of every share; divides `parts`
   Bytes buffer;                  ///< what is cut into parts
@@ -158,11 +165,14 @@ struct CollectivePlan {
   const CollectiveProgram& program_of(std::uint32_t position) const { return programs[role_at(position)]; }
   std::uint32_t program_size_max() const;
 
-  /// Position of the other side of a send or receive as seen by `position`.
+  /// Positions that take part in an in_network step of `position`, in the subgroup's order.
+  std::vector<std::uint32_t> members_of(const CollectiveStep& step, std::uint32_t position) const;
+  /// Position of the other side of a send or receive as seen by `position`; of the root of an in_network step that has one.
   std::uint32_t peer(const CollectiveStep& step, std::uint32_t position) const;
   PartSpan span(const CollectiveStep& step, std::uint32_t position) const;
+  /// What a send or receive moves; of an in_network step, what `position` contributes.
   Bytes message_bytes(const CollectiveStep& step, std::uint32_t position) const;
-  /// What a receive of `position` takes after the message's arrival, but for the adding up.
+  /// What a receive of `position` takes after the message's arrival, but for the adding up; and an in_network step after the result's.
   Duration hop_latency(const CollectiveStep& step, std::uint32_t position) const;
   /// Whether a message of an all_to_all_v is not sent because it has no bytes.
   bool is_left_out(const CollectiveStep& step, std::uint32_t position) const {
@@ -177,6 +187,8 @@ struct CollectivePlan {
   std::uint32_t size_period() const;
 
  private:
+  /// Of all parts of a step.
+  Bytes parts_bytes(const CollectiveStep& step, std::uint32_t position) const;
   /// Of the parts first..end-1 of one piece.
   Bytes bytes_of(std::uint32_t first, std::uint32_t end) const;
 };

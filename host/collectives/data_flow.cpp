@@ -1,6 +1,7 @@
 #include "host/collectives/data_flow.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/check.hpp"
@@ -48,6 +49,7 @@ class DataFlow {
 
   bool moves_blocks() const { return plan_.request.type == CollectiveType::all_to_all; }
   Use use_of(const CollectiveStep& step) const {
+    if (step.kind == StepKind::in_network) return Use::write;
     if (step.kind == StepKind::send) return moves_blocks() ? Use::write : Use::read;
     return step.kind == StepKind::receive && !moves_blocks() ? Use::write : Use::add;
   }
@@ -63,6 +65,22 @@ class DataFlow {
   }
   static std::string rank(std::uint32_t position) { return "rank " + std::to_string(position); }
   static std::string of_part(std::uint32_t part) { return "part " + std::to_string(part); }
+
+  static void append(const PartSpan& span, std::vector<std::uint32_t>& parts) {
+    for (std::uint32_t i = 0; i < span.count; ++i) parts.push_back(span.part(i));
+  }
+  /// An in_network step deals with the shares of all members.
+  std::vector<std::uint32_t> parts_used(std::uint32_t p, const CollectiveStep& step) const {
+    std::vector<std::uint32_t> parts;
+    const bool has_shares = step.kind == StepKind::in_network && (step.operation == SwitchOperationKind::reduce_scatter ||
+                                                                  step.operation == SwitchOperationKind::all_gather);
+    if (!has_shares) {
+      append(plan_.span(step, p), parts);
+    } else {
+      for (const std::uint32_t member : plan_.members_of(step, p)) append(plan_.span(step, member), parts);
+    }
+    return parts;
+  }
 
   /// Steps of a rank that use a part must be ordered.
   void check_order() {
@@ -86,10 +104,9 @@ class DataFlow {
     for (std::uint32_t s = 0; s < program.size(); ++s) {
       const CollectiveStep& step = program.step(s);
       if (step.kind == StepKind::join) continue;
-      const PartSpan span = plan_.span(step, p);
       bool is_ordered = true;
-      for (std::uint32_t i = 0; i < span.count && is_ordered; ++i) {
-        const std::uint32_t part = span.part(i);
+      for (const std::uint32_t part : parts_used(p, step)) {
+        if (!is_ordered) break;
         // The last users first: where steps are in order, one look finds that those before are in order as well.
         for (std::size_t k = users[part].size(); k > 0 && is_ordered; --k) {
           const std::uint32_t other = users[part][k - 1];
@@ -128,6 +145,13 @@ class DataFlow {
       ready_.pop_back();
       execute(p, s);
     }
+    for (const auto& [where, joined] : joined_) {
+      const auto [first, s] = where;
+      const std::size_t members = plan_.members_of(plan_.program_of(first).step(s), first).size();
+      if (joined == members) continue;
+      fault(first, s, "waits-for-ever",
+            "only " + std::to_string(joined) + " of the " + std::to_string(members) + " ranks come to this step in switches");
+    }
     for (std::uint32_t p = 0; p < ranks_; ++p) {
       const auto stuck = std::find_if(pending_[p].begin(), pending_[p].end(), [](std::uint32_t count) { return count > 0; });
       if (stuck == pending_[p].end()) continue;
@@ -156,6 +180,10 @@ class DataFlow {
   void execute(std::uint32_t p, std::uint32_t s) {
     const CollectiveProgram& program = plan_.program_of(p);
     const CollectiveStep& step = program.step(s);
+    if (step.kind == StepKind::in_network) {
+      join(p, s, step);
+      return;
+    }
     if (step.kind == StepKind::send) {
       send(p, s, step);
     } else if (step.kind != StepKind::join) {
@@ -178,6 +206,68 @@ class DataFlow {
       if (moves_blocks()) content = NumberSet(ranks_);
     }
     release(to, step.remote_step);
+  }
+
+  /// The last member to come carries the operation out for all.
+  void join(std::uint32_t p, std::uint32_t s, const CollectiveStep& step) {
+    const std::vector<std::uint32_t> members = plan_.members_of(step, p);
+    if (++joined_[{members.front(), s}] < members.size()) return;
+    const std::uint32_t root = has_root(step.operation) ? plan_.peer(step, p) : 0;
+    switch (step.operation) {
+      case SwitchOperationKind::all_reduce:
+        for (const std::uint32_t part : parts_used(p, step)) {
+          const NumberSet sum = sum_of(members, s, part);
+          for (const std::uint32_t member : members) held(member, part) = sum;
+        }
+        break;
+      case SwitchOperationKind::reduce:
+        for (const std::uint32_t part : parts_used(p, step)) held(root, part) = sum_of(members, s, part);
+        break;
+      case SwitchOperationKind::broadcast:
+        for (const std::uint32_t part : parts_used(p, step)) {
+          const NumberSet content = sum_of({root}, s, part);
+          for (const std::uint32_t member : members) held(member, part) = content;
+        }
+        break;
+      case SwitchOperationKind::reduce_scatter:
+        for (const std::uint32_t member : members) {
+          std::vector<std::uint32_t> share;
+          append(plan_.span(step, member), share);
+          for (const std::uint32_t part : share) held(member, part) = sum_of(members, s, part);
+        }
+        break;
+      case SwitchOperationKind::all_gather:
+        for (const std::uint32_t owner : members) {
+          std::vector<std::uint32_t> share;
+          append(plan_.span(step, owner), share);
+          for (const std::uint32_t part : share) {
+            const NumberSet content = sum_of({owner}, s, part);
+            for (const std::uint32_t member : members) held(member, part) = content;
+          }
+        }
+        break;
+    }
+    for (const std::uint32_t member : members) {
+      for (const std::uint32_t next : plan_.program_of(member).successors(s)) release(member, next);
+    }
+  }
+
+  NumberSet sum_of(const std::vector<std::uint32_t>& members, std::uint32_t s, std::uint32_t part) {
+    NumberSet sum(ranks_);
+    for (const std::uint32_t member : members) {
+      const NumberSet& content = held(member, part);
+      if (content.is_empty()) {
+        fault(member, s, "sends-nothing", rank(member) + " gives " + of_part(part) + " to switches but has nothing in it");
+      }
+      for (std::uint32_t q = 0; q < ranks_; ++q) {
+        if (!content.contains(q) || !sum.contains(q)) continue;
+        fault(member, s, "added-twice",
+              rank(member) + " gives the contribution of " + rank(q) + " in " + of_part(part) + " to switches a second time");
+        break;
+      }
+      sum.insert_all(content);
+    }
+    return sum;
   }
 
   void check_blocks(std::uint32_t p, std::uint32_t s, std::uint32_t part, std::uint32_t expected) {
@@ -252,9 +342,11 @@ class DataFlow {
   const CollectivePlan& plan_;
   std::size_t faults_max_;
   std::uint32_t ranks_;
-  std::vector<NumberSet> held_;                                 ///< by position and part
-  std::vector<std::vector<std::uint32_t>> pending_;             ///< by position and step: what it waits for
-  std::vector<std::vector<std::vector<NumberSet>>> arrived_;    ///< by position and step: a message's parts
+  std::vector<NumberSet> held_;                               ///< by position and part
+  std::vector<std::vector<std::uint32_t>> pending_;           ///< by position and step: what it waits for
+  std::vector<std::vector<std::vector<NumberSet>>> arrived_;  ///< by position and step: a message's parts
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t>
+      joined_;                                                  ///< by (first member, step): members of an in_network step
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ready_;  ///< (position, step)
   std::vector<DataFlowFault> faults_;
 };

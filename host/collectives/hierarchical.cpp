@@ -24,7 +24,6 @@ constexpr std::array<ParamSpec, 3> kParams = {
 
 constexpr std::uint32_t kRoundsMax = 1U << 16;
 
-enum class Exchange : std::uint8_t { direct, ring };
 using Entry = std::optional<std::uint32_t>;
 
 /// Direct exchange with a join after it.
@@ -36,9 +35,16 @@ std::uint32_t add_joined_exchange(CollectiveProgramBuilder& builder, const Phase
   return join;
 }
 
-// Each adds a phase that starts after `entry`, and returns the join that ends it.
+/// One operation in switches; a join where a subgroup has one member.
+std::uint32_t add_switched(CollectiveProgramBuilder& builder, SwitchOperationKind operation, const PhaseGround& ground,
+                           Entry entry) {
+  return ground.members > 1 ? add_in_network(builder, ground, operation, 0, entry) : RingRounds(builder, ground, entry).join();
+}
+
+// Each adds a phase that starts after `entry`, and returns the step that ends it.
 
 std::uint32_t add_reduce_scatter(CollectiveProgramBuilder& builder, Exchange exchange, const PhaseGround& ground, Entry entry) {
+  if (exchange == Exchange::in_network) return add_switched(builder, SwitchOperationKind::reduce_scatter, ground, entry);
   if (exchange == Exchange::direct) {
     return add_joined_exchange(builder, ground, Carries::peers_share, StepKind::receive_reduce, entry);
   }
@@ -48,6 +54,7 @@ std::uint32_t add_reduce_scatter(CollectiveProgramBuilder& builder, Exchange exc
 }
 
 std::uint32_t add_all_gather(CollectiveProgramBuilder& builder, Exchange exchange, const PhaseGround& ground, Entry entry) {
+  if (exchange == Exchange::in_network) return add_switched(builder, SwitchOperationKind::all_gather, ground, entry);
   if (exchange == Exchange::direct) return add_joined_exchange(builder, ground, Carries::own_share, StepKind::receive, entry);
   RingRounds rounds(builder, ground, entry);
   rounds.all_gather(0);
@@ -55,6 +62,7 @@ std::uint32_t add_all_gather(CollectiveProgramBuilder& builder, Exchange exchang
 }
 
 std::uint32_t add_all_reduce(CollectiveProgramBuilder& builder, Exchange exchange, const PhaseGround& ground, Entry entry) {
+  if (exchange == Exchange::in_network) return add_switched(builder, SwitchOperationKind::all_reduce, ground, entry);
   const std::uint32_t reduced = add_reduce_scatter(builder, exchange, ground, entry);
   return add_all_gather(builder, exchange, ground, reduced);
 }
@@ -98,10 +106,8 @@ class Pipeline {
 
 class Hierarchical final : public CollectiveAlgorithm {
  public:
-  explicit Hierarchical(const ParamSet& params)
-      : inside_(params.text("inside") == "ring" ? Exchange::ring : Exchange::direct),
-        between_(params.text("between") == "ring" ? Exchange::ring : Exchange::direct),
-        pieces_(static_cast<std::uint32_t>(params.integer("pieces"))) {}
+  Hierarchical(Exchange in_hosts, Exchange on_rails, std::uint32_t pieces)
+      : inside_(in_hosts), between_(on_rails), pieces_(pieces) {}
 
   bool supports(CollectiveType type) const override {
     switch (type) {
@@ -124,7 +130,9 @@ class Hierarchical final : public CollectiveAlgorithm {
   CollectivePlan compile(const CollectiveRequest& request) const override {
     WEFT_CHECK(request.ranks() >= 2, "a hierarchy has at least two ranks");
     if (request.type == CollectiveType::broadcast) return broadcast(request);
-    const Bytes buffer = request.type == CollectiveType::all_gather ? request.bytes * request.ranks() : request.bytes;
+    const Bytes buffer = request.type == CollectiveType::all_gather ? request.bytes * request.ranks()
+                         : request.type == CollectiveType::barrier  ? Bytes::zero()
+                                                                    : request.bytes;
     CollectivePlan plan = divided_plan(request, request.ranks(), buffer);
     if (request.type != CollectiveType::all_reduce) plan.share_order = kRails;
     CollectiveProgramBuilder builder;
@@ -178,6 +186,7 @@ class Hierarchical final : public CollectiveAlgorithm {
     rail.outer = {PartIndex::Kind::offset, kHosts, 0, hosts};
     switch (request.type) {
       case CollectiveType::all_reduce:
+      case CollectiveType::barrier:
         pipeline.add_phase([&](Entry entry) { return add_reduce_scatter(builder, inside_, inside, entry); });
         pipeline.add_phase([&](Entry entry) { return add_all_reduce(builder, between_, rail, entry); });
         pipeline.add_phase([&](Entry entry) { return add_all_gather(builder, inside_, inside, entry); });
@@ -310,9 +319,18 @@ class Hierarchical final : public CollectiveAlgorithm {
   std::uint32_t pieces_;
 };
 
-std::unique_ptr<CollectiveAlgorithm> make_hierarchical(const ParamSet& params) { return std::make_unique<Hierarchical>(params); }
+std::unique_ptr<CollectiveAlgorithm> make_with_params(const ParamSet& params) {
+  const auto exchange = [&params](std::string_view name) {
+    return params.text(name) == "ring" ? Exchange::ring : Exchange::direct;
+  };
+  return make_hierarchical(exchange("inside"), exchange("between"), static_cast<std::uint32_t>(params.integer("pieces")));
+}
 
 }  // namespace
+
+std::unique_ptr<CollectiveAlgorithm> make_hierarchical(Exchange inside, Exchange between, std::uint32_t pieces) {
+  return std::make_unique<Hierarchical>(inside, between, pieces);
+}
 
 Module<CollectiveAlgorithmFactory> hierarchical_algorithm() {
   return {{"collective", "hierarchical",
@@ -322,7 +340,7 @@ Module<CollectiveAlgorithmFactory> hierarchical_algorithm() {
            "as NCCL's "
            "PXN does: one message per GPU and destination host.",
            kParams},
-          &make_hierarchical};
+          &make_with_params};
 }
 
 }  // namespace weft

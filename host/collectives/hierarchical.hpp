@@ -22,10 +22,20 @@
 // where P x 2 max(H, G) would exceed 65,536 rounds, at 4,096 hosts to 8.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include "host/collectives/collective.hpp"
 
 namespace weft {
 
+/// How the members of a subgroup exchange: with each other, or by what switches add up and multiply (sharp).
+enum class Exchange : std::uint8_t { direct, ring, in_network };
+
 Module<CollectiveAlgorithmFactory> hierarchical_algorithm();
+
+/// What it does with these exchanges, which sharp shares. A phase in switches has one step per piece; of reduce_scatter, all_gather and all_reduce, and
+/// a barrier is then an all_reduce of nothing. Requires of compile(): no other type if `between` is in_network.
+std::unique_ptr<CollectiveAlgorithm> make_hierarchical(Exchange inside, Exchange between, std::uint32_t pieces);
 
 }  // namespace weft

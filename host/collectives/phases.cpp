@@ -61,6 +61,20 @@ std::uint32_t add_exchange(CollectiveProgramBuilder& builder, const PhaseGround&
   return first;
 }
 
+std::uint32_t add_in_network(CollectiveProgramBuilder& builder, const PhaseGround& ground, SwitchOperationKind operation,
+                             std::uint32_t root, std::optional<std::uint32_t> entry) {
+  const bool has_shares = operation == SwitchOperationKind::reduce_scatter || operation == SwitchOperationKind::all_gather;
+  CollectiveStep step;
+  step.kind = StepKind::in_network;
+  step.channel = ground.channel;
+  step.peer = {PeerRule::Kind::member, ground.division, static_cast<std::int32_t>(root)};
+  step.operation = operation;
+  step.parts = has_shares ? ground.shares(0) : PartRange{ground.base, ground.members * ground.stride, ground.outer, {}, 0, 1};
+  const std::uint32_t index = builder.add(step);
+  if (entry) builder.after(index, *entry);
+  return index;
+}
+
 std::uint32_t join_all(CollectiveProgramBuilder& builder, std::uint32_t first, std::uint32_t end) {
   const std::uint32_t join = builder.add_join();
   for (std::uint32_t step = first; step < end; ++step) builder.after(join, step);

@@ -89,6 +89,10 @@ class CollectiveMachine {
   void execute(std::uint32_t p, std::uint32_t s) {
     const CollectiveProgram& program = plan_.program_of(p);
     const CollectiveStep& step = program.step(s);
+    if (step.kind == StepKind::in_network) {
+      join(p, s, step);
+      return;
+    }
     if (step.kind == StepKind::send && !plan_.is_left_out(step, p)) send(p, step);
     if (plan_.awaits_message(step, p)) receive(p, s, step);
     ++steps_done_[p];
@@ -124,6 +128,57 @@ class CollectiveMachine {
     wire_.push_back(std::move(message));
   }
 
+  /// The last member to come carries an operation in switches out for all.
+  void join(std::uint32_t p, std::uint32_t s, const CollectiveStep& step) {
+    const std::vector<std::uint32_t> members = plan_.members_of(step, p);
+    ASSERT_GE(members.size(), 2u);
+    bytes_sent_[p] += plan_.message_bytes(step, p);
+    if (++joined_[{members.front(), s}] < members.size()) return;
+    Contributors news;
+    std::vector<std::vector<Contributors>> before;
+    for (const std::uint32_t member : members) {
+      const CollectiveStep& same = plan_.program_of(member).step(s);
+      EXPECT_EQ(same.kind, StepKind::in_network) << "members have the step at the same index";
+      EXPECT_EQ(same.operation, step.operation);
+      news.insert(knows_[member].begin(), knows_[member].end());
+      before.push_back(buffers_[member]);
+    }
+    for (const std::uint32_t member : members) knows_[member] = news;
+    const auto sum = [&](std::uint32_t part) {
+      Contributors all;
+      for (const auto& buffer : before) {
+        for (const std::uint32_t contributor : buffer[part]) EXPECT_TRUE(all.insert(contributor).second) << "added twice";
+      }
+      return all;
+    };
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      const PartSpan span = plan_.span(plan_.program_of(members[k]).step(s), members[k]);
+      for (std::uint32_t i = 0; i < span.count; ++i) {
+        const std::uint32_t index = span.part(i);
+        switch (step.operation) {
+          case SwitchOperationKind::all_reduce:
+          case SwitchOperationKind::reduce_scatter:
+            part(members[k], index) = sum(index);
+            break;
+          case SwitchOperationKind::all_gather:
+            for (const std::uint32_t member : members) part(member, index) = before[k][index];
+            break;
+          case SwitchOperationKind::reduce:
+            if (members[k] == plan_.peer(step, p)) part(members[k], index) = sum(index);
+            break;
+          case SwitchOperationKind::broadcast:
+            if (members[k] != plan_.peer(step, p)) break;
+            for (const std::uint32_t member : members) part(member, index) = before[k][index];
+            break;
+        }
+      }
+    }
+    for (const std::uint32_t member : members) {
+      ++steps_done_[member];
+      for (const std::uint32_t next : plan_.program_of(member).successors(s)) release(member, next);
+    }
+  }
+
   void receive(std::uint32_t p, std::uint32_t s, const CollectiveStep& step) {
     const auto found = arrived_.find({p, s});
     ASSERT_TRUE(found != arrived_.end());
@@ -142,6 +197,7 @@ class CollectiveMachine {
   RandomStream order_;
   std::vector<std::vector<std::uint32_t>> pending_;
   std::map<std::uint32_t, std::uint32_t> steps_done_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> joined_;  ///< by (first member, step)
   std::vector<Bytes> bytes_sent_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Bytes> bytes_between_;
   std::vector<Contributors> knows_;

@@ -228,6 +228,14 @@ TEST_P(IrregularGroups, ReceiveFromOneSenderByEachPairOfRules) {
 INSTANTIATE_TEST_SUITE_P(All, IrregularGroups, testing::ValuesIn(kAlgorithms),
                          [](const auto& given) { return name_of(given.param); });
 
+const std::vector<AlgorithmCase> kInSwitches = {{"nvls", {}},
+                                                {"sharp", {}},
+                                                {"sharp", {{"inside", "ring"}, {"pieces", "3"}}},
+                                                {"sharp", {{"inside", "direct"}, {"pieces", "1"}}}};
+
+INSTANTIATE_TEST_SUITE_P(InSwitches, IrregularGroups, testing::ValuesIn(kInSwitches),
+                         [](const auto& given) { return name_of(given.param); });
+
 TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
   for (const std::int64_t buffer : {0LL, 1LL, 6LL, 7LL, 1000LL, 999'999'999'999LL}) {
     for (const std::uint32_t parts : {1u, 2u, 3u, 7u, 128u, 65'535u}) {

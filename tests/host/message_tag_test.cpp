@@ -44,7 +44,7 @@ MessageTags tags_of(const Workload& workload) {
   }
   const auto topology = std::move(builder).build(nullptr, {});
   CollectiveLibrary library(ParamSet("collective", CollectiveLibrary::params()), {});
-  return {workload, *library.prepare(workload, *topology, topology->endpoints())};
+  return {workload, *library.prepare(workload, *topology, topology->endpoints(), nullptr)};
 }
 
 TEST(MessageTags, PackAndUnpackTheExtremesOfEveryField) {

@@ -111,7 +111,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   job.workload = shared;
   job.iterations = options.iterations;
   job.endpoint_of_rank.assign(topology->endpoints().begin(), topology->endpoints().end());
-  job.collectives = library.prepare(*shared, *topology, job.endpoint_of_rank);
+  job.collectives = library.prepare(*shared, *topology, job.endpoint_of_rank, nullptr);
   job.tags = std::make_shared<const MessageTags>(*shared, *job.collectives);
   jobs.publish(std::move(job));
 

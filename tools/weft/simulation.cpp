@@ -80,7 +80,10 @@ class Assembly {
         speeds_(host_speeds(scenario)),
         library_(library),
         plan_(std::move(plan)) {
-    if (scenario_.mode == Mode::flow) flow_settings_.emplace(scenario_.parameters.of("flow"));
+    if (scenario_.mode == Mode::flow) {
+      flow_settings_.emplace(scenario_.parameters.of("flow"));
+      operations_.emplace(*scenario_.topology, *flow_settings_);
+    }
   }
 
   /// Finds what is wrong before the first file is created.
@@ -145,7 +148,7 @@ class Assembly {
     std::set<std::pair<const Workload*, std::uint32_t>> prepared;
     for (const JobSpec& job : scenario_.jobs) {
       if (job.workload == nullptr || !prepared.emplace(job.workload.get(), job.gpus).second) continue;
-      const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints_when_alone(job));
+      const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints_when_alone(job), &*operations_);
       MessageTags(*job.workload, *collectives);
     }
   }
@@ -187,7 +190,7 @@ class Assembly {
   }
 
   void complete_placed(RunningJob& job) {
-    job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank);
+    job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank, &*operations_);
     job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
     if (plan_.given_up || !may_fold()) return;
     const auto known = std::ranges::find(plan_.jobs, job.id, &PlacedJob::id);
@@ -272,7 +275,7 @@ class Assembly {
   void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
     auto fabric =
         std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_, options_.threads),
-                                     entity_of_host, &*results_, plan_.folding.get());
+                                     entity_of_host, &*results_, plan_.folding.get(), &*operations_);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources = entity_of_host;
@@ -408,8 +411,9 @@ class Assembly {
   HostSpeeds speeds_;
   CollectiveLibrary& library_;
   FoldingPlan plan_;
-  bool placed_new_job_ = false;                ///< in this pass of the scheduler, and the plan did not foresee it
-  std::optional<FlowSettings> flow_settings_;  ///< in flow mode
+  bool placed_new_job_ = false;                 ///< in this pass of the scheduler, and the plan did not foresee it
+  std::optional<FlowSettings> flow_settings_;   ///< in flow mode
+  std::optional<SwitchOperations> operations_;  ///< in flow mode
   std::optional<FlowNetworkPort> port_;
   std::optional<ResultsWriter> results_;
   std::vector<EntityId> hosts_;

@@ -1,0 +1,64 @@
+#include "host/collectives/sharp.hpp"
+
+#include <array>
+#include <utility>
+
+#include "host/collectives/hierarchical.hpp"
+#include "host/collectives/nvls.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 2> kParams = {
+    {{"inside", ParamKind::choice, "nvls", "", "", "direct|ring|nvls",
+      "Exchanges among the GPUs of a host: by its NVSwitches (nvls), or by the GPUs themselves",
+      "NCCL combines its NVLS with SHARP on servers that have both"},
+     {"pieces", ParamKind::integer, "4", "1", "1024", "",
+      "Pieces of the buffer that go through hosts and rails like through a pipeline; one where there is one host or one rank per "
+      "host",
+      "as hierarchical.pieces"}}};
+
+Exchange exchange_called(const std::string& name) {
+  if (name == "nvls") return Exchange::in_network;
+  return name == "ring" ? Exchange::ring : Exchange::direct;
+}
+
+class Sharp final : public CollectiveAlgorithm {
+ public:
+  Sharp(Exchange inside, std::uint32_t pieces)
+      : inside_(inside), levels_(make_hierarchical(inside, Exchange::in_network, pieces)) {}
+
+  bool supports(CollectiveType type) const override {
+    return type == CollectiveType::all_reduce || type == CollectiveType::all_gather || type == CollectiveType::reduce_scatter ||
+           type == CollectiveType::barrier;
+  }
+  std::string objection(const CollectiveRequest& request) const override { return levels_->objection(request); }
+  CollectivePlan compile(const CollectiveRequest& request) const override {
+    if (request.layout->host_count() == 1 && inside_ == Exchange::in_network) return nvls_plan(request);
+    return levels_->compile(request);
+  }
+
+ private:
+  Exchange inside_;
+  std::unique_ptr<CollectiveAlgorithm> levels_;
+};
+
+std::unique_ptr<CollectiveAlgorithm> make_sharp(const ParamSet& params) {
+  return std::make_unique<Sharp>(exchange_called(params.text("inside")), static_cast<std::uint32_t>(params.integer("pieces")));
+}
+
+}  // namespace
+
+Module<CollectiveAlgorithmFactory> sharp_algorithm() {
+  return {
+      {"collective", "sharp",
+       "Packet switches add up along the rails (GPUs of equal number in all hosts), in a tree with one core switch per rail, "
+       "between "
+       "a reduce_scatter and an all_gather by the hosts' NVSwitches, in pieces that overlap. A NIC carries its GPU's share of an "
+       "all_reduce once each way. Choosing it says that the switches can (flow.reducing_switches).",
+       kParams},
+      &make_sharp};
+}
+
+}  // namespace weft
