@@ -42,9 +42,9 @@ class CollectiveLibrary {
   /// the files of parameters throws.
   CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params);
 
-  /// What the workload's ranks will ask for on these endpoints; what they ask of switches is registered with `operations`, without which no algorithm
-  /// that does may be chosen. The library and the workload outlive the result. Throws InputError [algorithm-objects] if a chosen algorithm cannot
-  /// carry out a collective on such a group.
+  /// What the workload's ranks will ask for on these endpoints; what they ask of switches is registered with `operations`, without which no
+  /// algorithm that does may be chosen. The library and the workload outlive the result. Throws InputError [algorithm-objects] if a chosen
+  /// algorithm cannot carry out a collective on such a group.
   std::shared_ptr<const JobCollectives> prepare(const Workload& workload, const Topology& topology,
                                                 std::span<const NodeId> endpoint_of_rank, SwitchOperations* operations);
 

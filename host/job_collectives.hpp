@@ -21,7 +21,8 @@ class JobCollectives {
   /// The plan for a member of `group` at `position`; null for a group of one rank, which has nothing to do. Requires: `op` is a collective of the
   /// job's workload.
   const CollectivePlan* find(const Op& op, GroupId group, std::uint32_t position) const;
-  /// The operation in switches that an in_network step of a plan of `group` joins, as a Transfer's destination. Requires: find() returned the plan.
+  /// The operation in switches that an in_network step of a plan of `group` joins, as a Transfer's destination. Requires: find() returned
+  /// the plan.
   NodeId switch_operation(const CollectivePlan& plan, std::uint16_t communicator, GroupId group, const CollectiveStep& step,
                           std::uint32_t position) const;
   /// Whether any plan has in_network steps.
@@ -35,7 +36,8 @@ class JobCollectives {
   struct RequestHash {
     std::size_t operator()(const CollectiveRequest& request) const noexcept;
   };
-  /// An operation in switches of one group: communicator, group, division of the plan, kind, channel, root and the subgroup's first member as positions.
+  /// An operation in switches of one group: communicator, group, division of the plan, kind, channel, root and the subgroup's first member
+  /// as positions.
   using SwitchKey = std::tuple<const CollectivePlan*, std::uint16_t, GroupId, std::uint8_t, SwitchOperationKind, std::uint8_t,
                                std::uint32_t, std::uint32_t>;
   static SwitchKey switch_key(const CollectivePlan& plan, std::uint16_t communicator, GroupId group, const CollectiveStep& step,

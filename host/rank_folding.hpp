@@ -20,7 +20,8 @@
 // are among those that made the classes. A job that was not among them can tell ranks apart; with it, all have to be folded anew.
 // What one link of class K carries of a kind from class R, of which a member's message loads links of K by a in all, is |R| a / |K|.
 //
-// Ranks whose collectives ask switches to reduce (nvls, sharp) are not folded: one flow stands for all members of such an operation as it is.
+// Ranks whose collectives ask switches to reduce (nvls, sharp) are not folded: one flow stands for all members of such an operation as it
+// is.
 //
 // What makes ranks different: another role, a host of another speed, hashed ECMP paths that collide here and not there (spraying does not), part sizes that differ by a
 // byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
@@ -82,8 +83,9 @@ class RankFolding final : public TransferFolding {
     std::size_t hops = std::size_t{1} << 27;  ///< of paths that messages do not share
   };
 
-  /// Null if no two ranks are alike, if a collective of any of the jobs has in_network steps, if a transfer has several queue pairs on different paths, if adaptive routing may choose between paths, which shows
-  /// only while running, or beyond `limits`. Keeps the jobs. Requires: rates are max-min fair, for other allocations may tell flows apart that are alike.
+  /// Null if no two ranks are alike, if a collective of any of the jobs has in_network steps, if a transfer has several queue pairs on different
+  /// paths, if adaptive routing may choose between paths, which shows only while running, or beyond `limits`. Keeps the jobs. Requires: rates are max-min
+  /// fair, for other allocations may tell flows apart that are alike.
   static std::shared_ptr<const RankFolding> find(std::vector<PlacedJob> jobs, const Topology& topology,
                                                  const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits);
 

@@ -256,7 +256,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   FlowRequest request;
   request.path = operation.links;
   request.loads = operation.loads;
-  request.wire_bytes = settings_.wire_bytes(operand, operation.inside_host);
+  request.wire_bytes = settings_.operation_wire_bytes(operand, operation.inside_host);
   request.cap_bps = settings_.queue_pair_cap_bps(operation.inside_host);
   // All members carry out one op, which has one priority.
   if (settings_.priorities == Priorities::strict)

@@ -11,9 +11,9 @@
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
 // flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/staging). Where an efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
 //
-// An operation in switches (switch_operations) is one flow, which starts when the last of its members' transfers has entered; its members enter with
-// the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when it was handed over, with
-// the top of the tree for its destination; what it takes alone includes waiting for the other members.
+// An operation in switches (switch_operations) is one flow, which starts when the last of its members' transfers has entered; its members
+// enter with the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when
+// it was handed over, with the top of the tree for its destination; what it takes alone includes waiting for the other members.
 //
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:
@@ -21,9 +21,9 @@
 //   builder.connect(host, fabric, settings.host_to_fabric_min()); builder.connect(fabric, host, settings.fabric_to_host_min());
 //
 // Invariants
-//   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, one that joins an operation in switches the latter only,
-//      unless a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation that a member never
-//      joins stays waiting; the ranks in it know whom they wait for.
+//   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, one that joins an operation in switches the
+//      latter only, unless a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation
+//      that a member never joins stays waiting; the ranks in it know whom they wait for.
 //   2. Transfers are numbered in order of entering, which depends on the order of events only.
 // Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone once the engine has stopped.
 #pragma once
@@ -114,8 +114,8 @@ class FlowNetworkPort final : public NetworkPort {
 class FlowFabric final : public Entity {
  public:
   /// Keeps a reference to the topology. `policy` was made for link_capacities_bps(topology). `entity_of_host` is indexed by HostId.
-  /// `observer` may be null, and so may `folding`, which outlives the fabric. `operations` is where those that transfers join are registered, and
-  /// outlives the fabric; null if there are none.
+  /// `observer` may be null, and so may `folding`, which outlives the fabric. `operations` is where those that transfers join are
+  /// registered, and outlives the fabric; null if there are none.
   FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
              std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr, const TransferFolding* folding = nullptr,
              const SwitchOperations* operations = nullptr);

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 20> kParams = {{
+constexpr std::array<ParamSpec, 21> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -123,6 +123,14 @@ constexpr std::array<ParamSpec, 20> kParams = {{
      .meaning =
          "Share of the network's rate that packets get; credits, acknowledgements and the NIC's access to memory take the rest.",
      .origin = "none lost; the presets have what was measured"},
+    {.name = "nvls_efficiency",
+     .kind = ParamKind::real,
+     .default_text = "1",
+     .minimum = "0.01",
+     .maximum = "1",
+     .choices = "",
+     .meaning = "Share of what nvlink_efficiency leaves that data gets where NVSwitches add up and multiply (nvls, sharp).",
+     .origin = "none lost; NCCL's tuning model has 0.85 for Hopper and 0.74 for Blackwell"},
     {.name = "queue_pairs",
      .kind = ParamKind::integer,
      .default_text = "1",
@@ -244,6 +252,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       wire_format(protocol_stack(flow.text("protocol")), flow.bytes("mtu")),
       nvlink_efficiency(flow.real("nvlink_efficiency")),
       network_efficiency(flow.real("network_efficiency")),
+      nvls_efficiency(flow.real("nvls_efficiency")),
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
       queue_pair_rate_max(rate_limit(flow.text("queue_pair_rate_max"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
@@ -260,6 +269,10 @@ Bytes FlowSettings::wire_bytes(Bytes payload, bool inside_host) const {
 double FlowSettings::queue_pair_cap_bps(bool inside_host) const {
   if (inside_host || !queue_pair_rate_max) return std::numeric_limits<double>::infinity();
   return static_cast<double>(queue_pair_rate_max->in_bps()) / network_efficiency;
+}
+
+Bytes FlowSettings::operation_wire_bytes(Bytes operand, bool inside_host) const {
+  return inside_host ? blown_up(operand, nvlink_efficiency * nvls_efficiency) : wire_bytes(operand, false);
 }
 
 Duration FlowSettings::host_to_fabric_min() const { return std::min(wqe_latency, nvlink_latency); }

@@ -60,6 +60,7 @@ struct FlowSettings {
   WireFormat wire_format;
   double nvlink_efficiency = 1;
   double network_efficiency = 1;
+  double nvls_efficiency = 1;
   std::uint32_t queue_pairs = 1;
   std::optional<Bandwidth> queue_pair_rate_max;  ///< of packets with their headers, between hosts; none: unlimited
   QueuePairShare share = QueuePairShare::per_queue_pair;
@@ -71,6 +72,8 @@ struct FlowSettings {
 
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
   Bytes wire_bytes(Bytes payload, bool inside_host) const;
+  /// The same of what switches add up or multiply.
+  Bytes operation_wire_bytes(Bytes operand, bool inside_host) const;
 
   /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it. As those are more than its packets where the efficiency
   /// is below 1, so is this.

@@ -14,10 +14,10 @@
 //   arrives               leaves + propagation delays + switching_delay per packet switch + receive_latency   -> transfer_delivered
 // Inside a host nvlink_latency takes the place of wqe_latency, completion_latency that of receive_latency, and there are no headers.
 //
-// Operations in switches (switch_operations): every member hands over a Transfer whose destination names the operation, with the size of what
-// it sends. When all members have joined, the data moves; then each gets transfer_delivered, alone: its operand has left and its result, if it gets
-// one, is here. Members with a result hear of it after the way up to the top of the tree and down, and receive_latency; the others after
-// completion_latency.
+// Operations in switches (switch_operations): every member hands over a Transfer whose destination names the operation, with the size of
+// what it sends. When all members have joined, the data moves; then each gets transfer_delivered, alone: its operand has left and its
+// result, if it gets one, is here. Members with a result hear of it after the way up to the top of the tree and down, and receive_latency;
+// the others after completion_latency.
 //
 // Threads: start() is called from the host's logical process only.
 #pragma once

@@ -3,14 +3,14 @@
 // Where it sits: switch_operations asks for the tree of every operation and keeps what the operation puts on its links.
 //
 // Model
-//   - Inside a host (NVLS) the tree is a star: every member's cables to an NVSwitch. Of several NVSwitches that all members are cabled to, and of
-//     several cables between the same two, each carries an equal share.
-//   - Between hosts (SHARP) the ways from all members to the first of them, by shortest paths, make a tree: where a node has several next hops one is
-//     chosen by a hash of (seed, members, connection, hops from the member), so that in a regular fabric all choose the same core switch, and other
-//     groups and connections another one. In an irregular one the ways may meet later, never in a circle. The top of the tree is the packet switch
-//     with the fewest hops to its farthest member.
-//   - What rises in the tree is added up where it meets, if that is a packet switch; NICs and PCIe switches pass every stream on by itself. What
-//     comes down is multiplied in packet switches likewise.
+//   - Inside a host (NVLS) the tree is a star: every member's cables to an NVSwitch. Of several NVSwitches that all members are cabled to,
+//     and of several cables between the same two, each carries an equal share.
+//   - Between hosts (SHARP) the ways from all members to the first of them, by shortest paths, make a tree: where a node has several next
+//     hops one is chosen by a hash of (seed, members, connection, hops from the member), so that in a regular fabric all choose the same
+//     core switch, and other groups and connections another one. In an irregular one the ways may meet later, never in a circle. The top of
+//     the tree is the packet switch with the fewest hops to its farthest member.
+//   - What rises in the tree is added up where it meets, if that is a packet switch; NICs and PCIe switches pass every stream on by itself.
+//     What comes down is multiplied in packet switches likewise.
 // Thread safety: pure functions.
 #pragma once
 

@@ -11,10 +11,10 @@
 //     overlap, the buffer is cut into shares first and every share into `pieces`; then part k x shares + s is piece k of share s.
 //   - A step runs when its predecessors are done. A send is done when its last byte left the source; a receive when the message is here; a
 //     reducing receive when it has also been added up; a join at once.
-//   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/switch_operations). It begins when
-//     all members have come to it and is done when the network says so. All of them have it at the same index of their programs. Its parts are
-//     what each contributes: one's own share for reduce_scatter and all_gather, which deal with the shares of all members; the same parts for all
-//     otherwise.
+//   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/switch_operations). It
+//     begins when all members have come to it and is done when the network says so. All of them have it at the same index of their
+//     programs. Its parts are what each contributes: one's own share for reduce_scatter and all_gather, which deal with the shares of all
+//     members; the same parts for all otherwise.
 //   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need no search.
 //   - Steps of one channel travel on one connection (queue pair); other channels hash to other paths.
 //

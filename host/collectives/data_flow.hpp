@@ -5,9 +5,9 @@
 //
 // Model: at first a rank's parts hold its own contribution, where the collective gives it input there. A send copies what its parts hold (of an
 // all_to_all: moves it), a receive replaces, a reducing receive adds. An in_network step reads what all its members'
-// parts hold when the last of them has come to it, adds that up or passes it on as its kind says, and writes. Steps that use a part must be ordered by dependencies within their rank unless
-// all of them read it or all of them add to it; so the result does not depend on timing and one order of execution tells it.
-// Not for barriers and all_to_all_v, whose messages carry no parts.
+// parts hold when the last of them has come to it, adds that up or passes it on as its kind says, and writes. Steps that use a part must be
+// ordered by dependencies within their rank unless all of them read it or all of them add to it; so the result does not depend on timing
+// and one order of execution tells it. Not for barriers and all_to_all_v, whose messages carry no parts.
 // Thread safety: pure function.
 #pragma once
 

@@ -34,8 +34,8 @@ enum class Exchange : std::uint8_t { direct, ring, in_network };
 
 Module<CollectiveAlgorithmFactory> hierarchical_algorithm();
 
-/// What it does with these exchanges, which sharp shares. A phase in switches has one step per piece; of reduce_scatter, all_gather and all_reduce, and
-/// a barrier is then an all_reduce of nothing. Requires of compile(): no other type if `between` is in_network.
+/// What it does with these exchanges, which sharp shares. A phase in switches has one step per piece; of reduce_scatter, all_gather and
+/// all_reduce, and a barrier is then an all_reduce of nothing. Requires of compile(): no other type if `between` is in_network.
 std::unique_ptr<CollectiveAlgorithm> make_hierarchical(Exchange inside, Exchange between, std::uint32_t pieces);
 
 }  // namespace weft

@@ -67,8 +67,8 @@ enum class Carries : std::uint8_t {
 std::uint32_t add_exchange(CollectiveProgramBuilder& builder, const PhaseGround& ground, Carries carries, StepKind receive_kind,
                            std::optional<std::uint32_t> entry = {});
 
-/// Adds one operation that switches carry out for every subgroup: on each member's share of the slice for reduce_scatter and all_gather, on the whole
-/// slice of members x stride parts otherwise. `root` is an index in the subgroup, of reduce and broadcast. Returns the step.
+/// Adds one operation that switches carry out for every subgroup: on each member's share of the slice for reduce_scatter and all_gather, on
+/// the whole slice of members x stride parts otherwise. `root` is an index in the subgroup, of reduce and broadcast. Returns the step.
 std::uint32_t add_in_network(CollectiveProgramBuilder& builder, const PhaseGround& ground, SwitchOperationKind operation,
                              std::uint32_t root, std::optional<std::uint32_t> entry = {});
 

@@ -660,8 +660,8 @@ TEST(FlowFabric, OperationsInSwitchesShareLinksMaxMin) {
                                        {at(Duration::zero()), transfer(ends[2], large, 2 * kMegabit, 2)},
                                        {at(Duration::zero()), transfer(ends[3], ends[2], kMegabit, 3)}};
   const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
-  // From 1 us on both operations cross the second host's cable at half of its rate, and the transfer takes the other half of the third's: it and the
-  // small operation end 20 us later, when half of the large one is done. The rest takes 10 us at the full rate.
+  // From 1 us on both operations cross the second host's cable at half of its rate, and the transfer takes the other half of the third's:
+  // it and the small operation end 20 us later, when half of the large one is done. The rest takes 10 us at the full rate.
   const Duration way = Duration::ns(10 + 500 + 10 + 500);
   EXPECT_EQ(outcome.results.at({1, ends[0]}), at(Duration::us(21) + way));
   EXPECT_EQ(outcome.delivered.at(3), at(Duration::us(21) + way));

@@ -156,6 +156,32 @@ TEST(SwitchOperations, HashGroupsAndConnectionsToDifferentCores) {
   EXPECT_NE(add(hosts[0], hosts[5]), add(hosts[0], hosts[4]));
 }
 
+// A NIC passes the streams of two members on side by side: it neither adds up nor multiplies.
+TEST(SwitchOperations, CountTheStreamsThatANicPassesOn) {
+  TopologyBuilder builder("relay");
+  std::vector<NodeId> members;
+  for (int i = 0; i < 3; ++i) members.push_back(builder.add_endpoint(builder.add_host(), NodeKind::host));
+  const HostId relaying = builder.add_host();
+  const NodeId idle = builder.add_endpoint(relaying, NodeKind::gpu);
+  const NodeId nic = builder.add_inside(relaying, NodeKind::nic);
+  const NodeId leaf = builder.add_switch(1);
+  const auto join = [&](NodeId a, NodeId b) { builder.add_cable(a, b, Bandwidth::gbps(100), Duration::ns(10)); };
+  join(idle, nic);
+  join(members[0], leaf);
+  join(nic, leaf);
+  join(members[1], nic);
+  join(members[2], nic);
+  const auto topology = std::move(builder).build(nullptr, {});
+  const auto sum = loads_of(*topology, SwitchOperationKind::all_reduce, members);
+  EXPECT_EQ(sum.size(), 8U);
+  EXPECT_EQ(sum.at("host3/nic0->leaf0"), 2);
+  EXPECT_EQ(sum.at("leaf0->host3/nic0"), 2);
+  EXPECT_EQ(sum.at("host0->leaf0"), 1);
+  const auto broadcast = loads_of(*topology, SwitchOperationKind::broadcast, members, members[1]);
+  EXPECT_EQ(broadcast.at("host3/nic0->leaf0"), 1);
+  EXPECT_EQ(broadcast.at("leaf0->host3/nic0"), 1) << "down to the other one only";
+}
+
 // All shapes of groups on fabrics of three levels: a tree whose every leaf is a member, with one top.
 TEST(SwitchOperations, AreTreesOnEveryFabric) {
   for (const auto& topology :
