@@ -203,12 +203,12 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       finish_step(stream, step, context);
       return;
     case StepKind::in_network: {
-      const std::uint16_t communicator = dag_.op(active.op).communicator;
-      const GroupId group = job_.workload->communicators[communicator].group_of(rank_);
+      const Op op = dag_.op(active.op);
+      const GroupId group = job_.workload->communicators[op.communicator].group_of(rank_);
       MessageTag tag = job_.tags->unpack(stream);
       tag.detail = step;
-      const NodeId operation = job_.collectives->switch_operation(plan, communicator, group, description, active.position);
-      shared_.network.start({job_.id, endpoint_, operation, connection_number(communicator, description.channel),
+      const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
+      shared_.network.start({job_.id, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
                              job_.tags->pack(tag), plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
                             context);
       return;

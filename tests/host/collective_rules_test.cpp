@@ -242,14 +242,14 @@ TEST(CollectiveLibrary, AutoCarriesOutWhateverIsAsked) {
       const Workload workload = one_collective(type, static_cast<std::uint32_t>(members.size()), bytes);
       SCOPED_TRACE(std::string(to_text(type)) + " of " + std::to_string(members.size()));
       std::shared_ptr<const JobCollectives> collectives;
-      ASSERT_NO_THROW(collectives = library.prepare(workload, *topology, members));
+      ASSERT_NO_THROW(collectives = library.prepare(workload, *topology, members, nullptr));
       const Op op = workload.roles[0].op(OpId(0));
       const CollectivePlan* plan = collectives->find(op, GroupId(0), 0);
       ASSERT_NE(plan, nullptr);
       EXPECT_TRUE(make_algorithm(plan->algorithm)->supports(type));
       // Asked again, by another library, it is the same.
       CollectiveLibrary other(selection, {});
-      const auto again = other.prepare(workload, *topology, members);
+      const auto again = other.prepare(workload, *topology, members, nullptr);
       EXPECT_EQ(again->find(op, GroupId(0), 0)->algorithm, plan->algorithm);
       EXPECT_EQ(again->find(op, GroupId(0), 0)->protocol.name, plan->protocol.name);
       if (round % 6 == 0 && bytes.count() < 1 << 20) expect_carried_out(*plan);
