@@ -15,10 +15,9 @@ constexpr std::string_view kLargeMessages = "NCCL's bandwidth-optimal default fo
 constexpr std::string_view kAllPeers = "NCCL sends to all peers at once";
 
 constexpr std::string_view kAuto = "auto";
-constexpr std::size_t kTypes = 10;
 
 // First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array<ParamSpec, kTypes + 3> kTable = {{
+constexpr std::array<ParamSpec, collective_types + 3> kTable = {{
     {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kLargeMessages},
     {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kLargeMessages},
     {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kLargeMessages},
@@ -44,7 +43,7 @@ class TableWithChoices {
  public:
   TableWithChoices() {
     choices_.fill(std::string(kAuto));
-    for (std::size_t type = 0; type < kTypes; ++type) {
+    for (std::size_t type = 0; type < collective_types; ++type) {
       for (const auto& module : collective_algorithms()) {
         const ParamSet defaults(std::string(module.info.name), module.info.params);
         if (!module.make(defaults)->supports(static_cast<CollectiveType>(type))) continue;
@@ -52,8 +51,8 @@ class TableWithChoices {
       }
       table_[type].choices = choices_[type];
     }
-    for (const auto& module : collective_protocols()) choices_[kTypes] += "|" + std::string(module.info.name);
-    table_[kTypes].choices = choices_[kTypes];
+    for (const auto& module : collective_protocols()) choices_[collective_types] += "|" + std::string(module.info.name);
+    table_[collective_types].choices = choices_[collective_types];
   }
   TableWithChoices(const TableWithChoices&) = delete;
   TableWithChoices& operator=(const TableWithChoices&) = delete;
@@ -62,7 +61,7 @@ class TableWithChoices {
 
  private:
   std::array<ParamSpec, kTable.size()> table_ = kTable;
-  std::array<std::string, kTypes + 1> choices_;
+  std::array<std::string, collective_types + 1> choices_;
 };
 
 /// The module made with its own parameters.
@@ -114,13 +113,13 @@ ParamTable CollectiveLibrary::params() {
 bool CollectiveLibrary::is_auto(const ParamSet& collective, std::string_view param) { return collective.text(param) == kAuto; }
 
 bool CollectiveLibrary::uses_rules(const ParamSet& collective) {
-  return std::any_of(kTable.begin(), kTable.begin() + kTypes + 1,
+  return std::any_of(kTable.begin(), kTable.begin() + collective_types + 1,
                      [&](const ParamSpec& spec) { return is_auto(collective, spec.name); });
 }
 
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
     : launch_latency_(collective.duration("launch_latency")) {
-  for (std::size_t type = 0; type < kTypes; ++type) {
+  for (std::size_t type = 0; type < collective_types; ++type) {
     chosen_.push_back(make_chosen(collective_algorithms(), collective, kTable[type].name, module_params, algorithms_));
   }
   chosen_protocol_ = make_chosen(collective_protocols(), collective, "protocol", module_params, protocols_);

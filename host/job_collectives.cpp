@@ -16,10 +16,8 @@ CollectiveRequest JobCollectives::request(const Op& op, const GroupLayout& layou
   WEFT_CHECK(op.kind == OpKind::collective, "only a collective makes a collective request");
   CollectiveRequest request{op.collective, 0, op.bytes, &layout, nullptr};
   if (has_root(op.collective)) {
-    const std::int64_t size = layout.ranks();
     const std::int64_t base = op.addressing == PeerAddressing::relative ? position : 0;
-    const std::int64_t root = (base + op.peer) % size;
-    request.root = static_cast<std::uint32_t>(root < 0 ? root + size : root);
+    request.root = wrapped(base + op.peer, layout.ranks());
   }
   if (op.collective == CollectiveType::all_to_all_v) request.splits = &workload_.splits[op.splits];
   return request;

@@ -27,11 +27,6 @@ std::uint64_t text_hash(std::string_view text) {
   return hash;
 }
 
-std::uint32_t wrapped(std::int64_t position, std::uint32_t size) {
-  const auto n = static_cast<std::int64_t>(size);
-  return static_cast<std::uint32_t>((position % n + n) % n);
-}
-
 /// Numbers equal values alike, from 0 in order of first appearance; returns how many there are. Entries of `skip` stay as they are.
 template <class Skip>
 std::uint32_t renumber(const std::vector<std::uint64_t>& signatures, std::vector<std::uint32_t>& classes, const Skip& skip) {
@@ -271,7 +266,7 @@ class FoldingSearch {
         for (const auto& [addressing, peer] : use.sends) {
           const std::int64_t base = addressing == PeerAddressing::relative ? 0 : -static_cast<std::int64_t>(position);
           const std::uint32_t distance = wrapped(base + peer, size);
-          const RankId to = group[wrapped(std::int64_t{position} + distance, size)];
+          const RankId to = communicator.peer_of(RankId(rank), addressing, peer);
           if (!add_message(rank, to, connection_number(use.communicator, 0), distance_kind(distance), false)) return false;
         }
       }

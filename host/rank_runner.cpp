@@ -148,11 +148,7 @@ MessageTag RankRunner::tag_of(OpId op, const Op& description) const {
 
 NodeId RankRunner::peer_endpoint(const Op& description) const {
   const Communicator& communicator = job_.workload->communicators[description.communicator];
-  const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
-  const auto size = static_cast<std::int64_t>(group.size());
-  const std::int64_t base = description.addressing == PeerAddressing::relative ? communicator.position_of(rank_) : 0;
-  const std::int64_t position = ((base + description.peer) % size + size) % size;
-  return job_.endpoint_of_rank[group[static_cast<std::size_t>(position)].index()];
+  return job_.endpoint_of_rank[communicator.peer_of(rank_, description.addressing, description.peer).index()];
 }
 
 const CollectivePlan* RankRunner::plan_of(const Op& description) const {

@@ -9,7 +9,8 @@
 //   sent       leaves + completion_latency, at the source
 //   delivered  max over queue pairs of (its leaving + propagation delays of its path + switching_delay x packet switches) + receive_latency
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
-// flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/staging). Where an efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
+// flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/staging). Where an
+// efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
 //
 // An operation in switches (switch_operations) is one flow, which starts when the last of its members' transfers has entered; its members
 // enter with the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when
@@ -180,8 +181,8 @@ class FlowFabric final : public Entity {
   };
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
-  /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves. The most loaded link decides, or how fast the largest of them
-  /// may go.
+  /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves. The most loaded link decides, or how fast
+  /// the largest of them may go.
   Duration moving_time_alone(Bytes largest, double cap_bps);
   EntityId host_entity(NodeId endpoint) const;
 

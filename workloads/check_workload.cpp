@@ -156,24 +156,14 @@ class Checker {
                            place_, "a table has a row for each rank of the group");
         return;
       }
-      if (use.is_message && peer_of(rank, use.communicator, use.addressing, use.peer) == rank) {
+      if (use.is_message &&
+          workload_.communicators[use.communicator].peer_of(RankId(rank), use.addressing, use.peer) == RankId(rank)) {
         diagnostics_.error("peer-out-of-range",
                            title + " makes " + rank_title(rank) + " talk to itself in communicator " + in_quotes(groups.name()),
                            place_, "name another peer; a copy inside a rank is a compute op");
         return;
       }
     }
-  }
-
-  std::uint32_t peer_of(std::uint32_t rank, std::uint16_t communicator, PeerAddressing addressing, std::int32_t peer) const {
-    const Communicator& groups = workload_.communicators[communicator];
-    const auto members = groups.ranks(groups.group_of(RankId(rank)));
-    const auto size = static_cast<std::int64_t>(members.size());
-    std::int64_t position = peer;
-    if (addressing == PeerAddressing::relative) {
-      position = ((static_cast<std::int64_t>(groups.position_of(RankId(rank))) + peer) % size + size) % size;
-    }
-    return members[static_cast<std::size_t>(position)].index();
   }
 
   void check_collectives(std::uint16_t c) {
@@ -279,12 +269,13 @@ class Checker {
 
   template <class Addresses>
   bool report_ambiguity(std::size_t role, std::uint16_t communicator, const Addresses& addresses) {
-    std::map<std::uint32_t, OpId> ops_by_peer;
+    std::map<RankId, OpId> ops_by_peer;
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       if (workload_.role_of[rank] != role) continue;
       ops_by_peer.clear();
       for (const auto& [address, op] : addresses) {
-        const auto [other, is_new] = ops_by_peer.emplace(peer_of(rank, communicator, address.first, address.second), op);
+        const auto [other, is_new] =
+            ops_by_peer.emplace(workload_.communicators[communicator].peer_of(RankId(rank), address.first, address.second), op);
         if (is_new) continue;
         const RoleDag& dag = workload_.roles[role];
         diagnostics_.error("ambiguous-peer",
@@ -313,7 +304,7 @@ class Checker {
 
   Message message_of(std::uint32_t rank, const RoleDag& dag, OpId id) const {
     const Op op = dag.op(id);
-    const std::uint32_t peer = peer_of(rank, op.communicator, op.addressing, op.peer);
+    const std::uint32_t peer = workload_.communicators[op.communicator].peer_of(RankId(rank), op.addressing, op.peer).index();
     Message message;
     message.communicator = op.communicator;
     message.is_receive = op.kind == OpKind::receive;

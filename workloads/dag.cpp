@@ -386,6 +386,13 @@ std::span<const RankId> Communicator::ranks(GroupId group) const {
   return {members_.data() + begin, begin_[group.index() + 1] - begin};
 }
 
+RankId Communicator::peer_of(RankId rank, PeerAddressing addressing, std::int32_t peer) const {
+  const std::span<const RankId> group = ranks(group_of(rank));
+  const auto size = static_cast<std::int64_t>(group.size());
+  const std::int64_t position = addressing == PeerAddressing::relative ? std::int64_t{position_of(rank)} + peer : peer;
+  return group[static_cast<std::size_t>((position % size + size) % size)];
+}
+
 SplitTable::SplitTable(std::string name, std::uint32_t positions, std::vector<Bytes> bytes)
     : name_(std::move(name)), bytes_(std::move(bytes)), row_sums_(positions), column_sums_(positions) {
   WEFT_CHECK(positions >= 1 && bytes_.size() == std::size_t{positions} * positions, "a split table is square");

@@ -50,6 +50,7 @@ enum class CollectiveType : std::uint8_t {
   barrier,
   all_to_all_v
 };
+inline constexpr std::size_t collective_types = static_cast<std::size_t>(CollectiveType::all_to_all_v) + 1;
 std::string_view to_text(OpKind kind);
 std::string_view to_text(CollectiveType type);
 /// Whether one position of the group is its source or its sink.
@@ -167,6 +168,8 @@ class Communicator {
   GroupId group_of(RankId rank) const { return group_of_[rank.index()]; }
   std::uint32_t position_of(RankId rank) const { return position_of_[rank.index()]; }
   std::span<const RankId> ranks(GroupId group) const;
+  /// Whom a rank's op means by `peer`; relative ones wrap round. Requires: the rank is in a group; an absolute peer is a position of it.
+  RankId peer_of(RankId rank, PeerAddressing addressing, std::int32_t peer) const;
 
  private:
   std::string name_;

@@ -17,11 +17,6 @@ std::int64_t part_start(Bytes buffer, std::uint32_t parts, std::uint32_t index) 
   return whole * index + rest * index / parts;
 }
 
-std::uint32_t wrapped(std::int64_t index, std::uint32_t size) {
-  const std::int64_t rest = index % size;
-  return static_cast<std::uint32_t>(rest < 0 ? rest + size : rest);
-}
-
 std::uint32_t in_parts(const PartIndex& part, const CollectivePlan& plan, std::uint32_t position) {
   if (part.kind == PartIndex::Kind::zero) return 0;
   const Subgroups& division = *plan.divisions[part.division];

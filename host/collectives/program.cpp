@@ -115,7 +115,7 @@ class ProgramReader {
 
   void read_head() {
     std::vector<std::string> names;
-    for (std::uint8_t type = 0; type <= static_cast<std::uint8_t>(CollectiveType::all_to_all_v); ++type) {
+    for (std::size_t type = 0; type < collective_types; ++type) {
       const auto candidate = static_cast<CollectiveType>(type);
       if (!carries_parts(candidate)) continue;
       names.emplace_back(to_text(candidate));
@@ -318,10 +318,9 @@ class ProgramReader {
 
   std::int64_t peer_of(const StepRef& ref) const {
     const PeerRule& rule = step_of(ref).peer;
-    const std::int64_t n = file_.ranks();
     switch (rule.kind) {
       case PeerRule::Kind::offset:
-        return ((ref.rank + std::int64_t{rule.operand}) % n + n) % n;
+        return wrapped(ref.rank + std::int64_t{rule.operand}, file_.ranks());
       case PeerRule::Kind::exclusive_or:
         return ref.rank ^ static_cast<std::uint32_t>(rule.operand);
       default:
@@ -332,9 +331,7 @@ class ProgramReader {
   std::pair<std::uint32_t, std::uint32_t> parts_of(const StepRef& ref) const {
     const PartRange& range = step_of(ref).parts;
     if (range.inner.kind != PartIndex::Kind::offset) return {range.base, range.count};
-    const std::int64_t n = file_.ranks();
-    const std::int64_t share = ((ref.rank + std::int64_t{range.inner.operand}) % n + n) % n;
-    return {static_cast<std::uint32_t>(share) * range.count, range.count};
+    return {wrapped(ref.rank + std::int64_t{range.inner.operand}, file_.ranks()) * range.count, range.count};
   }
   std::string parts_text(const StepRef& ref) const {
     const auto [first, count] = parts_of(ref);

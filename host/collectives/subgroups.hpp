@@ -13,6 +13,12 @@
 
 namespace weft {
 
+/// `index` modulo `size`, from 0 on.
+constexpr std::uint32_t wrapped(std::int64_t index, std::uint32_t size) {
+  const auto n = static_cast<std::int64_t>(size);
+  return static_cast<std::uint32_t>((index % n + n) % n);
+}
+
 class Subgroups {
  public:
   /// The whole group in order of position.

@@ -149,7 +149,7 @@ TEST(BuiltInRules, EndWithRulesForEverything) {
   EXPECT_TRUE(protocol.algorithm.empty());
   EXPECT_FALSE(protocol.protocol.empty());
   const GroupLayout uneven({{0, 0}, {0, 1}, {1, 0}}, InsideLinks::pcie);
-  for (int type = 0; type <= static_cast<int>(CollectiveType::all_to_all_v); ++type) {
+  for (std::size_t type = 0; type < collective_types; ++type) {
     for (const Bytes bytes : {Bytes::zero(), Bytes::of(std::int64_t{1} << 40)}) {
       const CollectiveRequest request = request_of(static_cast<CollectiveType>(type), bytes, uneven);
       EXPECT_TRUE(algorithm.holds(request) && protocol.holds(request));

@@ -263,7 +263,7 @@ TEST(CollectiveAlgorithms, AreTheChoicesOfTheirTypes) {
     EXPECT_EQ(error.diagnostics()[0].place.file, place.file);
     EXPECT_EQ(error.diagnostics()[0].help, "did you mean \"ring\"?");
   }
-  for (std::size_t type = 0; type <= static_cast<std::size_t>(CollectiveType::all_to_all_v); ++type) {
+  for (std::size_t type = 0; type < collective_types; ++type) {
     EXPECT_EQ(selection.table()[type].name, to_text(static_cast<CollectiveType>(type)));
     for (const auto& module : collective_algorithms()) {
       const auto algorithm = module.make(ParamSet(std::string(module.info.name), module.info.params));

@@ -108,9 +108,7 @@ class StuckJob {
     const Communicator& communicator = workload_.communicators[op.communicator];
     const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank.rank));
     if (op.kind != OpKind::collective) {
-      const auto size = static_cast<std::int64_t>(group.size());
-      const std::int64_t base = op.addressing == PeerAddressing::relative ? communicator.position_of(rank.rank) : 0;
-      const RankId peer = group[static_cast<std::size_t>(((base + op.peer) % size + size) % size)];
+      const RankId peer = communicator.peer_of(rank.rank, op.addressing, op.peer);
       return std::string(to_text(op.kind)) + " " + title + (op.kind == OpKind::receive ? " from rank " : " to rank ") +
              std::to_string(peer.index());
     }
