@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "core/check.hpp"
@@ -131,19 +132,20 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const
   }
 }
 
-const std::string& CollectiveLibrary::algorithm_for(const CollectiveRequest& request) const {
+const std::string& CollectiveLibrary::algorithm_for(const CollectiveRequest& request, const PassedOver& passed_over) const {
   const std::string& chosen = chosen_[static_cast<std::size_t>(request.type)];
   if (!chosen.empty()) return chosen;
+  const auto over = passed_over.find(request);
   return rules_->algorithm(request, [&](const std::string& name) {
+    if (over != passed_over.end() && over->second.contains(name)) return false;
     const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
     return algorithm.supports(request.type) && algorithm.objection(request).empty();
   });
 }
 
-const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request) {
-  std::unique_ptr<const CollectivePlan>& kept = plans_[request];
+const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, const std::string& name) {
+  std::unique_ptr<const CollectivePlan>& kept = plans_[request][name];
   if (kept != nullptr) return *kept;
-  const std::string& name = algorithm_for(request);
   const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
   WEFT_CHECK(algorithm.supports(request.type), "only algorithms that carry out a collective can be chosen for it");
   if (const std::string objection = algorithm.objection(request); !objection.empty()) object(name, request, objection);
@@ -159,6 +161,15 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request) 
 std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload& workload, const Topology& topology,
                                                                  std::span<const NodeId> endpoint_of_rank,
                                                                  SwitchOperations* operations) {
+  PassedOver passed_over;
+  while (true) {
+    if (auto job = try_prepare(workload, topology, endpoint_of_rank, operations, passed_over)) return job;
+  }
+}
+
+std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workload& workload, const Topology& topology,
+                                                                     std::span<const NodeId> endpoint_of_rank,
+                                                                     SwitchOperations* operations, PassedOver& passed_over) {
   std::shared_ptr<JobCollectives> job(new JobCollectives(workload));
   std::vector<NodeId> endpoints;
   for (const Communicator& communicator : workload.communicators) {
@@ -189,6 +200,7 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload&
       if (seen.emplace(workload.role_of[rank], layout).second) of_role.of_each_layout.emplace_back(rank);
     }
   }
+  std::set<std::tuple<std::size_t, std::uint16_t, const CollectivePlan*>> registered;  // role, communicator, plan
   for (std::size_t role = 0; role < workload.roles.size(); ++role) {
     const RoleDag& dag = workload.roles[role];
     for (std::uint32_t i = 0; i < dag.size(); ++i) {
@@ -196,35 +208,41 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload&
       const Op op = dag.op(OpId(i));
       const bool depends_on_position = has_root(op.collective) && op.addressing == PeerAddressing::relative;
       const Asking& ask = asking[role][op.communicator];
-      bool any_uses_switches = false;
+      std::vector<const CollectivePlan*> with_switches;  // that are new for this communicator
       for (const RankId rank : depends_on_position ? ask.ranks : ask.of_each_layout) {
         const std::uint32_t position = workload.communicators[op.communicator].position_of(rank);
         const CollectiveRequest request = job->request(op, *layout_of(op.communicator, rank), position);
         const CollectivePlan*& known = job->plans_[request];
         if (known == nullptr) {
-          known = &plan(request);
+          known = &plan(request, algorithm_for(request, passed_over));
           job->program_size_max_ = std::max(job->program_size_max_, known->program_size_max());
         }
-        any_uses_switches |= known->uses_switches;
+        if (known->uses_switches && registered.emplace(role, op.communicator, known).second) with_switches.push_back(known);
       }
-      if (!any_uses_switches) continue;
+      if (with_switches.empty()) continue;
+      WEFT_CHECK(operations != nullptr, "plans with operations in switches need where to register them");
       // Groups with equal layouts share a plan, but each has switches of its own.
       std::set<std::pair<GroupId, const CollectivePlan*>> seen;
       for (const RankId rank : ask.ranks) {
         const Communicator& communicator = workload.communicators[op.communicator];
         const GroupId group = communicator.group_of(rank);
-        const CollectivePlan* asked = job->find(op, group, communicator.position_of(rank));
-        if (!seen.emplace(group, asked).second || !asked->uses_switches) continue;
-        WEFT_CHECK(operations != nullptr, "plans with operations in switches need where to register them");
-        register_operations(*job, *asked, op.communicator, group, endpoint_of_rank, *operations);
+        const CollectivePlan& found = *job->find(op, group, communicator.position_of(rank));
+        if (!std::ranges::count(with_switches, &found)) continue;
+        if (!seen.emplace(group, &found).second) continue;
+        const std::string objection = add_operations(*job, found, op.communicator, group, endpoint_of_rank, *operations);
+        if (objection.empty()) continue;
+        if (!chosen_[static_cast<std::size_t>(op.collective)].empty()) object(found.algorithm, found.request, objection);
+        passed_over[found.request].insert(found.algorithm);
+        return nullptr;
       }
     }
   }
   return job;
 }
 
-void CollectiveLibrary::register_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator,
-                                            GroupId group, std::span<const NodeId> endpoint_of_rank, SwitchOperations& operations) {
+std::string CollectiveLibrary::add_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator,
+                                              GroupId group, std::span<const NodeId> endpoint_of_rank,
+                                              SwitchOperations& operations) {
   const std::span<const RankId> ranks = job.workload_.communicators[communicator].ranks(group);
   for (std::uint32_t position = 0; position < ranks.size(); ++position) {
     const CollectiveProgram& program = plan.program_of(position);
@@ -239,10 +257,11 @@ void CollectiveLibrary::register_operations(JobCollectives& job, const Collectiv
       const NodeId root = has_root(step.operation) ? endpoint_of_rank[ranks[plan.peer(step, position)].index()] : NodeId::none();
       const SwitchOperations::Added added =
           operations.add(step.operation, std::move(members), root, connection_number(communicator, step.channel));
-      if (!added.objection.empty()) object(plan.algorithm, plan.request, added.objection);
+      if (!added.objection.empty()) return added.objection;
       name = added.name;
     }
   }
+  return {};
 }
 
 }  // namespace weft

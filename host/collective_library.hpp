@@ -50,13 +50,18 @@ class CollectiveLibrary {
 
  private:
   const GroupLayout& shared_layout(GroupLayout layout) { return *layouts_.insert(std::move(layout)).first; }
-  const CollectivePlan& plan(const CollectiveRequest& request);
-  /// What switches do in one group's plan.
-  static void register_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator, GroupId group,
-                                  std::span<const NodeId> endpoint_of_rank, SwitchOperations& operations);
-
+  /// Algorithms that the rules would have but that turned out not to work for a group of the job, by what was asked.
+  using PassedOver = std::unordered_map<CollectiveRequest, std::set<std::string>, JobCollectives::RequestHash>;
+  /// Null if there is one more to pass over.
+  std::shared_ptr<const JobCollectives> try_prepare(const Workload& workload, const Topology& topology,
+                                                    std::span<const NodeId> endpoint_of_rank, SwitchOperations* operations,
+                                                    PassedOver& passed_over);
   /// Name of the algorithm for a request.
-  const std::string& algorithm_for(const CollectiveRequest& request) const;
+  const std::string& algorithm_for(const CollectiveRequest& request, const PassedOver& passed_over) const;
+  const CollectivePlan& plan(const CollectiveRequest& request, const std::string& algorithm);
+  /// What switches do in one group's plan. Returns why they cannot; "" if they can.
+  static std::string add_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator, GroupId group,
+                                    std::span<const NodeId> endpoint_of_rank, SwitchOperations& operations);
 
   std::vector<std::string> chosen_;  ///< per CollectiveType: an algorithm's name, or "" where the rules pick it
   std::string chosen_protocol_;      ///< likewise
@@ -66,7 +71,9 @@ class CollectiveLibrary {
   std::optional<CollectiveRules> rules_;  ///< if something is auto
   Duration launch_latency_;
   std::set<GroupLayout> layouts_;
-  std::unordered_map<CollectiveRequest, std::unique_ptr<const CollectivePlan>, JobCollectives::RequestHash> plans_;
+  /// By request and algorithm.
+  std::unordered_map<CollectiveRequest, std::map<std::string, std::unique_ptr<const CollectivePlan>>, JobCollectives::RequestHash>
+      plans_;
 };
 
 }  // namespace weft

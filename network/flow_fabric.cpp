@@ -257,10 +257,11 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   request.path = operation.links;
   request.loads = operation.loads;
   request.wire_bytes = settings_.operation_wire_bytes(operand, operation.inside_host);
-  request.cap_bps = settings_.queue_pair_cap_bps(operation.inside_host);
-  // All members carry out one op, which has one priority.
-  if (settings_.priorities == Priorities::strict)
-    request.priority = static_cast<std::uint8_t>(joint.members.front().transfer.priority);
+  if (settings_.priorities == Priorities::strict) {
+    for (const JointOperation::Joined& member : joint.members) {
+      request.priority = std::max(request.priority, static_cast<std::uint8_t>(member.transfer.priority));
+    }
+  }
   request.owner = kJointOwner | slot;
   const FlowSlot flow = model_.start(request);
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);

@@ -8,8 +8,8 @@
 //   job     network/: none at all; a job is a duration (scheduler/)
 //
 // Timing of a transfer of S bytes in flow mode, started at t by the host:
-//   enters the network    t + wqe_latency
-//   leaves the source     when its flows have moved wire_bytes(S) at their max-min rates
+//   enters the network    t + wqe_latency, and later without GPUDirect (network/staging)
+//   leaves the source     when its flows have moved wire_bytes(S) at their max-min rates, caps of queue pairs included
 //   source is told        + completion_latency                                                                -> transfer_sent
 //   arrives               leaves + propagation delays + switching_delay per packet switch + receive_latency   -> transfer_delivered
 // Inside a host nvlink_latency takes the place of wqe_latency, completion_latency that of receive_latency, and there are no headers.

@@ -10,7 +10,8 @@ Staging::Staging(const Topology& topology, const FlowSettings& settings)
     : topology_(topology),
       is_on_(!settings.gpudirect),
       latency_(settings.staging_latency),
-      rate_bps_(static_cast<double>(settings.staging_rate.in_bps())) {}
+      // Flows move as many more wire bytes as the efficiency is below 1.
+      rate_bps_(static_cast<double>(settings.staging_rate.in_bps()) / settings.network_efficiency) {}
 
 bool Staging::stages(NodeId endpoint) const { return is_on_ && topology_.node(endpoint).kind == NodeKind::gpu; }
 

@@ -27,7 +27,8 @@
 // 2016) leave no room for it beside the defaults of the flow table, which give 3.0 us on two levels of switches without cables.
 //
 // Which switches can reduce: choosing an algorithm that needs it says that they can; `flow.reducing_switches` takes it from all of them or
-// from packet switches. Queue pairs and spraying have no meaning here: an operation between hosts takes one tree.
+// from packet switches, and so does `flow.gpudirect = off`. Queue pairs, their rate limit and the ways of routing have no meaning here: an operation
+// between hosts takes one tree. Of its members' priorities the highest counts.
 //
 // Threads: add() is called by the scheduler while it prepares a job, at() by the fabric about jobs that run, at the same time. Both hold
 // the mutex. A std::deque leaves its elements where they are when it grows, and an operation never changes, so that the reference from at()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/check.hpp"
@@ -21,13 +22,15 @@ class Ways {
     for (const NodeId member : members) hash_ = mix64(hash_ ^ member.index());
     target_ = members.front();
     add(target_, LinkId::none());
-    for (const NodeId member : members.subspan(1)) walk(member);
+    for (const NodeId member : members.subspan(1)) {
+      dead_ends_.clear();
+      if (!walk(member, 0)) all_meet_ = false;
+    }
   }
 
   SwitchTree tree(std::span<const NodeId> members) {
     SwitchTree tree;
-    const auto into_target = [this](LinkId link) { return !link.is_none() && topology_.link(link).destination == target_; };
-    if (std::count_if(next_.begin(), next_.end(), into_target) > 1) {
+    if (!all_meet_) {
       tree.objection = "the shortest paths to " + topology_.node_name(target_) + " end in different switches";
       return tree;
     }
@@ -52,15 +55,23 @@ class Ways {
     return index;
   }
 
-  void walk(NodeId member) {
-    std::uint64_t hops = 0;
-    for (NodeId at = member; !number_.contains(at); ++hops) {
-      topology_.routes().next_hops(topology_, at, target_, hops_);
-      WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
-      const auto choice = static_cast<std::size_t>((Wide{mix64(hash_ + hops)} * hops_.size()) >> 64);
-      add(at, hops_[choice]);
-      at = topology_.link(hops_[choice]).destination;
+  /// Adds a shortest path from a node, `hops` away from its member, up to the tree. It must not meet the tree inside the target's host, whose NICs would
+  /// have to pass on what comes from one switch and goes to another. Of several next hops the hash names the one to try first. False if none leads there.
+  bool walk(NodeId at, std::uint64_t hops) {
+    if (number_.contains(at)) return nodes_.size() == 1 || topology_.node(at).host != topology_.node(target_).host;
+    if (dead_ends_.contains(at)) return false;
+    std::vector<LinkId> next_hops;
+    topology_.routes().next_hops(topology_, at, target_, next_hops);
+    WEFT_CHECK(!next_hops.empty(), "endpoints are mutually reachable");
+    const auto choice = static_cast<std::size_t>((Wide{mix64(hash_ + hops)} * next_hops.size()) >> 64);
+    for (std::size_t i = 0; i < next_hops.size(); ++i) {
+      const LinkId link = next_hops[(choice + i) % next_hops.size()];
+      if (!walk(topology_.link(link).destination, hops + 1)) continue;
+      add(at, link);
+      return true;
     }
+    dead_ends_.insert(at);
+    return false;
   }
 
   bool is_switch(std::uint32_t node) const { return topology_.node(nodes_[node]).kind == NodeKind::packet_switch; }
@@ -136,8 +147,9 @@ class Ways {
   NodeId target_;
   std::unordered_map<NodeId, std::uint32_t> number_;
   std::vector<NodeId> nodes_;
-  std::vector<LinkId> next_;  ///< by node; none() at the target
-  std::vector<LinkId> hops_;
+  std::vector<LinkId> next_;              ///< by node; none() at the target
+  std::unordered_set<NodeId> dead_ends_;  ///< nodes from which the walk at hand does not reach the tree
+  bool all_meet_ = true;
 };
 
 }  // namespace

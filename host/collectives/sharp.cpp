@@ -56,7 +56,8 @@ Module<CollectiveAlgorithmFactory> sharp_algorithm() {
        "Packet switches add up along the rails (GPUs of equal number in all hosts), in a tree with one core switch per rail, "
        "between "
        "a reduce_scatter and an all_gather by the hosts' NVSwitches, in pieces that overlap. A NIC carries its GPU's share of an "
-       "all_reduce once each way. Choosing it says that the switches can (flow.reducing_switches).",
+       "all_reduce once each way. Choosing it says that the switches can (flow.reducing_switches). flow.routing, "
+       "flow.queue_pairs and flow.queue_pair_rate_max are for other traffic.",
        kParams},
       &make_sharp};
 }

@@ -141,8 +141,9 @@ TEST(CollectiveRules, EveryErrorOfAFileIsReported) {
 
 TEST(BuiltInRules, EndWithRulesForEverything) {
   const std::vector<CollectiveRule> rules = read(std::string(built_in_rules_text()));
-  // The one for every algorithm is followed by rules that name protocols only.
-  const auto found = std::find_if(rules.rbegin(), rules.rend(), [](const CollectiveRule& rule) { return !rule.algorithm.empty(); });
+  // The one for every collective is followed by rules about protocols.
+  const auto found = std::find_if(rules.rbegin(), rules.rend(),
+                                  [](const CollectiveRule& rule) { return !rule.algorithm.empty() && rule.protocol.empty(); });
   ASSERT_NE(found, rules.rend());
   const CollectiveRule& algorithm = *found;
   const CollectiveRule& protocol = rules.back();

@@ -572,6 +572,20 @@ TEST(Staging, HoldsATransferToItsRateWhateverItsQueuePairs) {
   }
 }
 
+// The rate once held for the wire bytes that an efficiency below 1 blows up, unlike that of queue pairs.
+TEST(Staging, HoldsAtAnyEfficiency) {
+  const auto topology = two_servers("2");
+  const auto ends = topology->endpoints();
+  for (const char* efficiency : {"1", "0.5"}) {
+    const Outcome staged =
+        run(*topology,
+            settings_with(
+                {{"protocol", "none"}, {"gpudirect", "off"}, {"staging_rate", "100Gbps"}, {"network_efficiency", efficiency}}),
+            {{at(Duration::zero()), transfer(ends[0], ends[2], kBig, 1)}});
+    EXPECT_EQ(staged.sent.at(1), at(Duration::ns(402'200))) << efficiency;
+  }
+}
+
 TEST(Staging, IsForGpusOnly) {
   TopologyBuilder builder("a host and a GPU");
   const NodeId of_host = builder.add_endpoint(builder.add_host(), NodeKind::host);
@@ -645,6 +659,29 @@ TEST(FlowFabric, AnOperationInSwitchesStartsWithItsSlowestMember) {
   EXPECT_EQ(outcome.counters.flows_started, 1U);
   EXPECT_EQ(outcome.counters.payload_bytes, Bytes::of(3 * kMegabit));
   for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(outcome.links[i].bytes, Bytes::of(i < 6 ? kMegabit : 0)) << i;
+}
+
+// The member with the smallest endpoint once decided for all.
+TEST(FlowFabric, TheHighestPriorityOfItsMembersIsThatOfAnOperation) {
+  const auto topology = star("4");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = settings_with({{"protocol", "none"}});
+  for (const int first : {0, 1}) {
+    SwitchOperations operations(*topology, settings);
+    const NodeId one = operations.add(SwitchOperationKind::all_reduce, {ends[0], ends[1]}, NodeId::none(), 0).name;
+    std::vector<Planned> script;
+    for (int member = 0; member < 2; ++member) {
+      Transfer urgent = transfer(ends[member], one, kMegabit, 1);
+      urgent.priority = member == first ? 5 : 0;
+      script.push_back({at(Duration::zero()), urgent});
+      script.push_back({at(Duration::zero()), transfer(ends[member], one, kMegabit, 2)});
+    }
+    const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations);
+    // 10 us at the full rate for the one, then as long for the other.
+    const Duration way = Duration::ns(10 + 500 + 10 + 500);
+    EXPECT_EQ(outcome.results.at({1, ends[0]}), at(Duration::us(11) + way)) << first;
+    EXPECT_EQ(outcome.results.at({2, ends[0]}), at(Duration::us(21) + way)) << first;
+  }
 }
 
 TEST(FlowFabric, OperationsInSwitchesShareLinksMaxMin) {

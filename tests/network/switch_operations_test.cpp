@@ -208,6 +208,41 @@ TEST(SwitchOperations, AreTreesOnEveryFabric) {
   }
 }
 
+// A tree once went from one leaf to another through the NICs of its first member's host, where several leafs lead to it.
+TEST(SwitchOperations, NeverPassOnThroughAHost) {
+  const auto dual = built("dual_plane_rail", {{"hosts", "4"},
+                                              {"gpus_per_host", "4"},
+                                              {"nics_per_host", "4"},
+                                              {"hosts_per_segment", "2"},
+                                              {"aggs_per_plane", "4"},
+                                              {"planes", "1"}});
+  const auto any = built("rail_optimized", {{"hosts", "4"},
+                                            {"gpus_per_host", "4"},
+                                            {"nics_per_host", "4"},
+                                            {"hosts_per_leaf_group", "2"},
+                                            {"spines", "4"},
+                                            {"nic_affinity", "any"}});
+  std::uint32_t found = 0;
+  for (const auto& topology : {dual, any}) {
+    for (const char* seed : {"1", "2", "3", "4", "5"}) {
+      for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+        SwitchOperations operations(*topology, settings_with({{"ecmp_seed", seed}}));
+        std::vector<NodeId> rail;
+        for (std::uint32_t host = 0; host < 4; ++host) rail.push_back(topology->endpoints()[host * 4 + gpu]);
+        const auto added = operations.add(SwitchOperationKind::all_reduce, rail, NodeId::none(), gpu);
+        if (!added.objection.empty()) continue;
+        ++found;
+        // What a NIC passes on for others would come on top of its own member's.
+        const SwitchOperation& operation = operations.at(added.name);
+        for (std::size_t i = 0; i < operation.links.size(); ++i) {
+          EXPECT_LE(operation.loads[i], 1 + 1e-12) << topology->link_name(operation.links[i]) << ", seed " << seed;
+        }
+      }
+    }
+  }
+  EXPECT_GE(found, 20U) << "most rails have a tree";
+}
+
 TEST(SwitchOperations, SayWhatIsInTheWay) {
   const auto pcie = built("single_switch", {{"hosts", "2"}, {"gpus_per_host", "4"}, {"nics_per_host", "4"}, {"inside", "pcie"}});
   const auto gpus = pcie->endpoints_of(HostId(1));

@@ -206,6 +206,22 @@ TEST(InNetworkRuns, SharpOverHostsPipelinesHostsAndRails) {
 }
 
 // Two collectives at once on the same GPUs share the links; a rank that computes first makes all wait.
+// What stands in the way of switches shows when their operations are registered; a rule that wanted them is passed over all the same.
+TEST(InNetworkRuns, RulesAreToldWhenSwitchesCannot) {
+  const ScratchFolder folder;
+  const std::string rules =
+      folder.write("rules.textproto", "rule { collective: \"all_reduce\" algorithm: \"sharp\" }\nrule { algorithm: \"ring\" }\n");
+  const std::vector<std::string> settings = {"collective.rules=" + rules};
+  const auto algorithm_of = [&](const std::string& more) {
+    std::vector<std::string> all = settings;
+    if (!more.empty()) all.push_back(more);
+    return run_collective(lone_gpus(4), "ALL_REDUCE", 1e6, "auto", all).collectives.at(0).at("algorithm");
+  };
+  EXPECT_EQ(algorithm_of(""), "sharp");
+  EXPECT_EQ(algorithm_of("flow.gpudirect=off"), "ring");
+  EXPECT_EQ(algorithm_of("flow.reducing_switches=none"), "ring");
+}
+
 TEST(InNetworkRuns, CollectivesShareLinksAndWaitForTheSlowest) {
   const double bytes = 100e6;
   const std::vector<std::string> settings = {"collective.all_reduce=nvls"};

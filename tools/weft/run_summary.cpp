@@ -124,14 +124,17 @@ std::string RunSummary::to_text() const {
          static_cast<unsigned long long>(ranks_simulated), static_cast<unsigned long long>(ranks_total),
          static_cast<unsigned long long>(flows_simulated), static_cast<unsigned long long>(flows_finished));
   }
+  if (!not_folded_because.empty()) text += "  alike           " + not_folded_because + "\n";
   if (ranks_simulated_if_sprayed > 0) {
-    line(text, "  alike           no two ranks, as paths collide for some; with --set=flow.routing=spray %llu would do for all",
+    line(text,
+         "  alike           no two ranks, as hashed paths collide for some; with --set=flow.routing=spray %llu would do for all",
          static_cast<unsigned long long>(ranks_simulated_if_sprayed));
   }
   if (flows_finished > 0) {
     line(text, "  transfers       %llu, %.4g GB payload, mean completion %s, mean slowdown %.3f",
          static_cast<unsigned long long>(flows_finished), payload_bytes / 1e9, readable(mean_fct_s).c_str(), mean_slowdown);
-    line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
+    if (!busiest_link.empty())
+      line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
   }
   line(text, "  fingerprint     %s", fingerprint.c_str());
   line(text, "  machine         %.3g s to read, %.3g s to run, %.3g M events/s, %s, %s", load_wall_time_s, run_wall_time_s,

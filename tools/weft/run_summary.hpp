@@ -34,6 +34,7 @@ struct RunSummary {
   std::uint64_t ranks_simulated = 0;             ///< representatives of all ranks; 0 if every rank was simulated
   std::uint64_t ranks_total = 0;                 ///< of the jobs whose ranks were folded; only if any were
   std::uint64_t flows_simulated = 0;             ///< of flows_finished; fewer where ranks were folded
+  std::string not_folded_because;                ///< "" where there is nothing to say
   std::uint64_t ranks_simulated_if_sprayed = 0;  ///< not 0: how many it would be if hashed paths did not tell ranks apart
 
   /// By type, where it was left to the rules (collective.all_reduce = auto): how many collectives each algorithm carried out.

@@ -59,7 +59,7 @@ CollectiveLibrary collective_library(const Scenario& scenario) {
 struct FoldingPlan {
   std::vector<PlacedJob> jobs;
   std::shared_ptr<const RankFolding> folding;  ///< of these jobs; null: every rank is simulated
-  std::uint32_t versions = 0;                  ///< plans before this one
+  std::uint32_t restarts = 0;                  ///< of the run, so far
   bool given_up = false;                       ///< every rank is simulated whatever comes
   std::uint32_t classes_if_sprayed = 0;        ///< not 0: only hashed paths tell the ranks apart
 };
@@ -205,17 +205,28 @@ class Assembly {
     if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, plan_.folding->of(job.id)};
   }
 
+  /// Why ranks were not folded where that says something; "" otherwise.
+  std::string not_folded_because() const {
+    if (scenario_.mode != Mode::flow || scenario_.flows || !may_fold() || plan_.folding != nullptr) return {};
+    if (plan_.given_up) return "not looked for any more, as jobs came again and again; host.fold_ranks=on goes on";
+    const auto uses_switches = [](const PlacedJob& job) { return job.collectives->uses_switches(); };
+    if (std::ranges::any_of(plan_.jobs, uses_switches)) return "not looked for, as switches reduce for some (nvls, sharp)";
+    if (is_adaptive(flow_settings_->routing)) return "no two ranks, as adaptive routing chooses their paths while they run";
+    return {};
+  }
+
   /// Jobs that were not known before may make ranks differ that were alike, or have ranks that are alike themselves.
   void fold_again() {
     if (!std::exchange(placed_new_job_, false)) return;
     const bool was_folded = plan_.folding != nullptr;
     plan_.folding = nullptr;
-    if (++plan_.versions > new_plans_max && folding_wish() == "auto") plan_.given_up = true;
+    plan_.classes_if_sprayed = 0;
     if (plan_.given_up) {
       plan_.jobs.clear();
     } else {
       plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
-      if (plan_.folding == nullptr && flow_settings_->routing != Routing::spray) {
+      const bool hashed = flow_settings_->routing == Routing::ecmp;
+      if (plan_.folding == nullptr && hashed) {
         FlowSettings sprayed = *flow_settings_;
         sprayed.routing = Routing::spray;
         // Only for a hint: not worth more than a moment.
@@ -224,7 +235,13 @@ class Assembly {
         plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
       }
     }
-    if (was_folded || plan_.folding != nullptr) throw NewFoldingPlan{std::move(plan_)};
+    if (!was_folded && plan_.folding == nullptr) return;
+    if (++plan_.restarts > new_plans_max && folding_wish() == "auto") {
+      plan_.folding = nullptr;
+      plan_.jobs.clear();
+      plan_.given_up = true;
+    }
+    throw NewFoldingPlan{std::move(plan_)};
   }
 
   void add_hosts(EngineBuilder& builder) {
@@ -369,6 +386,7 @@ class Assembly {
       for (const PlacedJob& job : plan_.jobs) summary.ranks_total += job.endpoint_of_rank.size();
     }
     summary.ranks_simulated_if_sprayed = plan_.classes_if_sprayed;
+    summary.not_folded_because = not_folded_because();
     return summary;
   }
 
