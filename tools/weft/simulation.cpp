@@ -221,27 +221,26 @@ class Assembly {
     const bool was_folded = plan_.folding != nullptr;
     plan_.folding = nullptr;
     plan_.classes_if_sprayed = 0;
-    if (plan_.given_up) {
-      plan_.jobs.clear();
-    } else {
-      plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
-      const bool hashed = flow_settings_->routing == Routing::ecmp;
-      if (plan_.folding == nullptr && hashed) {
-        FlowSettings sprayed = *flow_settings_;
-        sprayed.routing = Routing::spray;
-        // Only for a hint: not worth more than a moment.
-        constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
-        const auto alike = RankFolding::find(plan_.jobs, *scenario_.topology, sprayed, speeds_, moment);
-        plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
-      }
-    }
+    if (!plan_.given_up) look_for_folding();
     if (!was_folded && plan_.folding == nullptr) return;
-    if (++plan_.restarts > new_plans_max && folding_wish() == "auto") {
+    if (++plan_.restarts > new_plans_max && folding_wish() == "auto") plan_.given_up = true;
+    if (plan_.given_up) {
       plan_.folding = nullptr;
       plan_.jobs.clear();
-      plan_.given_up = true;
     }
     throw NewFoldingPlan{std::move(plan_)};
+  }
+
+  /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
+  void look_for_folding() {
+    plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
+    if (plan_.folding != nullptr || flow_settings_->routing != Routing::ecmp) return;
+    FlowSettings sprayed = *flow_settings_;
+    sprayed.routing = Routing::spray;
+    // Only for a hint: not worth more than a moment.
+    constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
+    const auto alike = RankFolding::find(plan_.jobs, *scenario_.topology, sprayed, speeds_, moment);
+    plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
   }
 
   void add_hosts(EngineBuilder& builder) {
