@@ -208,6 +208,15 @@ void run_permutations(benchmark::State& state) {
 }
 BENCHMARK(run_permutations)->Unit(benchmark::kMillisecond)->Iterations(1);
 
+void count_updates(benchmark::State& state, const FlowModel& model) {
+  const MaxMinSolver::Counters counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
+  state.counters["rate_changes"] = static_cast<double>(model.rate_changes());
+  state.counters["repairs"] = static_cast<double>(counters.repairs);
+  state.counters["given_up"] = static_cast<double>(counters.repairs_given_up);
+  state.counters["full_solves"] = static_cast<double>(counters.full_solves);
+  state.counters["flows_visited"] = static_cast<double>(counters.flows_visited);
+}
+
 void rings(benchmark::State& state, Routes routes) {
   const FatTreePaths tree(32);
   RandomStream random(5, 0, 0);
@@ -238,6 +247,7 @@ void rings(benchmark::State& state, Routes routes) {
       model.settle(now);
     }
     solves = model.solves();
+    count_updates(state, model);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(paths.size()) * steps);
   state.counters["solves"] = static_cast<double>(solves);
@@ -301,15 +311,6 @@ void run_poisson_classes(benchmark::State& state) { poisson(state, 3, Routes::ec
 BENCHMARK(run_poisson_classes)->Arg(20'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(run_poisson)->Arg(20'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(run_poisson_d_mod_k)->Arg(20'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(1);
-
-void count_updates(benchmark::State& state, const FlowModel& model) {
-  const MaxMinSolver::Counters counters = dynamic_cast<const MaxMinSolver&>(model.policy()).counters();
-  state.counters["rate_changes"] = static_cast<double>(model.rate_changes());
-  state.counters["repairs"] = static_cast<double>(counters.repairs);
-  state.counters["given_up"] = static_cast<double>(counters.repairs_given_up);
-  state.counters["full_solves"] = static_cast<double>(counters.full_solves);
-  state.counters["flows_visited"] = static_cast<double>(counters.flows_visited);
-}
 
 /// Flows of distinct sizes that start together, to the last byte.
 void run_at_once(benchmark::State& state, const FatTreePaths& tree, const std::vector<std::vector<LinkId>>& paths) {

@@ -7,41 +7,61 @@ namespace weft {
 
 namespace {
 
-constexpr double kSameLevel = 1e-12;  // relative
-
-bool same(double a, double b) {
-  return a == b || (std::max(a, b) < LevelState::infinite && std::abs(a - b) <= kSameLevel * std::max(a, b));
+bool stands_before(std::span<const std::uint32_t> path, std::uint32_t hop) {
+  const auto end = path.begin() + hop;
+  return std::find(path.begin(), end, path[hop]) != end;
 }
 
 }  // namespace
 
-void LevelState::find_least(FlowSlot slot) {
-  Flow& flow = flows_[slot.index()];
-  flow.least = graph_.cap(slot) / flow.weight;
-  flow.limit = by_cap;
-  flow.second = infinite;
-  for (const std::uint32_t link : path(slot)) {
-    const double level = link == flow.limit ? infinite : links_[link].level;
-    const bool is_less = level < flow.least;
-    flow.second = is_less ? flow.least : std::min(flow.second, level);
-    flow.limit = is_less ? link : flow.limit;
-    flow.least = is_less ? level : flow.least;
+bool LevelState::is_same(double a, double b) {
+  return a == b || (std::max(a, b) < infinite && std::abs(a - b) <= same_level * std::max(a, b));
+}
+
+LevelState::LevelState(const FlowLinkGraph& graph) : graph_(graph) {
+  for (std::uint32_t link = 0; link < graph.link_count(); ++link) {
+    links_.emplace_back(graph.capacity(LinkId(link)));
+    highest_.push_back(graph.capacity(LinkId(link)));
   }
 }
 
-/// `amount` of a flow whose level without the link goes from `before` to `after`.
-inline void LevelState::move_excess(Link& link, double amount, double before, double after) {
-  link.next_known = false;
-  if (!link.excess_known) return;
-  const double carried_before = std::min(link.level, before);
-  const double carried_after = std::min(link.level, after);
-  if (carried_before == infinite || carried_after == infinite || ++link.changes > changes_max) {
-    link.excess_known = false;
-    return;
+/// By the highest capacities, so that it holds whatever capacities do below them.
+void LevelState::find_bound(FlowSlot slot) {
+  double bound = infinite;
+  const std::span<const std::uint32_t> links = path(slot);
+  const std::span<const double> loads = graph_.loads(slot);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const double highest = highest_[links[i]];
+    bound = std::min(bound, loads.empty() ? highest : highest / loads[i]);
   }
-  link.excess += amount * (carried_after - carried_before);
-  if (before < link.level && after >= link.level) link.weight += amount;
-  if (before >= link.level && after < link.level) link.weight -= amount;
+  Flow& flow = flows_[slot.index()];
+  flow.bound = std::min(graph_.cap(slot), bound) / flow.weight;
+}
+
+void LevelState::find_least(FlowSlot slot) {
+  Flow& flow = flows_[slot.index()];
+  Limits found{flow.bound, infinite, by_itself};
+  for (const std::uint32_t link : path(slot)) {
+    const double level = link == found.limit ? infinite : links_[link].level;
+    found.second = std::min(found.second, std::max(found.least, level));
+    found.limit = level < found.least ? link : found.limit;
+    found.least = std::min(found.least, level);
+  }
+  flow.least = found.least;
+  flow.second = found.second;
+  flow.limit = found.limit;
+}
+
+/// What the flow gets comes to its links, or leaves them if the sign is -1.
+void LevelState::add_loads(FlowSlot slot, double sign) {
+  const Flow& flow = flows_[slot.index()];
+  const std::span<const std::uint32_t> links = path(slot);
+  const std::span<const double> loads = graph_.loads(slot);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Link& link = links_[links[i]];
+    const double amount = sign * flow.weight * (loads.empty() ? 1.0 : loads[i]);
+    link.add_load(amount * flow.least, flow.fills(links[i], link.level) ? amount : 0.0);
+  }
 }
 
 void LevelState::on_added(FlowSlot slot) {
@@ -50,7 +70,7 @@ void LevelState::on_added(FlowSlot slot) {
   flow.weight = graph_.weight(slot);
   flow.touched = false;
   const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
-  flow.length = static_cast<std::uint32_t>(hops.size());
+  flow.length = hops.size() > links_inside ? is_long : static_cast<std::uint8_t>(hops.size());
   if (hops.size() > links_inside) {
     if (long_paths_.size() <= slot.index()) long_paths_.resize(slot.index() + 1);
     long_paths_[slot.index()].resize(hops.size());
@@ -62,31 +82,33 @@ void LevelState::on_added(FlowSlot slot) {
     links[i] = hops[i].link.index();
     flow.repeats = flow.repeats || std::find(links, links + i, links[i]) != links + i;
   }
+  find_bound(slot);
   find_least(slot);
-  const std::span<const double> loads = graph_.loads(slot);
-  for (std::size_t i = 0; i < hops.size(); ++i) {
-    Link& link = links_[hops[i].link.index()];
-    // A flow that is not there has as much as one that is limited to nothing.
-    move_excess(link, flow.weight * (loads.empty() ? 1.0 : loads[i]), 0.0, flow.without(hops[i].link.index()));
-    if (link.level == 0) link.excess_known = false;
-  }
+  add_loads(slot, 1);
 }
 
-void LevelState::on_removed(FlowSlot slot) {
-  const Flow& flow = flows_[slot.index()];
-  const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
-  const std::span<const double> loads = graph_.loads(slot);
-  for (std::size_t i = 0; i < hops.size(); ++i) {
-    Link& link = links_[hops[i].link.index()];
-    move_excess(link, flow.weight * (loads.empty() ? 1.0 : loads[i]), flow.without(hops[i].link.index()), 0.0);
-    if (link.level == 0) link.excess_known = false;
+void LevelState::on_removed(FlowSlot slot) { add_loads(slot, -1); }
+
+bool LevelState::on_capacity_changed(LinkId id) {
+  Link& link = links_[id.index()];
+  link.capacity = graph_.capacity(id);
+  link.changes = unknown;
+  link.next_known = false;
+  if (link.capacity <= highest_[id.index()]) return false;
+  highest_[id.index()] = link.capacity;
+  for (const FlowLinkGraph::Member& member : graph_.members(id)) {
+    add_loads(member.flow, -1);
+    find_bound(member.flow);
+    find_least(member.flow);
+    add_loads(member.flow, 1);
   }
+  return true;
 }
 
 void LevelState::take_over(std::span<const LinkId> links, std::span<const double> levels) {
   for (const LinkId link : links) {
     links_[link.index()].level = levels[link.index()];
-    links_[link.index()].excess_known = false;
+    links_[link.index()].changes = unknown;
     links_[link.index()].next_known = false;
   }
   for (const LinkId link : links) {
@@ -98,6 +120,8 @@ void LevelState::take_over(std::span<const LinkId> links, std::span<const double
 
 bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched) {
   state_ = &state;
+  // Every link once, and one place more to write to.
+  if (marked_.size() <= state.links_.size()) marked_.resize(state.links_.size() + 1);
   const std::uint64_t work_end = counters_.flows_visited + work_max;
   for (const LinkId link : links) consider(link.index());
   while (!queue_.empty()) {
@@ -108,17 +132,17 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
     if (!link.queued || link.version != entry.version) continue;
     link.queued = false;
     if (!link.next_known) sum(entry.link);
-    if (same(link.level, link.next)) continue;
+    if (LevelState::is_same(link.level, link.next)) continue;
     if (const double key = std::min(link.level, link.next); !queue_.empty() && key > queue_.front().key) {
       push(entry.link, key);
       continue;
     }
     publish(entry.link, touched);
-    for (const std::uint32_t other : marked_) {
-      state.links_[other].marked = false;
-      consider(other);
+    for (std::size_t i = 0; i < marked_count_; ++i) {
+      state.links_[marked_[i]].marked = false;
+      consider(marked_[i]);
     }
-    marked_.clear();
+    marked_count_ = 0;
     if (counters_.flows_visited > work_end) {
       drop_queue();
       return false;
@@ -130,18 +154,14 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
 /// Queues the link unless it is in order, by a bound from below where its new level is not known.
 void LevelRepair::consider(std::uint32_t id) {
   LevelState::Link& link = state_->links_[id];
-  if (link.excess_known) {
-    if (link.level == LevelState::infinite) {
-      if (link.is_clear()) return;
-    } else {
-      if (std::abs(link.excess) <= kSameLevel * link.level * link.weight) return;
-      if (link.excess < 0) return push(id, link.level);
-      // The sum is concave in the level, so that its tangent meets the capacity below the root.
-      if (link.weight > 0) return push(id, std::max(0.0, link.level - link.excess / link.weight));
-    }
+  if (link.is_in_order()) return;
+  if (link.level < LevelState::infinite && link.excess_known()) {
+    if (link.excess < 0) return push(id, link.level);
+    // The sum is concave in the level, so that its tangent meets the capacity below the root.
+    if (link.weight > 0) return push(id, std::max(0.0, link.level - link.excess / link.weight));
   }
   sum(id);
-  if (!same(link.level, link.next)) push(id, std::min(link.level, link.next));
+  if (!LevelState::is_same(link.level, link.next)) push(id, std::min(link.level, link.next));
 }
 
 void LevelRepair::push(std::uint32_t id, double key) {
@@ -161,47 +181,45 @@ void LevelRepair::sum(std::uint32_t id) {
   const double capacity = link.capacity;
   ++counters_.links_summed;
   counters_.flows_visited += members.size();
-  shares_.resize(std::max(shares_.size(), members.size()));
+  if (shares_.size() < members.size()) shares_.resize(members.size());
+  Share* const shares = shares_.data();
+  const LevelState::Flow* const flows = state_->flows_.data();
   double wanted = 0;
-  double carried = 0;
-  double weight_at_level = 0;
+  double load = 0;
+  double filling = 0;
   double weight = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const LevelState::Flow& flow = state_->flows_[members[i].flow.index()];
+    const LevelState::Flow& flow = flows[members[i].flow.index()];
     const Share share{flow.weight * graph.load(members[i]), flow.without(id)};
-    shares_[i] = share;
+    shares[i] = share;
     weight += share.amount;
     wanted += share.amount * share.without;
-    carried += share.amount * std::min(link.level, share.without);
-    weight_at_level += share.without >= link.level ? share.amount : 0.0;
+    load += share.amount * flow.least;
+    filling += flow.fills(id, link.level) ? share.amount : 0.0;
   }
-  link.excess_known = carried < LevelState::infinite;
-  link.excess = carried - capacity;
-  link.weight = weight_at_level;
-  link.changes = 0;
+  link.set_load(load, filling);
   link.next_known = true;
   link.next = LevelState::infinite;
-  if (wanted <= capacity * (1 + kSameLevel)) return;
+  if (wanted <= capacity * (1 + LevelState::same_level)) return;
   // Flows that want less than an equal share leave the rest to the others, whose share can only grow.
-  double left = capacity;
-  double share = left / weight;
-  std::size_t count = members.size();
-  while (count > 0) {
-    std::size_t kept = 0;
+  double share = capacity / weight;
+  std::size_t sharing = members.size();
+  while (sharing > 0) {
+    double rest = capacity;
+    std::size_t still_sharing = 0;
     weight = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Share other = shares_[i];
-      const bool stays = !(other.without < share);
-      shares_[kept] = other;
-      kept += stays ? 1 : 0;
-      weight += stays ? other.amount : 0.0;
-      left -= stays ? 0.0 : other.amount * other.without;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto [amount, without] = shares[i];
+      const bool shares_rest = without >= share;
+      still_sharing += shares_rest ? 1 : 0;
+      weight += shares_rest ? amount : 0.0;
+      rest -= shares_rest ? 0.0 : amount * without;
     }
-    if (kept == count) break;
-    count = kept;
-    share = std::max(share, left / weight);
+    if (still_sharing == sharing) break;
+    sharing = still_sharing;
+    if (sharing > 0) share = std::max(share, rest / weight);
   }
-  if (count > 0) link.next = share;
+  if (sharing > 0) link.next = share;
 }
 
 /// Gives the link its next level and tells its flows and their links.
@@ -209,69 +227,73 @@ void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
   const FlowLinkGraph& graph = state_->graph_;
   LevelState::Link* const links = state_->links_.data();
   LevelState::Link& link = links[id];
-  const double old_level = link.level;
   const double new_level = link.next;
-  const double lower = std::min(old_level, new_level);
+  const double lower = std::min(link.level, new_level);
   link.level = new_level;
+  link.marked = true;  // what its own level does to its flows does not count for its equation
   ++counters_.links_set;
-  double carried = 0;
-  double weight_at_level = 0;
+  double load = 0;
+  double filling = 0;
   const std::span<const FlowLinkGraph::Member> members = graph.members(LinkId(id));
   counters_.flows_visited += members.size();
   for (const FlowLinkGraph::Member& member : members) {
     LevelState::Flow& flow = state_->flows_[member.flow.index()];
     const double without = flow.without(id);
     const double amount = flow.weight * graph.load(member);
-    carried += amount * std::min(new_level, without);
-    if (without >= new_level) weight_at_level += amount;
-    const LevelState::Limits before = flow;
-    if (before.limit != id && before.second < lower) continue;
-    const std::span<const std::uint32_t> path = state_->path(member.flow);
-    // A link that stands twice in a path is told once.
-    if (flow.repeats && std::find(path.begin(), path.begin() + member.hop, id) != path.begin() + member.hop) continue;
-    if (flow.limit == id && new_level <= flow.second) {
-      flow.least = new_level;
-    } else if (flow.limit != id && new_level < flow.least) {
-      flow.second = flow.least;
-      flow.least = new_level;
-      flow.limit = id;
-    } else if (flow.limit != id && new_level <= flow.second) {
-      flow.second = new_level;
-    } else {
-      state_->find_least(member.flow);
-    }
-    const std::span<const double> loads = graph.loads(member.flow);
-    // What the flow would get without the link at position i goes from `was` to `is`.
-    const auto disturb = [&](std::size_t i, double was, double is) {
-      if (was == is) return;
-      LevelState::Link& other = links[path[i]];
-      const bool was_known = other.excess_known;
-      const double excess = other.excess;
-      LevelState::move_excess(other, flow.weight * (loads.empty() ? 1.0 : loads[i]), was, is);
-      if (other.marked) return;
-      if (other.excess_known) {
-        if (was_known && other.excess == excess) return;
-        if (other.level == LevelState::infinite && other.is_clear()) return;
-      }
-      other.marked = true;
-      marked_.push_back(path[i]);
-    };
-    if (flow.least != before.least) {
-      state_->touch(member.flow, touched);
-      for (std::size_t i = 0; i < path.size(); ++i) disturb(i, before.without(path[i]), flow.without(path[i]));
-    } else if (flow.second != before.second || flow.limit != before.limit) {
-      // Only the links that limit the flow, or did, see the second least.
-      for (std::size_t i = 0; i < path.size(); ++i) {
-        if (path[i] == flow.limit || path[i] == before.limit) disturb(i, before.without(path[i]), flow.without(path[i]));
-      }
-    }
+    load += amount * std::min(new_level, without);
+    filling += without >= new_level ? amount : 0.0;
+    if (flow.limit != id && flow.second < lower) continue;
+    // A flow on which the link stands twice is told once.
+    if (flow.repeats && stands_before(state_->path(member.flow), member.hop)) continue;
+    tell(member.flow, id, touched);
   }
-  link.excess_known = carried < LevelState::infinite;
-  link.excess = carried - link.capacity;
-  link.weight = weight_at_level;
-  link.changes = 0;
-  // Its own flows do not count for its equation: the level just found stays the root until one of them moves for another reason.
+  link.marked = false;
+  link.set_load(load, filling);
+  // The level just found stays the root until one of the flows moves for another reason.
   link.next_known = true;
+}
+
+/// A flow on a link that has a new level.
+inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowSlot>& touched) {
+  LevelState::Link* const links = state_->links_.data();
+  LevelState::Flow& flow = state_->flows_[slot.index()];
+  const LevelState::Limits before = flow;
+  const double level = links[id].level;
+  if (flow.limit == id && level <= flow.second) {
+    flow.least = level;
+  } else if (flow.limit != id && level < flow.least) {
+    flow.second = flow.least;
+    flow.least = level;
+    flow.limit = id;
+  } else if (flow.limit != id && level <= flow.second) {
+    flow.second = level;
+  } else {
+    state_->find_least(slot);
+  }
+  if (flow.least == before.least) {
+    // Only the link that limits the flow may see another u, which is no lower than its level before and after.
+    if (flow.limit != LevelState::by_itself && flow.limit != id) links[flow.limit].next_known = false;
+    return;
+  }
+  state_->touch(slot, touched);
+  const double more = flow.weight * (flow.least - before.least);
+  const std::span<const std::uint32_t> path = state_->path(slot);
+  const std::span<const double> loads = state_->graph_.loads(slot);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    LevelState::Link& other = links[path[i]];
+    const double load = loads.empty() ? 1.0 : loads[i];
+    const int filled = before.fills(path[i], other.level) ? 1 : 0;
+    const int fills = flow.fills(path[i], other.level) ? 1 : 0;
+    other.excess += more * load;
+    other.weight += flow.weight * load * (fills - filled);
+    ++other.changes;
+    other.next_known = false;
+    // Written without branches, which nobody could foresee.
+    const bool is_news = !(other.marked | ((other.level == LevelState::infinite) & other.is_clear()));
+    marked_[marked_count_] = path[i];
+    marked_count_ += is_news ? 1 : 0;
+    other.marked |= is_news;
+  }
 }
 
 void LevelRepair::drop_queue() {

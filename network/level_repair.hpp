@@ -3,9 +3,10 @@
 // Where it sits: MaxMinLayer keeps one LevelState for its graph, tells it of every flow that comes or goes, and runs a LevelRepair per segment
 // and batch; where most of a segment changes it takes network/bucket_solve instead and hands the levels over.
 //
-// Model: every link l has a level, infinite if it is nobody's bottleneck; the rate per weight of flow f is the least of the levels of its links
-// and of its cap / weight. Let u(f, l) be that least without l: what f would get if l were not there, and a(f, l) = weight x load. A link is
-// in order if
+// Model: every link l has a level, infinite if it limits nobody; the rate per weight of flow f is the least of the levels of its links and of
+// its own bound: cap / weight, or what it would get if it were alone, the least capacity / a(f, l) of its links, where a = weight x load. (The
+// latter changes no rates. It keeps flows that meet no others, and their links, out of all that follows.) Let u(f, l) be that least
+// without l: what f would get if l were not there. A link is in order if
 //
 //   E(l):   level = infinite,                                     if sum over f of a u <= capacity
 //           the root of sum over f of a min(level, u) = capacity, else
@@ -17,7 +18,8 @@
 // Order: when u of a flow moves from x to y, only links with a level above min(x, y) are affected, and their new level is at least
 // that. Links are therefore taken in order of min(level, new level): all below is final, and a link falls to a level or rises from it
 // once. Any order would be exact, this one ends soon. Per link the excess = sum of a min(level, u) - capacity is kept up with every change,
-// so that a link in order is known as such without looking at its flows.
+// so that a link in order is known as such without looking at its flows. (What flows get is kept by the levels as they are, in order or not, so
+// that min(level, u) is just what the flow gets, and the excess what the link carries beyond its capacity.)
 // Levels that move by less than 1e-12 of themselves are left alone.
 //
 // Invariants
@@ -30,6 +32,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -47,28 +50,22 @@ class LevelState {
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   /// Keeps a reference.
-  explicit LevelState(const FlowLinkGraph& graph) : graph_(graph), links_(graph.link_count()) {
-    for (std::uint32_t link = 0; link < links_.size(); ++link) links_[link].capacity = graph.capacity(LinkId(link));
-  }
+  explicit LevelState(const FlowLinkGraph& graph);
 
   /// After the flow was added to the graph.
   void on_added(FlowSlot flow);
   /// Before the flow is removed from the graph.
   void on_removed(FlowSlot flow);
-  /// After the capacity changed.
-  void on_capacity_changed(LinkId link) {
-    links_[link.index()].capacity = graph_.capacity(link);
-    links_[link.index()].excess_known = false;
-  }
+  /// After the capacity changed. True: it never was so high, and what the link's flows get may have moved, and with it all their links.
+  bool on_capacity_changed(LinkId link);
   /// Levels of these links, and of no other link of their flows, were found in another way. By link id.
   void take_over(std::span<const LinkId> links, std::span<const double> levels);
   /// The link has no flows any more.
-  void reset(LinkId link) {
-    links_[link.index()] = Link();
-    links_[link.index()].capacity = graph_.capacity(link);
-  }
+  void reset(LinkId link) { links_[link.index()] = Link(graph_.capacity(link)); }
 
   double level(LinkId link) const { return links_[link.index()].level; }
+  /// False also where only adding up again can tell.
+  bool is_in_order(LinkId link) const { return links_[link.index()].is_in_order(); }
   /// Notes that the flow's rate may have moved: appends it to `touched` unless it stands in such a list already.
   void touch(FlowSlot flow, std::vector<FlowSlot>& touched) {
     if (flows_[flow.index()].touched) return;
@@ -81,59 +78,90 @@ class LevelState {
   /// By the levels as they are.
   double rate(FlowSlot flow) const {
     const Flow& f = flows_[flow.index()];
-    return f.limit == by_cap ? graph_.cap(flow) : f.weight * f.least;
+    const double cap = graph_.cap(flow);
+    return f.least < cap / f.weight ? f.weight * f.least : cap;
   }
 
  private:
   friend class LevelRepair;
-  static constexpr std::uint32_t by_cap = UINT32_MAX;
-  static constexpr double clearly_below = 1e-9;  // of the capacity
+  static constexpr std::uint32_t by_itself = UINT32_MAX;
+  static constexpr double same_level = 1e-12;  // relative
+  /// Of the capacity: half of what E lets an infinite level exceed it by. The other half is for what rounding does to a kept excess: less than
+  /// 2e-15 per change, as long as the excess stays below excess_max.
+  static constexpr double surely_fits = 0.5e-12;
+  static constexpr double excess_max = 4;            // of the capacity; not kept above
+  static constexpr std::uint32_t changes_max = 256;  // of an excess before it is summed afresh
+  static constexpr std::uint32_t unknown = changes_max + 1;
 
   /// A cache line each.
   struct alignas(64) Link {
+    explicit Link(double capacity_now) : excess(-capacity_now), capacity(capacity_now) {}
+
     double level = infinite;
-    double excess = 0;    ///< sum of a min(level, u) - capacity, if known
-    double weight = 0;    ///< sum of a over flows with u >= level, if the level is finite and the excess known
-    double capacity = 0;  ///< as in the graph
-    double next = 0;      ///< the level that puts the link in order, if known
+    double excess;      ///< sum of a min(level, u) - capacity, which is load - capacity; if known
+    double weight = 0;  ///< sum of a over flows with u >= level, if the level is finite and the excess known
+    double capacity;    ///< as in the graph
+    double next = 0;    ///< the level that puts the link in order, if known
     double key = infinite;
     std::uint32_t version = 0;  ///< of the queue entry that counts
-    std::uint16_t changes = 0;  ///< of the excess since it was summed
-    bool excess_known = false;
+    std::uint32_t changes = 0;  ///< of the excess since it was summed
     bool next_known = false;
     bool queued = false;
     bool marked = false;
-    /// So far from full that it is nobody's bottleneck. Requires: infinite level, known excess.
-    bool is_clear() const { return excess <= -clearly_below * capacity; }
+
+    bool excess_known() const { return changes <= changes_max; }
+    /// Surely nobody's bottleneck. Requires: infinite level.
+    bool is_clear() const { return excess_known() & (excess <= surely_fits * capacity); }
+    bool is_in_order() const {
+      return level == infinite ? is_clear() : excess_known() && std::abs(excess) <= same_level * level * weight;
+    }
+    void set_load(double load, double filling) {
+      excess = load - capacity;
+      weight = filling;
+      changes = excess <= excess_max * capacity ? 0 : unknown;
+    }
+    void add_load(double load, double filling) {
+      excess += load;
+      weight += filling;
+      changes = excess <= excess_max * capacity ? changes + 1 : unknown;
+      next_known = false;
+    }
   };
   static constexpr std::size_t links_inside = 6;
+  static constexpr std::uint8_t is_long = UINT8_MAX;
   /// What limits a flow.
   struct Limits {
-    double least = infinite;       ///< of the levels of its links and cap / weight
-    double second = infinite;      ///< the same without the link `limit`
-    std::uint32_t limit = by_cap;  ///< the link that gives `least`
+    double least = infinite;          ///< of the levels of its links and its own bound
+    double second = infinite;         ///< the same without the link `limit`
+    std::uint32_t limit = by_itself;  ///< the link that gives `least`
     double without(std::uint32_t link) const { return limit == link ? second : least; }
+    /// Without the link, the flow would get its level or more.
+    bool fills(std::uint32_t link, double level) const { return (limit == link) | (least >= level); }
   };
   /// A cache line with all that a repair needs of a flow, if its path is no longer than most are.
   struct alignas(64) Flow : Limits {
-    bool touched = false;  ///< stands in a list of flows whose rate may have moved
-    bool repeats = false;  ///< a link may stand twice in its path
+    bool touched = false;     ///< stands in a list of flows whose rate may have moved
+    bool repeats = false;     ///< a link may stand twice in its path
+    std::uint8_t length = 0;  ///< of its path, or is_long
     double weight = 1.0;
-    std::uint32_t length = 0;  ///< of its path
+    double bound = infinite;  ///< per weight, of its own
     std::array<std::uint32_t, links_inside> links;
   };
   static_assert(sizeof(Flow) == 64);
 
   std::span<const std::uint32_t> path(FlowSlot slot) const {
     const Flow& flow = flows_[slot.index()];
-    return {flow.length <= links_inside ? flow.links.data() : long_paths_[slot.index()].data(), flow.length};
+    if (flow.length == is_long) return long_paths_[slot.index()];
+    return {flow.links.data(), flow.length};
   }
+  static bool is_same(double level, double other);
+  void find_bound(FlowSlot flow);
   void find_least(FlowSlot flow);
-  static void move_excess(Link& link, double amount, double before, double after);
-  static constexpr std::uint16_t changes_max = 1024;  // of an excess before it is summed afresh, so that rounding does not pile up
+  void add_loads(FlowSlot flow, double sign);
 
   const FlowLinkGraph& graph_;
   std::vector<Link> links_;
+  std::vector<double> highest_;                         ///< by link: the most its capacity ever was
   std::vector<Flow> flows_;                             ///< by slot
   std::vector<std::vector<std::uint32_t>> long_paths_;  ///< by slot, where links_inside are not enough
 };
@@ -169,12 +197,14 @@ class LevelRepair {
   void push(std::uint32_t link, double key);
   void sum(std::uint32_t link);
   void publish(std::uint32_t link, std::vector<FlowSlot>& touched);
+  void tell(FlowSlot flow, std::uint32_t link, std::vector<FlowSlot>& touched);
   void drop_queue();
 
   LevelState* state_ = nullptr;
   std::vector<Entry> queue_;
-  std::vector<std::uint32_t> marked_;  ///< links that a publish disturbed
-  std::vector<Share> shares_;          ///< of the link that is summed; no shorter than it has members
+  std::vector<std::uint32_t> marked_;  ///< links that a publish disturbed: the first marked_count_
+  std::size_t marked_count_ = 0;
+  std::vector<Share> shares_;  ///< of the link that is summed; no shorter than it has members
   Counters counters_;
 };
 

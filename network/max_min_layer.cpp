@@ -47,7 +47,7 @@ void MaxMinLayer::on_added(FlowSlot flow) {
   segments_.on_added(graph_, flow);
   levels_.on_added(flow);
   mark_dirty(flow);
-  added_.push_back(flow);
+  moved_.push_back(flow);
 }
 
 void MaxMinLayer::remove(FlowSlot flow) {
@@ -61,8 +61,12 @@ void MaxMinLayer::remove(FlowSlot flow) {
 void MaxMinLayer::set_capacity(LinkId link, double capacity) {
   graph_.set_capacity(link, capacity);
   segments_.on_capacity_changed(link);
-  levels_.on_capacity_changed(link);
   if (pairs_changed_[link.index()]++ == 0) dirty_.push_back(link);
+  if (!levels_.on_capacity_changed(link)) return;
+  for (const FlowLinkGraph::Member& member : graph_.members(link)) {
+    mark_dirty(member.flow);
+    moved_.push_back(member.flow);
+  }
 }
 
 std::span<const FlowSlot> MaxMinLayer::update(std::span<double> rates) {
@@ -75,7 +79,8 @@ std::span<const FlowSlot> MaxMinLayer::update(std::span<double> rates) {
   std::size_t expected = 0;  // looks at flow-link pairs
   for (Task& task : tasks) {
     const std::size_t incidences = segments_.incidences(task.segment);
-    task.repair = static_cast<double>(task.pairs_changed) <= options_.repaired_part_max * static_cast<double>(incidences);
+    const auto links = static_cast<double>(segments_.links(task.segment).size());
+    task.repair = options_.repaired_part_max > 0 && static_cast<double>(task.dirty.size()) <= options_.repaired_part_max * links;
     expected += task.repair ? std::min(incidences, kLooksPerChange * task.pairs_changed) : incidences;
   }
   if (workers.size() == 1 || tasks.size() == 1 || expected < options_.parallel_incidences_min) {
@@ -103,16 +108,18 @@ void MaxMinLayer::plan() {
       continue;
     }
     Task& task = task_of(segments_.segment_of(link));
+    // Where one flow took the place of another, as step follows step in a collective, nothing needs doing.
+    if (levels_.is_in_order(link)) continue;
     task.dirty.push_back(link);
     task.pairs_changed += pairs;
   }
   dirty_.clear();
-  for (const FlowSlot flow : added_) {
+  for (const FlowSlot flow : moved_) {
     // A slot may stand here twice, or its flow may be gone.
     if (!graph_.alive(flow)) continue;
     levels_.touch(flow, task_of(segments_.segment_of(graph_.hops(flow).front().link)).touched);
   }
-  added_.clear();
+  moved_.clear();
   for (std::size_t i = 0; i < task_count_; ++i) task_of_segment_[tasks_[i].segment.index()] = UINT32_MAX;
 }
 

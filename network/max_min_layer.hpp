@@ -7,7 +7,8 @@
 // weight x min(cap / weight, levels of its links).
 // update() goes through the segments (network/segments) that changed, in parallel: where a batch touches little it repairs levels
 // (network/level_repair), where it touches much, or a repair spreads over most of the segment, it solves the segment from nothing
-// (network/bucket_solve). There is no rate quantum.
+// (network/bucket_solve). Where one flow takes the place of another, as steps of a collective follow each other, links stay in order and
+// nothing is done. There is no rate quantum.
 //
 // A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not really reach are not re-timed.
 //
@@ -53,7 +54,7 @@ class MaxMinLayer {
     std::uint32_t repartition_updates = 5;  ///< see network/segments
     /// Batches that look at fewer flow-link pairs than this, as far as one can tell beforehand, are not worth waking threads for.
     std::size_t parallel_incidences_min = 8192;
-    /// Segments of which a batch changes a larger part, in flow-link pairs, are solved from nothing: 0 solves all so, infinity none.
+    /// Segments of whose links a batch puts a larger part out of order are solved from nothing: 0 solves all so, infinity none.
     double repaired_part_max = 0.3;
   };
 
@@ -74,17 +75,17 @@ class MaxMinLayer {
 
   const FlowLinkGraph& graph() const { return graph_; }
   const Segments& segments() const { return segments_; }
-  /// Rate per weight at which the link is the bottleneck of some flow; infinite if of none.
+  /// Rate per weight above which no flow on the link goes; infinite where other links, caps or their being alone limit all flows.
   double level(LinkId link) const { return levels_.level(link); }
 
  private:
   /// A segment that changed, and how.
   struct Task {
     SegmentId segment;
-    std::size_t pairs_changed = 0;  ///< flow-link pairs that came or went
+    std::size_t pairs_changed = 0;  ///< flow-link pairs that came or went on links now out of order
     bool repair = false;            ///< or solve from nothing
     std::uint64_t work = 0;         ///< done, as Segments counts it
-    std::vector<LinkId> dirty;      ///< links with changes, each once
+    std::vector<LinkId> dirty;      ///< links that changes put out of order, each once
     std::vector<FlowSlot> touched;  ///< flows whose rate may have moved, then those whose rate did
   };
 
@@ -102,7 +103,7 @@ class MaxMinLayer {
   LevelState levels_;
   std::vector<LinkId> dirty_;                 ///< links with changes since the last update, each once
   std::vector<std::uint32_t> pairs_changed_;  ///< by link, in this batch; 0 if not in dirty_
-  std::vector<FlowSlot> added_;               ///< in this batch; some may be gone again
+  std::vector<FlowSlot> moved_;               ///< added in this batch or otherwise with another rate; some may be gone again
   std::vector<std::uint32_t> task_of_segment_;
   std::vector<Task> tasks_;  ///< the first task_count_ are this batch's, the others keep their memory
   std::size_t task_count_ = 0;

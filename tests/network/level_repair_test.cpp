@@ -98,7 +98,50 @@ TEST(LevelRepair, GivesUpWhenToldTo) {
   EXPECT_EQ(state.level(LinkId(0)), 0.1);
 }
 
-// The sum that tells whether a link is in order is kept up by adding to it, a thousand times at most. One flow leaves and another comes, again and
+TEST(LevelRepair, LooksAtNoFlowThatMeetsNoOther) {
+  // Two flows of 4 on links of 10: nobody is in anybody's way. The second flow's cap is above what its links can carry.
+  MaxMinSolver solver({10, 4, 4, 10}, repairs_only());
+  const std::vector<LinkId> left = links({0, 1});
+  const std::vector<LinkId> right = links({2, 3, 0});
+  const FlowSlot one = solver.add_flow({left});
+  const FlowSlot two = solver.add_flow({right, 1.0, 5.0});
+  EXPECT_EQ(solver.update().size(), 2U);
+  EXPECT_EQ(solver.rate(one), 4);
+  EXPECT_EQ(solver.rate(two), 4);
+  solver.remove_flow(one);
+  EXPECT_TRUE(solver.update().empty());
+  EXPECT_EQ(solver.counters().flows_visited, 0U);
+  EXPECT_EQ(solver.counters().links_set, 0U);
+  // A link that carries less than ever binds by its level; one that carries more than ever lets its flow up to the cap.
+  solver.set_capacity(LinkId(3), 3);
+  solver.update();
+  EXPECT_EQ(solver.rate(two), 3);
+  solver.set_capacity(LinkId(3), 20);
+  solver.set_capacity(LinkId(2), 7);
+  solver.update();
+  EXPECT_EQ(solver.rate(two), 5);
+}
+
+TEST(LevelRepair, LooksAtNoFlowWhereOneTakesThePlaceOfAnother) {
+  // Three flows share a link; one ends in the instant in which another starts there, as step follows step in a collective.
+  MaxMinSolver solver({9, 12}, repairs_only());
+  const std::vector<LinkId> first = links({0});
+  const std::vector<LinkId> both = links({0, 1});
+  const FlowSlot ends = solver.add_flow({both});
+  solver.add_flow({first});
+  solver.add_flow({both});
+  solver.update();
+  const std::uint64_t visited = solver.counters().flows_visited;
+  solver.remove_flow(ends);
+  const FlowSlot starts = solver.add_flow({both});
+  const std::span<const FlowSlot> changed = solver.update();
+  ASSERT_EQ(changed.size(), 1U) << "the new one alone";
+  EXPECT_EQ(changed.front(), starts);
+  EXPECT_EQ(solver.rate(starts), 3);
+  EXPECT_EQ(solver.counters().flows_visited, visited);
+}
+
+// The sum that tells whether a link is in order is kept up by adding to it, some hundred times at most. One flow leaves and another comes, again and
 // again, on links of very different capacities.
 TEST(LevelRepair, DoesNotDriftOverThousandsOfBatches) {
   std::vector<double> capacities;
@@ -135,10 +178,12 @@ TEST(LevelRepair, LinksLoseTheirLastFlowAndChangeInOneBatch) {
   const std::vector<LinkId> first = links({0});
   const std::vector<LinkId> both = links({0, 1});
   const FlowSlot one = solver.add_flow({first});
+  const FlowSlot other = solver.add_flow({first});
   solver.update();
-  EXPECT_EQ(solver.layer(0).level(LinkId(0)), 10);
+  EXPECT_EQ(solver.layer(0).level(LinkId(0)), 5);
   solver.set_capacity(LinkId(0), 4);
   solver.remove_flow(one);
+  solver.remove_flow(other);
   solver.update();
   EXPECT_EQ(solver.layer(0).level(LinkId(0)), kInfinity) << "a link without flows limits nobody";
   // Here and gone within a batch, its slot taken by another.
