@@ -276,24 +276,30 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     return;
   }
   state_->touch(slot, touched);
-  const double more = flow.weight * (flow.least - before.least);
+  // Copies, which the links written to cannot be taken to change, and no branches that nobody could foresee.
+  const LevelState::Limits after = flow;
+  const double weight = flow.weight;
+  const double more = weight * (after.least - before.least);
   const std::span<const std::uint32_t> path = state_->path(slot);
   const std::span<const double> loads = state_->graph_.loads(slot);
+  std::uint32_t* const marked = marked_.data();
+  std::size_t marked_count = marked_count_;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    LevelState::Link& other = links[path[i]];
+    const std::uint32_t other_id = path[i];
+    LevelState::Link& other = links[other_id];
     const double load = loads.empty() ? 1.0 : loads[i];
-    const int filled = before.fills(path[i], other.level) ? 1 : 0;
-    const int fills = flow.fills(path[i], other.level) ? 1 : 0;
+    const int filled = before.fills(other_id, other.level) ? 1 : 0;
+    const int fills = after.fills(other_id, other.level) ? 1 : 0;
     other.excess += more * load;
-    other.weight += flow.weight * load * (fills - filled);
+    other.weight += weight * load * (fills - filled);
     ++other.changes;
     other.next_known = false;
-    // Written without branches, which nobody could foresee.
     const bool is_news = !(other.marked | ((other.level == LevelState::infinite) & other.is_clear()));
-    marked_[marked_count_] = path[i];
-    marked_count_ += is_news ? 1 : 0;
+    marked[marked_count] = other_id;
+    marked_count += is_news ? 1 : 0;
     other.marked |= is_news;
   }
+  marked_count_ = marked_count;
 }
 
 void LevelRepair::drop_queue() {
