@@ -63,7 +63,8 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       entity_of_host_(std::move(entity_of_host)),
       observer_(observer),
       folding_(folding),
-      operations_(operations) {
+      operations_(operations),
+      load_bits_(topology.link_count(), 0.0) {
   WEFT_CHECK(entity_of_host_.size() == topology.host_count(), "every host has an entity");
   WEFT_CHECK(model_.policy().graph().link_count() == topology.link_count(), "the policy was made for this topology");
 }
@@ -152,7 +153,6 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   const double staged_cap_bps = active.inside_host ? std::numeric_limits<double>::infinity()
                                                    : staging_.cap_bps(transfer.source, transfer.destination) / flows;
   const double cap_bps = std::min(settings_.queue_pair_cap_bps(active.inside_host), staged_cap_bps);
-  link_load_.clear();
   Duration shortest = Duration::max();
   for (std::uint32_t i = 0; i < flows; ++i) {
     const Bytes part = part_of(transfer.size, queue_pairs, i);
@@ -172,7 +172,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
-      link_load_.emplace_back(path.links[hop], request.wire_bytes.in_bits() * load);
+      load_alone(path.links[hop], request.wire_bytes.in_bits() * load);
     }
   }
   active.flows_left = flows;
@@ -181,16 +181,19 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   transfers_[slot] = active;
 }
 
+void FlowFabric::load_alone(LinkId link, double bits) {
+  if (load_bits_[link.index()] == 0) loaded_links_.push_back(link);
+  load_bits_[link.index()] += bits;
+}
+
 Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
-  std::sort(link_load_.begin(), link_load_.end());
-  Duration longest = fluid_transmit_time(largest.in_bits(), cap_bps);
-  for (std::size_t i = 0; i < link_load_.size();) {
-    const LinkId link = link_load_[i].first;
-    double load_bits = 0;
-    for (; i < link_load_.size() && link_load_[i].first == link; ++i) load_bits += link_load_[i].second;
-    longest = std::max(longest, fluid_transmit_time(load_bits, static_cast<double>(topology_.link(link).rate.in_bps())));
+  double longest_s = largest.in_bits() / cap_bps;
+  for (const LinkId link : loaded_links_) {
+    longest_s = std::max(longest_s, load_bits_[link.index()] / static_cast<double>(topology_.link(link).rate.in_bps()));
+    load_bits_[link.index()] = 0;
   }
-  return longest;
+  loaded_links_.clear();
+  return fluid_transmit_time(longest_s, 1.0);
 }
 
 void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
@@ -266,9 +269,8 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   const FlowSlot flow = model_.start(request);
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
   flows_[flow.index()] = {slot, Duration::zero(), true};
-  link_load_.clear();
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
-    link_load_.emplace_back(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
+    load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
   }
   joint.moving_alone = moving_time_alone(request.wire_bytes, request.cap_bps);
 }

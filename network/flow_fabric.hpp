@@ -181,8 +181,10 @@ class FlowFabric final : public Entity {
   };
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
-  /// Of the queue pairs in link_load_: when the last of them has left if nothing else moves. The most loaded link decides, or how fast
-  /// the largest of them may go.
+  /// A queue pair of the transfer being started takes so much over a link.
+  void load_alone(LinkId link, double wire_bits);
+  /// Of the queue pairs told of since the last call: when the last of them has left if nothing else moves. The most loaded link decides, or how
+  /// fast the largest of them may go.
   Duration moving_time_alone(Bytes largest, double cap_bps);
   EntityId host_entity(NodeId endpoint) const;
 
@@ -215,7 +217,8 @@ class FlowFabric final : public Entity {
   Bytes payload_bytes_;
   std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
   std::vector<double> staged_loads_;
-  std::vector<std::pair<LinkId, double>> link_load_;  ///< wire bits per queue pair and link of the transfer being started
+  std::vector<LinkId> loaded_links_;  ///< by the transfer being started
+  std::vector<double> load_bits_;     ///< by link: wire bits of that transfer; 0 but on loaded_links_
 };
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <utility>
 
 #include "core/check.hpp"
@@ -12,7 +11,10 @@
 namespace weft {
 
 SprayPaths::SprayPaths(const Topology& topology, std::vector<Duration> delays, std::size_t cache_entries)
-    : topology_(topology), delays_(std::move(delays)), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {
+    : topology_(topology),
+      delays_(std::move(delays)),
+      cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
+      reached_(topology.node_count()) {
   WEFT_CHECK(delays_.size() == topology.link_count(), "every link has a delay");
 }
 
@@ -23,11 +25,14 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
   if (!entry.path.links.empty() && entry.source == source && entry.destination == destination) return entry.path;
   entry.source = source;
   entry.destination = destination;
-  entry.path = {};
+  SprayedPath& path = entry.path;
+  path.links.clear();
+  path.loads.clear();
+  path.delay = Duration::zero();
   const auto find_hops = [&](NodeId at) {
     topology_.routes().next_hops(topology_, at, destination, hops_);
     WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
-    WEFT_CHECK(entry.path.links.size() <= topology_.link_count(), "a shortest path visits no link twice");
+    WEFT_CHECK(path.links.size() <= topology_.link_count(), "a shortest path visits no link twice");
   };
   // Most of the way there is one next hop and nothing to divide.
   NodeId at = source;
@@ -35,41 +40,41 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
     find_hops(at);
     if (hops_.size() > 1) break;
     const LinkId hop = hops_.front();
-    entry.path.links.push_back(hop);
-    entry.path.loads.push_back(1.0);
-    entry.path.delay += delays_[hop.index()];
+    path.links.push_back(hop);
+    path.loads.push_back(1.0);
+    path.delay += delays_[hop.index()];
     at = topology_.link(hop).destination;
   }
-  if (at == destination) return entry.path;
-  // Level by level: next hops lie on shortest paths, so every node is met at one distance only.
-  struct Reached {
-    double share = 0;
-    Duration delay;
-  };
-  std::map<NodeId, Reached> level = {{at, {1.0, entry.path.delay}}};
-  std::map<LinkId, double> crossed;
-  std::map<NodeId, Reached> next;
-  while (!level.contains(destination)) {
-    crossed.clear();
-    next.clear();
-    for (const auto& [node, reached] : level) {
+  if (at == destination) return path;
+  // Level by level: next hops lie on shortest paths, so every node is met at one distance only, and every link once.
+  level_ = {at};
+  reached_[at.index()] = {1.0, path.delay};
+  while (level_.front() != destination) {
+    next_.clear();
+    crossed_.clear();
+    for (const NodeId node : level_) {
+      const Reached here = std::exchange(reached_[node.index()], {});
       find_hops(node);
       for (const LinkId hop : hops_) {
-        const double part = reached.share / static_cast<double>(hops_.size());
-        crossed[hop] += part;
-        Reached& beyond = next[topology_.link(hop).destination];
-        beyond.share += part;
-        beyond.delay = std::max(beyond.delay, reached.delay + delays_[hop.index()]);
+        const double part = here.share / static_cast<double>(hops_.size());
+        crossed_.emplace_back(hop, part);
+        const NodeId beyond = topology_.link(hop).destination;
+        Reached& there = reached_[beyond.index()];
+        if (there.share == 0) next_.push_back(beyond);
+        there.share += part;
+        there.delay = std::max(there.delay, here.delay + delays_[hop.index()]);
       }
     }
-    for (const auto& [link, share] : crossed) {
-      entry.path.links.push_back(link);
-      entry.path.loads.push_back(share);
+    std::sort(crossed_.begin(), crossed_.end());
+    for (const auto& [link, share] : crossed_) {
+      path.links.push_back(link);
+      path.loads.push_back(share);
     }
-    level.swap(next);
+    std::sort(next_.begin(), next_.end());
+    level_.swap(next_);
   }
-  entry.path.delay = level.at(destination).delay;
-  return entry.path;
+  path.delay = std::exchange(reached_[destination.index()], {}).delay;
+  return path;
 }
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -44,10 +45,19 @@ class SprayPaths {
     NodeId destination;
     SprayedPath path;  ///< no links = unused entry
   };
+  /// A node of the level that a search stands at, or of the next.
+  struct Reached {
+    double share = 0;  ///< of the flow; 0 elsewhere
+    Duration delay;
+  };
 
   const Topology& topology_;
   std::vector<Duration> delays_;
   std::vector<Entry> cache_;
+  std::vector<Reached> reached_;  ///< by node
+  std::vector<NodeId> level_;     ///< ascending
+  std::vector<NodeId> next_;
+  std::vector<std::pair<LinkId, double>> crossed_;
   std::vector<LinkId> hops_;
 };
 

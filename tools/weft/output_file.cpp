@@ -1,5 +1,6 @@
 #include "tools/weft/output_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +16,13 @@ namespace {
   throw InputError({Severity::error, "cannot-write", std::string("the file cannot be written: ") + std::strerror(errno),
                     SourcePlace::named(path.string()),
                     "check the folder's permissions and free space, or choose another with --out=DIR"});
+}
+
+template <class Number>
+void append_number(std::string& text, Number value) {
+  std::array<char, 40> buffer;
+  char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
 }
 
 }  // namespace
@@ -59,7 +67,7 @@ void CsvFile::separate() {
 
 CsvFile& CsvFile::text(std::string_view value) {
   separate();
-  if (value.find_first_of(",\"\n\r") == std::string_view::npos) {
+  if (std::none_of(value.begin(), value.end(), [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; })) {
     row_ += value;
     return *this;
   }
@@ -74,26 +82,26 @@ CsvFile& CsvFile::text(std::string_view value) {
 
 CsvFile& CsvFile::number(std::int64_t value) {
   separate();
-  row_ += std::to_string(value);
+  append_number(row_, value);
   return *this;
 }
 
 CsvFile& CsvFile::number(std::uint64_t value) {
   separate();
-  row_ += std::to_string(value);
+  append_number(row_, value);
   return *this;
 }
 
 CsvFile& CsvFile::number(double value) {
   separate();
-  row_ += shortest(value);
+  append_number(row_, value);
   return *this;
 }
 
 CsvFile& CsvFile::nanoseconds(Duration value) {
   separate();
   const std::int64_t ticks = value.in_ticks();
-  row_ += std::to_string(ticks / Duration::ticks_per_ns);
+  append_number(row_, ticks / Duration::ticks_per_ns);
   const std::int64_t rest = ticks % Duration::ticks_per_ns;
   if (rest != 0) {
     // Two decimals at most, without a trailing zero: a tick is a hundredth of a nanosecond.
@@ -113,10 +121,9 @@ void CsvFile::end_row() {
 }
 
 std::string shortest(double value) {
-  std::array<char, 40> buffer{};
-  const auto [end, ec] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  static_cast<void>(ec);
-  return {buffer.data(), end};
+  std::string text;
+  append_number(text, value);
+  return text;
 }
 
 }  // namespace weft

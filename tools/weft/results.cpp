@@ -300,8 +300,8 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   const bool has_job = !finished.transfer.job.is_none() && finished.transfer.job.index() < scenario_.jobs.size();
   flows_.number(std::uint64_t{finished.id.index()})
       .text(has_job ? scenario_.jobs[finished.transfer.job.index()].name : "")
-      .text(scenario_.topology->node_name(finished.transfer.source))
-      .text(scenario_.topology->node_name(finished.transfer.destination))
+      .text(node_name(finished.transfer.source))
+      .text(node_name(finished.transfer.destination))
       .number(finished.transfer.size.count())
       .nanoseconds(finished.start.since_start())
       .nanoseconds(finished.end.since_start())
@@ -310,6 +310,13 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
       .number(slowdown)
       .number(std::uint64_t{finished.multiplicity})
       .end_row();
+}
+
+const std::string& ResultsWriter::node_name(NodeId node) {
+  if (node_names_.size() <= node.index()) node_names_.resize(scenario_.topology->node_count());
+  std::string& name = node_names_[node.index()];
+  if (name.empty()) name = scenario_.topology->node_name(node);
+  return name;
 }
 
 void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUsage> usage) {

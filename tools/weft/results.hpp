@@ -80,7 +80,10 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
     double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
   };
 
+  const std::string& node_name(NodeId node);
+
   const Scenario& scenario_;
+  std::vector<std::string> node_names_;  ///< by node; empty until asked for
   std::filesystem::path folder_;
   CsvFile jobs_;
   CsvFile iterations_;
