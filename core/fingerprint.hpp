@@ -5,6 +5,7 @@
 // Thread safety: values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,12 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   x ^= x >> 27;
   x *= 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
+}
+
+/// Spreads 64 mixed bits evenly over 0 to n - 1. Requires: n > 0.
+constexpr std::size_t spread(std::uint64_t mixed, std::size_t n) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::size_t>((Wide{mixed} * n) >> 64);
 }
 
 class Fingerprint {

@@ -160,15 +160,10 @@ bool among(const auto& listed, auto value) {
 
 }  // namespace
 
-Bytes whole_buffer(const CollectiveRequest& request) {
-  const bool gathers = request.type == CollectiveType::all_gather || request.type == CollectiveType::gather;
-  return gathers ? request.bytes * request.ranks() : request.bytes;
-}
-
 bool CollectiveRule::holds(const CollectiveRequest& request) const {
   const GroupLayout& layout = *request.layout;
   if (!among(types, request.type) || !among(inside, layout.inside())) return false;
-  const std::int64_t size = whole_buffer(request).count();
+  const std::int64_t size = request.whole_buffer().count();
   const std::int64_t n = request.ranks();
   // A share that is no whole number of bytes lies between two: above the one, below the other.
   const bool share_holds = size / n >= bytes_per_rank.minimum && size / n + (size % n > 0 ? 1 : 0) <= bytes_per_rank.maximum;

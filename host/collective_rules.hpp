@@ -23,9 +23,6 @@
 
 namespace weft {
 
-/// The size that rules speak of: of all_gather and gather the gathered shards, otherwise the request's bytes.
-Bytes whole_buffer(const CollectiveRequest& request);
-
 /// From minimum to maximum, both included.
 struct RuleRange {
   std::int64_t minimum = 0;

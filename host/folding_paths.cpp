@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "network/flow_fabric.hpp"
+#include "network/link_delays.hpp"
 
 namespace weft {
 

@@ -11,8 +11,6 @@ namespace weft {
 
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: spreads small numbers
 
 }  // namespace
@@ -24,8 +22,7 @@ EcmpHash::EcmpHash(NodeId source, NodeId destination, std::uint32_t connection, 
 
 std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const {
   if (n == 1) return 0;
-  const std::uint64_t hash = mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1)));
-  return static_cast<std::size_t>((Wide{hash} * n) >> 64);
+  return spread(mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1))), n);
 }
 
 EcmpPaths::EcmpPaths(const Topology& topology, std::uint64_t seed, std::size_t cache_entries)

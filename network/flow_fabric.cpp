@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "network/link_delays.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -20,17 +21,6 @@ constexpr std::uint16_t kSettle = 103;
 constexpr std::uint64_t kJointOwner = std::uint64_t{1} << 32;
 
 }  // namespace
-
-std::vector<Duration> link_delays(const Topology& topology, Duration switching_delay) {
-  std::vector<Duration> delays;
-  delays.reserve(topology.link_count());
-  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
-    const Link& link = topology.link(LinkId(i));
-    const bool switched = topology.node(link.destination).kind == NodeKind::packet_switch;
-    delays.push_back(link.propagation_delay + (switched ? switching_delay : Duration::zero()));
-  }
-  return delays;
-}
 
 FlowNetworkPort::FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric)
     : inside_host_(topology),

@@ -93,9 +93,6 @@ struct FlowFabricCounters {
   Bytes payload_bytes;             ///< of finished transfers
 };
 
-/// What crossing each link takes, by LinkId: propagation, and switching where it ends at a packet switch.
-std::vector<Duration> link_delays(const Topology& topology, Duration switching_delay);
-
 /// A host's door to the flow fabric: a message with the latency of the work queue or of NVLink.
 class FlowNetworkPort final : public NetworkPort {
  public:

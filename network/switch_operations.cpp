@@ -6,7 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "network/flow_fabric.hpp"
+#include "network/link_delays.hpp"
 #include "network/network_model.hpp"
 #include "network/switch_tree.hpp"
 

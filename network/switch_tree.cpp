@@ -13,8 +13,6 @@ namespace weft {
 
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 /// The ways from all members to the first one, as nodes with a cable each to the next.
 class Ways {
  public:
@@ -63,7 +61,7 @@ class Ways {
     std::vector<LinkId> next_hops;
     topology_.routes().next_hops(topology_, at, target_, next_hops);
     WEFT_CHECK(!next_hops.empty(), "endpoints are mutually reachable");
-    const auto choice = static_cast<std::size_t>((Wide{mix64(hash_ + hops)} * next_hops.size()) >> 64);
+    const std::size_t choice = spread(mix64(hash_ + hops), next_hops.size());
     for (std::size_t i = 0; i < next_hops.size(); ++i) {
       const LinkId link = next_hops[(choice + i) % next_hops.size()];
       if (!walk(topology_.link(link).destination, hops + 1)) continue;

@@ -19,7 +19,7 @@ class Bruck final : public CollectiveAlgorithm {
     const std::uint32_t n = request.ranks();
     WEFT_CHECK(n >= 2 && supports(request.type), "Bruck's algorithm is asked for what it supports");
     const bool forwards_blocks = request.type == CollectiveType::all_to_all;
-    CollectivePlan plan(request, n, forwards_blocks ? request.bytes : request.bytes * n);
+    CollectivePlan plan(request, n, request.whole_buffer());
     CollectiveProgramBuilder builder;
     Rounds rounds(builder);
     // 64 bits: the distance doubles past the last round's.

@@ -83,7 +83,7 @@ class Direct final : public CollectiveAlgorithm {
   static CollectivePlan to_root(const CollectiveRequest& request) {
     const std::uint32_t n = request.ranks();
     const bool gathers = request.type == CollectiveType::gather;
-    CollectivePlan plan(request, gathers ? n : 1, gathers ? request.bytes * n : request.bytes);
+    CollectivePlan plan(request, gathers ? n : 1, request.whole_buffer());
     const StepKind receive_kind = gathers ? StepKind::receive : StepKind::receive_reduce;
     CollectiveProgramBuilder root;
     for (std::uint32_t k = 1; k < n; ++k) {

@@ -22,8 +22,7 @@ class HalvingDoubling {
         bits_(static_cast<std::uint32_t>(std::countr_zero(core_))),
         // In an all_reduce the buffer has a part per member of the core, otherwise one per rank.
         pairs_(type_ == CollectiveType::all_reduce ? 0 : extras_),
-        plan_(request, type_ == CollectiveType::all_reduce ? core_ : n_,
-              type_ == CollectiveType::all_gather ? request.bytes * n_ : request.bytes) {
+        plan_(request, type_ == CollectiveType::all_reduce ? core_ : n_, request.whole_buffer()) {
     if (type_ == CollectiveType::all_reduce || extras_ > 0) {
       division_ = plan_.add_division(std::make_shared<const Subgroups>(n_, std::vector<std::vector<std::uint32_t>>{core_order()}));
     }

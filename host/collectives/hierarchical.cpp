@@ -130,10 +130,7 @@ class Hierarchical final : public CollectiveAlgorithm {
   CollectivePlan compile(const CollectiveRequest& request) const override {
     WEFT_CHECK(request.ranks() >= 2, "a hierarchy has at least two ranks");
     if (request.type == CollectiveType::broadcast) return broadcast(request);
-    const Bytes buffer = request.type == CollectiveType::all_gather ? request.bytes * request.ranks()
-                         : request.type == CollectiveType::barrier  ? Bytes::zero()
-                                                                    : request.bytes;
-    CollectivePlan plan = divided_plan(request, request.ranks(), buffer);
+    CollectivePlan plan = divided_plan(request, request.ranks(), request.whole_buffer());
     if (request.type != CollectiveType::all_reduce) plan.share_order = kRails;
     CollectiveProgramBuilder builder;
     Pipeline pipeline(builder);

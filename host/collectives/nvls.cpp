@@ -57,10 +57,7 @@ CollectivePlan nvls_plan(const CollectiveRequest& request) {
   WEFT_CHECK(request.layout->host_count() == 1 && nvls_supports(request.type), "nvls is asked for what it carries out");
   const std::uint32_t n = request.ranks();
   const SwitchOperationKind operation = operation_of(request.type);
-  const Bytes buffer = request.type == CollectiveType::barrier      ? Bytes::zero()
-                       : request.type == CollectiveType::all_gather ? request.bytes * n
-                                                                    : request.bytes;
-  CollectivePlan plan(request, n, buffer);
+  CollectivePlan plan(request, n, request.whole_buffer());
   PhaseGround everybody;
   everybody.members = n;
   CollectiveProgramBuilder builder;

@@ -17,14 +17,13 @@ class Pairwise final : public CollectiveAlgorithm {
   CollectivePlan compile(const CollectiveRequest& request) const override {
     const std::uint32_t n = request.ranks();
     WEFT_CHECK(n >= 2 && supports(request.type), "a pairwise exchange is asked for what it supports");
-    const bool gathers = request.type == CollectiveType::all_gather;
-    CollectivePlan plan(request, n, gathers ? request.bytes * n : request.bytes);
+    CollectivePlan plan(request, n, request.whole_buffer());
     PhaseGround ground;
     ground.members = n;
     CollectiveProgramBuilder builder;
     const std::uint32_t first =
         add_exchange(builder, ground,
-                     gathers                                        ? Carries::own_share
+                     request.type == CollectiveType::all_gather     ? Carries::own_share
                      : request.type == CollectiveType::all_to_all_v ? Carries::splits
                                                                     : Carries::peers_share,
                      request.type == CollectiveType::reduce_scatter ? StepKind::receive_reduce : StepKind::receive);

@@ -41,8 +41,6 @@ bool is_tied_to_ranks(CollectiveType type) {
          type == CollectiveType::all_to_all || type == CollectiveType::scatter;
 }
 
-bool gathers_shards(CollectiveType type) { return type == CollectiveType::all_gather || type == CollectiveType::gather; }
-
 class Program final : public CollectiveAlgorithm {
  public:
   /// Without a file.
@@ -68,7 +66,7 @@ class Program final : public CollectiveAlgorithm {
     WEFT_CHECK(plan_ && objection(request).empty(), "a program compiles what it was written for");
     CollectivePlan plan = *plan_;
     plan.request = request;
-    plan.buffer = gathers_shards(request.type) ? request.bytes * request.ranks() : request.bytes;
+    plan.buffer = request.whole_buffer();
     return plan;
   }
 

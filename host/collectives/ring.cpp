@@ -60,10 +60,9 @@ class Ring final : public CollectiveAlgorithm {
     const std::uint32_t n = request.ranks();
     WEFT_CHECK(n >= 2, "a ring has at least two ranks");
     if (request.type == CollectiveType::broadcast || request.type == CollectiveType::reduce) return chain(request);
-    const Bytes buffer = request.type == CollectiveType::all_gather ? request.bytes * n : request.bytes;
     // What an all_to_all forwards are neighbouring blocks in order of rank, which one ring passes on.
     const std::uint32_t channels = request.type == CollectiveType::all_to_all ? 1 : channels_;
-    CollectivePlan plan(request, n * channels, buffer);
+    CollectivePlan plan(request, n * channels, request.whole_buffer());
     CollectiveProgramBuilder builder;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
       RingRounds rounds(builder, ground(plan, channel, channels));
