@@ -61,8 +61,8 @@ class CollectiveRules {
   std::vector<CollectiveRule> rules_;
 };
 
-/// Throws InputError with every error of the file: those of core/textproto, [no-rules], [unknown-collective], [unknown-algorithm], [unknown-protocol],
-/// [unsupported-collective], [missing-field], [bad-value], [out-of-range].
+/// Throws InputError with every error of the file: those of core/textproto, [no-rules], [unknown-collective], [unknown-algorithm],
+/// [unknown-protocol], [unsupported-collective], [missing-field], [bad-value], [out-of-range].
 std::vector<CollectiveRule> read_collective_rules(const SourceText& source);
 
 /// Their text, as a file. One of the rules has no conditions and an algorithm for every type, the last none and a protocol.

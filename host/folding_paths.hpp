@@ -2,10 +2,10 @@
 //
 // Where it sits: host/rank_folding looks at every message of a job several times; it asks here for what each crosses.
 //
-// Model: an endpoint with a single way to a first packet switch is simply attached. Between two such endpoints of different hosts every sprayed path is
-// the way up to the one's switch, the paths between the two switches, and the way down from the other's: the middle is the same for all endpoints of
-// the two switches. Where the middle branches and paths are hashed, and for everything else (inside a host, several ports), a message has a piece of its
-// own or shares one with messages between the same endpoints.
+// Model: an endpoint with a single way to a first packet switch is simply attached. Between two such endpoints of different hosts every
+// sprayed path is the way up to the one's switch, the paths between the two switches, and the way down from the other's: the middle is the
+// same for all endpoints of the two switches. Where the middle branches and paths are hashed, and for everything else (inside a host,
+// several ports), a message has a piece of its own or shares one with messages between the same endpoints.
 // Threads: one.
 #pragma once
 
@@ -44,8 +44,8 @@ class FoldingPaths {
   FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
                std::size_t hops_max);
 
-  /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, if its path depends on
-  /// what is under way, or beyond hops_max.
+  /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, if its
+  /// path depends on what is under way, or beyond hops_max.
   std::optional<std::uint32_t> piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection);
 
   std::size_t piece_count() const { return pieces_.size(); }

@@ -1,6 +1,7 @@
 // Message tag: the 64 bits of a transfer by which the receiving rank knows what has arrived.
 //
-// Where it sits: made for every placed job from its workload and its collectives; rank runners pack a tag for every transfer and unpack it on arrival.
+// Where it sits: made for every placed job from its workload and its collectives; rank runners pack a tag for every transfer and unpack it
+// on arrival.
 //
 // Model: a collective message names the collective (communicator, ordinal among its collectives) and the receiving step. A point-to-point message
 // names the communicator, the user's tag (as an index into the run's sorted tags) and the ordinal among equal sends. Both carry the iteration,

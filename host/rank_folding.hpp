@@ -3,28 +3,28 @@
 // Where it sits: the assembler of a run asks find() for the jobs whose placement is known; hosts run the representatives only, the flow
 // fabric lets each of their transfers stand for those of the whole class (network/transfer_folding), results count by class size.
 //
-// Model: two ranks may share a class if they play one role with messages of equal sizes and if, for every message, the peers share a class, the
-// delays are equal, both or neither stay inside a host, and the paths cross links of the same classes with the same loads. Two links may share a class
-// if they have one rate and carry the same number of messages of every kind, a kind being (class of the source, connection, rule by which sender and
-// receiver find each other: a distance in the group, a neighbour in a tree). Priorities need no place in it: they stand in the ops of the role, which
-// a class shares, and the messages of a kind have one path whatever their priorities. Rate limits of queue pairs are the same for all; one that stands for
-// many has its own, as its rate is that of each.
+// Model: two ranks may share a class if they play one role with messages of equal sizes and if, for every message, the peers share a class,
+// the delays are equal, both or neither stay inside a host, and the paths cross links of the same classes with the same loads. Two links
+// may share a class if they have one rate and carry the same number of messages of every kind, a kind being (class of the source,
+// connection, rule by which sender and receiver find each other: a distance in the group, a neighbour in a tree). Priorities need no place
+// in it: they stand in the ops of the role, which a class shares, and the messages of a kind have one path whatever their priorities. Rate
+// limits of queue pairs are the same for all; one that stands for many has its own, as its rate is that of each.
 // The coarsest such partition is found by colour refinement: start from roles and rates, split by what neighbours look like, until nothing
 // splits. Ranks of a class then start together and, by induction over events, stay together: the same ops, the same transfers, and max-min
-// rates that are the same for all transfers of a kind, since each link of a class has the same equation. So the run on representatives, with
-// loads that count the transfers on a link, gives every rank's times: exactly, but for the rounding of sums of equal rates.
-// (Equitable partitions: McKay, Practical graph isomorphism, 1981; of max-min problems as of linear programs: Grohe et al., Dimension
-// reduction via colour refinement, ESA 2014.)
-// Several jobs are looked at together, ranks of different jobs never share a class. The induction does not need to know when jobs start and
-// end: what it says of a job's ranks holds whatever links other jobs load, as long as these do so alike for links of one class, and those other jobs' messages
-// are among those that made the classes. A job that was not among them can tell ranks apart; with it, all have to be folded anew.
-// What one link of class K carries of a kind from class R, of which a member's message loads links of K by a in all, is |R| a / |K|.
+// rates that are the same for all transfers of a kind, since each link of a class has the same equation. So the run on representatives,
+// with loads that count the transfers on a link, gives every rank's times: exactly, but for the rounding of sums of equal rates. (Equitable
+// partitions: McKay, Practical graph isomorphism, 1981; of max-min problems as of linear programs: Grohe et al., Dimension reduction via
+// colour refinement, ESA 2014.) Several jobs are looked at together, ranks of different jobs never share a class. The induction does not
+// need to know when jobs start and end: what it says of a job's ranks holds whatever links other jobs load, as long as these do so alike
+// for links of one class, and those other jobs' messages are among those that made the classes. A job that was not among them can tell
+// ranks apart; with it, all have to be folded anew. What one link of class K carries of a kind from class R, of which a member's message
+// loads links of K by a in all, is |R| a / |K|.
 //
 // Ranks whose collectives ask switches to reduce (nvls, sharp) are not folded: one flow stands for all members of such an operation as it
 // is.
 //
-// What makes ranks different: another role, a host of another speed, hashed ECMP paths that collide here and not there (spraying does not), part sizes that differ by a
-// byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
+// What makes ranks different: another role, a host of another speed, hashed ECMP paths that collide here and not there (spraying does not),
+// part sizes that differ by a byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
 //
 // Cost: 16 bytes and a few operations per message and round, so that the millions of messages of an all-to-all can be looked at. Their paths are put
 // together from shared pieces: from an endpoint to its switch, between two switches, and down again (folding_paths).
@@ -83,9 +83,9 @@ class RankFolding final : public TransferFolding {
     std::size_t hops = std::size_t{1} << 27;  ///< of paths that messages do not share
   };
 
-  /// Null if no two ranks are alike, if a collective of any of the jobs has in_network steps, if a transfer has several queue pairs on different
-  /// paths, if adaptive routing may choose between paths, which shows only while running, or beyond `limits`. Keeps the jobs. Requires: rates are max-min
-  /// fair, for other allocations may tell flows apart that are alike.
+  /// Null if no two ranks are alike, if a collective of any of the jobs has in_network steps, if a transfer has several queue pairs on
+  /// different paths, if adaptive routing may choose between paths, which shows only while running, or beyond `limits`. Keeps the jobs.
+  /// Requires: rates are max-min fair, for other allocations may tell flows apart that are alike.
   static std::shared_ptr<const RankFolding> find(std::vector<PlacedJob> jobs, const Topology& topology,
                                                  const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits);
 

@@ -6,10 +6,10 @@
 // Model
 //   - An op is ready when all its predecessors are done (streams are edges already, workloads/dag.hpp). Ready ops start at once:
 //     computation and communication overlap unless an edge forbids it.
-//   - compute takes its duration at the host's speed (host/host_speed), after kernel_launch_latency if it runs on the GPU; while communication is
-//     under way, GPU compute runs compute_slowdown times slower. A collective runs its program (host/collectives). A send is done when its last byte has left; a receive
-//     when the matching message has arrived; an in_network step when the network delivers to the rank itself. Messages are eager: they may
-//     arrive before the receiver asks for them.
+//   - compute takes its duration at the host's speed (host/host_speed), after kernel_launch_latency if it runs on the GPU; while
+//     communication is under way, GPU compute runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
+//     is done when its last byte has left; a receive when the matching message has arrived; an in_network step when the network delivers to
+//     the rank itself. Messages are eager: they may arrive before the receiver asks for them.
 //   - A group of one rank has nothing to exchange: its collectives take no time.
 //   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
 //   - Exposed communication: time with at least one communication op under way and no GPU compute op running;

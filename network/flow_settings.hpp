@@ -75,8 +75,8 @@ struct FlowSettings {
   /// The same of what switches add up or multiply.
   Bytes operation_wire_bytes(Bytes operand, bool inside_host) const;
 
-  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it. As those are more than its packets where the efficiency
-  /// is below 1, so is this.
+  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it. As those are more than its packets
+  /// where the efficiency is below 1, so is this.
   double queue_pair_cap_bps(bool inside_host) const;
 
   /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.

@@ -23,9 +23,9 @@
 // Levels that move by less than 1e-12 of themselves are left alone.
 //
 // Invariants
-//   1. After run() returned true every link is in order: its level is within 1e-12 of the root of E. (A rate moves by more than that where a
-//      level stands for a small rest of its link, which the flows limited elsewhere leave.) False means that the repair was given up as too much work: levels are
-//      then undefined until taken over from a full solve.
+//   1. After run() returned true every link is in order: its level is within 1e-12 of the root of E. (A rate moves by more than that where
+//      a level stands for a small rest of its link, which the flows limited elsewhere leave.) False means that the repair was given up as
+//      too much work: levels are then undefined until taken over from a full solve.
 //   2. The result is a function of the sequence of calls.
 //   3. A link twice in a path is one link with two loads.
 // Threads: calls at the same time must not share a link or flow; each needs a LevelRepair of its own.

@@ -11,8 +11,8 @@ namespace weft {
 namespace {
 
 constexpr double kSameRate = 1e-12;
-// Looks at flows per flow-link pair of the segment. A safety net: where a change moves most rates of a segment a repair takes one look per pair, and two
-// thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that nothing is gained by foreseeing it.
+// Looks at flows per flow-link pair of the segment. A safety net: where a change moves most rates of a segment a repair takes one look per
+// pair, and two thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that nothing is gained by foreseeing it.
 constexpr std::uint64_t kRepairWorkMax = 4;
 constexpr std::size_t kLooksPerChange = 16;  // of a repair, for a guess; 14 to 24 in traffic at half load
 

@@ -2,8 +2,8 @@
 //
 // Where it sits: the flow fabric and the hosts' ports ask it what a message takes more; host/folding_paths asks which links it crosses more.
 //
-// Model: the GPU writes to pinned host memory and the NIC reads from there; at the other end the NIC writes to host memory and the GPU reads. Both ends
-// work chunk by chunk, so that the copies overlap with the sending.
+// Model: the GPU writes to pinned host memory and the NIC reads from there; at the other end the NIC writes to host memory and the GPU
+// reads. Both ends work chunk by chunk, so that the copies overlap with the sending.
 //   - Every end at a GPU adds staging_latency once: the first chunk's (the last one's) copy, and the CPU thread that notices it.
 //   - The cables between a GPU and its NIC carry the message in both directions, to host memory and back, at the same rate: where a GPU sends and
 //     receives at once, half of pcie_rate is left for each. Where the topology has no such cables (a NIC is a port of its GPU), nothing is added.

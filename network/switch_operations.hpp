@@ -17,10 +17,11 @@
 // NVLS (src/device/all_reduce.h, Simple protocol) has every GPU read one n-th of the sum and write it back to all, both pipelined chunk by
 // chunk: inside a host an all_reduce loads a link as reduce_scatter and all_gather together, S (1 + 1/n) each way. Measured on 5, 6, 7 and
 // 8 GPUs of an H100 server, 258, 265, 270 and 273 GB/s (NVIDIA/nccl issue 1455), times 1 + 1/n, are 307 to 310 GB/s; rings get 370 of the
-// 450 GB/s, of which NVLS then has 0.84 (`flow.nvls_efficiency`). With 2 and 3 GPUs that report has about 370 GB/s, what a ring gives, where NVLS
-// would have 207 and 232: NCCL must have gone another way there, which this does not do by itself. Between hosts SHARP's switches send the sum down by themselves (Graham et
-// al., SHARP streaming aggregation, ISC High Performance 2020: 95 % of the network's bandwidth for an all-reduce). A share of a
-// reduce_scatter or all_gather is taken for S/n; shares differ by a byte at most where S does not divide evenly.
+// 450 GB/s, of which NVLS then has 0.84 (`flow.nvls_efficiency`). With 2 and 3 GPUs that report has about 370 GB/s, what a ring gives,
+// where NVLS would have 207 and 232: NCCL must have gone another way there, which this does not do by itself. Between hosts SHARP's
+// switches send the sum down by themselves (Graham et al., SHARP streaming aggregation, ISC High Performance 2020: 95 % of the network's
+// bandwidth for an all-reduce). A share of a reduce_scatter or all_gather is taken for S/n; shares differ by a byte at most where S does
+// not divide evenly.
 //
 // Delays: a member has its result when the farthest member's last byte has come up to the top and down from there. A switch of the tree
 // takes switching_delay, as for other traffic, and no more for the sum: 2.83 us for 8 bytes of 128 hosts (Graham et al., SHArP, COMHPC

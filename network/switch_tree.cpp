@@ -53,8 +53,9 @@ class Ways {
     return index;
   }
 
-  /// Adds a shortest path from a node, `hops` away from its member, up to the tree. It must not meet the tree inside the target's host, whose NICs would
-  /// have to pass on what comes from one switch and goes to another. Of several next hops the hash names the one to try first. False if none leads there.
+  /// Adds a shortest path from a node, `hops` away from its member, up to the tree. It must not meet the tree inside the target's host,
+  /// whose NICs would have to pass on what comes from one switch and goes to another. Of several next hops the hash names the one to try
+  /// first. False if none leads there.
   bool walk(NodeId at, std::uint64_t hops) {
     if (number_.contains(at)) return nodes_.size() == 1 || topology_.node(at).host != topology_.node(target_).host;
     if (dead_ends_.contains(at)) return false;

@@ -1,10 +1,11 @@
 // Bruck: in round j every rank sends all that it can to the rank 2^j places away, for groups of any size.
 //
-// Model (Bruck, Ho, Kipnis, Upfal and Weathersby, Efficient algorithms for all-to-all communications in multiport message-passing systems, IEEE TPDS 8,
-// 1997; the barrier is the dissemination of Hensgen, Finkel and Manber, Two algorithms for barrier synchronization, IJPP 17, 1988)
+// Model (Bruck, Ho, Kipnis, Upfal and Weathersby, Efficient algorithms for all-to-all communications in multiport message-passing systems,
+// IEEE TPDS 8, 1997; the barrier is the dissemination of Hensgen, Finkel and Manber, Two algorithms for barrier synchronization, IJPP 17,
+// 1988)
 //   - all_gather: round j hands the min(2^j, n-2^j) shares that a rank has to the rank 2^j before it.
-//   - all_to_all: a block for the rank k places on travels in the rounds j of the binary digits of k, so a message holds the blocks of all k with digit j;
-//     it is sent on behalf of others as well, and bytes travel log2(n)/2 times on average.
+//   - all_to_all: a block for the rank k places on travels in the rounds j of the binary digits of k, so a message holds the blocks of all
+//     k with digit j; it is sent on behalf of others as well, and bytes travel log2(n)/2 times on average.
 //   - barrier: the rounds of an all_gather without bytes.
 //   - Turning the buffer before and after the rounds, as real implementations have to, takes no time.
 //

@@ -73,8 +73,8 @@ struct PartIndex {
 };
 
 /// Which parts a message carries: `count` from base + outer + inner on. If `inner` is an offset, parts wrap round after its n x stride.
-/// With a `run`, for blocks of an all-to-all that are forwarded: `run` blocks, of as many sources, of every (2 run)-th part; `count` in all. `inner` is an
-/// offset then.
+/// With a `run`, for blocks of an all-to-all that are forwarded: `run` blocks, of as many sources, of every (2 run)-th part; `count` in
+/// all. `inner` is an offset then.
 struct PartRange {
   std::uint32_t base = 0;
   std::uint32_t count = 0;

@@ -1,5 +1,5 @@
-// Data flow: follows whose contributions every part of every buffer holds while a plan is carried out, and says where it is not the collective that it
-// should be.
+// Data flow: follows whose contributions every part of every buffer holds while a plan is carried out, and says where it is not the
+// collective that it should be.
 //
 // Where it sits: algorithms that are read from files are held to it before they run.
 //
@@ -31,7 +31,8 @@ struct DataFlowFault {
   std::string message;
 };
 
-/// The first faults, at most `faults_max`; those of earlier kinds hide those of later ones, and a rank lacks one contribution at most. Requires: every send has a receive with equal parts.
+/// The first faults, at most `faults_max`; those of earlier kinds hide those of later ones, and a rank lacks one contribution at most.
+/// Requires: every send has a receive with equal parts.
 /// Memory: a bit per rank, rank and part, and a bit per pair of steps of one program.
 std::vector<DataFlowFault> find_data_flow_faults(const CollectivePlan& plan, std::size_t faults_max);
 

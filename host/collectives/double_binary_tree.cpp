@@ -139,8 +139,8 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
   }
 
  private:
-  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides know the other's steps. Up: a receive per child, a
-  /// send to the parent. Down: a receive from the parent, a send per child.
+  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides know the other's steps. Up: a receive
+  /// per child, a send to the parent. Down: a receive from the parent, a send per child.
   static void add_pieces(CollectiveProgramBuilder& builder, CollectiveType type, const Tree& tree, const Place& place,
                          std::uint32_t pieces) {
     const bool goes_up = type != CollectiveType::broadcast;

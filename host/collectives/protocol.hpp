@@ -2,10 +2,11 @@
 //
 // Where it sits: the collective library gives every plan one; rank runners add its latencies, and transfers carry its flags.
 //
-// Model: a collective takes base_latency once; every receive takes hop_latency_inside or hop_latency_network on top of the message's arrival, by whether
-// sender and receiver share a host; B bytes of data take B / efficiency on the way, rounded up, because flags travel with the data.
-// NCCL has three (its tuning model is where the defaults come from): Simple signals by memory fences and moves data alone; LL stores a 4-byte flag with
-// every 4 bytes of data, which needs no fence; LL128 stores 8 bytes of flags with every 120 of data where NVLink keeps 128 bytes together.
+// Model: a collective takes base_latency once; every receive takes hop_latency_inside or hop_latency_network on top of the message's
+// arrival, by whether sender and receiver share a host; B bytes of data take B / efficiency on the way, rounded up, because flags travel
+// with the data. NCCL has three (its tuning model is where the defaults come from): Simple signals by memory fences and moves data alone;
+// LL stores a 4-byte flag with every 4 bytes of data, which needs no fence; LL128 stores 8 bytes of flags with every 120 of data where
+// NVLink keeps 128 bytes together.
 // Thread safety: values.
 #pragma once
 

@@ -144,7 +144,8 @@ TEST(FlowFabric, ALoneTransferTakesLatencyPlusSizeOverRate) {
   const auto ends = topology->endpoints();
   const Outcome outcome =
       run(*topology, settings_with({{"protocol", "none"}}), {{at(Duration::us(3)), transfer(ends[0], ends[1], kMegabit, 5)}});
-  // Enters at 3 us + 1 us of WQE, leaves 10 us later; the source polls for 200 ns; delivery takes 2 x 10 ns of cable, 500 ns in the switch, 500 ns to receive.
+  // Enters at 3 us + 1 us of WQE, leaves 10 us later; the source polls for 200 ns; delivery takes 2 x 10 ns of cable, 500 ns in the switch,
+  // 500 ns to receive.
   EXPECT_EQ(outcome.sent.at(5), at(Duration::ns(14'200)));
   EXPECT_EQ(outcome.delivered.at(5), at(Duration::ns(14'000 + 20 + 500 + 500)));
   ASSERT_EQ(outcome.finished.size(), 1U);
@@ -452,9 +453,9 @@ double mean_completion_us(const char* routing) {
   return sum_us / static_cast<double>(count);
 }
 
-// Hashed paths collide, adaptive ones do so less: on the way down, which a switch does not see, or where earlier flows left no way free. Sprayed ones do not
-// at all: there every flow has its host's 400 Gb/s and takes 100 us and latencies, of which those between pods, as most are, have 1 us to start, 2.5 us in
-// five switches, 0.5 us to receive, and 1 us of fibre.
+// Hashed paths collide, adaptive ones do so less: on the way down, which a switch does not see, or where earlier flows left no way free.
+// Sprayed ones do not at all: there every flow has its host's 400 Gb/s and takes 100 us and latencies, of which those between pods, as most
+// are, have 1 us to start, 2.5 us in five switches, 0.5 us to receive, and 1 us of fibre.
 TEST(FlowFabric, HashCollisionsShow) {
   const double ecmp = mean_completion_us("ecmp");
   const double adaptive = mean_completion_us("adaptive");

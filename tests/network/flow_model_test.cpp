@@ -102,8 +102,8 @@ TEST(FlowModel, AFlowWithoutCapacityIsReportedAndWakesUpWithIt) {
 }
 
 TEST(FlowModel, AFlowOfAHigherClassHoldsUpTheOthers) {
-  // Links of 100 and 50 Gb/s. The low flow over both starts alone at 50 Gb/s. After 10 us one of a higher class takes link 1 for 1 Mbit, 20 us, in which the low
-  // flow stands still; then it has 1 Mbit - 10 us x 50 Gb/s = .5 Mbit left, another 10 us.
+  // Links of 100 and 50 Gb/s. The low flow over both starts alone at 50 Gb/s. After 10 us one of a higher class takes link 1 for 1 Mbit, 20
+  // us, in which the low flow stands still; then it has 1 Mbit - 10 us x 50 Gb/s = .5 Mbit left, another 10 us.
   FlowModel model = model_of({100e9, 50e9});
   const std::vector<LinkId> both = {LinkId(0), LinkId(1)};
   const std::vector<LinkId> second = {LinkId(1)};

@@ -210,8 +210,8 @@ TEST(MaxMinSolver, AHigherClassGoesFirst) {
 }
 
 TEST(MaxMinSolver, AFullLinkLeavesExactlyNothing) {
-  // Ten flows of cap 0.1 fill a link of 1: 0.1 added ten times is less than 1 in doubles, by 1.1e-16. Seven flows share a link of 1, and 1/7 seven times
-  // is not 1 either. Nothing may seep through to the class below, and a flow with nothing is none that moves.
+  // Ten flows of cap 0.1 fill a link of 1: 0.1 added ten times is less than 1 in doubles, by 1.1e-16. Seven flows share a link of 1, and
+  // 1/7 seven times is not 1 either. Nothing may seep through to the class below, and a flow with nothing is none that moves.
   MaxMinSolver solver({1, 1, 2}, {});
   const FlowSlot below_caps = add_to_class(solver, 0, {0, 2});
   const FlowSlot below_shares = add_to_class(solver, 0, {1, 2});

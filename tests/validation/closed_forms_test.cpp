@@ -312,7 +312,8 @@ TEST(ClosedForms, HalvingDoublingOfOtherNumbersOnOneSwitch) {
       reduce_s += 2 * (kAlpha_s + wire_s(bytes / members));
       core_bytes += 2 * wire_bytes(bytes / members);
     }
-    // In: all shares but the own one; blocks of 1, 2, 4... members of the core with two shares each as far as there are extra ranks; out: the own share.
+    // In: all shares but the own one; blocks of 1, 2, 4... members of the core with two shares each as far as there are extra ranks; out:
+    // the own share.
     double scatter_s = 2 * kAlpha_s + wire_s((n - 1) * share) + wire_s(share);
     for (int members = 1; members < core; members *= 2) {
       scatter_s += kAlpha_s + wire_s(std::min(2 * members, members + extras) * share);
@@ -375,8 +376,8 @@ TEST(ClosedForms, DoubleBinaryTreeAllReduceOnOneSwitch) {
     const double half = 1e6;
     const ScenarioRun run = run_collective("ALL_REDUCE", n, 2 * half, "double_binary_tree", {"double_binary_tree.piece=1GB"});
     expect_duration(run, 2 * (kAlpha_s + wire_s(half)) + 2 * (levels - 1) * (kAlpha_s + 2 * wire_s(half)));
-    // The roots, ranks 0 and n-1, are leaves of the other tree: one child here, one parent there. Everybody else is a leaf once and once has a parent and
-    // two children.
+    // The roots, ranks 0 and n-1, are leaves of the other tree: one child here, one parent there. Everybody else is a leaf once and once
+    // has a parent and two children.
     const auto bytes = [&](int rank) { return (rank == 0 || rank == n - 1 ? 2 : 4) * wire_bytes(half); };
     expect_bytes(run, n, bytes, bytes);
   }

@@ -373,8 +373,8 @@ void expect_same_jobs(const ScenarioRun& folded, const ScenarioRun& whole) {
 // apart. What the first did before must be what it would have done, and both must go on as every rank simulated does.
 TEST(Folding, StartsAgainWhenAJobTellsRanksApart) {
   const ScratchFolder folder;
-  // Two hosts share a leaf. The pair takes half of the first host, "first" the ranks from there on to half of the fifth host, "second" from there to half
-  // of the ninth: it loads the uplinks of the leaf that it shares with "first". "third" comes while all run.
+  // Two hosts share a leaf. The pair takes half of the first host, "first" the ranks from there on to half of the fifth host, "second" from
+  // there to half of the ninth: it loads the uplinks of the leaf that it shares with "first". "third" comes while all run.
   const std::string alone =
       "job { name: \"pair\" iterations: 1 workload { file: \"pair.textproto\" } }\n"
       "job { name: \"first\" iterations: 4 workload { file: \"exchange.textproto\" } }\n";

@@ -1,7 +1,7 @@
 // Results: the files of a run's folder, written while the run goes on and completed when it ends.
 //
-// Where it sits: the simulation registers a ResultsWriter as observer of the scheduler (jobs, iterations) and of the fabric (flows); finish() writes what
-// the entities recorded (collectives, links, trace) and the summary and manifest, and gives every file its final name.
+// Where it sits: the simulation registers a ResultsWriter as observer of the scheduler (jobs, iterations) and of the fabric (flows);
+// finish() writes what the entities recorded (collectives, links, trace) and the summary and manifest, and gives every file its final name.
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s

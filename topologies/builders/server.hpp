@@ -121,9 +121,9 @@ inline constexpr std::array<ParamSpec, 2> nic_model_params = {{
 inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_params);
 
 /// The server that `params` describes, by name or by its parameters; where the table has no gpus_per_host or nics_per_host they are 1,
-/// where it has no nic_model or nic_rate NICs are nodes without a rate. Throws InputError at `place`:
-/// [uneven-nics] when the NICs cannot be dealt evenly to the GPUs, [bad-affinity] when GPUs without NICs of their own are to use them all, [bad-inside] when `inside` does not fit the GPUs, and as
-/// with_named_server().
+/// where it has no nic_model or nic_rate NICs are nodes without a rate. Throws InputError at `place`: [uneven-nics] when the NICs cannot be
+/// dealt evenly to the GPUs, [bad-affinity] when GPUs without NICs of their own are to use them all, [bad-inside] when `inside` does not
+/// fit the GPUs, and as with_named_server().
 ServerShape read_server(const ParamSet& params, const SourcePlace& place);
 
 /// Adds a host and returns its first node.

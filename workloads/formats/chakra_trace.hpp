@@ -14,12 +14,13 @@
 //     in their inputs or outputs, the later one waits for the earlier one. In the trace of a data-parallel rank this gives exactly:
 //     gradients -> all-reduce -> copy back.
 //   - Order of nodes: topological over the dependencies; among ready ones by start time, then by id, as ASTRA-sim issues free nodes.
-//   - comm_priority of collectives and sends is their priority in the network, where a higher number goes first; in ASTRA-sim it orders the chunks that wait
-//     for a dimension of a rank's network in the same sense. Numbers above 7 count as 7, those below 0 as 0.
+//   - comm_priority of collectives and sends is their priority in the network, where a higher number goes first; in ASTRA-sim it orders the
+//     chunks that wait for a dimension of a rank's network in the same sense. Numbers above 7 count as 7, those below 0 as 0.
 //   - Nodes of type 0 (INVALID_NODE) take no time, as in ASTRA-sim, provided that no node waits for them.
 //   - Durations are exclusive: the converter cuts a CPU op at each kernel it launches and keeps outermost ops only.
-// Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type], [duplicate-id],
-// [unknown-dependency], [cycle], [negative-size], [missing-attribute], [wrong-rank], [unsupported-collective], [too-many-streams].
+// Errors are located by byte offset, in JSON by line: [empty-file], [not-chakra], [truncated-file], [bad-length], [unknown-node-type],
+// [duplicate-id], [unknown-dependency], [cycle], [negative-size], [missing-attribute], [wrong-rank], [unsupported-collective],
+// [too-many-streams].
 // Thread safety: pure functions.
 #pragma once
 

@@ -12,9 +12,10 @@
 //     not part of a schedule; the network of the run takes its place, and messages cost no CPU time.
 //   - `a requires b`: a starts after the end of b. `a irequires b`: a starts after the start of b. Nothing but b's own dependencies decides when
 //     b starts, so an op of no duration is put between them and b, and a waits for that op: exact, at one op per such b.
-//   - cpu C: LogGOPSim runs the calcs of one cpu one at a time, whichever is ready first. Calcs that become ready at the same
-//     instant, because they wait for nothing or for the same single op, are put in file order. Others are left to their dependencies: in
-//     schedules made from traces those order them. A calc that the one before it on its cpu does not precede may overlap with it; such calcs are counted.
+//   - cpu C: LogGOPSim runs the calcs of one cpu one at a time, whichever is ready first. Calcs that become ready at the same instant,
+//     because they wait for nothing or for the same single op, are put in file order. Others are left to their dependencies: in schedules
+//     made from traces those order them. A calc that the one before it on its cpu does not precede may overlap with it; such calcs are
+//     counted.
 //   - recv from -1 or with tag -1 takes the message that would come first if messages took no time (formats/goal_matching).
 //   - Labels and lines are read again from the file for those ops that a message names.
 // What was assumed is written into Workload::assumptions. Errors: see goal_text.hpp, and [rank-conflict], [bad-value] (time unit), [cycle],

@@ -1,7 +1,8 @@
 // GOAL matching: which message a receive gets where the text leaves it open.
 //
-// Where it sits: formats/goal asks for it when a schedule has receives from any source or with any tag, or equal messages whose order the dependencies
-// leave open (formats/goal_order), and then goes on as if the file had named the sources and listed the ops as they are issued.
+// Where it sits: formats/goal asks for it when a schedule has receives from any source or with any tag, or equal messages whose order the
+// dependencies leave open (formats/goal_order), and then goes on as if the file had named the sources and listed the ops as they are
+// issued.
 //
 // Model: the schedule is run with messages that take no time and ops that wait for their dependencies only. A message goes to the
 // receive posted first among those that fit, a receive takes the message that came first among those that fit, as MPI and LogGOPSim do; ties are

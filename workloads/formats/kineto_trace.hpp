@@ -11,8 +11,9 @@
 //   - GPU op -> launching call by `correlation`, -> cpu_op by "External id". Flow events (ac2g) repeat the former and are not
 //     needed.
 //   - Arguments of communication: "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Process Group Name",
-//     "Process Group Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", "Rank",
-//     "In split size", "Out split size", on the kernel or on the cpu_op record_param_comms. Older traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input type".
+//     "Process Group Ranks", "Global rank start" and "stride", "Src Rank", "Dst Rank", "Rank", "In split size", "Out split size", on the
+//     kernel or on the cpu_op record_param_comms. Older traces have only the annotation "nccl:all_reduce" with "Input Dims" and "Input
+//     type".
 //   - distributedInfo: rank, world_size and, in pg_config, the process groups.
 // Times are microseconds with up to three decimals in the file; here they are whole nanoseconds since the first event, so that
 // nothing is lost to rounding however large the epoch.
