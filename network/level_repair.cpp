@@ -120,7 +120,7 @@ void LevelState::take_over(std::span<const LinkId> links, std::span<const double
 
 bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched) {
   state_ = &state;
-  // Every link once, and one place more to write to.
+  // Every link once, and a place that tell() may write to and not keep.
   if (marked_.size() <= state.links_.size()) marked_.resize(state.links_.size() + 1);
   const std::uint64_t work_end = counters_.flows_visited + work_max;
   for (const LinkId link : links) consider(link.index());
@@ -276,7 +276,7 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     return;
   }
   state_->touch(slot, touched);
-  // Copies, which the links written to cannot be taken to change, and no branches that nobody could foresee.
+  // Copies, so that nothing is read again after each write to a link; and no branches, as none could be foreseen.
   const LevelState::Limits after = flow;
   const double weight = flow.weight;
   const double more = weight * (after.least - before.least);
@@ -290,6 +290,7 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     const double load = loads.empty() ? 1.0 : loads[i];
     const int filled = before.fills(other_id, other.level) ? 1 : 0;
     const int fills = after.fills(other_id, other.level) ? 1 : 0;
+    // Not held against excess_max: a link with so much more than its capacity is summed before its excess counts.
     other.excess += more * load;
     other.weight += weight * load * (fills - filled);
     ++other.changes;

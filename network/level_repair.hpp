@@ -4,9 +4,9 @@
 // and batch; where most of a segment changes it takes network/bucket_solve instead and hands the levels over.
 //
 // Model: every link l has a level, infinite if it limits nobody; the rate per weight of flow f is the least of the levels of its links and of
-// its own bound: cap / weight, or what it would get if it were alone, the least capacity / a(f, l) of its links, where a = weight x load. (The
-// latter changes no rates. It keeps flows that meet no others, and their links, out of all that follows.) Let u(f, l) be that least
-// without l: what f would get if l were not there. A link is in order if
+// its own bound: cap / weight, or what it would get if it were alone, the least capacity / a(f, l) of its links, where a = weight x load and
+// capacity is the highest that the link ever had. (The latter is never below the rate and changes none. It keeps flows that meet no others,
+// and their links, out of all that follows.) Let u(f, l) be that least without l: what f would get if l were not there. A link is in order if
 //
 //   E(l):   level = infinite,                                     if sum over f of a u <= capacity
 //           the root of sum over f of a min(level, u) = capacity, else
@@ -23,9 +23,10 @@
 // Levels that move by less than 1e-12 of themselves are left alone.
 //
 // Invariants
-//   1. After run() returned true every link is in order: its level is within 1e-12 of the root of E. (A rate moves by more than that where
-//      a level stands for a small rest of its link, which the flows limited elsewhere leave.) False means that the repair was given up as
-//      too much work: levels are then undefined until taken over from a full solve.
+//   1. After run() returned true every link is in order: what it carries is within 1e-12 of what E says, relative to its capacity where the
+//      level is infinite and to the part of the flows that get the level or more where it is finite. (A level is off by more where few of
+//      these want more than it, and a rate where it is a small rest that flows limited elsewhere leave.) False means that the repair was
+//      given up as too much work: levels are then undefined until taken over from a full solve.
 //   2. The result is a function of the sequence of calls.
 //   3. A link twice in a path is one link with two loads.
 // Threads: calls at the same time must not share a link or flow; each needs a LevelRepair of its own.
@@ -56,7 +57,7 @@ class LevelState {
   void on_added(FlowSlot flow);
   /// Before the flow is removed from the graph.
   void on_removed(FlowSlot flow);
-  /// After the capacity changed. True: it never was so high, and what the link's flows get may have moved, and with it all their links.
+  /// After the capacity changed. True if it never was so high: bounds of the link's flows, and so loads of all their links, may have moved.
   bool on_capacity_changed(LinkId link);
   /// Levels of these links, and of no other link of their flows, were found in another way. By link id.
   void take_over(std::span<const LinkId> links, std::span<const double> levels);

@@ -14,7 +14,7 @@ constexpr double kSameRate = 1e-12;
 // Looks at flows per flow-link pair of the segment. A safety net: where a change moves most rates of a segment a repair takes one look per
 // pair, and two thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that nothing is gained by foreseeing it.
 constexpr std::uint64_t kRepairWorkMax = 4;
-constexpr std::size_t kLooksPerChange = 16;  // of a repair, for a guess; 14 to 24 in traffic at half load
+constexpr std::size_t kLooksPerChange = 16;  // of a repair: a guess, which decides about waking threads only
 
 }  // namespace
 
@@ -108,7 +108,7 @@ void MaxMinLayer::plan() {
       continue;
     }
     Task& task = task_of(segments_.segment_of(link));
-    // Where one flow took the place of another, as step follows step in a collective, nothing needs doing.
+    // Where one flow took the place of another of the same load, nothing needs doing.
     if (levels_.is_in_order(link)) continue;
     task.dirty.push_back(link);
     task.pairs_changed += pairs;
@@ -141,7 +141,7 @@ MaxMinLayer::Task& MaxMinLayer::task_of(SegmentId segment) {
 void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, std::span<double> rates) {
   const std::uint64_t visited_before = worker.repair.counters().flows_visited;
   if (task.repair && worker.repair.run(levels_, task.dirty, kRepairWorkMax * segments_.incidences(task.segment), task.touched)) {
-    ++worker.repairs;
+    worker.repairs += task.dirty.empty() ? 0 : 1;
   } else {
     if (task.repair) ++worker.repairs_given_up;
     solve_from_nothing(task, worker);

@@ -3,18 +3,18 @@
 // Where it sits: MaxMinSolver has one for each class in use and tells it what more important classes leave of the links. It knows neither
 // time nor topology: links are numbers with a capacity.
 //
-// Model: link l has a level: the rate per weight of the flows for which it is the bottleneck, infinite if it is nobody's; rate of flow f =
-// weight x min(cap / weight, levels of its links).
+// Model: link l has a level: the rate per weight above which none of its flows goes, infinite if it limits nobody; rate of flow f =
+// weight x min(cap / weight, levels of its links, what it would get if it were alone).
 // update() goes through the segments (network/segments) that changed, in parallel: where a batch touches little it repairs levels
 // (network/level_repair), where it touches much, or a repair spreads over most of the segment, it solves the segment from nothing
-// (network/bucket_solve). Where one flow takes the place of another, as steps of a collective follow each other, links stay in order and
-// nothing is done. There is no rate quantum.
+// (network/bucket_solve). Where a flow takes the place of another of the same load, as steps of a collective follow each other, links stay in
+// order and nothing is done. There is no rate quantum.
 //
 // A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not really reach are not re-timed.
 //
 // Invariants
 //   1. After update() rates are max-min fair on the capacities given, ties and zero capacities included (a flow on a link of zero capacity
-//      has rate 0), every link's level within 1e-12 of what its flows' other links leave to it.
+//      has rate 0), as exactly as network/level_repair says.
 //   2. Rates are the same bits for any number of threads, and the same up to rounding for any re-partition interval.
 // Threads: belongs to one thread; update() uses those of its workspace. Layers that share one are updated one after another.
 #pragma once
@@ -103,7 +103,7 @@ class MaxMinLayer {
   LevelState levels_;
   std::vector<LinkId> dirty_;                 ///< links with changes since the last update, each once
   std::vector<std::uint32_t> pairs_changed_;  ///< by link, in this batch; 0 if not in dirty_
-  std::vector<FlowSlot> moved_;               ///< added in this batch or otherwise with another rate; some may be gone again
+  std::vector<FlowSlot> moved_;               ///< added in this batch or whose bound moved; some may be gone again
   std::vector<std::uint32_t> task_of_segment_;
   std::vector<Task> tasks_;  ///< the first task_count_ are this batch's, the others keep their memory
   std::size_t task_count_ = 0;

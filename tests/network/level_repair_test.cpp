@@ -122,6 +122,28 @@ TEST(LevelRepair, LooksAtNoFlowThatMeetsNoOther) {
   EXPECT_EQ(solver.rate(two), 5);
 }
 
+TEST(LevelRepair, CapacitiesAboveAllThatWereReachFlowsThatShareOrCrossALinkTwice) {
+  // Link 0 carries `twice` two times and `other` once. At capacity 3 each gets 1; link 1 never binds.
+  MaxMinSolver solver({3, 2}, repairs_only());
+  const std::vector<LinkId> two_times = links({0, 1, 0});
+  const std::vector<LinkId> once = links({0});
+  const FlowSlot twice = solver.add_flow({two_times});
+  const FlowSlot other = solver.add_flow({once});
+  solver.update();
+  EXPECT_EQ(solver.rate(twice), 1);
+  EXPECT_EQ(solver.rate(other), 1);
+  // Now 12: link 1 limits `twice` to 2, which takes 4 of link 0 and leaves 8, more than link 0 ever had.
+  solver.set_capacity(LinkId(0), 12);
+  EXPECT_EQ(solver.update().size(), 2U);
+  EXPECT_EQ(solver.rate(twice), 2);
+  EXPECT_EQ(solver.rate(other), 8);
+  // And 12 on link 1 as well: link 0 gives 4 to each of its three.
+  solver.set_capacity(LinkId(1), 12);
+  EXPECT_EQ(solver.update().size(), 2U);
+  EXPECT_EQ(solver.rate(twice), 4);
+  EXPECT_EQ(solver.rate(other), 4);
+}
+
 TEST(LevelRepair, LooksAtNoFlowWhereOneTakesThePlaceOfAnother) {
   // Three flows share a link; one ends in the instant in which another starts there, as step follows step in a collective.
   MaxMinSolver solver({9, 12}, repairs_only());

@@ -342,7 +342,7 @@ TEST(MaxMinSolver, AgreesWithExactArithmeticOnRandomFabrics) {
     all.repairs_given_up += counters.repairs_given_up;
     of_several_classes += fabric.solver().layer_count() > 1 ? 1 : 0;
   }
-  EXPECT_GT(all.repairs, updates / 2) << "half of the fabrics are repaired and nothing else";
+  EXPECT_GT(all.repairs, updates / 3) << "half of the fabrics are repaired and nothing else, unless all stays in order";
   EXPECT_GT(all.full_solves, updates / 4) << "a quarter is solved from nothing";
   EXPECT_GT(all.repairs_given_up, 0U) << "the generator covers repairs that go too far";
   EXPECT_GT(of_several_classes, fabrics / 5);
