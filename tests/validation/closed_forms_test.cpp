@@ -299,6 +299,22 @@ TEST(ClosedForms, HalvingDoublingOfThreeOnOneSwitch) {
   expect_duration(gather, kAlpha_s + 2 * wire_s(share) + wire_s(2 * share) + kGap_s + wire_s(2 * share) + kAlpha_s);
 }
 
+TEST(ClosedForms, HalvingDoublingOfSixOnOneSwitch) {
+  // Ranks 0 and 2 hand in to ranks 1 and 3, which exchange with ranks 4 and 5. The latter have nothing to wait for and meet what is handed in.
+  const double share = 400e3;
+  const double bytes = 6 * share;
+  // In, sharing the link with the quarter that ranks 4 and 5 send once they have exchanged halves; halves between ranks 1 and 3; a quarter to ranks 4
+  // and 5; a quarter back; halves; out.
+  const ScenarioRun all_reduce = run_collective("ALL_REDUCE", 6, bytes, "halving_doubling");
+  expect_duration(all_reduce, 6 * kAlpha_s + 2 * wire_s(bytes) + 3 * wire_s(bytes / 4) + 2 * wire_s(bytes / 2));
+  // Five shares in, together with four from rank 4 or 5; its two shares to that one, and after a gap two between ranks 1 and 3; out.
+  const ScenarioRun scatter = run_collective("REDUCE_SCATTER", 6, bytes, "halving_doubling");
+  expect_duration(scatter, 3 * kAlpha_s + kGap_s + wire_s(5 * share) + wire_s(4 * share) + 2 * wire_s(2 * share) + wire_s(share));
+  // The same backwards: a share in; two between ranks 1 and 3, together with two from ranks 4 and 5; four to these, and after a gap five out.
+  const ScenarioRun gather = run_collective("ALL_GATHER", 6, share, "halving_doubling");
+  expect_duration(gather, 3 * kAlpha_s + kGap_s + wire_s(share) + 2 * wire_s(2 * share) + wire_s(4 * share) + wire_s(5 * share));
+}
+
 TEST(ClosedForms, HalvingDoublingOfOtherNumbersOnOneSwitch) {
   for (const int n : {6, 13}) {
     const double share = 400e3;
