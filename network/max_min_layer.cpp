@@ -11,9 +11,6 @@ namespace weft {
 namespace {
 
 constexpr double kSameRate = 1e-12;
-// Looks at flows per flow-link pair of the segment. A safety net: where a change moves most rates of a segment a repair takes one look per
-// pair, and two thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that nothing is gained by foreseeing it.
-constexpr std::uint64_t kRepairWorkMax = 4;
 constexpr std::size_t kLooksPerChange = 16;  // of a repair: a guess, which decides about waking threads only
 
 }  // namespace
@@ -140,7 +137,8 @@ MaxMinLayer::Task& MaxMinLayer::task_of(SegmentId segment) {
 
 void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, std::span<double> rates) {
   const std::uint64_t visited_before = worker.repair.counters().flows_visited;
-  if (task.repair && worker.repair.run(levels_, task.dirty, kRepairWorkMax * segments_.incidences(task.segment), task.touched)) {
+  if (task.repair &&
+      worker.repair.run(levels_, task.dirty, options_.repair_looks_max * segments_.incidences(task.segment), task.touched)) {
     worker.repairs += task.dirty.empty() ? 0 : 1;
   } else {
     if (task.repair) ++worker.repairs_given_up;

@@ -56,6 +56,10 @@ class MaxMinLayer {
     std::size_t parallel_incidences_min = 8192;
     /// Segments of whose links a batch puts a larger part out of order are solved from nothing: 0 solves all so, infinity none.
     double repaired_part_max = 0.3;
+    /// A repair is given up after so many looks at flows per flow-link pair of the segment. A safety net: where a change moves most rates of a
+    /// segment a repair takes one look per pair, and two thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that
+    /// nothing is gained by foreseeing it.
+    std::uint64_t repair_looks_max = 4;
   };
 
   /// Keeps a reference to the workspace.

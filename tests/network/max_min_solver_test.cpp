@@ -342,9 +342,9 @@ TEST(MaxMinSolver, AgreesWithExactArithmeticOnRandomFabrics) {
     all.repairs_given_up += counters.repairs_given_up;
     of_several_classes += fabric.solver().layer_count() > 1 ? 1 : 0;
   }
-  EXPECT_GT(all.repairs, updates / 3) << "half of the fabrics are repaired and nothing else, unless all stays in order";
+  EXPECT_GT(all.repairs, updates / 4) << "a quarter of the fabrics is repaired and nothing else";
   EXPECT_GT(all.full_solves, updates / 4) << "a quarter is solved from nothing";
-  EXPECT_GT(all.repairs_given_up, 0U) << "the generator covers repairs that go too far";
+  EXPECT_GT(all.repairs_given_up, updates / 8) << "a quarter of the fabrics gives up what changes a level";
   EXPECT_GT(of_several_classes, fabrics / 5);
   EXPECT_GT(zero_rates, fabrics / 12) << "the generator covers flows that stand still";
   std::ostringstream worst_text;
@@ -352,6 +352,7 @@ TEST(MaxMinSolver, AgreesWithExactArithmeticOnRandomFabrics) {
   RecordProperty("worst_relative_error", worst_text.str());
   RecordProperty("repairs", std::to_string(all.repairs));
   RecordProperty("full_solves", std::to_string(all.full_solves));
+  RecordProperty("repairs_given_up", std::to_string(all.repairs_given_up));
 }
 
 // An earlier bucket solve fixed a link whose share had meanwhile left its bucket, without looking whether smaller ones waited in the buckets

@@ -40,9 +40,10 @@ class RandomFabric {
     MaxMinSolver::Options options;
     options.threads = 1;
     options.repartition_updates = 1 + static_cast<std::uint32_t>(choices_.below(3));
-    // By solves from nothing alone, as the solver chooses, and (half of the fabrics) by repairs alone.
+    // By solves from nothing alone, as the solver chooses, by repairs alone, and by repairs of which most are given up.
     const std::uint64_t way = choices_.below(4);
     if (way != 1) options.repaired_part_max = way == 0 ? 0.0 : std::numeric_limits<double>::infinity();
+    if (way == 3) options.repair_looks_max = 0;
     solver_.emplace(capacities_, options);
   }
 
