@@ -16,13 +16,13 @@ class Direct final : public CollectiveAlgorithm {
     switch (request.type) {
       case CollectiveType::all_to_all:
       case CollectiveType::barrier:
-        return exchange(request, request.bytes, Carries::peers_share, StepKind::receive);
+        return exchange(request, Carries::peers_share, StepKind::receive);
       case CollectiveType::all_to_all_v:
-        return exchange(request, request.bytes, Carries::splits, StepKind::receive);
+        return exchange(request, Carries::splits, StepKind::receive);
       case CollectiveType::reduce_scatter:
-        return exchange(request, request.bytes, Carries::peers_share, StepKind::receive_reduce);
+        return exchange(request, Carries::peers_share, StepKind::receive_reduce);
       case CollectiveType::all_gather:
-        return exchange(request, request.bytes * request.ranks(), Carries::own_share, StepKind::receive);
+        return exchange(request, Carries::own_share, StepKind::receive);
       case CollectiveType::all_reduce:
         return all_reduce(request);
       case CollectiveType::broadcast:
@@ -36,8 +36,8 @@ class Direct final : public CollectiveAlgorithm {
   }
 
  private:
-  static CollectivePlan exchange(const CollectiveRequest& request, Bytes buffer, Carries carries, StepKind receive_kind) {
-    CollectivePlan plan(request, request.ranks(), buffer);
+  static CollectivePlan exchange(const CollectiveRequest& request, Carries carries, StepKind receive_kind) {
+    CollectivePlan plan(request, request.ranks(), request.whole_buffer());
     CollectiveProgramBuilder builder;
     add_exchange(builder, whole_group(request), carries, receive_kind);
     plan.programs.push_back(std::move(builder).build());
