@@ -57,7 +57,7 @@ void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
     const LinkId link = demand.links[i];
     WEFT_CHECK(link.index() < members_.size(), "a flow uses links that exist");
-    std::vector<Member>& members = members_[link.index()];
+    Members& members = members_[link.index()];
     hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size())};
     members.push_back({slot, i});
   }
@@ -83,7 +83,7 @@ void FlowLinkGraph::remove(FlowSlot slot) {
   Flow& flow = flows_[slot.index()];
   for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
     const Hop hop = hops_[flow.first_hop + i];
-    std::vector<Member>& members = members_[hop.link.index()];
+    Members& members = members_[hop.link.index()];
     const Member last = members.back();
     members[hop.position] = last;
     hops_[flows_[last.flow.index()].first_hop + last.hop].position = hop.position;

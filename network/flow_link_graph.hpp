@@ -18,6 +18,7 @@
 // Slots of removed flows are used again, the last removed first. Threads: one writer and nobody else, or any number of readers.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -87,7 +88,10 @@ class FlowLinkGraph {
   double load(const Member& member) const {
     return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.hop];
   }
-  std::span<const Member> members(LinkId link) const { return members_[link.index()]; }
+  std::span<const Member> members(LinkId link) const {
+    const Members& members = members_[link.index()];
+    return {members.data(), members.size()};
+  }
 
  private:
   struct Flow {
@@ -97,10 +101,14 @@ class FlowLinkGraph {
     std::uint32_t hop_count = 0;  ///< 0 while the slot is free
   };
 
+  /// A cache line each, the members themselves and all, for as many as most links have.
+  struct alignas(64) Members : boost::container::small_vector<Member, 5> {};
+  static_assert(sizeof(Members) == 64);
+
   void put(FlowSlot slot, const FlowDemand& demand);
 
   std::vector<double> capacities_;
-  std::vector<std::vector<Member>> members_;
+  std::vector<Members> members_;
   std::vector<Flow> flows_;
   std::vector<FlowSlot> free_slots_;
   std::vector<Hop> hops_;
