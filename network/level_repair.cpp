@@ -131,6 +131,8 @@ bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uin
     LevelState::Link& link = state.links_[entry.link];
     if (!link.queued || link.version != entry.version) continue;
     link.queued = false;
+    // Other links' new levels put many a link in order before its turn comes.
+    if (link.is_in_order()) continue;
     if (!link.next_known) sum(entry.link);
     if (LevelState::is_same(link.level, link.next)) continue;
     if (const double key = std::min(link.level, link.next); !queue_.empty() && key > queue_.front().key) {
