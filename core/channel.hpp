@@ -1,7 +1,7 @@
 // Channel: how messages get from one worker to another, and from there to the logical process they are for.
 //
 // Where it sits: a logical process sends through an Outbox (core/outbox.hpp), which writes to the channel that leads to the worker
-// that runs the target. A worker is a thread today; a channel to a worker on another machine implements the same four functions,
+// that runs the target. A worker is a thread today; a channel to a worker on another machine implements the same functions,
 // and neither models nor logical processes notice. There is one channel per pair of workers rather than per pair of
 // logical processes, so that a run with many thousand logical processes scans a handful of channels per window.
 //
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "core/parcel.hpp"
 
 namespace weft {
 
@@ -28,10 +29,16 @@ class Channel {
   virtual void open_window() = 0;
   /// Adds a message to the current window.
   virtual void write(const Event& event) = 0;
+  virtual void write(const ParcelTo& parcel) = 0;
   /// Ends the window for the writer, before the barrier.
   virtual void close_window() = 0;
-  /// Everything written in the window that ended, in the order written. Call once per window; valid until the next barrier.
-  virtual std::span<const Event> read() = 0;
+  /// What was written in the window that ended.
+  struct Contents {
+    std::span<const Event> events;      ///< in the order written
+    std::span<const ParcelTo> parcels;  ///< likewise
+  };
+  /// Call once per window; valid until the next barrier.
+  virtual Contents read() = 0;
 };
 
 /// A channel inside one process.
@@ -39,12 +46,14 @@ class LocalChannel final : public Channel {
  public:
   void open_window() override;
   void write(const Event& event) override;
+  void write(const ParcelTo& parcel) override;
   void close_window() override;
-  std::span<const Event> read() override;
+  Contents read() override;
 
  private:
   struct alignas(64) Buffer {
     std::vector<Event> events;
+    std::vector<ParcelTo> parcels;
   };
   struct alignas(64) Side {
     std::size_t parity = 0;

@@ -17,6 +17,7 @@
 #include "core/load_balance.hpp"
 #include "core/outbox.hpp"
 #include "core/pace.hpp"
+#include "core/sweep_process.hpp"
 #include "core/window_barrier.hpp"
 
 namespace weft {
@@ -37,6 +38,7 @@ Time later(Time begin, Duration span) { return Time::max() - begin > span ? begi
 struct alignas(64) LpSlot : Agenda::Item {
   std::unique_ptr<LogicalProcess> process;
   std::vector<Event> inbox;
+  std::vector<ParcelTo> parcels;
   std::uint64_t weight = 1;  ///< number of entities, for the first deal
   std::uint64_t events_since_redeal = 0;
   std::uint64_t timed_ns_since_redeal = 0;
@@ -86,6 +88,24 @@ Partition make_partition(std::size_t entity_count, const std::vector<PartitionEd
   if (options.threads == 1) return partition_explicitly(std::vector<LpId>(entity_count, LpId(0)), edges);
   const std::uint32_t lps_min = options.threads * std::get<PartitionAutomatic>(options.partition).lps_per_thread_min;
   return partition_automatically(entity_count, edges, lps_min);
+}
+
+/// For every logical process with sweep nodes, the least delay of a connection inside it that one of them takes part in; max() if there is
+/// no such connection.
+std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory& directory, const Partition& partition,
+                                                           const std::vector<PartitionEdge>& edges) {
+  std::vector<char> sweeps(directory.size());
+  std::vector<std::optional<Duration>> window_of_lp(partition.lp_count);
+  for (std::uint32_t i = 0; i < directory.size(); ++i) {
+    sweeps[i] = dynamic_cast<const SweepNode*>(&directory.entity(EntityId(i))) != nullptr ? 1 : 0;
+    if (sweeps[i] != 0) window_of_lp[partition.lp_of_node[i].index()] = Duration::max();
+  }
+  for (const PartitionEdge& edge : edges) {
+    const LpId lp = partition.lp_of_node[edge.from];
+    if (lp != partition.lp_of_node[edge.to] || edge.from == edge.to || (sweeps[edge.from] | sweeps[edge.to]) == 0) continue;
+    window_of_lp[lp.index()] = std::min(*window_of_lp[lp.index()], edge.min_delay);
+  }
+  return window_of_lp;
 }
 
 }  // namespace
@@ -170,6 +190,7 @@ void Engine::State::fill_agendas() {
     LpSlot& slot = slots[lp];
     slot.next = slot.failed ? Time::max() : slot.process->next_event_time();
     for (const Event& event : slot.inbox) slot.next = std::min(slot.next, event.key.time);
+    for (const ParcelTo& parcel : slot.parcels) slot.next = std::min(slot.next, parcel.parcel.time);
     workers[worker_of_lp[lp]]->agenda.add(&slot);
   }
 }
@@ -235,10 +256,19 @@ void Engine::State::note_failure(Worker& me, const EventKey& key) {
 
 void Engine::State::receive(Worker& me) {
   for (std::size_t writer = 0; writer < workers.size(); ++writer) {
-    for (const Event& event : channels[writer * workers.size() + me.index]->read()) {
+    const Channel::Contents arrived = channels[writer * workers.size() + me.index]->read();
+    const auto due = [&](LpSlot& slot, Time time) {
+      if (time < slot.next && !slot.failed) me.agenda.move(&slot, time);
+    };
+    for (const Event& event : arrived.events) {
       LpSlot& slot = slots[directory.place(event.target).lp.index()];
       slot.inbox.push_back(event);
-      if (event.key.time < slot.next && !slot.failed) me.agenda.move(&slot, event.key.time);
+      due(slot, event.key.time);
+    }
+    for (const ParcelTo& parcel : arrived.parcels) {
+      LpSlot& slot = slots[directory.place(parcel.target).lp.index()];
+      slot.parcels.push_back(parcel);
+      due(slot, parcel.parcel.time);
     }
   }
 }
@@ -249,11 +279,13 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
   while (events_left > 0 && me.agenda.earliest() < window.end) {
     LpSlot& slot = static_cast<LpSlot&>(*me.agenda.top());
     try {
-      const std::uint64_t handled = slot.process->run_window({window.begin, window.end, events_left}, slot.inbox, *me.outbox);
+      const std::uint64_t handled =
+          slot.process->run_window({window.begin, window.end, events_left}, {slot.inbox, slot.parcels}, *me.outbox);
       me.counters.events += handled;
       slot.events_since_redeal += handled;
       events_left -= std::min(handled, events_left);
       slot.inbox.clear();
+      slot.parcels.clear();
       me.agenda.move(&slot, slot.process->next_event_time());
     } catch (...) {
       note_failure(me, slot.process->last_event_key());
@@ -561,15 +593,16 @@ Engine EngineBuilder::build(EngineOptions options) && {
     members[lp.index()].push_back(EntityId(i));
   }
   state->slots = std::vector<LpSlot>(partition.lp_count);
-  std::vector<std::unique_ptr<EventProcess>> processes;
-  for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
-    processes.push_back(std::make_unique<EventProcess>(LpId(lp), directory, members[lp]));
-  }
-  for (const Event& event : initial_) processes[directory.place(event.target).lp.index()]->post_initial(event);
+  const std::vector<std::optional<Duration>> sweep_windows = longest_sweep_windows(directory, partition, edges_);
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
     state->slots[lp].weight = members[lp].size();
-    state->slots[lp].process = std::move(processes[lp]);
+    if (sweep_windows[lp]) {
+      state->slots[lp].process = std::make_unique<SweepProcess>(LpId(lp), directory, members[lp], *sweep_windows[lp]);
+    } else {
+      state->slots[lp].process = std::make_unique<EventProcess>(LpId(lp), directory, members[lp]);
+    }
   }
+  for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
   state->options = std::move(options);
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
   if (state->options.log.wants(LogLevel::info)) {

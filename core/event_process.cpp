@@ -28,7 +28,7 @@ void EventProcess::post_initial(Event event) {
 }
 
 std::uint64_t EventProcess::run_window(const Window& window, Inbox inbox, Outbox& outbox) {
-  for (const Event& event : inbox) queue_.push(event);
+  receive(inbox.events);
   outbox_ = &outbox;
   std::uint64_t handled = 0;
   try {
@@ -43,6 +43,13 @@ std::uint64_t EventProcess::run_window(const Window& window, Inbox inbox, Outbox
     rethrow_with_place();
   }
   return handled;
+}
+
+EventContext& EventProcess::act_as(std::uint32_t local, Time now) {
+  current_member_ = &members_[local];
+  current_.target = current_member_->id;
+  current_.key.time = now;
+  return *this;
 }
 
 void EventProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) const {

@@ -30,13 +30,21 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   /// `members` are the entities of process `lp`, in the order of their local places. `directory` outlives the process.
   EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members);
 
-  /// Puts an event there before the run, as if its target had scheduled it for itself. Requires: the target is a member.
-  void post_initial(Event event);
-
+  void post_initial(Event event) override;
   std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) override;
+  /// Takes over events that arrived.
+  void receive(std::span<const Event> events) {
+    for (const Event& event : events) queue_.push(event);
+  }
   Time next_event_time() const override { return queue_.top_time(); }
   EventKey last_event_key() const override { return current_.key; }
   void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
+
+  // For a member that does something outside handle(), in SweepProcess. By its place in this process.
+  /// What is posted goes out as the member's, as of `now`; until the next call or run_window().
+  EventContext& act_as(std::uint32_t local, Time now);
+  /// Throws the exception being handled again, with the time and the entity's name.
+  [[noreturn]] void rethrow_with_place();
 
  private:
   /// What changes with every event of an entity, on a cache line of its own.
@@ -51,7 +59,6 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   EntityId self() const override { return current_.target; }
   Event make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) override;
   void post(const Event& event) override;
-  [[noreturn]] void rethrow_with_place();
 
   LpId lp_;
   const EntityDirectory* directory_;

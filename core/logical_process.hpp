@@ -1,7 +1,7 @@
 // Logical process: a part of the simulated world whose state nobody else touches.
 //
 // Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders its own work inside is its
-// business. EventProcess is the general one, with an event queue; a packet switch may sort the inbox of a window and sweep it.
+// business. EventProcess is the general one, with an event queue; SweepProcess holds switches, which sort the arrivals of a window.
 //
 // Invariants an LP keeps
 //   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key order.
@@ -16,6 +16,7 @@
 
 #include "core/event.hpp"
 #include "core/outbox.hpp"
+#include "core/parcel.hpp"
 
 namespace weft {
 
@@ -27,15 +28,20 @@ struct Window {
   std::uint64_t events_max = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Messages that arrived since the last call, in no particular order, some perhaps for later windows. May be sorted in place; the
-/// engine empties it after run_window() returns.
-using Inbox = std::span<Event>;
+/// What arrived since the last call, in no particular order, some perhaps for later windows.
+struct Inbox {
+  std::span<const Event> events;
+  std::span<const ParcelTo> parcels;
+};
 
 class LogicalProcess {
  public:
   virtual ~LogicalProcess() = default;
 
-  /// Takes over every message of `inbox` and handles what falls into the window. Returns the number of events handled.
+  /// Puts an event there before the run, as if its target, an entity of this process, had scheduled it for itself.
+  virtual void post_initial(Event event) = 0;
+
+  /// Takes over everything of `inbox` and handles what falls into the window. Returns the number of events handled.
   /// The engine does not call it for windows in which there is nothing to do.
   virtual std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) = 0;
 

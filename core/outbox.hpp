@@ -22,13 +22,9 @@ class Outbox {
   Outbox(const EntityDirectory& directory, const std::vector<std::uint32_t>& worker_of_lp, std::vector<Channel*> channel_to)
       : directory_(&directory), worker_of_lp_(&worker_of_lp), channel_to_(std::move(channel_to)) {}
 
-  /// Delivers `event` to its target's logical process at the end of this window.
-  void send(const Event& event) {
-    WEFT_CHECK(event.key.time >= window_end_, "a message between logical processes travels at least one lookahead");
-    if (event.key.time < earliest_) earliest_ = event.key.time;
-    ++message_count_;
-    channel_to_[(*worker_of_lp_)[directory_->place(event.target).lp.index()]]->write(event);
-  }
+  /// Delivers the message to its target's logical process at the end of this window.
+  void send(const Event& event) { send(event, event.key.time); }
+  void send(const ParcelTo& parcel) { send(parcel, parcel.parcel.time); }
 
   void open_window(Time window_end) {
     window_end_ = window_end;
@@ -43,6 +39,14 @@ class Outbox {
   std::uint64_t message_count() const { return message_count_; }
 
  private:
+  template <class Message>
+  void send(const Message& message, Time arrival) {
+    WEFT_CHECK(arrival >= window_end_, "a message between logical processes travels at least one lookahead");
+    if (arrival < earliest_) earliest_ = arrival;
+    ++message_count_;
+    channel_to_[(*worker_of_lp_)[directory_->place(message.target).lp.index()]]->write(message);
+  }
+
   const EntityDirectory* directory_;
   const std::vector<std::uint32_t>* worker_of_lp_;
   std::vector<Channel*> channel_to_;

@@ -24,17 +24,17 @@ TEST(LocalChannel, ReadsWhatTheLastWindowWrote) {
   channel.write(numbered(2));
   channel.close_window();
   // The next window is open while the reader still looks at the previous one.
-  const std::span<const Event> first = channel.read();
+  const std::span<const Event> first = channel.read().events;
   channel.open_window();
   channel.write(numbered(3));
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].payload[0], 1U);
   EXPECT_EQ(first[1].payload[0], 2U);
   channel.close_window();
-  ASSERT_EQ(channel.read().size(), 1U);
+  ASSERT_EQ(channel.read().events.size(), 1U);
   channel.open_window();
   channel.close_window();
-  EXPECT_TRUE(channel.read().empty());
+  EXPECT_TRUE(channel.read().events.empty());
 }
 
 // Two workers send each other ten numbers per window; each must get exactly the other's numbers of the window before.
@@ -51,7 +51,7 @@ TEST(LocalChannel, TwoWorkersExchangeThroughTheBarrier) {
       barrier.wait();
       std::uint64_t expected = window * 10;
       std::uint64_t mistakes = 0;
-      for (const Event& event : channels[1 - me].read()) mistakes += event.payload[0] != expected++;
+      for (const Event& event : channels[1 - me].read().events) mistakes += event.payload[0] != expected++;
       wrong[me] += mistakes + (expected != window * 10 + 10);
     }
   };

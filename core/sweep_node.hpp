@@ -1,0 +1,74 @@
+// Sweep node: an entity that takes all its arrivals of a window at once, sorted, and needs no event queue - a switch, a network card.
+//
+// Where it sits: registered with EngineBuilder like any entity, with a connection to every node that it sends parcels to; SweepProcess calls
+// sweep() for windows in which there is something to do. Nodes send each other parcels (core/parcel); events come from general entities
+// (hosts) and go to them.
+//
+// Model: a window is no longer than the least delay of any connection from or to a node, so that all its arrivals are known when it
+// begins. The node goes through them in order and does at each instant what it would have done with an event queue; what it starts by
+// itself (a packet whose turn has come) it does up to the end of the window, and says when it goes on.
+//
+// What a node does must not depend on where windows begin and end:
+//   1. At one instant events come first, then parcels by port, then what the node starts by itself.
+//   2. At the end of a window everything before it has been done, nothing at or after it.
+// Threads: as Entity.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/entity.hpp"
+#include "core/parcel.hpp"
+
+namespace weft {
+
+class SweepContext;
+
+/// The parcels of a window, sorted by (time, port).
+class SortedParcels {
+ public:
+  SortedParcels(const Parcel* parcels, std::span<const std::uint64_t> keys) : parcels_(parcels), keys_(keys) {}
+
+  std::size_t size() const { return keys_.size(); }
+  bool empty() const { return keys_.empty(); }
+  const Parcel& operator[](std::size_t i) const { return parcels_[keys_[i] & place_mask]; }
+
+  /// A key is time since the beginning of the window in ticks, port, place among the parcels: 21, 14 and 29 bits.
+  static constexpr int place_bits = 29;
+  static constexpr int port_bits = 14;
+  static constexpr int time_bits = 21;
+  static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
+
+ private:
+  const Parcel* parcels_;
+  std::span<const std::uint64_t> keys_;
+};
+
+class SweepNode : public Entity {
+ public:
+  /// Keeps the event for the sweep of its window.
+  void handle(const Event& event, EventContext& context) final;
+
+  /// What arrives before `end`, in order.
+  struct Arrivals {
+    SortedParcels parcels;
+    std::span<const Event> events;
+  };
+  struct Swept {
+    std::uint64_t events = 0;  ///< things done
+    Time last;                 ///< when the last of them was done; counts if there were any
+    Time next = Time::max();   ///< when the node goes on by itself, >= end; max() if only an arrival can make it
+  };
+  /// Does everything before `end`.
+  virtual Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) = 0;
+
+ private:
+  friend class SweepProcess;
+  std::vector<Event> events_;                      ///< of this window
+  std::vector<std::uint32_t>* touched_ = nullptr;  ///< the process's list of nodes with events
+  std::uint32_t local_ = 0;
+};
+
+}  // namespace weft

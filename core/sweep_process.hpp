@@ -1,0 +1,131 @@
+// Sweep process: a logical process with sweep nodes - switches, network cards - and any other entities that share it.
+//
+// Where it sits: EngineBuilder makes one for every part of the partition that holds a sweep node; the others are plain EventProcesses.
+//
+// Model: an EventProcess for all members, and for the sweep nodes an inbox each. A window of the engine is done in windows of its own, no longer
+// than the least delay of a connection inside the process that a node takes part in:
+//   events of general entities, in order | what they sent to nodes is known | every node with something to do sweeps its window
+// Parcels due in the next window go straight to the receiver's inbox, later ones to a calendar. Nodes without work are not looked at.
+// In which order nodes sweep does not matter: nothing sent in a window arrives in it.
+//
+// Invariants: those of LogicalProcess; a parcel that would arrive in the window in which it was sent is a WEFT_CHECK failure.
+// Threads: as LogicalProcess.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/event_process.hpp"
+#include "core/parcel_calendar.hpp"
+#include "core/sweep_node.hpp"
+
+namespace weft {
+
+class SweepProcess;
+
+/// A sweep node's way to the rest of the run, during one sweep() call.
+class SweepContext {
+ public:
+  /// To a sweep node that this one was connected to.
+  void send(EntityId target, const Parcel& parcel);
+  /// To send events, as of `now`; until the next call.
+  EventContext& events(Time now);
+  /// The node's own chain of the fingerprint. What it adds must not depend on where windows begin and end.
+  Fingerprint& chain();
+
+ private:
+  friend class SweepProcess;
+  explicit SweepContext(SweepProcess& process) : process_(process) {}
+  SweepProcess& process_;
+  std::uint32_t node_ = 0;
+};
+
+class alignas(64) SweepProcess final : public LogicalProcess {
+ public:
+  /// As EventProcess. `window_max`: the least delay of a connection between two members of which one is a sweep node, > 0.
+  SweepProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max);
+
+  void post_initial(Event event) override { events_.post_initial(event); }
+  std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) override;
+  Time next_event_time() const override;
+  EventKey last_event_key() const override { return last_; }
+  void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
+
+ private:
+  friend class SweepContext;
+
+  struct NodeSlot {
+    SweepNode* node = nullptr;  ///< null for other entities
+    EntityId id;
+    Fingerprint
+        chain;  ///< of what the node adds; events it gets are in a chain of their own, as windows decide which of both comes first
+    std::vector<Parcel> now;  ///< of the current window
+    std::vector<Parcel> next;
+    Time work = Time::max();   ///< when the node goes on by itself, if later than the next window
+    std::uint64_t listed = 0;  ///< number of the last window for which it stands in a list
+  };
+  struct Later {
+    Parcel parcel;
+    std::uint32_t local;
+  };
+  struct Wakeup {
+    Time time;
+    std::uint32_t local;
+    /// For the standard heaps, which keep the greatest in front.
+    friend bool operator<(const Wakeup& a, const Wakeup& b) { return a.time > b.time; }
+  };
+
+  void put(std::uint32_t local, const Parcel& parcel);
+  void list_now(std::uint32_t local);
+  void list_next(std::uint32_t local);
+  void begin_window(Time begin, Time end);
+  std::uint64_t sweep(std::uint32_t local);
+  std::span<const std::uint64_t> sort(NodeSlot& slot);
+
+  LpId lp_;
+  const EntityDirectory* directory_;
+  EventProcess events_;
+  Duration window_max_;
+  std::vector<NodeSlot> slots_;  ///< by place in this process
+  std::vector<std::uint32_t> now_;
+  std::vector<std::uint32_t> next_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Wakeup> wakeups_;  ///< a heap, the earliest in front
+  ParcelCalendar<Later> later_;
+  std::uint64_t window_number_ = 1;
+  Time begin_;
+  Time end_;                          ///< of the current window, or of the last
+  Time horizon_;                      ///< parcels before it go to the receiver's inbox
+  Time earliest_next_ = Time::max();  ///< of what the nodes in next_ have to do
+  Outbox* outbox_ = nullptr;
+  EventKey last_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint64_t> unsorted_keys_;
+  std::vector<std::uint32_t> bucket_begin_;
+};
+
+inline void SweepProcess::list_next(std::uint32_t local) {
+  NodeSlot& slot = slots_[local];
+  if (slot.listed > window_number_) return;
+  slot.listed = window_number_ + 1;
+  next_.push_back(local);
+}
+
+inline void SweepProcess::put(std::uint32_t local, const Parcel& parcel) {
+  if (parcel.time >= horizon_) return later_.put({parcel, local});
+  slots_[local].next.push_back(parcel);
+  earliest_next_ = std::min(earliest_next_, parcel.time);
+  list_next(local);
+}
+
+inline void SweepContext::send(EntityId target, const Parcel& parcel) {
+  const EntityPlace place = process_.directory_->place(target);
+  if (place.lp != process_.lp_) return process_.outbox_->send({parcel, target});
+  WEFT_CHECK(parcel.time >= process_.end_, "a parcel travels at least one window");
+  process_.put(place.local, parcel);
+}
+
+}  // namespace weft
