@@ -19,6 +19,12 @@
 namespace weft {
 
 struct Parcel {
+  Parcel() = default;
+  template <class T>
+  Parcel(Time arrival, std::uint32_t at_port, const T& value) : time(arrival), port(at_port) {
+    set_payload(value);
+  }
+
   Time time;                               ///< of arrival
   std::uint32_t port = 0;                  ///< of the receiver at which it arrives; < parcel_ports_max
   std::array<std::uint32_t, 3> payload{};  ///< meaning belongs to the nodes

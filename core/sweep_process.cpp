@@ -31,7 +31,7 @@ void SweepNode::handle(const Event& event, EventContext&) {
 
 EventContext& SweepContext::events(Time now) { return process_.events_.act_as(node_, now); }
 
-Fingerprint& SweepContext::chain() { return process_.slots_[node_].chain; }
+Fingerprint& SweepContext::chain() { return process_.states_[node_].chain; }
 
 SweepProcess::SweepProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max)
     : lp_(lp),
@@ -39,8 +39,9 @@ SweepProcess::SweepProcess(LpId lp, const EntityDirectory& directory, std::span<
       events_(lp, directory, members),
       window_max_(std::min(window_max, kWindowMax)),
       slots_(members.size()),
+      states_(members.size()),
       later_(window_max_),
-      horizon_(Time::zero() + window_max_) {
+      horizon_(Time::zero() + 2 * window_max_) {
   WEFT_CHECK(window_max > Duration::zero(), "what a sweep node sends takes time");
   for (std::uint32_t local = 0; local < members.size(); ++local) {
     auto* const node = dynamic_cast<SweepNode*>(&directory.entity(members[local]));
@@ -48,7 +49,7 @@ SweepProcess::SweepProcess(LpId lp, const EntityDirectory& directory, std::span<
     node->touched_ = &touched_;
     node->local_ = local;
     slots_[local].node = node;
-    slots_[local].id = members[local];
+    states_[local].id = members[local];
   }
 }
 
@@ -59,11 +60,12 @@ Time SweepProcess::next_event_time() const {
 
 void SweepProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) const {
   events_.write_fingerprints(chain_of_entity);
-  for (const NodeSlot& slot : slots_) {
-    if (slot.node == nullptr) continue;
-    Fingerprint both = slot.chain;
-    both.add(chain_of_entity[slot.id.index()]);
-    chain_of_entity[slot.id.index()] = both.value();
+  for (std::size_t local = 0; local < slots_.size(); ++local) {
+    if (slots_[local].node == nullptr) continue;
+    Fingerprint both = states_[local].chain;
+    std::uint64_t& chain = chain_of_entity[states_[local].id.index()];
+    both.add(chain);
+    chain = both.value();
   }
 }
 
@@ -80,7 +82,10 @@ std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox
     if (const EventKey last = events_.last_event_key(); last_.time < last.time) last_ = last;
     for (const std::uint32_t local : touched_) list_now(local);
     touched_.clear();
-    for (const std::uint32_t local : now_) handled += sweep(local);
+    for (std::size_t i = 0; i < now_.size(); ++i) {
+      if (i + 2 < now_.size()) prefetch_parcels(now_[i + 2]);
+      handled += sweep(now_[i]);
+    }
   }
   return handled;
 }
@@ -88,24 +93,25 @@ std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox
 void SweepProcess::begin_window(Time begin, Time end) {
   begin_ = begin;
   end_ = end;
-  horizon_ = later(end, window_max_);
+  horizon_ = later(end, 2 * window_max_);
   earliest_next_ = Time::max();
   ++window_number_;
   now_.swap(next_);
   next_.clear();
-  for (const std::uint32_t local : now_) slots_[local].now.swap(slots_[local].next);
   while (!wakeups_.empty() && wakeups_.front().time < end) {
     const Wakeup wakeup = wakeups_.front();
     std::pop_heap(wakeups_.begin(), wakeups_.end());
     wakeups_.pop_back();
-    NodeSlot& slot = slots_[wakeup.local];
-    if (slot.work != wakeup.time) continue;
-    slot.work = Time::max();
+    NodeState& state = states_[wakeup.local];
+    if (state.work != wakeup.time) continue;
+    state.work = Time::max();
     list_now(wakeup.local);
   }
   if (later_.empty()) return;
   later_.take_due(end, [&](const Later& item) {
-    slots_[item.local].now.push_back(item.parcel);
+    ParcelList& list = slots_[item.local].lists[window_number_ % 2];
+    if (list.end == list.limit) add_chunk(list);
+    *list.end++ = item.parcel;
     list_now(item.local);
   });
 }
@@ -120,7 +126,8 @@ void SweepProcess::list_now(std::uint32_t local) {
 std::uint64_t SweepProcess::sweep(std::uint32_t local) {
   NodeSlot& slot = slots_[local];
   SweepNode& node = *slot.node;
-  const SortedParcels parcels(slot.now.data(), sort(slot));
+  take(slot.lists[window_number_ % 2], local);
+  const SortedParcels parcels(parcels_.data(), sort());
   events_.act_as(local, begin_);
   WEFT_CHECK(node.events_.empty() || node.events_.front().key.time >= begin_, "a sweep node schedules nothing for itself");
   SweepContext context(*this);
@@ -133,52 +140,86 @@ std::uint64_t SweepProcess::sweep(std::uint32_t local) {
     events_.rethrow_with_place();
   }
   WEFT_CHECK(swept.next >= end_, "a sweep node does everything before the end of the window");
-  slot.now.clear();
   node.events_.clear();
-  if (swept.events > 0 && last_.time < swept.last) last_ = {swept.last, 0, slot.id, EventClass::message};
+  if (swept.events > 0 && last_.time < swept.last) last_ = {swept.last, 0, states_[local].id, EventClass::message};
   if (swept.next < horizon_) {
     earliest_next_ = std::min(earliest_next_, swept.next);
     list_next(local);
-  } else if (swept.next < slot.work) {
-    slot.work = swept.next;
+  } else if (swept.next < states_[local].work) {
+    states_[local].work = swept.next;
     wakeups_.push_back({swept.next, local});
     std::push_heap(wakeups_.begin(), wakeups_.end());
   }
   return swept.events;
 }
 
-/// Keys of the parcels that arrive in this window, ascending; the others are put off.
-std::span<const std::uint64_t> SweepProcess::sort(NodeSlot& slot) {
-  const std::size_t count = slot.now.size();
-  if (keys_.size() < count) keys_.resize(2 * count);
-  std::size_t due = 0;
-  std::uint64_t last = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Parcel& parcel = slot.now[i];
-    if (parcel.time >= end_) {
-      put(static_cast<std::uint32_t>(&slot - slots_.data()), parcel);
-      continue;
-    }
-    const auto ticks = static_cast<std::uint64_t>((parcel.time - begin_).in_ticks());
-    last = std::max(last, ticks);
-    keys_[due++] = ticks << (SortedParcels::port_bits + SortedParcels::place_bits) |
-                   std::uint64_t{parcel.port} << SortedParcels::place_bits | i;
+void SweepProcess::prefetch(const Chunk& chunk) {
+  for (std::size_t byte = 0; byte < sizeof(Chunk); byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(&chunk) + byte);
+}
+
+void SweepProcess::prefetch_parcels(std::uint32_t local) const {
+  const Chunk* const chunk = slots_[local].lists[window_number_ % 2].newest;
+  if (chunk != nullptr) prefetch(*chunk);
+}
+
+void SweepProcess::add_chunk(ParcelList& list) {
+  constexpr std::size_t slab_chunks = 64;
+  if (free_chunks_ == nullptr) {
+    slabs_.push_back(std::make_unique<Chunk[]>(slab_chunks));
+    for (std::size_t i = 0; i < slab_chunks; ++i) slabs_.back()[i].older = std::exchange(free_chunks_, &slabs_.back()[i]);
   }
-  const std::span<std::uint64_t> keys = std::span(keys_).first(due);
-  if (due <= kInsertionMax) {
+  Chunk* const chunk = std::exchange(free_chunks_, free_chunks_->older);
+  chunk->older = std::exchange(list.newest, chunk);
+  list.end = chunk->parcels.data();
+  list.limit = list.end + chunk->parcels.size();
+}
+
+/// Copies the parcels that arrive in this window to parcels_, with their keys; the others are put off.
+void SweepProcess::take(ParcelList& list, std::uint32_t local) {
+  due_ = 0;
+  const Parcel* end = list.end;
+  for (Chunk* chunk = list.newest; chunk != nullptr;) {
+    if (parcels_.size() < due_ + chunk->parcels.size()) {
+      parcels_.resize(2 * (due_ + chunk->parcels.size()));
+      keys_.resize(parcels_.size());
+      unsorted_keys_.resize(parcels_.size());
+    }
+    Chunk* const older = chunk->older;
+    if (older != nullptr) prefetch(*older);
+    for (const Parcel* parcel = chunk->parcels.data(); parcel != end; ++parcel) {
+      if (parcel->time >= end_) {
+        put(local, *parcel);
+        continue;
+      }
+      const auto ticks = static_cast<std::uint64_t>(parcel->time.in_ticks() - begin_.in_ticks());
+      keys_[due_] = ticks << (SortedParcels::port_bits + SortedParcels::place_bits) |
+                    std::uint64_t{parcel->port} << SortedParcels::place_bits | due_;
+      parcels_[due_++] = *parcel;
+    }
+    chunk->older = std::exchange(free_chunks_, chunk);
+    chunk = older;
+    if (chunk != nullptr) end = chunk->parcels.data() + chunk->parcels.size();
+  }
+  list = {};
+}
+
+/// Keys of parcels_, ascending.
+std::span<const std::uint64_t> SweepProcess::sort() {
+  const std::span<std::uint64_t> keys = std::span(keys_).first(due_);
+  if (due_ <= kInsertionMax) {
     insertion_sort(keys);
     return keys;
   }
   // Dealt to about as many buckets of equal spans of time as there are keys; what is left to sort is small.
-  const int bucket_shift = std::max(0, static_cast<int>(std::bit_width(last)) - static_cast<int>(std::bit_width(due)) + 1) +
+  const auto span = static_cast<std::uint64_t>((end_ - begin_).in_ticks());
+  const int bucket_shift = std::max(0, static_cast<int>(std::bit_width(span)) - static_cast<int>(std::bit_width(due_)) + 1) +
                            SortedParcels::port_bits + SortedParcels::place_bits;
-  const std::size_t bucket_count = (last << (SortedParcels::port_bits + SortedParcels::place_bits) >> bucket_shift) + 1;
+  const std::size_t bucket_count = (span << (SortedParcels::port_bits + SortedParcels::place_bits) >> bucket_shift) + 1;
   bucket_begin_.assign(bucket_count + 1, 0);
   for (const std::uint64_t key : keys) ++bucket_begin_[(key >> bucket_shift) + 1];
   for (std::size_t b = 1; b <= bucket_count; ++b) bucket_begin_[b] += bucket_begin_[b - 1];
-  if (unsorted_keys_.size() < due) unsorted_keys_.resize(keys_.size());
   std::copy(keys.begin(), keys.end(), unsorted_keys_.begin());
-  for (std::size_t i = 0; i < due; ++i) {
+  for (std::size_t i = 0; i < due_; ++i) {
     const std::uint64_t key = unsorted_keys_[i];
     keys[bucket_begin_[key >> bucket_shift]++] = key;
   }

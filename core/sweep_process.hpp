@@ -5,14 +5,17 @@
 // Model: an EventProcess for all members, and for the sweep nodes an inbox each. A window of the engine is done in windows of its own, no longer
 // than the least delay of a connection inside the process that a node takes part in:
 //   events of general entities, in order | what they sent to nodes is known | every node with something to do sweeps its window
-// Parcels due in the next window go straight to the receiver's inbox, later ones to a calendar. Nodes without work are not looked at.
+// Parcels due in one of the next two windows go straight to the receiver's inbox, later ones to a calendar. Nodes without work are not looked at.
 // In which order nodes sweep does not matter: nothing sent in a window arrives in it.
 //
 // Invariants: those of LogicalProcess; a parcel that would arrive in the window in which it was sent is a WEFT_CHECK failure.
 // Threads: as LogicalProcess.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,8 +32,9 @@ class SweepProcess;
 /// A sweep node's way to the rest of the run, during one sweep() call.
 class SweepContext {
  public:
-  /// To a sweep node that this one was connected to.
-  void send(EntityId target, const Parcel& parcel);
+  /// To a port of a sweep node that this one was connected to; the payload is a plain value of at most 12 bytes.
+  template <class T>
+  void send(EntityId target, Time arrival, std::uint32_t port, const T& payload);
   /// To send events, as of `now`; until the next call.
   EventContext& events(Time now);
   /// The node's own chain of the fingerprint. What it adds must not depend on where windows begin and end.
@@ -57,15 +61,30 @@ class alignas(64) SweepProcess final : public LogicalProcess {
  private:
   friend class SweepContext;
 
-  struct NodeSlot {
+  /// Parcels of a node come in pieces of memory that others have just left, still in the cache.
+  struct alignas(64) Chunk {
+    Chunk* older = nullptr;
+    std::array<Parcel, 10> parcels;
+  };
+  /// In no order.
+  struct ParcelList {
+    Chunk* newest = nullptr;  ///< the others are full
+    Parcel* end = nullptr;    ///< in the newest
+    Parcel* limit = nullptr;
+  };
+  /// What sending to a node and sweeping it takes, on one cache line.
+  struct alignas(64) NodeSlot {
+    std::array<ParcelList, 2>
+        lists;                  ///< by number of the window modulo 2: of the current window, and of the next or the one after it
+    std::uint64_t listed = 0;   ///< number of the last window for which it stands in a list
     SweepNode* node = nullptr;  ///< null for other entities
+  };
+  static_assert(sizeof(NodeSlot) == 64);
+  struct NodeState {
     EntityId id;
+    Time work = Time::max();  ///< when the node goes on by itself, if later than the next window
     Fingerprint
         chain;  ///< of what the node adds; events it gets are in a chain of their own, as windows decide which of both comes first
-    std::vector<Parcel> now;  ///< of the current window
-    std::vector<Parcel> next;
-    Time work = Time::max();   ///< when the node goes on by itself, if later than the next window
-    std::uint64_t listed = 0;  ///< number of the last window for which it stands in a list
   };
   struct Later {
     Parcel parcel;
@@ -78,18 +97,25 @@ class alignas(64) SweepProcess final : public LogicalProcess {
     friend bool operator<(const Wakeup& a, const Wakeup& b) { return a.time > b.time; }
   };
 
-  void put(std::uint32_t local, const Parcel& parcel);
+  void put(std::uint32_t local, const Parcel& parcel) { put(local, parcel.time, parcel.port, parcel.payload); }
+  template <class T>
+  void put(std::uint32_t local, Time arrival, std::uint32_t port, const T& payload);
   void list_now(std::uint32_t local);
   void list_next(std::uint32_t local);
   void begin_window(Time begin, Time end);
   std::uint64_t sweep(std::uint32_t local);
-  std::span<const std::uint64_t> sort(NodeSlot& slot);
+  void add_chunk(ParcelList& list);
+  static void prefetch(const Chunk& chunk);
+  void prefetch_parcels(std::uint32_t local) const;
+  void take(ParcelList& list, std::uint32_t local);
+  std::span<const std::uint64_t> sort();
 
   LpId lp_;
   const EntityDirectory* directory_;
   EventProcess events_;
   Duration window_max_;
-  std::vector<NodeSlot> slots_;  ///< by place in this process
+  std::vector<NodeSlot> slots_;    ///< by place in this process
+  std::vector<NodeState> states_;  ///< likewise
   std::vector<std::uint32_t> now_;
   std::vector<std::uint32_t> next_;
   std::vector<std::uint32_t> touched_;
@@ -102,6 +128,10 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   Time earliest_next_ = Time::max();  ///< of what the nodes in next_ have to do
   Outbox* outbox_ = nullptr;
   EventKey last_;
+  std::vector<std::unique_ptr<Chunk[]>> slabs_;
+  Chunk* free_chunks_ = nullptr;
+  std::vector<Parcel> parcels_;  ///< of the node that sweeps: the first due_
+  std::size_t due_ = 0;
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> unsorted_keys_;
   std::vector<std::uint32_t> bucket_begin_;
@@ -114,18 +144,22 @@ inline void SweepProcess::list_next(std::uint32_t local) {
   next_.push_back(local);
 }
 
-inline void SweepProcess::put(std::uint32_t local, const Parcel& parcel) {
-  if (parcel.time >= horizon_) return later_.put({parcel, local});
-  slots_[local].next.push_back(parcel);
-  earliest_next_ = std::min(earliest_next_, parcel.time);
+template <class T>
+void SweepProcess::put(std::uint32_t local, Time arrival, std::uint32_t port, const T& payload) {
+  if (arrival >= horizon_) return later_.put({Parcel(arrival, port, payload), local});
+  ParcelList& list = slots_[local].lists[(window_number_ + 1) % 2];
+  if (list.end == list.limit) add_chunk(list);
+  new (list.end++) Parcel(arrival, port, payload);
+  earliest_next_ = std::min(earliest_next_, arrival);
   list_next(local);
 }
 
-inline void SweepContext::send(EntityId target, const Parcel& parcel) {
+template <class T>
+void SweepContext::send(EntityId target, Time arrival, std::uint32_t port, const T& payload) {
   const EntityPlace place = process_.directory_->place(target);
-  if (place.lp != process_.lp_) return process_.outbox_->send({parcel, target});
-  WEFT_CHECK(parcel.time >= process_.end_, "a parcel travels at least one window");
-  process_.put(place.local, parcel);
+  if (place.lp != process_.lp_) return process_.outbox_->send({Parcel(arrival, port, payload), target});
+  WEFT_CHECK(arrival >= process_.end_, "a parcel travels at least one window");
+  process_.put(place.local, arrival, port, payload);
 }
 
 }  // namespace weft

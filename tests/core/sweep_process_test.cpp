@@ -90,11 +90,8 @@ class Relay final : public SweepNode {
       if (start >= end) return;
       queues_[link].pop_front();
       free_[link] = start + out_links_[link].service;
-      Parcel parcel;
-      parcel.time = free_[link] + out_links_[link].delay;
-      parcel.port = out_links_[link].port;
-      parcel.set_payload(token);
-      context.send(EntityId(out_links_[link].to), parcel);
+      const OutLink& out = out_links_[link];
+      context.send(EntityId(out.to), free_[link] + out.delay, out.port, token);
     }
   }
 
@@ -263,10 +260,9 @@ TEST(SweepProcess, GoesOnAfterAStopInTheMiddleOfAWindow) {
 class Hasty final : public SweepNode {
  public:
   Swept sweep(Time, const Arrivals& arrivals, SweepContext& context) override {
-    Parcel parcel;
-    parcel.time = arrivals.events.front().key.time;
-    context.send(EntityId(1), parcel);
-    return {1, parcel.time, Time::max()};
+    const Time now = arrivals.events.front().key.time;
+    context.send(EntityId(1), now, 0, 0);
+    return {1, now, Time::max()};
   }
 };
 

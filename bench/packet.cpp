@@ -1,0 +1,84 @@
+// Packet switches: packet-hops per CPU second, PFC and ECN on, endpoints sending at line rate.
+//
+// permutation_k/wire bytes/answer every: every host of a k-ary fat tree at 100 Gb/s sends to another, over a path chosen at random; data packets'
+// hops are counted, answers are not.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <ctime>
+#include <numeric>
+
+#include "core/random.hpp"
+#include "tests/network/packet_traffic.hpp"
+
+namespace weft {
+namespace {
+
+double process_cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+PacketSwitchSettings switch_settings() {
+  PacketSwitchSettings settings;
+  settings.pipeline = Duration::ns(400);
+  settings.buffer = {32'000'000, 4096, 3072, 0.125};
+  const EcnCurve curve{400'000, 1'600'000, 0.2};
+  settings.classes = {{true, true, curve, 0}, {true, false, {}, 0}};
+  settings.seed = 1;
+  return settings;
+}
+
+void permutation(benchmark::State& state) {
+  const auto k = static_cast<std::uint32_t>(state.range(0));
+  const auto wire_bytes = static_cast<std::uint16_t>(state.range(1));
+  const auto answer_every = static_cast<std::uint32_t>(state.range(2));
+  const auto threads = static_cast<std::uint32_t>(state.range(3));
+  // About 20 million packet-hops.
+  const std::uint32_t hosts = k * k * k / 4;
+  const std::uint32_t packets = 20'000'000 / 6 / hosts;
+  double hops = 0;
+  double cpu_s = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    traffic::FatTree tree(k, Bandwidth::gbps(100), Duration::us(1));
+    RandomStream random(1, 0, 0);
+    std::vector<std::uint32_t> to(hosts);
+    std::iota(to.begin(), to.end(), 0U);
+    for (std::uint32_t i = hosts - 1; i > 0; --i) std::swap(to[i], to[random.below(i)]);  // Sattolo: no fixed points
+    if (std::getenv("SH")) for (std::uint32_t i = 0; i < hosts; ++i) to[i] = (i + k * k / 4) % hosts;
+    std::vector<std::vector<traffic::Endpoint::Stream>> streams(hosts);
+    for (std::uint32_t host = 0; host < hosts; ++host) {
+      streams[host].push_back({tree.open(host, 0, to[host], std::getenv("SH") ? host : random.below(1U << 30)), packets, wire_bytes, 0, Time::zero()});
+      hops += static_cast<double>(packets) * tree.hops(host, to[host]);
+    }
+    EngineOptions options;
+    options.threads = threads;
+    Engine engine = tree.build(switch_settings(), streams, options, answer_every, 1);
+    state.ResumeTiming();
+    const double before_s = process_cpu_s();
+    const RunReport report = engine.run({});
+    cpu_s += process_cpu_s() - before_s;
+    state.counters["fingerprint"] = static_cast<double>(report.fingerprint.value() >> 40);
+    std::uint64_t pauses = 0;
+    for (std::uint32_t node = hosts; node < tree.node_count(); ++node)
+      pauses += engine.entity_as<PacketSwitch>(EntityId(node)).pauses_sent();
+    state.counters["pauses"] = static_cast<double>(pauses);
+  }
+  state.counters["packet_hops_per_cpu_s"] = hops / cpu_s;
+  state.counters["packet_hops_per_s"] = benchmark::Counter(hops, benchmark::Counter::kIsRate);
+}
+
+BENCHMARK(permutation)
+    ->ArgNames({"k", "bytes", "answer", "threads"})
+    ->ArgsProduct({{8, 16, 32}, {1000, 4096}, {0, 1}, {1}})
+    ->ArgsProduct({{16, 32}, {1000, 4096}, {1}, {2}})
+    ->UseRealTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace weft
+
+BENCHMARK_MAIN();

@@ -1,0 +1,59 @@
+// Egress port: one direction of a cable, as its sender sees it - how long packets take, and until when the wire is busy.
+//
+// Where it sits: network cards and switches have one per cable (network/packet_switch, host/nic).
+//
+// Model: a packet of b bytes occupies the wire for 8 b / rate; what rounding up to ticks adds is taken off the next, so that a busy wire never
+// drifts: n bytes in a row take 8 n / rate rounded up, at least a tick per packet. Its last bit is at the other end after the propagation
+// delay. Store and forward: that is when it has arrived.
+// Threads: belongs to its node.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/parcel.hpp"
+#include "core/sweep_process.hpp"
+#include "core/units.hpp"
+#include "network/packet.hpp"
+
+namespace weft {
+
+class EgressPort {
+ public:
+  EgressPort(Bandwidth rate, Duration delay, EntityId target, std::uint32_t target_port);
+
+  Time free_at() const { return free_at_; }
+  Duration delay() const { return delay_; }
+  Bandwidth rate() const { return Bandwidth::bps(static_cast<std::int64_t>(rate_bps_)); }
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
+
+  /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives at free_at() + delay().
+  void send(const Packet& packet, Time start, SweepContext& context) {
+    free_at_ = start + Duration::ticks(ticks_for(packet.wire_bytes()));
+    bytes_sent_ += packet.wire_bytes();
+    context.send(target_, free_at_ + delay_, target_port_, packet);
+  }
+
+ private:
+  /// What a byte takes in ticks, times the rate in bits per second.
+  static constexpr std::uint64_t byte_work = std::uint64_t{8} * Duration::ticks_per_s;
+
+  std::int64_t ticks_for(std::uint32_t bytes) {
+    if (ticks_per_byte_ != 0) return std::int64_t{bytes} * ticks_per_byte_;
+    const std::uint64_t work = bytes * byte_work;
+    const std::uint64_t ticks = work > ahead_ ? (work - ahead_ - 1) / rate_bps_ + 1 : 1;
+    ahead_ = std::min(ticks * rate_bps_ + ahead_ - work, rate_bps_);
+    return static_cast<std::int64_t>(ticks);
+  }
+
+  Time free_at_;
+  Duration delay_;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t rate_bps_;
+  std::uint64_t ahead_ = 0;           ///< how much too long the last packet took, in 1 / rate_bps_ ticks
+  std::uint32_t ticks_per_byte_ = 0;  ///< 0 if not whole
+  EntityId target_;
+  std::uint16_t target_port_;
+};
+
+}  // namespace weft

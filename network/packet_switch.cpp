@@ -1,0 +1,290 @@
+#include "network/packet_switch.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t kAhead = 6;  // so many arrivals before its own, a packet's route is fetched
+
+}  // namespace
+
+PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const PacketRoutes& routes)
+    : pipeline_delay_(settings.pipeline),
+      pause_time_(settings.pause_time),
+      classes_(settings.classes),
+      routes_(routes),
+      buffer_(settings.buffer),
+      next_start_(cables.size(), Time::max()),
+      queues_(cables.size() * settings.classes.size()) {
+  WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
+  for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
+    if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
+  }
+  for (std::uint32_t port = 0; port < cables.size(); ++port) {
+    ports_.emplace_back(cables[port].out);
+    contention_.emplace_back(EcnMarker(cables[port].ecn, settings.seed + port));
+    for (const PacketClass& c : classes_) buffer_.add_account(c.lossless ? cables[port].headroom : 0);
+  }
+}
+
+PacketPortCounters PacketSwitch::counters(std::uint32_t port) const {
+  const Contention& contention = contention_[port];
+  return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops, contention.paused_for};
+}
+
+SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
+  WEFT_CHECK(arrivals.events.empty(), "a switch gets packets only");
+  swept_ = {};
+  const SortedParcels& parcels = arrivals.parcels;
+  std::size_t arrived = 0;
+  while (true) {
+    const Time out = pipeline_.empty() ? Time::max() : pipeline_.front().out;
+    const Time in = arrived < parcels.size() ? parcels[arrived].time : Time::max();
+    const Time now = std::min(out, in);
+    if (now >= end) break;
+    if (in_step_) step_until(now, context);
+    if (out <= in) {
+      const InPipeline& item = pipeline_.front();
+      join_queue(item.packet, item.account, item.to, out, context);
+      pipeline_.pop();
+    } else {
+      if (arrived + kAhead < parcels.size()) routes_.prefetch(parcels[arrived + kAhead].payload[0]);
+      arrive(parcels[arrived++], context);
+    }
+    swept_.last = std::max(swept_.last, now);
+  }
+  if (in_step_) step_until(end, context);
+  bring_all_forward(end, context);
+  for (const Time next : next_start_) swept_.next = std::min(swept_.next, next);
+  if (!pipeline_.empty()) swept_.next = std::min(swept_.next, pipeline_.front().out);
+  for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
+  swept_.events += parcels.size();
+  return swept_;
+}
+
+// --- In ---------------------------------------------------------------------------------------------------------------------------
+
+void PacketSwitch::arrive(const Parcel& parcel, SweepContext& context) {
+  const auto packet = parcel.payload_as<Packet>();
+  if (packet.kind() == PacketKind::pfc) {
+    bring_forward(parcel.port, parcel.time, context);
+    on_pfc(packet, parcel.port, parcel.time);
+  } else {
+    admit(packet, parcel.port, parcel.time, context);
+  }
+}
+
+void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
+  data_packets_ += packet.kind() == PacketKind::data ? 1 : 0;
+  const std::uint32_t account = account_of(port, packet.priority());
+  const std::int64_t bytes = packet.wire_bytes();
+  bool exceeds = buffer_.exceeds(account, bytes);
+  if (exceeds && !in_step_) {
+    // Perhaps only because what has left is not taken off yet.
+    bring_all_forward(now, context);
+    exceeds = buffer_.exceeds(account, bytes);
+  }
+  if (!exceeds) {
+    buffer_.charge(account, bytes);
+  } else if (buffer_.is_lossless(account)) {
+    if (!buffer_.pauses(account)) ask(account, now, context);
+    buffer_.charge_headroom(account, bytes);
+  } else {
+    ++contention_[port].drops;
+    return;
+  }
+  const PacketRoutes::Route& route = routes_[packet.queue_pair];
+  const std::uint32_t to = packet.kind() == PacketKind::data ? route.there[packet.hop()] : route.back[packet.hop()];
+  if (pipeline_delay_ == Duration::zero()) return join_queue(packet, account, to, now, context);
+  __builtin_prefetch(&ports_[to], 1);
+  InPipeline& item = pipeline_.push();
+  item.out = now + pipeline_delay_;
+  item.packet = packet;
+  item.account = account;
+  item.to = to;
+}
+
+void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {
+  bring_forward(to, now, context);
+  Port& port = ports_[to];
+  const std::uint32_t priority = packet.priority();
+  const auto bit = static_cast<std::uint8_t>(1U << priority);
+  if ((port.waiting | (port.paused & bit)) == 0 && port.out.free_at() <= now) {
+    Packet leaving = packet;
+    leaving.next_hop();
+    return leave(port, leaving, account, now, context);
+  }
+  Contention& contention = contention_[to];
+  Queue& joined = queue(to, priority);
+  Queued& queued = joined.packets.push();
+  queued.packet = packet;
+  queued.packet.next_hop();
+  queued.account = account;
+  if (classes_[priority].marks && contention.marker.marks(joined.bytes)) {
+    contention.marks += packet.congestion_experienced() ? 0 : 1;
+    queued.packet.mark();
+  }
+  joined.bytes += packet.wire_bytes();
+  port.bytes += packet.wire_bytes();
+  contention.peak = std::max(contention.peak, port.bytes);
+  port.waiting |= bit;
+  if ((port.paused & bit) == 0) {
+    next_start_[to] = std::min(next_start_[to], std::max(now, port.out.free_at()));
+  } else if (!may_go(port)) {
+    set_next_start(to, now);
+  }
+}
+
+// --- Out --------------------------------------------------------------------------------------------------------------------------
+
+/// Sends what begins before `until`. Requires: nothing else happens at this port before.
+void PacketSwitch::bring_forward(std::uint32_t port, Time until, SweepContext& context) {
+  while (next_start_[port] < until) send_next(port, context);
+}
+
+void PacketSwitch::bring_all_forward(Time until, SweepContext& context) {
+  for (std::uint32_t port = 0; port < ports_.size(); ++port) bring_forward(port, until, context);
+}
+
+/// Ports in order of time, as long as an account asks for a pause.
+void PacketSwitch::step_until(Time until, SweepContext& context) {
+  while (in_step_) {
+    const auto first = std::min_element(next_start_.begin(), next_start_.end());
+    const auto refresh =
+        std::min_element(asking_.begin(), asking_.end(), [](const Asking& a, const Asking& b) { return a.refresh < b.refresh; });
+    if (refresh->refresh <= *first) {
+      if (refresh->refresh >= until) return;
+      send_pfc(refresh->account, pfc_pause, refresh->refresh, context);
+      refresh->refresh = refresh->refresh + Duration::ticks(pause_time_.in_ticks() / 2);
+    } else {
+      if (*first >= until) return;
+      send_next(static_cast<std::uint32_t>(first - next_start_.begin()), context);
+    }
+  }
+}
+
+void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
+  Port& port = ports_[port_number];
+  const Time now = next_start_[port_number];
+  if (port.paused != 0) end_pauses(port_number, now);
+  const std::uint32_t priority = choose(port_number, static_cast<std::uint8_t>(port.waiting & ~port.paused));
+  Queue& chosen = queue(port_number, priority);
+  const Queued& queued = chosen.packets.front();
+  const Packet packet = queued.packet;
+  const std::uint32_t account = queued.account;
+  chosen.packets.pop();
+  chosen.bytes -= packet.wire_bytes();
+  port.bytes -= packet.wire_bytes();
+  if (chosen.packets.empty()) port.waiting &= static_cast<std::uint8_t>(~(1U << priority));
+  leave(port, packet, account, now, context);
+  set_next_start(port_number, now);
+}
+
+/// The packet's first bit leaves.
+void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
+  port.out.send(packet, now, context);
+  swept_.last = std::max(swept_.last, now);
+  buffer_.release(account, packet.wire_bytes());
+  if (in_step_ && buffer_.pauses(account) && buffer_.can_resume(account)) let_go(account, now, context);
+}
+
+/// Pauses that have run out.
+void PacketSwitch::end_pauses(std::uint32_t port_number, Time now) {
+  Port& port = ports_[port_number];
+  Contention& contention = contention_[port_number];
+  for (std::uint8_t left = port.paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+    const auto priority = static_cast<std::uint32_t>(std::countr_zero(left));
+    const Time until = contention.paused_until[priority];
+    if (until > now) continue;
+    port.paused &= static_cast<std::uint8_t>(~(1U << priority));
+    if (port.paused == 0) contention.paused_for += until - contention.paused_since;
+  }
+}
+
+/// Which of the priorities that are ready goes. Requires: one is.
+std::uint32_t PacketSwitch::choose(std::uint32_t port_number, std::uint8_t ready) {
+  if (const auto strict = static_cast<std::uint8_t>(ready & strict_); strict != 0) {
+    return static_cast<std::uint32_t>(std::bit_width(strict)) - 1;
+  }
+  Port& port = ports_[port_number];
+  auto& deficit = contention_[port_number].deficit;
+  while (true) {
+    if ((ready >> port.turn & 1U) != 0) {
+      const std::uint32_t bytes = queue(port_number, port.turn).packets.front().packet.wire_bytes();
+      if (deficit[port.turn] >= bytes) {
+        deficit[port.turn] -= bytes;
+        return port.turn;
+      }
+    }
+    if ((port.waiting >> port.turn & 1U) == 0) deficit[port.turn] = 0;
+    port.turn = static_cast<std::uint8_t>((port.turn + 1U) % classes_.size());
+    if ((ready >> port.turn & 1U) != 0) deficit[port.turn] += classes_[port.turn].weight;
+  }
+}
+
+void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
+  const Port& port = ports_[port_number];
+  Time& next = next_start_[port_number];
+  next = Time::max();
+  if (port.waiting == 0) return;
+  if (may_go(port)) {
+    next = std::max(earliest, port.out.free_at());
+    return;
+  }
+  for (std::uint8_t left = port.waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+    next = std::min(next, contention_[port_number].paused_until[static_cast<std::size_t>(std::countr_zero(left))]);
+  }
+  next = std::max(next, port.out.free_at());
+}
+
+// --- PFC --------------------------------------------------------------------------------------------------------------------------
+
+/// The other end of the cable asks for a pause or lets go.
+void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time now) {
+  Port& port = ports_[port_number];
+  const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
+  Contention& contention = contention_[port_number];
+  if (frame.sequence == pfc_pause) {
+    if (port.paused == 0) contention.paused_since = now;
+    port.paused |= bit;
+    contention.paused_until[frame.priority()] = pause_time_ == Duration::zero() ? Time::max() : now + pause_time_;
+  } else if ((port.paused & bit) != 0) {
+    port.paused &= static_cast<std::uint8_t>(~bit);
+    if (port.paused == 0) contention.paused_for += now - contention.paused_since;
+  }
+  set_next_start(port_number, now);
+}
+
+/// Requires: all ports were brought to `now`.
+void PacketSwitch::ask(std::uint32_t account, Time now, SweepContext& context) {
+  buffer_.set_pauses(account, true);
+  const bool refreshes = pause_time_ > Duration::zero();
+  asking_.push_back({account, refreshes ? now + Duration::ticks(pause_time_.in_ticks() / 2) : Time::max()});
+  in_step_ = true;
+  ++pauses_sent_;
+  send_pfc(account, pfc_pause, now, context);
+}
+
+void PacketSwitch::let_go(std::uint32_t account, Time now, SweepContext& context) {
+  buffer_.set_pauses(account, false);
+  std::erase_if(asking_, [account](const Asking& asking) { return asking.account == account; });
+  in_step_ = !asking_.empty();
+  send_pfc(account, pfc_resume, now, context);
+}
+
+void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now, SweepContext& context) {
+  const auto class_count = static_cast<std::uint32_t>(classes_.size());
+  const std::uint32_t port_number = account / class_count;
+  const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count);
+  Port& port = ports_[port_number];
+  port.out.send(frame, std::max(now, port.out.free_at()), context);
+  if (next_start_[port_number] != Time::max()) next_start_[port_number] = std::max(next_start_[port_number], port.out.free_at());
+  swept_.last = std::max(swept_.last, now);
+}
+
+}  // namespace weft

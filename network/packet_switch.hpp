@@ -1,0 +1,201 @@
+// Packet switch: takes packets in, keeps them in shared memory, and sends them on - with PFC, ECN and scheduling - swept window by window.
+//
+// Where it sits: packet mode makes one per packet switch of the topology, connected to its neighbours with their propagation delays.
+//
+// Model of a packet that arrives at t:
+//   t              charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
+//                  sends a pause the other way, a lossy one drops the packet
+//   t + pipeline   joins the queue of (egress port, priority) that its route says, marked by network/ecn_marking
+//   its turn       first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
+//                  is released, which may send a resume
+// A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
+// after half of that as long as it is needed.
+//
+// How it is swept: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
+// brought forward one at a time, when a packet joins them (`bring_forward`), and what has left since is not yet taken off the accounts: they
+// are upper bounds. Only where a bound exceeds a threshold all ports are brought to the same instant, which makes accounts exact; and while a
+// pause is asked for, ports go forward together, in order of time (`in_step_`).
+//
+// Invariants
+//   1. Lossless priorities lose nothing (SharedBuffer's WEFT_CHECK).
+//   2. At one instant: what comes out of the pipeline, and leaves at once if its port is idle; then what arrives by port number; then departures
+//      by port number.
+// Threads: as SweepNode.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/sweep_node.hpp"
+#include "core/sweep_process.hpp"
+#include "network/ecn_marking.hpp"
+#include "network/egress_port.hpp"
+#include "network/packet.hpp"
+#include "network/packet_routes.hpp"
+#include "network/shared_buffer.hpp"
+
+namespace weft {
+
+/// How a priority is treated.
+struct PacketClass {
+  bool lossless = true;
+  bool marks = false;        ///< ECN
+  EcnCurve ecn;              ///< for the reference rate of the settings
+  std::uint32_t weight = 0;  ///< bytes per turn of deficit round robin; 0: strict priority
+};
+
+struct PacketSwitchSettings {
+  Duration pipeline;
+  SharedBufferSettings buffer;
+  std::vector<PacketClass> classes;  ///< by priority
+  Duration pause_time;               ///< zero: until resumed
+  std::uint64_t seed = 0;            ///< of marking
+};
+
+struct PacketPortCounters {
+  std::uint64_t bytes = 0;
+  std::uint64_t queue_peak = 0;  ///< bytes waiting
+  std::uint64_t ecn_marks = 0;
+  std::uint64_t drops = 0;
+  Duration paused;  ///< longest-paused priority summed over time: time with any priority paused
+};
+
+class PacketSwitch final : public SweepNode {
+ public:
+  /// Both directions of a cable.
+  struct Cable {
+    EgressPort out;
+    std::int64_t headroom = 0;  ///< bytes, for what comes in by it, per lossless priority
+    EcnCurve ecn;               ///< scaled to its rate
+  };
+
+  /// Keeps a reference to the routes.
+  PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const PacketRoutes& routes);
+
+  Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
+
+  std::uint64_t data_packets() const { return data_packets_; }
+  PacketPortCounters counters(std::uint32_t port) const;
+  /// Times a pause was sent, refreshes not counted.
+  std::uint64_t pauses_sent() const { return pauses_sent_; }
+
+ private:
+  struct Queued {
+    Packet packet;
+    std::uint32_t account;
+  };
+  static_assert(sizeof(Queued) == 16);
+  struct InPipeline {
+    Time out;
+    Packet packet;
+    std::uint32_t account;
+    std::uint32_t to;  ///< port
+  };
+
+  /// First in, first out, in a ring that grows.
+  template <class T>
+  class Fifo {
+   public:
+    bool empty() const { return size_ == 0; }
+    const T& front() const { return items_[first_]; }
+    /// Place for one more, to be filled in at once.
+    T& push() {
+      if (size_ == capacity_) grow();
+      return items_[(first_ + size_++) & (capacity_ - 1)];
+    }
+    void pop() {
+      first_ = (first_ + 1) & (capacity_ - 1);
+      --size_;
+    }
+
+   private:
+    void grow() {
+      const std::uint32_t capacity = capacity_ == 0 ? 8 : 2 * capacity_;
+      auto more = std::make_unique<T[]>(capacity);
+      for (std::uint32_t i = 0; i < size_; ++i) more[i] = items_[(first_ + i) & (capacity_ - 1)];
+      items_ = std::move(more);
+      capacity_ = capacity;
+      first_ = 0;
+    }
+    std::unique_ptr<T[]> items_;
+    std::uint32_t capacity_ = 0;  ///< a power of two
+    std::uint32_t first_ = 0;
+    std::uint32_t size_ = 0;
+  };
+
+  struct Queue {
+    Fifo<Queued> packets;
+    std::int64_t bytes = 0;
+  };
+  /// What every packet needs, on one cache line.
+  struct alignas(64) Port {
+    explicit Port(const EgressPort& cable) : out(cable) {}
+
+    EgressPort out;
+    std::uint8_t waiting = 0;  ///< bit per priority: packets wait
+    std::uint8_t paused = 0;   ///< bit per priority: by the other end
+    std::uint8_t turn = 0;     ///< of deficit round robin
+    std::uint32_t bytes = 0;   ///< waiting
+  };
+  static_assert(sizeof(Port) == 64);
+  /// What only packets that wait need.
+  struct Contention {
+    explicit Contention(const EcnMarker& ecn) : marker(ecn) {}
+
+    EcnMarker marker;
+    std::uint32_t peak = 0;
+    std::uint64_t marks = 0;
+    std::uint64_t drops = 0;
+    Time paused_since;
+    Duration paused_for;
+    std::array<Time, packet_classes_max> paused_until;  ///< counts while the port's bit is set
+    std::array<std::int64_t, packet_classes_max> deficit{};
+  };
+  struct Asking {
+    std::uint32_t account;
+    Time refresh;
+  };
+
+  Queue& queue(std::uint32_t port, std::uint32_t priority) { return queues_[port * classes_.size() + priority]; }
+  std::uint32_t account_of(std::uint32_t port, std::uint32_t priority) const {
+    return port * static_cast<std::uint32_t>(classes_.size()) + priority;
+  }
+  void arrive(const Parcel& parcel, SweepContext& context);
+  void admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
+  void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
+  void bring_forward(std::uint32_t port, Time until, SweepContext& context);
+  void bring_all_forward(Time until, SweepContext& context);
+  void send_next(std::uint32_t port, SweepContext& context);
+  void leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void step_until(Time until, SweepContext& context);
+  void end_pauses(std::uint32_t port, Time now);
+  std::uint32_t choose(std::uint32_t port, std::uint8_t ready);
+  void ask(std::uint32_t account, Time now, SweepContext& context);
+  void let_go(std::uint32_t account, Time now, SweepContext& context);
+  void send_pfc(std::uint32_t account, std::uint32_t what, Time now, SweepContext& context);
+  void on_pfc(const Packet& frame, std::uint32_t port, Time now);
+  void set_next_start(std::uint32_t port, Time earliest);
+  bool may_go(const Port& port) const { return (port.waiting & ~port.paused) != 0; }
+
+  Duration pipeline_delay_;
+  Duration pause_time_;
+  std::vector<PacketClass> classes_;
+  std::uint8_t strict_ = 0;  ///< bit per priority
+  const PacketRoutes& routes_;
+  SharedBuffer buffer_;
+  std::vector<Port> ports_;
+  std::vector<Contention> contention_;  ///< by port
+  std::vector<Time> next_start_;        ///< by port: when its next packet goes unless more happens; max() if none can
+  std::vector<Queue> queues_;
+  Fifo<InPipeline> pipeline_;
+  std::vector<Asking> asking_;  ///< accounts that ask for a pause
+  bool in_step_ = false;        ///< ports are brought forward together
+  std::uint64_t data_packets_ = 0;
+  std::uint64_t pauses_sent_ = 0;
+  Swept swept_;
+};
+
+}  // namespace weft

@@ -1,0 +1,113 @@
+// Shared buffer: a switch's packet memory as its ingress ports account for it, and when they must ask for a pause (PFC).
+//
+// Where it sits: every PacketSwitch has one; parameters stand in packet_settings.
+//
+// Model: what waits in a switch is charged to the port and priority it came in by, from arrival until its first bit leaves. An account has
+//   reserved   bytes of its own,
+//   shared     what of it exceeds that comes out of the pool, up to  alpha x (pool - what all accounts have taken of it)   (dynamic
+//              threshold: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998),
+//   headroom   of lossless priorities: beyond the threshold, for what is still on its way when a pause has been asked for.
+// A lossless account asks for a pause when a packet makes it exceed reserved + threshold, and lets go when it has fallen to `resume_offset`
+// below, all headroom free. A lossy account takes no packet beyond reserved + threshold.
+//
+// Invariants
+//   1. Headroom never overflows (WEFT_CHECK), given pauses that reach the sender as headroom_bytes() assumes.
+//   2. Taken shares are the sum over accounts of what exceeds their reserved bytes and stands not in headroom.
+// Threads: belongs to its switch.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/check.hpp"
+#include "core/units.hpp"
+
+namespace weft {
+
+/// What may arrive by a cable beyond the threshold: the packet that exceeds it; what comes while the pause waits for a packet of the largest
+/// size that has just begun, and for pauses of other priorities; what comes during both ways of propagation; and the packet that has just begun
+/// at the other end when the pause gets there.
+Bytes headroom_bytes(Bandwidth rate, Duration propagation_delay, Bytes largest_packet, std::uint32_t priorities);
+
+struct SharedBufferSettings {
+  std::int64_t pool = 0;           ///< bytes
+  std::int64_t reserved = 0;       ///< bytes, of each account
+  std::int64_t resume_offset = 0;  ///< bytes
+  double alpha = 1;
+};
+
+class SharedBuffer {
+ public:
+  /// Requires: pool and headroom below 2 GiB.
+  explicit SharedBuffer(const SharedBufferSettings& settings) : settings_(settings) {}
+
+  /// `headroom` > 0 makes it lossless. Accounts are numbered in order.
+  void add_account(std::int64_t headroom) {
+    accounts_.emplace_back();
+    headrooms_.push_back({headroom, false});
+  }
+
+  /// What an account may hold beyond which it asks for a pause or takes no more.
+  std::int64_t threshold() const {
+    const std::int64_t left = settings_.pool - taken_;
+    return settings_.reserved + (left > 0 ? static_cast<std::int64_t>(settings_.alpha * static_cast<double>(left)) : 0);
+  }
+  bool exceeds(std::size_t account, std::int64_t more) const {
+    const std::int64_t bytes = accounts_[account].bytes + more;
+    return bytes > settings_.reserved && bytes > threshold();
+  }
+
+  /// Requires: not exceeds().
+  void charge(std::size_t account, std::int64_t bytes) {
+    Account& a = accounts_[account];
+    const std::int64_t before = shared_of(a);
+    a.bytes += static_cast<std::int32_t>(bytes);
+    taken_ += shared_of(a) - before;
+  }
+  /// Requires: the account is lossless.
+  void charge_headroom(std::size_t account, std::int64_t bytes) {
+    Account& a = accounts_[account];
+    a.bytes += static_cast<std::int32_t>(bytes);
+    a.in_headroom += static_cast<std::int32_t>(bytes);
+    WEFT_CHECK(a.in_headroom <= headrooms_[account].bytes, "headroom holds what is on its way after a pause");
+  }
+  /// What leaves is taken off the headroom first.
+  void release(std::size_t account, std::int64_t bytes) {
+    Account& a = accounts_[account];
+    const std::int64_t before = shared_of(a);
+    a.bytes -= static_cast<std::int32_t>(bytes);
+    a.in_headroom -= static_cast<std::int32_t>(std::min<std::int64_t>(a.in_headroom, bytes));
+    taken_ += shared_of(a) - before;
+  }
+
+  bool is_lossless(std::size_t account) const { return headrooms_[account].bytes > 0; }
+  bool pauses(std::size_t account) const { return headrooms_[account].pauses; }
+  void set_pauses(std::size_t account, bool pauses) { headrooms_[account].pauses = pauses; }
+  /// The account that asked for a pause can let go.
+  bool can_resume(std::size_t account) const {
+    const Account& a = accounts_[account];
+    return a.in_headroom == 0 && a.bytes <= std::max<std::int64_t>(0, threshold() - settings_.resume_offset);
+  }
+  std::int64_t bytes(std::size_t account) const { return accounts_[account].bytes; }
+  std::int64_t taken() const { return taken_; }
+
+ private:
+  /// Small, as every packet touches one twice.
+  struct Account {
+    std::int32_t bytes = 0;        ///< all
+    std::int32_t in_headroom = 0;  ///< of them
+  };
+  struct Headroom {
+    std::int64_t bytes = 0;
+    bool pauses = false;
+  };
+  std::int64_t shared_of(const Account& a) const { return std::max<std::int64_t>(0, a.bytes - a.in_headroom - settings_.reserved); }
+
+  SharedBufferSettings settings_;
+  std::vector<Account> accounts_;
+  std::vector<Headroom> headrooms_;  ///< by account
+  std::int64_t taken_ = 0;           ///< of the pool
+};
+
+}  // namespace weft
