@@ -1,0 +1,437 @@
+// Packet switches against what can be worked out by hand: times to the tick, shares, pauses and when they come, marks, drops; and one
+// fingerprint however a fabric is cut and run.
+#include "network/packet_switch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/random.hpp"
+#include "tests/determinism/fingerprint_matrix.hpp"
+#include "tests/network/packet_traffic.hpp"
+
+namespace weft {
+namespace {
+
+using traffic::Endpoint;
+using traffic::Fabric;
+using traffic::FatTree;
+
+constexpr Duration kDelay = Duration::ticks(50'000);     // 500 ns
+constexpr Duration kPipeline = Duration::ticks(40'000);  // 400 ns
+const Bandwidth kRate = Bandwidth::gbps(100);            // 8 ticks per byte
+
+PacketSwitchSettings lossless_settings() {
+  PacketSwitchSettings settings;
+  settings.pipeline = kPipeline;
+  settings.buffer = {16'000'000, 4096, 3072, 0.125};
+  settings.classes = {{true, false, {}, 0}};
+  settings.seed = 1;
+  return settings;
+}
+
+Duration serialization(std::int64_t bytes, Bandwidth rate = kRate) { return transmit_time(Bytes::of(bytes), rate); }
+
+/// `senders` endpoints and one receiver, the last, on one switch. Queue pair 0 of each sender leads to the receiver.
+struct Star {
+  explicit Star(std::uint32_t sender_count, Bandwidth rate = kRate)
+      : senders(sender_count), fabric(sender_count + 1), hub(fabric.add_switch()) {
+    for (std::uint32_t i = 0; i <= senders; ++i) fabric.connect(i, hub, rate, kDelay);
+    for (std::uint32_t i = 0; i < senders; ++i) {
+      PacketRoutes::Route route{};
+      route.there[1] = static_cast<std::uint16_t>(senders);
+      route.back[1] = static_cast<std::uint16_t>(i);
+      queue_pairs.push_back(fabric.routes.open(i, 0, route));
+    }
+  }
+  std::vector<std::vector<Endpoint::Stream>> streams(std::uint32_t packets, std::uint16_t wire_bytes) const {
+    std::vector<std::vector<Endpoint::Stream>> all(senders + 1);
+    for (std::uint32_t i = 0; i < senders; ++i) all[i].push_back({queue_pairs[i], packets, wire_bytes, 0, Time::zero()});
+    return all;
+  }
+  std::uint32_t senders;
+  Fabric fabric;
+  std::uint32_t hub;
+  std::vector<std::uint32_t> queue_pairs;
+};
+
+const PacketSwitch& switch_at(const Engine& engine, std::uint32_t node) { return engine.entity_as<PacketSwitch>(EntityId(node)); }
+const Endpoint& endpoint_at(const Engine& engine, std::uint32_t node) { return engine.entity_as<Endpoint>(EntityId(node)); }
+
+// Expectation: n packets of b bytes back to back take n s on the first link (s = 8 b / rate); the last then crosses every further link on its
+// own: h s + h delay + (h - 1) pipeline in all for h links, beyond the (n - 1) s before it.
+TEST(PacketSwitch, OneFlowAtLineRateTakesStoreAndForwardTimeToTheTick) {
+  for (const std::int64_t gbps : {100, 400, 23}) {
+    const Bandwidth rate = Bandwidth::gbps(gbps);
+    FatTree tree(4, rate, kDelay);
+    std::vector<std::vector<Endpoint::Stream>> streams(tree.hosts());
+    constexpr std::uint32_t kPackets = 1000;
+    constexpr std::int64_t kBytes = 4178;
+    streams[0].push_back({tree.open(0, 0, 15, 2), kPackets, kBytes, 0, Time::zero()});
+    Engine engine = tree.build(lossless_settings(), streams, {});
+    engine.run({});
+    ASSERT_EQ(tree.hops(0, 15), 6U);
+    // A rate that ticks do not divide: the whole burst is rounded up once at the first port; each further packet arrives no earlier than it can go.
+    const Duration burst = serialization(kBytes * kPackets, rate);
+    const Duration alone = 5 * serialization(kBytes, rate) + 6 * kDelay + 5 * kPipeline;
+    const std::int64_t beyond = (endpoint_at(engine, 15).last_data() - Time::zero() - burst - alone).in_ticks();
+    EXPECT_EQ(endpoint_at(engine, 15).data_received(), kPackets);
+    if (gbps == 23) {
+      EXPECT_LE(std::abs(beyond), 5) << "one tick of rounding per switch";
+    } else {
+      EXPECT_EQ(beyond, 0);
+    }
+  }
+}
+
+// Expectation: two senders of n packets each into one link: 2 n packets back to back behind the first arrival, in turn.
+TEST(PacketSwitch, TwoFlowsShareALinkInTurn) {
+  Star star(2);
+  Engine engine = star.fabric.build(lossless_settings(), star.streams(500, 1000), {}, 0, 0, true);
+  engine.run({});
+  const Endpoint& receiver = endpoint_at(engine, 2);
+  ASSERT_EQ(receiver.data_received(), 1000U);
+  const Duration first = 2 * serialization(1000) + 2 * kDelay + kPipeline;
+  EXPECT_EQ(receiver.kept().front().time, Time::zero() + first);
+  EXPECT_EQ(receiver.last_data(), Time::zero() + first + 999 * serialization(1000));
+  // Equal times: the lower port goes first.
+  for (std::size_t i = 0; i < receiver.kept().size(); ++i) {
+    ASSERT_EQ(receiver.kept()[i].packet.queue_pair, star.queue_pairs[i % 2]) << "packet " << i;
+  }
+}
+
+// Expectation: 64 senders at line rate. An account asks for a pause with the packet that takes it past reserved + alpha x (pool - taken): all 64
+// fill alike, so at bytes x with x = reserved + alpha (pool - 64 (x - reserved)), that is reserved + alpha pool / (1 + 64 alpha), one packet
+// more or less. Nothing is lost and all arrives at the link's rate.
+TEST(PacketSwitch, AnIncastFillsToTheThresholdAndLosesNothing) {
+  constexpr std::uint32_t kSenders = 64;
+  constexpr std::uint32_t kPackets = 600;
+  Star star(kSenders);
+  const PacketSwitchSettings settings = lossless_settings();
+  Engine engine = star.fabric.build(settings, star.streams(kPackets, 1000), {});
+  engine.run({});
+  const Endpoint& receiver = endpoint_at(engine, kSenders);
+  EXPECT_EQ(receiver.data_received(), std::uint64_t{kSenders} * kPackets);
+  // The bottleneck never idles: pauses end before the queue does.
+  const Duration first = 2 * serialization(1000) + 2 * kDelay + kPipeline;
+  EXPECT_EQ(receiver.last_data(), Time::zero() + first + (std::int64_t{kSenders} * kPackets - 1) * serialization(1000));
+  const double threshold = 4096 + 0.125 * 16e6 / (1 + 64 * 0.125);
+  // What was on its way when the pauses were asked for comes on top: pause frame, two propagation delays, a packet at either end.
+  const auto peak = static_cast<double>(switch_at(engine, star.hub).counters(kSenders).queue_peak) / kSenders;
+  const double on_the_way = static_cast<double>(headroom_bytes(kRate, kDelay, Bytes::of(1000), 1).count());
+  EXPECT_GT(peak, threshold - 1000);
+  EXPECT_LT(peak, threshold + on_the_way);
+  for (std::uint32_t i = 0; i < kSenders; ++i) {
+    EXPECT_EQ(switch_at(engine, star.hub).counters(i).drops, 0U);
+    EXPECT_GE(endpoint_at(engine, i).pauses(), 1U);
+  }
+}
+
+// Expectation: a lone sender into a link of a quarter of its rate. The account grows by 3/4 of the rate; at the threshold x the pause goes out, to
+// take effect after its own serialization (nothing is in its way) and the propagation delay.
+TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
+  Fabric fabric(2);
+  const std::uint32_t hub = fabric.add_switch();
+  fabric.connect(0, hub, Bandwidth::gbps(100), kDelay);
+  fabric.connect(1, hub, Bandwidth::gbps(25), kDelay);
+  PacketRoutes::Route route{};
+  route.there[1] = 1;
+  const std::uint32_t queue_pair = fabric.routes.open(0, 0, route);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.pipeline = Duration::zero();
+  settings.buffer = {1'000'000, 0, 3000, 0.5};  // x = 0.5 (1,000,000 - x): 333,333
+  std::vector<std::vector<Endpoint::Stream>> streams(2);
+  streams[0].push_back({queue_pair, 2000, 1000, 0, Time::zero()});
+  Engine engine = fabric.build(settings, streams, {});
+  // Packet n (from 1) is in after n s + delay, and then floor((n - 1) / 4) + 1 have begun to leave (the first at once, the next every 4 s), the
+  // n-th among them if 4 divides n - 1. Charged is n minus those that began before it came. The pause answers the first n with more than 333.
+  std::int64_t n = 1;
+  while ((n - ((n - 2) / 4 + 1)) * 1000 <= 333'333) ++n;
+  const Time asked = Time::zero() + n * serialization(1000) + kDelay;
+  const Time arrives = asked + serialization(pfc_frame_wire_bytes) + kDelay;
+  engine.run({.until = arrives, .interrupt = nullptr, .progress = {}});
+  EXPECT_EQ(endpoint_at(engine, 0).pauses(), 0U);
+  EXPECT_EQ(switch_at(engine, hub).pauses_sent(), 1U);
+  engine.run({.until = arrives + Duration::ticks(1), .interrupt = nullptr, .progress = {}});
+  EXPECT_EQ(endpoint_at(engine, 0).pauses(), 1U);
+  // What the sender had begun when the pause arrived still goes out, the packet after it does not.
+  const std::int64_t begun = (arrives - Time::zero()).in_ticks() / serialization(1000).in_ticks() + 1;
+  EXPECT_EQ(endpoint_at(engine, 0).data_sent(), static_cast<std::uint64_t>(begun));
+  engine.run({});
+  EXPECT_EQ(endpoint_at(engine, 1).data_received(), 2000U);
+}
+
+// Expectation: three switches in a row to a receiver of a tenth of the rate: the one before the receiver pauses its upstream first, that one the
+// next when it is full in turn, and at last the sender.
+TEST(PacketSwitch, PausesSpreadHopByHop) {
+  Fabric fabric(2);
+  std::vector<std::uint32_t> row;
+  for (int i = 0; i < 3; ++i) row.push_back(fabric.add_switch());
+  fabric.connect(0, row[0], kRate, kDelay);
+  fabric.connect(row[0], row[1], kRate, kDelay);
+  fabric.connect(row[1], row[2], kRate, kDelay);
+  fabric.connect(row[2], 1, Bandwidth::gbps(10), kDelay);
+  PacketRoutes::Route route{};
+  route.there = {0, 1, 1, 1};
+  PacketSwitchSettings settings = lossless_settings();
+  settings.buffer.pool = 400'000;
+  std::vector<std::vector<Endpoint::Stream>> streams(2);
+  streams[0].push_back({fabric.routes.open(0, 0, route), 3000, 1000, 0, Time::zero()});
+  Engine engine = fabric.build(settings, streams, {});
+  std::vector<Time> first_pause(3, Time::max());
+  for (Time until = Time::zero() + Duration::ns(200); until < Time::zero() + Duration::us(400); until = until + Duration::ns(200)) {
+    engine.run({.until = until, .interrupt = nullptr, .progress = {}});
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (switch_at(engine, row[i]).pauses_sent() > 0) first_pause[i] = std::min(first_pause[i], until);
+    }
+  }
+  EXPECT_LT(first_pause[2], first_pause[1]);
+  EXPECT_LT(first_pause[1], first_pause[0]);
+  EXPECT_LT(first_pause[0], Time::max());
+  engine.run({});
+  EXPECT_EQ(endpoint_at(engine, 1).data_received(), 3000U);
+  // The slow link never idled.
+  const Duration way = serialization(1000) * 3 + 4 * kDelay + 3 * kPipeline;
+  EXPECT_EQ(endpoint_at(engine, 1).last_data(), Time::zero() + way + 3000 * serialization(1000, Bandwidth::gbps(10)));
+}
+
+// Expectation: a queue held at q bytes marks with the curve's probability: between Kmin and Kmax four standard deviations of a binomial.
+TEST(EcnMarker, MarksAsTheCurveSays) {
+  const EcnCurve curve{100'000, 400'000, 0.2};
+  EXPECT_EQ(curve.probability(100'000), 0);
+  EXPECT_DOUBLE_EQ(curve.probability(250'000), 0.1);
+  EXPECT_DOUBLE_EQ(curve.probability(400'000), 0.2);
+  EXPECT_EQ(curve.probability(400'001), 1);
+  for (const std::int64_t queue : {0, 100'000, 130'000, 250'000, 399'000, 400'001, 1'000'000}) {
+    EcnMarker marker(curve, 42);
+    constexpr int kDraws = 200'000;
+    int marked = 0;
+    for (int i = 0; i < kDraws; ++i) marked += marker.marks(queue) ? 1 : 0;
+    const double expected = kDraws * curve.probability(queue);
+    EXPECT_NEAR(marked, expected, 4 * std::sqrt(expected * (1 - curve.probability(queue))) + 1e-9) << queue;
+  }
+}
+
+// Expectation: with Kmin = Kmax a packet is marked if and only if it finds more than Kmin waiting. Two senders fill the queue by one packet every s.
+TEST(PacketSwitch, MarksPacketsThatFindALongQueue) {
+  Star star(2);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.classes = {{true, true, {50'000, 50'000, 1}, 0}};
+  Engine engine = star.fabric.build(settings, star.streams(200, 1000), {}, 0, 0, true);
+  engine.run({});
+  // At the k-th pair of arrivals, k - 1 packets wait beside the one under way, which left at this instant only after both had come: k found by
+  // the first from k = 2 on, k + 1 by the second.
+  std::uint64_t expected = 0;
+  for (int k = 1; k <= 200; ++k) {
+    const int first_finds = k == 1 ? 0 : k - 1;
+    const int second_finds = k == 1 ? 0 : k;
+    expected += (first_finds * 1000 > 50'000 ? 1 : 0) + (second_finds * 1000 > 50'000 ? 1 : 0);
+  }
+  EXPECT_EQ(endpoint_at(engine, 2).marked(), expected);
+  EXPECT_EQ(switch_at(engine, star.hub).counters(2).ecn_marks, expected);
+}
+
+// Expectation: of a lossy priority, what does not fit is dropped and the rest arrives; sent = arrived + dropped.
+TEST(PacketSwitch, ALossyPriorityDropsWhatDoesNotFit) {
+  Star star(4);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.classes = {{false, false, {}, 0}};
+  settings.buffer.pool = 200'000;
+  Engine engine = star.fabric.build(settings, star.streams(1000, 1000), {});
+  engine.run({});
+  std::uint64_t drops = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    drops += switch_at(engine, star.hub).counters(i).drops;
+    EXPECT_EQ(endpoint_at(engine, i).pauses(), 0U);
+  }
+  EXPECT_GT(drops, 0U);
+  EXPECT_EQ(endpoint_at(engine, 4).data_received() + drops, 4000U);
+}
+
+/// Bytes by priority among the first packets that arrive while all compete.
+std::map<std::uint32_t, std::int64_t> shares(const std::vector<PacketClass>& classes,
+                                             const std::vector<std::uint16_t>& wire_bytes) {
+  const auto count = static_cast<std::uint32_t>(classes.size());
+  Star star(count);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.classes = classes;
+  std::vector<std::vector<Endpoint::Stream>> streams(count + 1);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    streams[i].push_back({star.queue_pairs[i], 4000, wire_bytes[i], static_cast<std::uint8_t>(i), Time::zero()});
+  }
+  Engine engine = star.fabric.build(settings, streams, {}, 0, 0, true);
+  engine.run({});
+  std::map<std::uint32_t, std::int64_t> bytes;
+  const auto& kept = endpoint_at(engine, count).kept();
+  for (std::size_t i = 100; i < 2100; ++i) bytes[kept[i].packet.priority()] += kept[i].packet.wire_bytes();
+  return bytes;
+}
+
+TEST(PacketSwitch, StrictPrioritiesGoFirst) {
+  const auto bytes = shares({{true, false, {}, 0}, {true, false, {}, 0}}, {1000, 1000});
+  EXPECT_EQ(bytes.count(0), 0U);
+  EXPECT_EQ(bytes.at(1), 2'000'000);
+}
+
+// Expectation: deficit round robin shares bytes by weight, whatever the sizes of packets.
+TEST(PacketSwitch, DeficitRoundRobinSharesBytesByWeight) {
+  const auto bytes = shares({{true, false, {}, 3000}, {true, false, {}, 1500}, {true, false, {}, 1500}}, {1000, 600, 1400});
+  const double all = static_cast<double>(bytes.at(0) + bytes.at(1) + bytes.at(2));
+  EXPECT_NEAR(static_cast<double>(bytes.at(0)) / all, 0.5, 0.01);
+  EXPECT_NEAR(static_cast<double>(bytes.at(1)) / all, 0.25, 0.01);
+  EXPECT_NEAR(static_cast<double>(bytes.at(2)) / all, 0.25, 0.01);
+}
+
+/// Pauses what comes to it once, for as long as a pause holds.
+class Pauser final : public SweepNode {
+ public:
+  explicit Pauser(const EgressPort& out) : out_(out) {}
+  Swept sweep(Time, const Arrivals& arrivals, SweepContext& context) override {
+    for (const Event& event : arrivals.events) {
+      out_.send(Packet(PacketKind::pfc, 0, pfc_pause, pfc_frame_wire_bytes, 0), event.key.time, context);
+    }
+    for (std::size_t i = 0; i < arrivals.parcels.size(); ++i) arrivals_.push_back(arrivals.parcels[i].time);
+    return {arrivals.parcels.size(), arrivals_.empty() ? Time::zero() : arrivals_.back(), Time::max()};
+  }
+  const std::vector<Time>& arrivals() const { return arrivals_; }
+
+ private:
+  EgressPort out_;
+  std::vector<Time> arrivals_;
+};
+
+// Expectation: packets every s from a sender; a pause that takes effect at t holds back those whose turn comes in (t, t + pause time], and ends
+// by itself; what has waited follows back to back.
+TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
+  const Duration pause_time = Duration::us(5);
+  PacketRoutes routes(1);
+  PacketRoutes::Route route{};
+  route.there[1] = 1;
+  PacketSwitchSettings settings = lossless_settings();
+  settings.pause_time = pause_time;
+  EngineBuilder builder;
+  auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay, EntityId(1), 0));
+  sender->add({routes.open(0, 0, route), 200, 1000, 0, Time::zero()});
+  builder.add_entity(std::move(sender), "sender");
+  const std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}},
+                                                   {EgressPort(kRate, kDelay, EntityId(2), 0), 100'000, {}}};
+  builder.add_entity(std::make_unique<PacketSwitch>(settings, cables, routes), "switch");
+  builder.add_entity(std::make_unique<Pauser>(EgressPort(kRate, kDelay, EntityId(1), 1)), "pauser");
+  builder.connect_both(EntityId(0), EntityId(1), kDelay);
+  builder.connect_both(EntityId(1), EntityId(2), kDelay);
+  builder.post_initial(EntityId(0), Time::zero(), EventClass::message, 0);
+  const Time asked = Time::zero() + Duration::us(4);
+  builder.post_initial(EntityId(2), asked, EventClass::message, 0);
+  Engine engine = std::move(builder).build({});
+  engine.run({});
+  const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
+  ASSERT_EQ(arrivals.size(), 200U);
+  const Time paused = asked + serialization(pfc_frame_wire_bytes) + kDelay;
+  const Time first = Time::zero() + 2 * serialization(1000) + 2 * kDelay + kPipeline;
+  // The k-th packet (from 0) leaves the switch k s after the first, as long as that is not after the pause came.
+  const Time first_leaves = first - kDelay - serialization(1000);
+  const std::int64_t before = (paused - first_leaves).in_ticks() / serialization(1000).in_ticks() + 1;
+  for (std::int64_t k = 0; k < 200; ++k) {
+    const Time expected =
+        k < before ? first + k * serialization(1000) : paused + pause_time + (k - before + 1) * serialization(1000) + kDelay;
+    ASSERT_EQ(arrivals[static_cast<std::size_t>(k)], expected) << "packet " << k;
+  }
+  EXPECT_EQ(switch_at(engine, 1).counters(1).paused, pause_time);
+}
+
+// Expectation: pauses that run out after 3 us but are sent again as long as they are needed stop the upstream switch just as long as pauses that
+// hold until the resume.
+TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
+  std::vector<Time> ends;
+  std::vector<Duration> paused;
+  for (const Duration pause_time : {Duration::zero(), Duration::us(3)}) {
+    Fabric fabric(2);
+    const std::uint32_t upstream = fabric.add_switch();
+    const std::uint32_t downstream = fabric.add_switch();
+    fabric.connect(0, upstream, kRate, kDelay);
+    const std::uint32_t out = fabric.connect(upstream, downstream, kRate, kDelay).first;
+    fabric.connect(downstream, 1, Bandwidth::gbps(5), kDelay);
+    PacketRoutes::Route route{};
+    route.there = {0, 1, 1};
+    PacketSwitchSettings settings = lossless_settings();
+    settings.buffer = {4'000'000, 4096, 60'000, 0.02};  // a long way from asking to letting go: 60 kB at 5 Gb/s are 96 us
+    settings.pause_time = pause_time;
+    std::vector<std::vector<Endpoint::Stream>> streams(2);
+    streams[0].push_back({fabric.routes.open(0, 0, route), 1000, 1000, 0, Time::zero()});
+    Engine engine = fabric.build(settings, streams, {});
+    engine.run({});
+    EXPECT_EQ(endpoint_at(engine, 1).data_received(), 1000U);
+    ends.push_back(endpoint_at(engine, 1).last_data());
+    paused.push_back(switch_at(engine, upstream).counters(out).paused);
+    EXPECT_GT(paused.back(), Duration::us(90));
+  }
+  EXPECT_EQ(ends[0], ends[1]);
+  EXPECT_EQ(paused[0], paused[1]);
+}
+
+/// Random streams over a fat tree with small buffers: pauses, marks, answers, three priorities.
+RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::uint64_t* pauses = nullptr) {
+  FatTree tree(4, kRate, Duration::ns(300));
+  RandomStream random(seed, 3, 0);
+  const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random.below(below)); };
+  std::vector<std::vector<Endpoint::Stream>> streams(tree.hosts());
+  std::uint64_t sent = 0;
+  for (std::uint32_t host = 0; host < tree.hosts(); ++host) {
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const std::uint32_t to = pick(4) == 0 ? (host == 5 ? 6 : 5) : (host + 1 + pick(tree.hosts() - 1)) % tree.hosts();
+      const std::uint32_t packets = 50 + pick(200);
+      const auto bytes = static_cast<std::uint16_t>(200 + pick(4000));
+      streams[host].push_back({tree.open(host, i, to, pick(16)), packets, bytes, static_cast<std::uint8_t>(pick(2)),
+                               Time::zero() + Duration::ns(pick(20'000))});
+      sent += packets;
+    }
+  }
+  PacketSwitchSettings settings;
+  settings.pipeline = seed % 2 == 0 ? kPipeline : Duration::zero();
+  settings.buffer = {300'000, 2048, 3000, 0.25};
+  settings.classes = {{true, true, {20'000, 80'000, 0.5}, 4096}, {true, false, {}, 2048}, {true, false, {}, 0}};
+  settings.pause_time = seed % 3 == 0 ? Duration::us(4) : Duration::zero();
+  settings.seed = seed;
+  Engine engine = tree.build(settings, streams, options, 4, 2);
+  const RunReport report = engine.run({});
+  std::uint64_t received = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t asked = 0;
+  for (std::uint32_t host = 0; host < tree.hosts(); ++host) {
+    received += endpoint_at(engine, host).data_received();
+    answers += endpoint_at(engine, host).answers_received();
+  }
+  for (std::uint32_t node = tree.hosts(); node < tree.node_count(); ++node) {
+    asked += switch_at(engine, node).pauses_sent();
+    for (std::uint32_t port = 0; port < 4; ++port) EXPECT_EQ(switch_at(engine, node).counters(port).drops, 0U);
+  }
+  EXPECT_EQ(received, sent) << "nothing is lost or stuck";
+  EXPECT_GT(answers, sent / 8);
+  if (pauses != nullptr) *pauses += asked;
+  return report;
+}
+
+TEST(PacketSwitch, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
+  expect_one_fingerprint("packet_fat_tree_4", partitions_of(36, Duration::ns(350)),
+                         [](const EngineOptions& options) { return random_traffic(6, options); });
+}
+
+TEST(PacketSwitch, LosesNothingUnderRandomTraffic) {
+  std::uint64_t pauses = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    PartitionExplicit each;
+    for (std::uint32_t i = 0; i < 36; ++i) each.lp_of_entity.push_back(LpId(i));
+    EngineOptions cut;
+    cut.partition = each;
+    EXPECT_EQ(random_traffic(seed, {}, &pauses).fingerprint.to_text(), random_traffic(seed, cut, &pauses).fingerprint.to_text())
+        << seed;
+  }
+  EXPECT_GT(pauses, 1000U);
+}
+
+}  // namespace
+}  // namespace weft
