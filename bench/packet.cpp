@@ -40,7 +40,7 @@ void permutation(benchmark::State& state, Pattern pattern) {
   const auto threads = static_cast<std::uint32_t>(state.range(3));
   // About 20 million packet-hops.
   const std::uint32_t hosts = k * k * k / 4;
-  const std::uint32_t packets = 20'000'000 / 6 / hosts;
+  const std::uint32_t packets = 20'000'000 / (6 * hosts);
   double hops = 0;
   double cpu_s = 0;
   for (auto _ : state) {
