@@ -24,9 +24,9 @@ double process_cpu_s() {
 PacketSwitchSettings switch_settings() {
   PacketSwitchSettings settings;
   settings.pipeline = Duration::ns(400);
-  settings.buffer = {32'000'000, 4096, 3072, 0.125};
-  const EcnCurve curve{400'000, 1'600'000, 0.2};
-  settings.classes = {{true, true, curve, 0}, {true, false, {}, 0}};
+  settings.buffer = {32'000'000, 4096, 4096, 0.125};
+  settings.classes = {{true, true, 0}, {true, false, 0}};
+  settings.largest_packet = Bytes::of(4096);
   settings.seed = 1;
   return settings;
 }
@@ -46,6 +46,7 @@ void permutation(benchmark::State& state, Pattern pattern) {
   for (auto _ : state) {
     state.PauseTiming();
     traffic::FatTree tree(k, Bandwidth::gbps(100), Duration::us(1));
+    tree.ecn = {400'000, 1'600'000, 0.2};
     RandomStream random(1, 0, 0);
     std::vector<std::uint32_t> to(hosts);
     for (std::uint32_t host = 0; host < hosts; ++host) to[host] = (host + k * k / 4) % hosts;

@@ -1,6 +1,7 @@
 // Event process: the general logical process. It owns entities' turn-taking: one event queue, one event at a time.
 //
-// Where it sits: EngineBuilder makes one per part of the partition. It is the EventContext that its entities talk to.
+// Where it sits: EngineBuilder makes one per part of the partition, inside a SweepProcess (core/sweep_process) where switches share it. It is
+// the EventContext that its entities talk to.
 //
 // Model: an event for an entity of this process goes straight into the queue, any other into the outbox; both carry the key
 // (time, class, source, the source's own 64-bit sequence number), so the order in which an entity sees its events is

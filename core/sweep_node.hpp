@@ -9,7 +9,7 @@
 // itself (a packet whose turn has come) it does up to the end of the window, and says when it goes on.
 //
 // What a node does must not depend on where windows begin and end:
-//   1. At one instant events come first, then parcels by port, then what the node starts by itself.
+//   1. The order of what happens at one instant is its own: events, parcels by port, what it starts by itself.
 //   2. At the end of a window everything before it has been done, nothing at or after it.
 // Threads: as Entity.
 #pragma once
@@ -57,9 +57,9 @@ class SweepNode : public Entity {
     std::span<const Event> events;
   };
   struct Swept {
-    std::uint64_t events = 0;  ///< things done
-    Time last;                 ///< when the last of them was done; counts if there were any
-    Time next = Time::max();   ///< when the node goes on by itself, >= end; max() if only an arrival can make it
+    std::uint64_t events = 0;  ///< arrivals handled, for the count of the run
+    Time last;                ///< when the last of them was done; counts if there were any. Arrivals only: windows do not move them
+    Time next = Time::max();  ///< when the node goes on by itself, >= end; max() if only an arrival can make it
   };
   /// Does everything before `end`.
   virtual Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) = 0;

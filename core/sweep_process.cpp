@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <exception>
 
 namespace weft {
 
@@ -78,19 +79,44 @@ std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox
     const Time begin = next_event_time();
     if (begin >= window.end) break;
     begin_window(begin, std::min(later(begin, window_max_), window.end));
-    handled += events_.run_window({begin_, end_}, {}, outbox);
-    if (const EventKey last = events_.last_event_key(); last_.time < last.time) last_ = last;
+    try {
+      const std::uint64_t events = events_.run_window({begin_, end_}, {}, outbox);
+      if (events > 0) last_ = std::max(last_, events_.last_event_key());
+      handled += events;
+    } catch (...) {
+      last_ = events_.last_event_key();
+      throw;
+    }
     for (const std::uint32_t local : touched_) list_now(local);
     touched_.clear();
-    for (std::size_t i = 0; i < now_.size(); ++i) {
-      if (i + 2 < now_.size()) prefetch_parcels(now_[i + 2]);
-      handled += sweep(now_[i]);
-    }
+    sweep_all(handled);
   }
   return handled;
 }
 
+void SweepProcess::sweep_all(std::uint64_t& handled) {
+  std::exception_ptr error;
+  EventKey failed;
+  for (std::size_t i = 0; i < now_.size(); ++i) {
+    if (i + 2 < now_.size()) prefetch_parcels(now_[i + 2]);
+    try {
+      handled += sweep(now_[i]);
+    } catch (...) {
+      EventKey key = events_.last_event_key();
+      key.source = states_[now_[i]].id;
+      if (error == nullptr || key < failed) {
+        error = std::current_exception();
+        failed = key;
+      }
+    }
+  }
+  if (error == nullptr) return;
+  last_ = failed;
+  std::rethrow_exception(error);
+}
+
 void SweepProcess::begin_window(Time begin, Time end) {
+  WEFT_CHECK(begin >= end_, "a sweep node schedules nothing for itself");
   begin_ = begin;
   end_ = end;
   horizon_ = later(end, 2 * window_max_);
@@ -125,23 +151,24 @@ void SweepProcess::list_now(std::uint32_t local) {
 
 std::uint64_t SweepProcess::sweep(std::uint32_t local) {
   NodeSlot& slot = slots_[local];
+  WEFT_CHECK(slot.node != nullptr, "a parcel goes to a sweep node");
   SweepNode& node = *slot.node;
   take(slot.lists[window_number_ % 2], local);
   const SortedParcels parcels(parcels_.data(), sort());
   events_.act_as(local, begin_);
-  WEFT_CHECK(node.events_.empty() || node.events_.front().key.time >= begin_, "a sweep node schedules nothing for itself");
   SweepContext context(*this);
   context.node_ = local;
+  context.now_ = begin_;
   SweepNode::Swept swept;
   try {
     swept = node.sweep(end_, {parcels, node.events_}, context);
   } catch (...) {
-    last_ = events_.last_event_key();
+    events_.act_as(local, context.now_);
     events_.rethrow_with_place();
   }
   WEFT_CHECK(swept.next >= end_, "a sweep node does everything before the end of the window");
   node.events_.clear();
-  if (swept.events > 0 && last_.time < swept.last) last_ = {swept.last, 0, states_[local].id, EventClass::message};
+  if (swept.events > 0) last_ = std::max(last_, EventKey{swept.last, 0, states_[local].id, EventClass::message});
   if (swept.next < horizon_) {
     earliest_next_ = std::min(earliest_next_, swept.next);
     list_next(local);
@@ -203,8 +230,17 @@ void SweepProcess::take(ParcelList& list, std::uint32_t local) {
   list = {};
 }
 
-/// Keys of parcels_, ascending.
+/// Keys of parcels_, ascending, and all different.
 std::span<const std::uint64_t> SweepProcess::sort() {
+  const std::span<const std::uint64_t> keys = sorted_keys();
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    WEFT_CHECK(keys[i - 1] >> SortedParcels::place_bits != keys[i] >> SortedParcels::place_bits,
+               "two parcels never reach one port at one instant");
+  }
+  return keys;
+}
+
+std::span<const std::uint64_t> SweepProcess::sorted_keys() {
   const std::span<std::uint64_t> keys = std::span(keys_).first(due_);
   if (due_ <= kInsertionMax) {
     insertion_sort(keys);

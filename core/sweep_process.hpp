@@ -5,8 +5,10 @@
 // Model: an EventProcess for all members, and for the sweep nodes an inbox each. A window of the engine is done in windows of its own, no longer
 // than the least delay of a connection inside the process that a node takes part in:
 //   events of general entities, in order | what they sent to nodes is known | every node with something to do sweeps its window
-// Parcels due in one of the next two windows go straight to the receiver's inbox, later ones to a calendar. Nodes without work are not looked at.
+// Parcels due in one of the next two windows go straight to the receiver's inbox, later ones to a calendar. Nodes without work are hardly looked at.
 // In which order nodes sweep does not matter: nothing sent in a window arrives in it.
+//
+// Failures: of the nodes of one window, the first by (time, entity) is thrown.
 //
 // Invariants: those of LogicalProcess; a parcel that would arrive in the window in which it was sent is a WEFT_CHECK failure.
 // Threads: as LogicalProcess.
@@ -39,12 +41,15 @@ class SweepContext {
   EventContext& events(Time now);
   /// The node's own chain of the fingerprint. What it adds must not depend on where windows begin and end.
   Fingerprint& chain();
+  /// The instant that the node has come to; a failure is told with it.
+  void set_now(Time now) { now_ = now; }
 
  private:
   friend class SweepProcess;
   explicit SweepContext(SweepProcess& process) : process_(process) {}
   SweepProcess& process_;
   std::uint32_t node_ = 0;
+  Time now_;
 };
 
 class alignas(64) SweepProcess final : public LogicalProcess {
@@ -103,12 +108,14 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   void list_now(std::uint32_t local);
   void list_next(std::uint32_t local);
   void begin_window(Time begin, Time end);
+  void sweep_all(std::uint64_t& handled);
   std::uint64_t sweep(std::uint32_t local);
   void add_chunk(ParcelList& list);
   static void prefetch(const Chunk& chunk);
   void prefetch_parcels(std::uint32_t local) const;
   void take(ParcelList& list, std::uint32_t local);
   std::span<const std::uint64_t> sort();
+  std::span<const std::uint64_t> sorted_keys();
 
   LpId lp_;
   const EntityDirectory* directory_;

@@ -1,6 +1,6 @@
 // Egress port: one direction of a cable, as its sender sees it - how long packets take, and until when the wire is busy.
 //
-// Where it sits: network cards and switches have one per cable (network/packet_switch, host/nic).
+// Where it sits: whoever sends packets has one per cable (network/packet_switch).
 //
 // Model: a packet of b bytes occupies the wire for 8 b / rate; what rounding up to ticks adds is taken off the next, so that a busy wire never
 // drifts: n bytes in a row take 8 n / rate rounded up, at least a tick per packet. Its last bit is at the other end after the propagation

@@ -25,16 +25,37 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
   }
+  std::int64_t waiting_max = settings.buffer.pool;
   for (std::uint32_t port = 0; port < cables.size(); ++port) {
-    ports_.emplace_back(cables[port].out);
-    contention_.emplace_back(EcnMarker(cables[port].ecn, settings.seed + port));
-    for (const PacketClass& c : classes_) buffer_.add_account(c.lossless ? cables[port].headroom : 0);
+    const Cable& cable = cables[port];
+    ports_.emplace_back(cable.out);
+    contention_.emplace_back(EcnMarker(cable.ecn, settings.seed + port));
+    for (const PacketClass& c : classes_) {
+      WEFT_CHECK(!c.lossless || cable.headroom > 0, "a lossless priority has headroom");
+      buffer_.add_account(c.lossless ? cable.headroom : 0);
+      waiting_max += settings.buffer.reserved + cable.headroom;
+    }
+    const Duration refresh =
+        transmit_time(settings.largest_packet, cable.out.rate()) +
+        transmit_time(Bytes::of(pfc_frame_wire_bytes), cable.out.rate()) * static_cast<std::int64_t>(classes_.size());
+    WEFT_CHECK(pause_time_ == Duration::zero() || pause_time_ >= 2 * refresh, "a pause is refreshed before it runs out");
   }
+  WEFT_CHECK(waiting_max < std::int64_t{1} << 32, "what can wait in a switch is below 4 GiB");
+  WEFT_CHECK(settings.buffer.resume_offset >= settings.largest_packet.count(),
+             "between asking for a pause and letting go lies a packet");
 }
 
-PacketPortCounters PacketSwitch::counters(std::uint32_t port) const {
+PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   const Contention& contention = contention_[port];
-  return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops, contention.paused_for};
+  Duration paused = contention.paused_for;
+  if (const std::uint8_t still = ports_[port].paused; still != 0) {
+    Time until = Time::zero();
+    for (std::uint32_t priority = 0; priority < classes_.size(); ++priority) {
+      if ((still >> priority & 1U) != 0) until = std::max(until, contention.paused_until[priority]);
+    }
+    paused += std::min(until, now) - contention.paused_since;
+  }
+  return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops, paused};
 }
 
 SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
@@ -53,10 +74,14 @@ SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepCo
       join_queue(item.packet, item.account, item.to, out, context);
       pipeline_.pop();
     } else {
-      if (arrived + kAhead < parcels.size()) routes_.prefetch(parcels[arrived + kAhead].payload[0]);
+      if (arrived + kAhead < parcels.size()) {
+        const auto packet = parcels[arrived + kAhead].payload_as<Packet>();
+        if (packet.kind() != PacketKind::pfc) routes_.prefetch(packet.queue_pair);
+      }
+      context.set_now(now);
       arrive(parcels[arrived++], context);
+      swept_.last = now;
     }
-    swept_.last = std::max(swept_.last, now);
   }
   if (in_step_) step_until(end, context);
   bring_all_forward(end, context);
@@ -80,6 +105,8 @@ void PacketSwitch::arrive(const Parcel& parcel, SweepContext& context) {
 }
 
 void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
+  WEFT_CHECK(packet.priority() < classes_.size() && packet.hop() < PacketRoutes::hops_max,
+             "a packet has a priority and a hop that exist");
   data_packets_ += packet.kind() == PacketKind::data ? 1 : 0;
   const std::uint32_t account = account_of(port, packet.priority());
   const std::int64_t bytes = packet.wire_bytes();
@@ -100,6 +127,7 @@ void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, Swe
   }
   const PacketRoutes::Route& route = routes_[packet.queue_pair];
   const std::uint32_t to = packet.kind() == PacketKind::data ? route.there[packet.hop()] : route.back[packet.hop()];
+  WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
   if (pipeline_delay_ == Duration::zero()) return join_queue(packet, account, to, now, context);
   __builtin_prefetch(&ports_[to], 1);
   InPipeline& item = pipeline_.push();
@@ -114,6 +142,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   Port& port = ports_[to];
   const std::uint32_t priority = packet.priority();
   const auto bit = static_cast<std::uint8_t>(1U << priority);
+  if (port.paused != 0) end_pauses(to, now);
   if ((port.waiting | (port.paused & bit)) == 0 && port.out.free_at() <= now) {
     Packet leaving = packet;
     leaving.next_hop();
@@ -188,22 +217,23 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   port.out.send(packet, now, context);
-  swept_.last = std::max(swept_.last, now);
   buffer_.release(account, packet.wire_bytes());
   if (in_step_ && buffer_.pauses(account) && buffer_.can_resume(account)) let_go(account, now, context);
 }
 
-/// Pauses that have run out.
+/// Pauses that have run out by `now`.
 void PacketSwitch::end_pauses(std::uint32_t port_number, Time now) {
   Port& port = ports_[port_number];
   Contention& contention = contention_[port_number];
+  Time last;
   for (std::uint8_t left = port.paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
     const auto priority = static_cast<std::uint32_t>(std::countr_zero(left));
     const Time until = contention.paused_until[priority];
     if (until > now) continue;
     port.paused &= static_cast<std::uint8_t>(~(1U << priority));
-    if (port.paused == 0) contention.paused_for += until - contention.paused_since;
+    last = std::max(last, until);
   }
+  if (port.paused == 0 && last > Time::zero()) contention.paused_for += last - contention.paused_since;
 }
 
 /// Which of the priorities that are ready goes. Requires: one is.
@@ -239,7 +269,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   for (std::uint8_t left = port.waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
     next = std::min(next, contention_[port_number].paused_until[static_cast<std::size_t>(std::countr_zero(left))]);
   }
-  next = std::max(next, port.out.free_at());
+  next = std::max({next, earliest, port.out.free_at()});
 }
 
 // --- PFC --------------------------------------------------------------------------------------------------------------------------
@@ -249,6 +279,7 @@ void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time n
   Port& port = ports_[port_number];
   const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
   Contention& contention = contention_[port_number];
+  end_pauses(port_number, now);
   if (frame.sequence == pfc_pause) {
     if (port.paused == 0) contention.paused_since = now;
     port.paused |= bit;
@@ -284,7 +315,6 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   Port& port = ports_[port_number];
   port.out.send(frame, std::max(now, port.out.free_at()), context);
   if (next_start_[port_number] != Time::max()) next_start_[port_number] = std::max(next_start_[port_number], port.out.free_at());
-  swept_.last = std::max(swept_.last, now);
 }
 
 }  // namespace weft

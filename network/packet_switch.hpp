@@ -42,8 +42,7 @@ namespace weft {
 /// How a priority is treated.
 struct PacketClass {
   bool lossless = true;
-  bool marks = false;        ///< ECN
-  EcnCurve ecn;              ///< for the reference rate of the settings
+  bool marks = false;        ///< ECN, by the curve of the port
   std::uint32_t weight = 0;  ///< bytes per turn of deficit round robin; 0: strict priority
 };
 
@@ -51,16 +50,17 @@ struct PacketSwitchSettings {
   Duration pipeline;
   SharedBufferSettings buffer;
   std::vector<PacketClass> classes;  ///< by priority
-  Duration pause_time;               ///< zero: until resumed
-  std::uint64_t seed = 0;            ///< of marking
+  Duration pause_time;     ///< zero: until resumed; else at least twice what largest packet and pauses of all priorities take
+  Bytes largest_packet;    ///< on the wire; resume_offset is no less
+  std::uint64_t seed = 0;  ///< of marking
 };
 
 struct PacketPortCounters {
   std::uint64_t bytes = 0;
   std::uint64_t queue_peak = 0;  ///< bytes waiting
   std::uint64_t ecn_marks = 0;
-  std::uint64_t drops = 0;
-  Duration paused;  ///< longest-paused priority summed over time: time with any priority paused
+  std::uint64_t drops = 0;  ///< of what came in by it
+  Duration paused;          ///< while the other end paused any priority
 };
 
 class PacketSwitch final : public SweepNode {
@@ -69,7 +69,7 @@ class PacketSwitch final : public SweepNode {
   struct Cable {
     EgressPort out;
     std::int64_t headroom = 0;  ///< bytes, for what comes in by it, per lossless priority
-    EcnCurve ecn;               ///< scaled to its rate
+    EcnCurve ecn;               ///< of its queues
   };
 
   /// Keeps a reference to the routes.
@@ -78,7 +78,8 @@ class PacketSwitch final : public SweepNode {
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
 
   std::uint64_t data_packets() const { return data_packets_; }
-  PacketPortCounters counters(std::uint32_t port) const;
+  /// As of `now`, the time until which the run has come.
+  PacketPortCounters counters(std::uint32_t port, Time now) const;
   /// Times a pause was sent, refreshes not counted.
   std::uint64_t pauses_sent() const { return pauses_sent_; }
 

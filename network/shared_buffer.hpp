@@ -1,6 +1,6 @@
 // Shared buffer: a switch's packet memory as its ingress ports account for it, and when they must ask for a pause (PFC).
 //
-// Where it sits: every PacketSwitch has one; parameters stand in packet_settings.
+// Where it sits: every PacketSwitch has one.
 //
 // Model: what waits in a switch is charged to the port and priority it came in by, from arrival until its first bit leaves. An account has
 //   reserved   bytes of its own,
@@ -39,11 +39,14 @@ struct SharedBufferSettings {
 
 class SharedBuffer {
  public:
-  /// Requires: pool and headroom below 2 GiB.
-  explicit SharedBuffer(const SharedBufferSettings& settings) : settings_(settings) {}
+  /// Requires: pool and every headroom below 2 GiB.
+  explicit SharedBuffer(const SharedBufferSettings& settings) : settings_(settings) {
+    WEFT_CHECK(settings.pool <= INT32_MAX && settings.reserved <= INT32_MAX, "the buffer of a switch is below 2 GiB");
+  }
 
   /// `headroom` > 0 makes it lossless. Accounts are numbered in order.
   void add_account(std::int64_t headroom) {
+    WEFT_CHECK(headroom <= INT32_MAX, "headroom is below 2 GiB");
     accounts_.emplace_back();
     headrooms_.push_back({headroom, false});
   }

@@ -60,6 +60,7 @@ class Relay final : public SweepNode {
       ++swept.events;
       swept.last = now;
     }
+    context.set_now(end);
     for (std::size_t link = 0; link < out_links_.size(); ++link) {
       serve(link, end, context);
       if (!queues_[link].empty()) swept.next = std::min(swept.next, std::max(free_[link], end));
@@ -217,13 +218,15 @@ TEST(SweepProcess, DoesInWindowsWhatASequentialOracleDoesEventByEvent) {
     // Delays up to 4 windows, and up to some thousand, which the calendar's ring does not hold.
     const Net net = random_net(seed, 5 + static_cast<std::uint32_t>(seed % 4) * 9, seed % 2 == 0 ? 4 : 4000);
     const auto expected = oracle(net);
-    for (const std::uint32_t threads : {1U, 2U}) {
+    for (const NamedPartition& partition : partitions_of(2 * net.graph.size(), Duration::ns(60))) {
       EngineOptions options;
-      options.threads = threads;
+      options.threads = 1 + static_cast<std::uint32_t>(seed / 2 % 2);
+      options.partition = partition.choice;
       Engine engine = make(net).build(options);
       engine.run({});
       for (std::uint32_t node = 0; node < net.graph.size(); ++node) {
-        ASSERT_EQ(engine.entity_as<Relay>(EntityId(node)).seen(), expected[node]) << "seed " << seed << ", node " << node;
+        ASSERT_EQ(engine.entity_as<Relay>(EntityId(node)).seen(), expected[node])
+            << "seed " << seed << ", " << partition.name << ", node " << node;
         arrivals += expected[node].size();
       }
     }
@@ -246,8 +249,14 @@ TEST(SweepProcess, GoesOnAfterAStopInTheMiddleOfAWindow) {
   EngineOptions options;
   Engine engine = make(net).build(options);
   RunReport report;
+  options.partition = partitions_of(2 * net.graph.size(), Duration::ns(60))[1].choice;
+  Engine cut = make(net).build(options);
   for (std::int64_t until = 130; until < 60'000; until += 130) {
-    report = engine.run({.until = Time::at_ticks(until), .interrupt = nullptr, .progress = {}});
+    const RunControl control{.until = Time::at_ticks(until), .interrupt = nullptr, .progress = {}};
+    report = engine.run(control);
+    const RunReport of_cut = cut.run(control);
+    ASSERT_EQ(report.end_time, of_cut.end_time) << until;
+    ASSERT_EQ(report.fingerprint.to_text(), of_cut.fingerprint.to_text()) << until;
   }
   report = engine.run({});
   EXPECT_EQ(report.fingerprint.to_text(), make(net).build(options).run({}).fingerprint.to_text());

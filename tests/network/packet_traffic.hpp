@@ -45,7 +45,7 @@ class Endpoint final : public SweepNode {
     for (std::size_t i = 0; i < arrivals.parcels.size(); ++i) {
       const Parcel& parcel = arrivals.parcels[i];
       const auto packet = parcel.payload_as<Packet>();
-      send_until(parcel.time, swept, context);
+      send_until(parcel.time, context);
       if (packet.kind() == PacketKind::pfc) {
         const auto bit = static_cast<std::uint8_t>(1U << packet.priority());
         paused_ = static_cast<std::uint8_t>(packet.sequence == pfc_pause ? paused_ | bit : paused_ & ~bit);
@@ -56,7 +56,7 @@ class Endpoint final : public SweepNode {
       resume_at_ = std::max(resume_at_, parcel.time);
       swept.last = parcel.time;
     }
-    send_until(end, swept, context);
+    send_until(end, context);
     swept.events = arrivals.parcels.size();
     swept.next = next_start();
     return swept;
@@ -75,6 +75,7 @@ class Endpoint final : public SweepNode {
   void take(Time now, const Packet& packet, SweepContext& context) {
     if (keep_) kept_.push_back({now, packet});
     context.chain().add(static_cast<std::uint64_t>(now.in_ticks()) ^ std::uint64_t{packet.sequence} << 40 ^ packet.queue_pair);
+    context.chain().add(packet.bits);
     if (packet.kind() != PacketKind::data) {
       ++answers_received_;
       return;
@@ -97,9 +98,8 @@ class Endpoint final : public SweepNode {
     return earliest == Time::max() ? earliest : std::max({earliest, out_.free_at(), resume_at_});
   }
 
-  void send_until(Time until, Swept& swept, SweepContext& context) {
+  void send_until(Time until, SweepContext& context) {
     for (Time now = next_start(); now < until; now = next_start()) {
-      swept.last = now;
       if (!answers_.empty() && (paused_ >> answer_priority_ & 1U) == 0) {
         Packet answer = answers_.front();
         answers_.pop_front();
@@ -177,8 +177,7 @@ class Fabric {
       const auto priorities = static_cast<std::uint32_t>(settings.classes.size());
       for (const Cable& cable : cables_[node]) {
         cables.push_back({EgressPort(cable.rate, cable.delay, EntityId(cable.to), cable.port_there),
-                          headroom_bytes(cable.rate, cable.delay, Bytes::of(9216), priorities).count(),
-                          settings.classes.front().ecn});
+                          headroom_bytes(cable.rate, cable.delay, Bytes::of(9216), priorities).count(), ecn});
       }
       PacketSwitchSettings of_node = settings;
       of_node.seed = settings.seed * 1'000'003 + std::uint64_t{node} * 1024;
@@ -197,6 +196,7 @@ class Fabric {
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(cables_.size()); }
 
   PacketRoutes routes;
+  EcnCurve ecn;  ///< of every port
 
  private:
   struct Cable {
