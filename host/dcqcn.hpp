@@ -1,0 +1,74 @@
+// DCQCN: the rate of a queue pair, as its sender sets it by the congestion notifications (CNP) that come back.
+//
+// Where it sits: a network card keeps one DcqcnState per queue pair and tells it of notifications and of bytes sent; before each packet it asks
+// for the rate. Switches mark (network/ecn_marking), the receiver's card answers marks with notifications.
+//
+// Model (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3.1, equations 1 to 4, figure 7):
+//   at line rate, nothing runs until the first notification; alpha = 1
+//   notification    target = rate;  rate = rate (1 - alpha / 2);  alpha = (1 - g) alpha + g;  all counters and timers begin anew
+//   alpha_interval without a notification                          alpha = (1 - g) alpha
+//   increase: every rate_interval, and every byte_counter bytes; with t and b how often each has happened since the last notification
+//     max(t, b) < fast_recovery        fast recovery        rate = (target + rate) / 2
+//     min(t, b) > fast_recovery        hyper increase       target += hyper_increase x (min(t, b) - fast_recovery), then as above
+//     else                             additive increase    target += additive_increase, then as above
+//   rate and target stay between minimum_rate and the line's rate. Notifications less than decrease_interval after one that counted do not count.
+//
+// Timers need no events: the state is brought to an instant when it is asked for. It is the same bits however often that is.
+// Threads: values; functions without side effects.
+#pragma once
+
+#include <cstdint>
+
+#include "core/units.hpp"
+
+namespace weft {
+
+/// Defaults: as the paper deploys it (section 5), or as the comments say.
+struct DcqcnSettings {
+  double g = 1.0 / 256;
+  Duration alpha_interval = Duration::ticks(55 * Duration::ticks_per_us);
+  Duration rate_interval = Duration::ticks(55 * Duration::ticks_per_us);
+  Bytes byte_counter = Bytes::of(10'000'000);
+  std::uint32_t fast_recovery = 5;
+  Bandwidth additive_increase = Bandwidth::bps(40'000'000);
+  Bandwidth hyper_increase = Bandwidth::bps(100'000'000);  ///< as the RDMA simulators have it
+  Bandwidth minimum_rate = Bandwidth::bps(100'000'000);    ///< likewise
+  Duration decrease_interval = Duration::zero();
+};
+
+struct DcqcnState {
+  double rate_bps = 0;
+  double target_bps = 0;
+  double alpha = 1;
+  double line_bps = 0;
+  Time alpha_at;                ///< of the next decay; counts once a notification came
+  Time increase_at;             ///< by the timer; likewise
+  Time cut_at;                  ///< of the last notification that counted
+  std::int64_t bytes_left = 0;  ///< until the next increase by bytes
+  std::uint32_t timer_count = 0;
+  std::uint32_t byte_count = 0;
+  bool notified = false;  ///< ever
+};
+
+class Dcqcn {
+ public:
+  /// Requires: 0 < g <= 1, intervals and byte_counter > 0 (WEFT_CHECK).
+  explicit Dcqcn(const DcqcnSettings& settings);
+
+  DcqcnState begin(Bandwidth line) const;
+  void on_notification(DcqcnState& state, Time now) const;
+  void on_sent(DcqcnState& state, Bytes bytes, Time now) const;
+  /// Requires: times that are handed over never go back.
+  double rate_bps(DcqcnState& state, Time now) const {
+    if (state.notified) bring_to(state, now);
+    return state.rate_bps;
+  }
+
+ private:
+  void bring_to(DcqcnState& state, Time now) const;
+  void increase(DcqcnState& state) const;
+
+  DcqcnSettings settings_;
+};
+
+}  // namespace weft
