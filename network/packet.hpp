@@ -1,7 +1,7 @@
 // Packet: what travels in packet mode, 12 bytes in a parcel.
 //
 // Where it sits: network cards (host/) make and take packets, switches (network/packet_switch) pass them on. A packet names its queue pair;
-// where that leads is in PacketRoutes.
+// where that leads is in QueuePairs.
 // Threads: values.
 #pragma once
 

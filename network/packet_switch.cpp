@@ -13,7 +13,7 @@ constexpr std::size_t kAhead = 6;  // so many arrivals before its own, a packet'
 
 }  // namespace
 
-PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const PacketRoutes& routes)
+PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes)
     : pipeline_delay_(settings.pipeline),
       pause_time_(settings.pause_time),
       classes_(settings.classes),
@@ -105,7 +105,7 @@ void PacketSwitch::arrive(const Parcel& parcel, SweepContext& context) {
 }
 
 void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
-  WEFT_CHECK(packet.priority() < classes_.size() && packet.hop() < PacketRoutes::hops_max,
+  WEFT_CHECK(packet.priority() < classes_.size() && packet.hop() < QueuePairs::hops_max,
              "a packet has a priority and a hop that exist");
   data_packets_ += packet.kind() == PacketKind::data ? 1 : 0;
   const std::uint32_t account = account_of(port, packet.priority());
@@ -125,7 +125,7 @@ void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, Swe
     ++contention_[port].drops;
     return;
   }
-  const PacketRoutes::Route& route = routes_[packet.queue_pair];
+  const QueuePairs::Route& route = routes_[packet.queue_pair];
   const std::uint32_t to = packet.kind() == PacketKind::data ? route.there[packet.hop()] : route.back[packet.hop()];
   WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
   if (pipeline_delay_ == Duration::zero()) return join_queue(packet, account, to, now, context);

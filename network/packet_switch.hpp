@@ -34,7 +34,7 @@
 #include "network/ecn_marking.hpp"
 #include "network/egress_port.hpp"
 #include "network/packet.hpp"
-#include "network/packet_routes.hpp"
+#include "network/queue_pairs.hpp"
 #include "network/shared_buffer.hpp"
 
 namespace weft {
@@ -73,7 +73,7 @@ class PacketSwitch final : public SweepNode {
   };
 
   /// Keeps a reference to the routes.
-  PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const PacketRoutes& routes);
+  PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes);
 
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
 
@@ -185,7 +185,7 @@ class PacketSwitch final : public SweepNode {
   Duration pause_time_;
   std::vector<PacketClass> classes_;
   std::uint8_t strict_ = 0;  ///< bit per priority
-  const PacketRoutes& routes_;
+  const QueuePairs& routes_;
   SharedBuffer buffer_;
   std::vector<Port> ports_;
   std::vector<Contention> contention_;  ///< by port

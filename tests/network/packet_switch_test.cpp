@@ -43,7 +43,7 @@ struct Star {
       : senders(sender_count), fabric(sender_count + 1), hub(fabric.add_switch()) {
     for (std::uint32_t i = 0; i <= senders; ++i) fabric.connect(i, hub, rate, kDelay);
     for (std::uint32_t i = 0; i < senders; ++i) {
-      PacketRoutes::Route route{};
+      QueuePairs::Route route{};
       route.there[1] = static_cast<std::uint16_t>(senders);
       route.back[1] = static_cast<std::uint16_t>(i);
       queue_pairs.push_back(fabric.routes.open(i, 0, route));
@@ -139,7 +139,7 @@ TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
   const std::uint32_t hub = fabric.add_switch();
   fabric.connect(0, hub, Bandwidth::gbps(100), kDelay);
   fabric.connect(1, hub, Bandwidth::gbps(25), kDelay);
-  PacketRoutes::Route route{};
+  QueuePairs::Route route{};
   route.there[1] = 1;
   const std::uint32_t queue_pair = fabric.routes.open(0, 0, route);
   PacketSwitchSettings settings = lossless_settings();
@@ -176,7 +176,7 @@ TEST(PacketSwitch, PausesSpreadHopByHop) {
   fabric.connect(row[0], row[1], kRate, kDelay);
   fabric.connect(row[1], row[2], kRate, kDelay);
   fabric.connect(row[2], 1, Bandwidth::gbps(10), kDelay);
-  PacketRoutes::Route route{};
+  QueuePairs::Route route{};
   route.there = {0, 1, 1, 1};
   PacketSwitchSettings settings = lossless_settings();
   settings.buffer.pool = 400'000;
@@ -310,8 +310,8 @@ class Pauser final : public SweepNode {
 // by itself; what has waited follows back to back.
 TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   const Duration pause_time = Duration::us(5);
-  PacketRoutes routes(1);
-  PacketRoutes::Route route{};
+  QueuePairs routes(1);
+  QueuePairs::Route route{};
   route.there[1] = 1;
   PacketSwitchSettings settings = lossless_settings();
   settings.pause_time = pause_time;
@@ -348,8 +348,8 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
 // Expectation: a pause that ran out while nothing waited holds back nothing later, and counts for its own time only. Packets come at 40 us.
 TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
   const Duration pause_time = Duration::us(5);
-  PacketRoutes routes(1);
-  PacketRoutes::Route route{};
+  QueuePairs routes(1);
+  QueuePairs::Route route{};
   route.there[1] = 1;
   PacketSwitchSettings settings = lossless_settings();
   settings.pause_time = pause_time;
@@ -387,7 +387,7 @@ TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
     fabric.connect(0, upstream, kRate, kDelay);
     const std::uint32_t out = fabric.connect(upstream, downstream, kRate, kDelay).first;
     fabric.connect(downstream, 1, Bandwidth::gbps(5), kDelay);
-    PacketRoutes::Route route{};
+    QueuePairs::Route route{};
     route.there = {0, 1, 1};
     PacketSwitchSettings settings = lossless_settings();
     settings.buffer = {4'000'000, 4096, 60'000, 0.02};  // a long way from asking to letting go: 60 kB at 5 Gb/s are 96 us

@@ -10,8 +10,8 @@
 
 #include "core/engine.hpp"
 #include "core/sweep_node.hpp"
-#include "network/packet_routes.hpp"
 #include "network/packet_switch.hpp"
+#include "network/queue_pairs.hpp"
 
 namespace weft::traffic {
 
@@ -159,18 +159,14 @@ class Fabric {
     return {port_a, port_b};
   }
 
-  /// Every switch with these settings. `streams` by endpoint.
-  Engine build(const PacketSwitchSettings& settings, const std::vector<std::vector<Endpoint::Stream>>& streams,
-               const EngineOptions& options, std::uint32_t answer_every = 0, std::uint8_t answer_priority = 0, bool keep = false) {
-    EngineBuilder builder;
+  /// Adds all nodes, every switch with these settings, and connects them. `make_endpoint(node, port)`.
+  template <class MakeEndpoint>
+  void add_to(EngineBuilder& builder, const PacketSwitchSettings& settings, MakeEndpoint make_endpoint) {
     for (std::uint32_t node = 0; node < cables_.size(); ++node) {
       if (node < endpoint_count_) {
         const Cable& cable = cables_[node].front();
-        auto endpoint = std::make_unique<Endpoint>(EgressPort(cable.rate, cable.delay, EntityId(cable.to), cable.port_there));
-        for (const Endpoint::Stream& stream : streams[node]) endpoint->add(stream);
-        endpoint->answer(answer_every, answer_priority);
-        if (keep) endpoint->keep_arrivals();
-        builder.add_entity(std::move(endpoint), "endpoint" + std::to_string(node));
+        builder.add_entity(make_endpoint(node, EgressPort(cable.rate, cable.delay, EntityId(cable.to), cable.port_there)),
+                           "endpoint" + std::to_string(node));
         continue;
       }
       std::vector<PacketSwitch::Cable> cables;
@@ -185,9 +181,23 @@ class Fabric {
     }
     for (std::uint32_t node = 0; node < cables_.size(); ++node) {
       for (const Cable& cable : cables_[node]) builder.connect(EntityId(node), EntityId(cable.to), cable.delay);
-      // Something must make an endpoint look at its streams.
-      if (node < endpoint_count_ && !streams[node].empty())
-        builder.post_initial(EntityId(node), Time::zero(), EventClass::message, 0);
+    }
+  }
+
+  /// With endpoints of these `streams`, by endpoint.
+  Engine build(const PacketSwitchSettings& settings, const std::vector<std::vector<Endpoint::Stream>>& streams,
+               const EngineOptions& options, std::uint32_t answer_every = 0, std::uint8_t answer_priority = 0, bool keep = false) {
+    EngineBuilder builder;
+    add_to(builder, settings, [&](std::uint32_t node, const EgressPort& port) {
+      auto endpoint = std::make_unique<Endpoint>(port);
+      for (const Endpoint::Stream& stream : streams[node]) endpoint->add(stream);
+      endpoint->answer(answer_every, answer_priority);
+      if (keep) endpoint->keep_arrivals();
+      return endpoint;
+    });
+    // Something must make an endpoint look at its streams.
+    for (std::uint32_t node = 0; node < endpoint_count_; ++node) {
+      if (!streams[node].empty()) builder.post_initial(EntityId(node), Time::zero(), EventClass::message, 0);
     }
     return std::move(builder).build(options);
   }
@@ -195,7 +205,7 @@ class Fabric {
   std::uint32_t switch_count() const { return static_cast<std::uint32_t>(cables_.size()) - endpoint_count_; }
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(cables_.size()); }
 
-  PacketRoutes routes;
+  QueuePairs routes;
   EcnCurve ecn;  ///< of every port
 
  private:
@@ -232,10 +242,13 @@ class FatTree : public Fabric {
 
   /// Opens queue pair `number` of `source`, by the aggregation switch and the core that `choice` names.
   std::uint32_t open(std::uint32_t source, std::uint32_t number, std::uint32_t destination, std::uint64_t choice) {
-    PacketRoutes::Route route{};
-    fill(route.there, source, destination, choice);
-    fill(route.back, destination, source, choice);
-    return routes.open(source, number, route);
+    return routes.open(source, number, route(source, destination, choice));
+  }
+  QueuePairs::Route route(std::uint32_t source, std::uint32_t destination, std::uint64_t choice) const {
+    QueuePairs::Route both{};
+    fill(both.there, source, destination, choice);
+    fill(both.back, destination, source, choice);
+    return both;
   }
   /// Links that a packet crosses.
   std::uint32_t hops(std::uint32_t source, std::uint32_t destination) const {
@@ -244,7 +257,7 @@ class FatTree : public Fabric {
   }
 
  private:
-  void fill(PacketRoutes::Ports& ports, std::uint32_t source, std::uint32_t destination, std::uint64_t choice) const {
+  void fill(QueuePairs::Ports& ports, std::uint32_t source, std::uint32_t destination, std::uint64_t choice) const {
     const auto a = static_cast<std::uint32_t>(choice % half_);
     const auto c = static_cast<std::uint32_t>(choice / half_ % half_);
     const auto port = [](std::uint32_t number) { return static_cast<std::uint16_t>(number); };

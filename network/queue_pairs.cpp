@@ -1,4 +1,4 @@
-#include "network/packet_routes.hpp"
+#include "network/queue_pairs.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,13 +14,13 @@ constexpr unsigned kRowBitsMax = 18;  // a million queue pairs per card
 
 }  // namespace
 
-PacketRoutes::PacketRoutes(std::uint32_t cards)
+QueuePairs::QueuePairs(std::uint32_t cards)
     : cards_(cards), card_bits_(static_cast<unsigned>(std::bit_width(cards - 1))), card_mask_((1U << card_bits_) - 1) {
   WEFT_CHECK(cards > 0 && card_bits_ < 28, "the number of network cards leaves room for their queue pairs in 32 bits");
   rows_.resize(std::size_t{1} << std::min(30 - card_bits_, kRowBitsMax), nullptr);
 }
 
-std::uint32_t PacketRoutes::open(std::uint32_t card, std::uint32_t number, const Route& route) {
+std::uint32_t QueuePairs::open(std::uint32_t card, std::uint32_t number, const Route& route) {
   const std::uint32_t row = number / per_row;
   WEFT_CHECK(row < rows_.size(), "queue pairs of a network card are numbered in 32 bits together with the card");
   if (number % per_row == 0) {

@@ -1,0 +1,305 @@
+// Network cards over real switches: times to the tick, shares, congestion control's fixed point, losses made good, and one fingerprint.
+#include "host/nic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/random.hpp"
+#include "tests/determinism/fingerprint_matrix.hpp"
+#include "tests/network/packet_traffic.hpp"
+
+namespace weft {
+namespace {
+
+using traffic::FatTree;
+
+constexpr Duration kDelay = Duration::ticks(50'000);       // 500 ns
+constexpr Duration kPipeline = Duration::ticks(40'000);    // 400 ns
+constexpr Duration kWqe = Duration::ticks(60'000);         // 600 ns
+constexpr Duration kReceive = Duration::ticks(70'000);     // 700 ns
+constexpr Duration kCompletion = Duration::ticks(80'000);  // 800 ns
+const Bandwidth kRate = Bandwidth::gbps(100);
+
+struct Noticed {
+  Time time;
+  std::uint64_t tag;
+};
+
+/// Starts its transfers and keeps what it is told.
+class TestHost final : public Entity {
+ public:
+  explicit TestHost(EntityId card) : card_(card) {}
+  void add(Time at, const Transfer& transfer) { plan_.push_back({at, transfer}); }
+  const std::vector<std::pair<Time, Transfer>>& plan() const { return plan_; }
+
+  void handle(const Event& event, EventContext& context) override {
+    const auto transfer = event.payload_as<Transfer>();
+    if (event.kind == transfer_sent) {
+      sent_.push_back({context.now(), transfer.tag});
+    } else if (event.kind == transfer_delivered) {
+      delivered_.push_back({context.now(), transfer.tag});
+    } else {
+      context.send(card_, kWqe, transfer_start, transfer);
+    }
+  }
+  const std::vector<Noticed>& sent() const { return sent_; }
+  const std::vector<Noticed>& delivered() const { return delivered_; }
+
+ private:
+  EntityId card_;
+  std::vector<std::pair<Time, Transfer>> plan_;
+  std::vector<Noticed> sent_;
+  std::vector<Noticed> delivered_;
+};
+
+NicSettings nic_settings() {
+  NicSettings settings{WireFormat(protocol_stack("none"), Bytes::of(1000))};
+  settings.receive_latency = kReceive;
+  settings.completion_latency = kCompletion;
+  settings.controls_congestion = false;
+  return settings;
+}
+
+PacketSwitchSettings switch_settings() {
+  PacketSwitchSettings settings;
+  settings.pipeline = kPipeline;
+  settings.buffer = {16'000'000, 4096, 4096, 0.125};
+  settings.classes = {{true, true, 0}, {true, false, 0}};
+  settings.largest_packet = Bytes::of(1000);
+  settings.seed = 1;
+  return settings;
+}
+
+/// A fat tree of cards, a host each. Entities: cards 0 .. n-1, switches, then hosts.
+struct Cluster {
+  Cluster(std::uint32_t k, Bandwidth rate, Duration delay) : tree(k, rate, delay), plans(tree.hosts()) {
+    tree.ecn = {400'000, 1'600'000, 0.2};
+  }
+
+  void transfer(Time at, std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t tag, std::uint32_t priority = 0,
+                std::uint32_t connection = 0) {
+    Transfer transfer;
+    transfer.source = NodeId(from);
+    transfer.destination = NodeId(to);
+    transfer.connection = connection & ((1U << transfer_connection_bits) - 1);
+    transfer.priority = priority & 7U;
+    transfer.tag = tag;
+    transfer.size = Bytes::of(bytes);
+    plans[from].push_back({at, transfer});
+  }
+
+  Engine build(const NicSettings& nic, const PacketSwitchSettings& switches, const EngineOptions& options) {
+    EngineBuilder builder;
+    const std::uint32_t first_host = tree.node_count();
+    tree.add_to(builder, switches, [&](std::uint32_t node, const EgressPort& port) {
+      NicWiring wiring;
+      wiring.route = [this](const Transfer& t, std::uint32_t queue_pair) {
+        return tree.route(t.source.index(), t.destination.index(),
+                          mix64(t.source.index() * 1000 + t.connection * 100 + queue_pair) % 1024);
+      };
+      wiring.host_of = [first_host](NodeId endpoint) { return EntityId(first_host + endpoint.index()); };
+      return std::make_unique<Nic>(nic, port, node, tree.routes, std::move(wiring));
+    });
+    for (std::uint32_t host = 0; host < tree.hosts(); ++host) {
+      builder.add_entity(std::make_unique<TestHost>(EntityId(host)), "host" + std::to_string(host));
+      builder.connect(EntityId(first_host + host), EntityId(host), kWqe);
+      builder.connect(EntityId(host), EntityId(first_host + host), std::min(kReceive, kCompletion));
+      for (const auto& [at, transfer] : plans[host]) {
+        builder.post_initial(EntityId(first_host + host), at, EventClass::timer, 0, transfer);
+      }
+    }
+    return std::move(builder).build(options);
+  }
+
+  const TestHost& host(const Engine& engine, std::uint32_t host) const {
+    return engine.entity_as<TestHost>(EntityId(tree.node_count() + host));
+  }
+  const Nic& card(const Engine& engine, std::uint32_t host) const { return engine.entity_as<Nic>(EntityId(host)); }
+
+  FatTree tree;
+  std::vector<std::vector<std::pair<Time, Transfer>>> plans;
+};
+
+Duration serialization(std::int64_t bytes, Bandwidth rate = kRate) { return transmit_time(Bytes::of(bytes), rate); }
+
+// Expectation: bytes / rate for all packets on the first link, then the last packet's own way over the other five: 5 (s + pipeline) + 6 delays; the
+// acknowledgement comes back over six links of its own size.
+TEST(Nic, ATransferAloneTakesItsTimeToTheTick) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 10'000'300, 7);
+  Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+  engine.run({});
+  const auto& delivered = cluster.host(engine, 15).delivered();
+  const auto& sent = cluster.host(engine, 0).sent();
+  ASSERT_EQ(delivered.size(), 1U);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(delivered[0].tag, 7U);
+  // The last packet, of 300 bytes, finds a full one before it at every port, and so arrives its own time on the last link after that.
+  const Time full_arrives = Time::zero() + kWqe + serialization(10'000'000) + 5 * serialization(1000) + 6 * kDelay + 5 * kPipeline;
+  EXPECT_EQ(delivered[0].time, full_arrives + serialization(300) + kReceive);
+  const Time arrived = delivered[0].time - kReceive;
+  EXPECT_EQ(sent[0].time, arrived + 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline + kCompletion);
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 10'001U);
+  EXPECT_EQ(cluster.card(engine, 15).counters().acks_sent, 625U + 1);
+}
+
+TEST(Nic, QueuePairsOfATransferAndTransfersOfAConnectionAllArrive) {
+  for (const std::uint32_t queue_pairs : {1U, 3U, 8U}) {
+    Cluster cluster(4, kRate, kDelay);
+    for (std::uint64_t i = 0; i < 40; ++i)
+      cluster.transfer(Time::zero() + Duration::us(static_cast<std::int64_t>(i)), 2, 9, i * i * 997, i);
+    NicSettings settings = nic_settings();
+    settings.queue_pairs = queue_pairs;
+    Engine engine = cluster.build(settings, switch_settings(), {});
+    engine.run({});
+    std::vector<std::uint64_t> tags;
+    for (const Noticed& noticed : cluster.host(engine, 9).delivered()) tags.push_back(noticed.tag);
+    ASSERT_EQ(tags.size(), 40U) << queue_pairs;
+    EXPECT_TRUE(queue_pairs > 1 || std::is_sorted(tags.begin(), tags.end()));
+    EXPECT_EQ(cluster.host(engine, 2).sent().size(), 40U);
+    EXPECT_TRUE(cluster.card(engine, 2).unfinished().empty());
+  }
+}
+
+// Expectation: two cards into one: each gets half, so that both end within a packet's time of twice the bytes' time.
+TEST(Nic, TwoFlowsShareALink) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 4, 0, 5'000'000, 1);
+  cluster.transfer(Time::zero(), 8, 0, 5'000'000, 2);
+  Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+  engine.run({});
+  const auto& delivered = cluster.host(engine, 0).delivered();
+  ASSERT_EQ(delivered.size(), 2U);
+  const Time end = Time::zero() + kWqe + serialization(10'000'000);
+  for (const Noticed& noticed : delivered) {
+    EXPECT_GE(noticed.time, end);
+    EXPECT_LE(noticed.time, end + Duration::us(12));
+  }
+}
+
+// Expectation: a higher priority takes the link; the lower one gets it when the higher has none waiting.
+TEST(Nic, AHigherPriorityGoesFirst) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 5, 2'000'000, 1, 0);
+  cluster.transfer(Time::zero(), 0, 6, 2'000'000, 2, 1);
+  Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+  engine.run({});
+  const Time high = cluster.host(engine, 6).delivered().at(0).time;
+  const Time low = cluster.host(engine, 5).delivered().at(0).time;
+  EXPECT_LE(high, Time::zero() + kWqe + serialization(2'000'000) + Duration::us(8));
+  EXPECT_GE(low, Time::zero() + kWqe + serialization(4'000'000));
+}
+
+// Expectation: a lossy priority loses packets in an incast; go-back-N brings all of them in order in the end, by negative acknowledgements, and by
+// the timer where the last packets were lost.
+TEST(Nic, LossesAreMadeGood) {
+  Cluster cluster(4, kRate, kDelay);
+  for (std::uint32_t from = 1; from < 9; ++from) {
+    for (std::uint64_t i = 0; i < 3; ++i) cluster.transfer(Time::zero(), from, 0, 400'000, from * 10 + i);
+  }
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(200);
+  PacketSwitchSettings switches = switch_settings();
+  switches.classes = {{false, false, 0}};
+  switches.buffer = {60'000, 1000, 4096, 0.5};
+  Engine engine = cluster.build(settings, switches, {});
+  engine.run({});
+  std::map<std::uint32_t, std::vector<std::uint64_t>> tags;
+  for (const Noticed& noticed : cluster.host(engine, 0).delivered())
+    tags[static_cast<std::uint32_t>(noticed.tag / 10)].push_back(noticed.tag);
+  std::uint64_t repeated = 0;
+  for (std::uint32_t from = 1; from < 9; ++from) {
+    EXPECT_EQ(tags[from], (std::vector<std::uint64_t>{from * 10, from * 10 + 1, from * 10 + 2}));
+    EXPECT_EQ(cluster.host(engine, from).sent().size(), 3U);
+    repeated += cluster.card(engine, from).counters().data_repeated;
+  }
+  EXPECT_GT(repeated, 0U);
+}
+
+// Expectation: n flows over one link under DCQCN converge to a fair share of it each (Zhu et al. 2015, section 5.2: the fixed point is unique, with
+// equal rates). Rates swing about it for tens of milliseconds, so that shares are means over time: within 5 % of 1/n.
+TEST(Nic, DcqcnSharesALinkFairly) {
+  const bool is_long = std::getenv("WEFT_LONG_TESTS") != nullptr;
+  const std::vector<std::uint32_t> counts =
+      is_long ? std::vector<std::uint32_t>{2, 3, 4, 6, 8, 12, 15} : std::vector<std::uint32_t>{2, 4};
+  for (const std::uint32_t flows : counts) {
+    Cluster cluster(4, Bandwidth::gbps(40), kDelay);
+    cluster.tree.ecn = {5'000, 200'000, 0.01};
+    for (std::uint32_t i = 0; i < flows; ++i) cluster.transfer(Time::zero(), 1 + i, 0, 10'000'000'000, i);
+    NicSettings settings = nic_settings();
+    settings.controls_congestion = true;
+    settings.answer_priority = 1;
+    Engine engine = cluster.build(settings, switch_settings(), {});
+    const Time begin = Time::zero() + Duration::ms(50);
+    const Duration span = Duration::ms(is_long ? 1000 : 200);
+    engine.run({.until = begin, .interrupt = nullptr, .progress = {}});
+    const auto sent = [&](std::uint32_t flow) { return static_cast<double>(cluster.card(engine, 1 + flow).counters().data_sent); };
+    std::vector<double> moved;
+    for (std::uint32_t i = 0; i < flows; ++i) moved.push_back(-sent(i));
+    engine.run({.until = begin + span, .interrupt = nullptr, .progress = {}});
+    for (std::uint32_t i = 0; i < flows; ++i) moved[i] += sent(i);
+    const double all = std::accumulate(moved.begin(), moved.end(), 0.0);
+    EXPECT_GT(all * 1000 * 8 / span.in_s(), 0.95 * 40e9) << flows << " flows keep the link busy";
+    for (const double m : moved) EXPECT_NEAR(m / all * flows, 1.0, 0.05) << flows << " flows";
+  }
+}
+
+RunReport random_transfers(std::uint64_t seed, const EngineOptions& options) {
+  Cluster cluster(4, kRate, Duration::ns(300));
+  cluster.tree.ecn = {20'000, 80'000, 0.5};
+  RandomStream random(seed, 5, 0);
+  const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random.below(below)); };
+  std::vector<std::uint64_t> expected(cluster.tree.hosts());
+  for (std::uint32_t i = 0; i < 150; ++i) {
+    const std::uint32_t from = pick(cluster.tree.hosts());
+    const std::uint32_t to =
+        pick(3) == 0 ? (from == 5 ? 6 : 5) : (from + 1 + pick(cluster.tree.hosts() - 1)) % cluster.tree.hosts();
+    const Time at = Time::zero() + Duration::ns(pick(100'000));
+    const std::uint32_t bytes = pick(300'000);
+    const std::uint32_t priority = pick(2);
+    cluster.transfer(at, from, to, bytes, i, priority, pick(3));
+    ++expected[to];
+  }
+  NicSettings nic = nic_settings();
+  nic.controls_congestion = true;
+  nic.queue_pairs = 1 + static_cast<std::uint32_t>(seed % 3);
+  nic.answer_priority = 2;
+  nic.pause_time = seed % 2 == 0 ? Duration::us(5) : Duration::zero();
+  nic.retransmission_timeout = Duration::us(300);
+  PacketSwitchSettings switches = switch_settings();
+  switches.pause_time = nic.pause_time;
+  switches.buffer = {300'000, 2048, 4300, 0.25};
+  switches.classes = {{seed % 3 != 0, true, 4096}, {true, true, 2048}, {true, false, 0}};
+  Engine engine = cluster.build(nic, switches, options);
+  const RunReport report = engine.run({});
+  for (std::uint32_t host = 0; host < cluster.tree.hosts(); ++host) {
+    EXPECT_EQ(cluster.host(engine, host).delivered().size(), expected[host]) << "seed " << seed << ", host " << host;
+    EXPECT_EQ(cluster.host(engine, host).sent().size(), cluster.plans[host].size());
+  }
+  return report;
+}
+
+TEST(Nic, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
+  expect_one_fingerprint("nic_fat_tree_4", partitions_of(52, Duration::ns(350)),
+                         [](const EngineOptions& options) { return random_transfers(6, options); });
+}
+
+TEST(Nic, DeliversEverythingHoweverCut) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    PartitionExplicit each;
+    for (std::uint32_t i = 0; i < 52; ++i) each.lp_of_entity.push_back(LpId(i));
+    EngineOptions cut;
+    cut.partition = each;
+    EXPECT_EQ(random_transfers(seed, {}).fingerprint.to_text(), random_transfers(seed, cut).fingerprint.to_text()) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace weft
