@@ -7,19 +7,13 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <ctime>
 
+#include "bench/cpu_time.hpp"
 #include "core/random.hpp"
 #include "tests/network/packet_traffic.hpp"
 
 namespace weft {
 namespace {
-
-double process_cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 PacketSwitchSettings switch_settings() {
   PacketSwitchSettings settings;

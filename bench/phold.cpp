@@ -4,20 +4,13 @@
 // ns on average, so that a window of one lookahead holds about a tenth of the jobs.
 #include <benchmark/benchmark.h>
 
-#include <ctime>
-
+#include "bench/cpu_time.hpp"
 #include "core/engine.hpp"
 #include "tests/determinism/phold_model.hpp"
 
 namespace {
 
 using namespace weft;
-
-double process_cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 void phold_run(benchmark::State& state) {
   const auto threads = static_cast<std::uint32_t>(state.range(0));

@@ -32,8 +32,6 @@ constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least on
 constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
-Time later(Time begin, Duration span) { return Time::max() - begin > span ? begin + span : Time::max(); }
-
 /// A logical process and what its worker knows about it.
 struct alignas(64) LpSlot : Agenda::Item {
   std::unique_ptr<LogicalProcess> process;

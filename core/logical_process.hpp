@@ -28,6 +28,9 @@ struct Window {
   std::uint64_t events_max = std::numeric_limits<std::uint64_t>::max();
 };
 
+/// `span` after `begin`, or never where that is beyond the clock.
+inline Time later(Time begin, Duration span) { return Time::max() - begin > span ? begin + span : Time::max(); }
+
 /// What arrived since the last call, in no particular order, some perhaps for later windows.
 struct Inbox {
   std::span<const Event> events;

@@ -47,7 +47,8 @@ struct Parcel {
 static_assert(sizeof(Parcel) == 24);
 
 /// A node has fewer ports than this.
-inline constexpr std::uint32_t parcel_ports_max = 1U << 14;
+inline constexpr int parcel_port_bits = 14;
+inline constexpr std::uint32_t parcel_ports_max = 1U << parcel_port_bits;
 
 /// A parcel on its way to another logical process.
 struct ParcelTo {

@@ -37,7 +37,7 @@ class SortedParcels {
 
   /// A key is time since the beginning of the window in ticks, port, place among the parcels: 21, 14 and 29 bits.
   static constexpr int place_bits = 29;
-  static constexpr int port_bits = 14;
+  static constexpr int port_bits = parcel_port_bits;
   static constexpr int time_bits = 21;
   static constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
 
@@ -55,6 +55,17 @@ class SweepNode : public Entity {
   struct Arrivals {
     SortedParcels parcels;
     std::span<const Event> events;
+
+    /// Calls one of both for each, by time; at one instant, for events first.
+    template <class OnEvent, class OnParcel>
+    void in_order(OnEvent on_event, OnParcel on_parcel) const {
+      std::size_t parcel = 0;
+      for (const Event& event : events) {
+        for (; parcel < parcels.size() && parcels[parcel].time < event.key.time; ++parcel) on_parcel(parcels[parcel]);
+        on_event(event);
+      }
+      for (; parcel < parcels.size(); ++parcel) on_parcel(parcels[parcel]);
+    }
   };
   struct Swept {
     std::uint64_t events = 0;  ///< arrivals handled, for the count of the run

@@ -12,8 +12,6 @@ constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 /// Longer windows gain nothing, and times in them would not fit a key.
 constexpr Duration kWindowMax = Duration::ticks((std::int64_t{1} << SortedParcels::time_bits) - 1);
 
-Time later(Time begin, Duration span) { return Time::max() - begin > span ? begin + span : Time::max(); }
-
 void insertion_sort(std::span<std::uint64_t> keys) {
   for (std::size_t i = 1; i < keys.size(); ++i) {
     const std::uint64_t key = keys[i];
@@ -135,9 +133,7 @@ void SweepProcess::begin_window(Time begin, Time end) {
   }
   if (later_.empty()) return;
   later_.take_due(end, [&](const Later& item) {
-    ParcelList& list = slots_[item.local].lists[window_number_ % 2];
-    if (list.end == list.limit) add_chunk(list);
-    *list.end++ = item.parcel;
+    *place_in(slots_[item.local].lists[window_number_ % 2]) = item.parcel;
     list_now(item.local);
   });
 }

@@ -79,8 +79,8 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   };
   /// What sending to a node and sweeping it takes, on one cache line.
   struct alignas(64) NodeSlot {
-    std::array<ParcelList, 2>
-        lists;                  ///< by number of the window modulo 2: of the current window, and of the next or the one after it
+    /// By number of the window modulo 2: of the current window, and of the next or the one after it.
+    std::array<ParcelList, 2> lists;
     std::uint64_t listed = 0;   ///< number of the last window for which it stands in a list
     SweepNode* node = nullptr;  ///< null for other entities
   };
@@ -88,8 +88,8 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   struct NodeState {
     EntityId id;
     Time work = Time::max();  ///< when the node goes on by itself, if later than the next window
-    Fingerprint
-        chain;  ///< of what the node adds; events it gets are in a chain of their own, as windows decide which of both comes first
+    /// Of what the node adds. Events it gets are in a chain of their own, as windows decide which of both comes first.
+    Fingerprint chain;
   };
   struct Later {
     Parcel parcel;
@@ -111,6 +111,11 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   void sweep_all(std::uint64_t& handled);
   std::uint64_t sweep(std::uint32_t local);
   void add_chunk(ParcelList& list);
+  /// Place for one more, to be filled in at once.
+  Parcel* place_in(ParcelList& list) {
+    if (list.end == list.limit) add_chunk(list);
+    return list.end++;
+  }
   static void prefetch(const Chunk& chunk);
   void prefetch_parcels(std::uint32_t local) const;
   void take(ParcelList& list, std::uint32_t local);
@@ -154,9 +159,7 @@ inline void SweepProcess::list_next(std::uint32_t local) {
 template <class T>
 void SweepProcess::put(std::uint32_t local, Time arrival, std::uint32_t port, const T& payload) {
   if (arrival >= horizon_) return later_.put({Parcel(arrival, port, payload), local});
-  ParcelList& list = slots_[local].lists[(window_number_ + 1) % 2];
-  if (list.end == list.limit) add_chunk(list);
-  new (list.end++) Parcel(arrival, port, payload);
+  new (place_in(slots_[local].lists[(window_number_ + 1) % 2])) Parcel(arrival, port, payload);
   earliest_next_ = std::min(earliest_next_, arrival);
   list_next(local);
 }

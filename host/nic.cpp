@@ -1,7 +1,6 @@
 #include "host/nic.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/check.hpp"
 #include "network/ecmp.hpp"
@@ -37,23 +36,22 @@ std::vector<Transfer> Nic::unfinished() const {
 
 SweepNode::Swept Nic::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
   Swept swept;
-  std::size_t event = 0;
-  std::size_t parcel = 0;
-  while (event < arrivals.events.size() || parcel < arrivals.parcels.size()) {
-    const Time event_time = event < arrivals.events.size() ? arrivals.events[event].key.time : Time::max();
-    const Time parcel_time = parcel < arrivals.parcels.size() ? arrivals.parcels[parcel].time : Time::max();
-    const Time now = std::min(event_time, parcel_time);
+  const auto come_to = [&](Time now) {
     run_until(now, context);
     context.set_now(now);
     now_ = now;
-    if (event_time <= parcel_time) {
-      WEFT_CHECK(arrivals.events[event].kind == transfer_start, "a network card knows the kind of every event it gets");
-      begin(arrivals.events[event++].payload_as<Transfer>(), now);
-    } else {
-      arrive(arrivals.parcels[parcel++].payload_as<Packet>(), now, context);
-    }
     swept.last = now;
-  }
+  };
+  arrivals.in_order(
+      [&](const Event& event) {
+        come_to(event.key.time);
+        WEFT_CHECK(event.kind == transfer_start, "a network card knows the kind of every event it gets");
+        begin(event.payload_as<Transfer>(), event.key.time);
+      },
+      [&](const Parcel& parcel) {
+        come_to(parcel.time);
+        arrive(parcel.payload_as<Packet>(), parcel.time, context);
+      });
   run_until(end, context);
   swept.events = arrivals.parcels.size();
   swept.next = std::max(end, std::min(next_start(), timers_.empty() ? Time::max() : timers_.front().time));
@@ -81,7 +79,6 @@ void Nic::begin(const Transfer& transfer, Time now) {
     const std::uint64_t packets =
         std::max<std::uint64_t>(1, (static_cast<std::uint64_t>(content.count()) + content_ - 1) / content_);
     Part part;
-    part.first = sender.end;
     part.end = sender.end + packets;
     part.last_wire_bytes =
         static_cast<std::uint32_t>(static_cast<std::uint64_t>(content.count()) - (packets - 1) * content_) + overhead_;
@@ -143,8 +140,7 @@ void Nic::take_turn(std::uint32_t number, Time now) {
 // --- Packets in -------------------------------------------------------------------------------------------------------------------
 
 void Nic::arrive(const Packet& packet, Time now, SweepContext& context) {
-  context.chain().add(static_cast<std::uint64_t>(now.in_ticks()) ^ std::uint64_t{packet.sequence} << 40 ^ packet.queue_pair);
-  context.chain().add(packet.bits);
+  add_arrival(context.chain(), packet, now);
   switch (packet.kind()) {
     case PacketKind::data:
       return on_data(packet, now, context);
@@ -288,7 +284,7 @@ Time Nic::next_start() const {
 }
 
 void Nic::send_one(Time now, SweepContext& context) {
-  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+  for (std::uint32_t priority = 0; paused_ != 0 && priority < packet_classes_max; ++priority) {
     if (is_paused(priority) && paused_until_[priority] <= now) paused_ &= static_cast<std::uint8_t>(~(1U << priority));
   }
   while (!paced_.empty() && paced_.front().time <= now) {

@@ -92,9 +92,8 @@ class Nic final : public SweepNode {
   std::vector<Transfer> unfinished() const;
 
  private:
-  /// A part of a transfer: packets first to end - 1 of its queue pair.
+  /// A part of a transfer: packets of its queue pair up to `end`, from where the part before it ends.
   struct Part {
-    std::uint64_t first = 0;
     std::uint64_t end = 0;
     std::uint32_t last_wire_bytes = 0;
     std::uint32_t transfer = 0;  ///< slot

@@ -23,11 +23,10 @@ class EgressPort {
   EgressPort(Bandwidth rate, Duration delay, EntityId target, std::uint32_t target_port);
 
   Time free_at() const { return free_at_; }
-  Duration delay() const { return delay_; }
   Bandwidth rate() const { return Bandwidth::bps(static_cast<std::int64_t>(rate_bps_)); }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
 
-  /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives at free_at() + delay().
+  /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives at free_at() + the propagation delay.
   void send(const Packet& packet, Time start, SweepContext& context) {
     free_at_ = start + Duration::ticks(ticks_for(packet.wire_bytes()));
     bytes_sent_ += packet.wire_bytes();

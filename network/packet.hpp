@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/fingerprint.hpp"
 #include "core/units.hpp"
 
 namespace weft {
@@ -53,6 +54,12 @@ struct Packet {
   static constexpr std::uint32_t end_bit = 1U << 31;
 };
 static_assert(sizeof(Packet) == 12);
+
+/// A packet's arrival at its end, as the fingerprint of who takes it has it.
+inline void add_arrival(Fingerprint& chain, const Packet& packet, Time now) {
+  chain.add(static_cast<std::uint64_t>(now.in_ticks()) ^ std::uint64_t{packet.sequence} << 40 ^ packet.queue_pair);
+  chain.add(packet.bits);
+}
 
 /// A pause or resume of one priority; takes the place of `sequence` in a Packet of kind pfc.
 /// On the wire: 64 bytes, preamble and gap (IEEE 802.1Qbb-2011, clause 36; IEEE 802.3-2018, clause 31).

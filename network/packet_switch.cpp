@@ -88,7 +88,7 @@ SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepCo
   for (const Time next : next_start_) swept_.next = std::min(swept_.next, next);
   if (!pipeline_.empty()) swept_.next = std::min(swept_.next, pipeline_.front().out);
   for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
-  swept_.events += parcels.size();
+  swept_.events = parcels.size();
   return swept_;
 }
 
@@ -107,7 +107,6 @@ void PacketSwitch::arrive(const Parcel& parcel, SweepContext& context) {
 void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
   WEFT_CHECK(packet.priority() < classes_.size() && packet.hop() < QueuePairs::hops_max,
              "a packet has a priority and a hop that exist");
-  data_packets_ += packet.kind() == PacketKind::data ? 1 : 0;
   const std::uint32_t account = account_of(port, packet.priority());
   const std::int64_t bytes = packet.wire_bytes();
   bool exceeds = buffer_.exceeds(account, bytes);

@@ -77,7 +77,6 @@ class PacketSwitch final : public SweepNode {
 
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
 
-  std::uint64_t data_packets() const { return data_packets_; }
   /// As of `now`, the time until which the run has come.
   PacketPortCounters counters(std::uint32_t port, Time now) const;
   /// Times a pause was sent, refreshes not counted.
@@ -194,7 +193,6 @@ class PacketSwitch final : public SweepNode {
   Fifo<InPipeline> pipeline_;
   std::vector<Asking> asking_;  ///< accounts that ask for a pause
   bool in_step_ = false;        ///< ports are brought forward together
-  std::uint64_t data_packets_ = 0;
   std::uint64_t pauses_sent_ = 0;
   Swept swept_;
 };

@@ -92,8 +92,6 @@ class SharedBuffer {
     const Account& a = accounts_[account];
     return a.in_headroom == 0 && a.bytes <= std::max<std::int64_t>(0, threshold() - settings_.resume_offset);
   }
-  std::int64_t bytes(std::size_t account) const { return accounts_[account].bytes; }
-  std::int64_t taken() const { return taken_; }
 
  private:
   /// Small, as every packet touches one twice.

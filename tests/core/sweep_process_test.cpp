@@ -47,19 +47,14 @@ class Relay final : public SweepNode {
 
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override {
     Swept swept;
-    std::size_t event = 0;
-    std::size_t parcel = 0;
-    while (event < arrivals.events.size() || parcel < arrivals.parcels.size()) {
-      const Time event_time = event < arrivals.events.size() ? arrivals.events[event].key.time : Time::max();
-      const Time parcel_time = parcel < arrivals.parcels.size() ? arrivals.parcels[parcel].time : Time::max();
-      const bool is_event = event_time <= parcel_time;
-      const Time now = is_event ? event_time : parcel_time;
+    const auto handle = [&](Time now, const Token& token, std::uint32_t port) {
       if (now >= end) ADD_FAILURE() << "an arrival after the window";
-      const Token token = is_event ? arrivals.events[event++].payload_as<Token>() : arrivals.parcels[parcel].payload_as<Token>();
-      take(now, token, is_event ? host_port : arrivals.parcels[parcel++].port, context);
+      take(now, token, port, context);
       ++swept.events;
       swept.last = now;
-    }
+    };
+    arrivals.in_order([&](const Event& event) { handle(event.key.time, event.payload_as<Token>(), host_port); },
+                      [&](const Parcel& parcel) { handle(parcel.time, parcel.payload_as<Token>(), parcel.port); });
     context.set_now(end);
     for (std::size_t link = 0; link < out_links_.size(); ++link) {
       serve(link, end, context);

@@ -306,18 +306,15 @@ class Pauser final : public SweepNode {
   std::vector<Time> arrivals_;
 };
 
-// Expectation: packets every s from a sender; a pause that takes effect at t holds back those whose turn comes in (t, t + pause time], and ends
-// by itself; what has waited follows back to back.
-TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
-  const Duration pause_time = Duration::us(5);
-  QueuePairs routes(1);
+/// A sender of packets of 1,000 bytes, a switch, and a Pauser that asks once. Entities 0, 1, 2.
+Engine paused_once(QueuePairs& routes, std::uint32_t packets, Time start, Time asked, Duration pause_time) {
   QueuePairs::Route route{};
   route.there[1] = 1;
   PacketSwitchSettings settings = lossless_settings();
   settings.pause_time = pause_time;
   EngineBuilder builder;
   auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay, EntityId(1), 0));
-  sender->add({routes.open(0, 0, route), 200, 1000, 0, Time::zero()});
+  sender->add({routes.open(0, 0, route), packets, 1000, 0, start});
   builder.add_entity(std::move(sender), "sender");
   const std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}},
                                                    {EgressPort(kRate, kDelay, EntityId(2), 0), 100'000, {}}};
@@ -326,9 +323,17 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   builder.connect_both(EntityId(0), EntityId(1), kDelay);
   builder.connect_both(EntityId(1), EntityId(2), kDelay);
   builder.post_initial(EntityId(0), Time::zero(), EventClass::message, 0);
-  const Time asked = Time::zero() + Duration::us(4);
   builder.post_initial(EntityId(2), asked, EventClass::message, 0);
-  Engine engine = std::move(builder).build({});
+  return std::move(builder).build({});
+}
+
+// Expectation: packets every s from a sender; a pause that takes effect at t holds back those whose turn comes in (t, t + pause time], and ends
+// by itself; what has waited follows back to back.
+TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
+  const Duration pause_time = Duration::us(5);
+  const Time asked = Time::zero() + Duration::us(4);
+  QueuePairs routes(1);
+  Engine engine = paused_once(routes, 200, Time::zero(), asked, pause_time);
   engine.run({});
   const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
   ASSERT_EQ(arrivals.size(), 200U);
@@ -348,25 +353,9 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
 // Expectation: a pause that ran out while nothing waited holds back nothing later, and counts for its own time only. Packets come at 40 us.
 TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
   const Duration pause_time = Duration::us(5);
-  QueuePairs routes(1);
-  QueuePairs::Route route{};
-  route.there[1] = 1;
-  PacketSwitchSettings settings = lossless_settings();
-  settings.pause_time = pause_time;
-  EngineBuilder builder;
-  auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay, EntityId(1), 0));
   const Time start = Time::zero() + Duration::us(40);
-  sender->add({routes.open(0, 0, route), 3, 1000, 0, start});
-  builder.add_entity(std::move(sender), "sender");
-  const std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}},
-                                                   {EgressPort(kRate, kDelay, EntityId(2), 0), 100'000, {}}};
-  builder.add_entity(std::make_unique<PacketSwitch>(settings, cables, routes), "switch");
-  builder.add_entity(std::make_unique<Pauser>(EgressPort(kRate, kDelay, EntityId(1), 1)), "pauser");
-  builder.connect_both(EntityId(0), EntityId(1), kDelay);
-  builder.connect_both(EntityId(1), EntityId(2), kDelay);
-  builder.post_initial(EntityId(0), Time::zero(), EventClass::message, 0);
-  builder.post_initial(EntityId(2), Time::zero(), EventClass::message, 0);
-  Engine engine = std::move(builder).build({});
+  QueuePairs routes(1);
+  Engine engine = paused_once(routes, 3, start, Time::zero(), pause_time);
   engine.run({});
   const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
   ASSERT_EQ(arrivals.size(), 3U);

@@ -63,7 +63,6 @@ class Endpoint final : public SweepNode {
   }
 
   std::uint64_t data_received() const { return data_received_; }
-  std::uint64_t bytes_received() const { return bytes_received_; }
   std::uint64_t answers_received() const { return answers_received_; }
   std::uint64_t data_sent() const { return data_sent_; }
   std::uint64_t marked() const { return marked_; }
@@ -74,21 +73,19 @@ class Endpoint final : public SweepNode {
  private:
   void take(Time now, const Packet& packet, SweepContext& context) {
     if (keep_) kept_.push_back({now, packet});
-    context.chain().add(static_cast<std::uint64_t>(now.in_ticks()) ^ std::uint64_t{packet.sequence} << 40 ^ packet.queue_pair);
-    context.chain().add(packet.bits);
+    add_arrival(context.chain(), packet, now);
     if (packet.kind() != PacketKind::data) {
       ++answers_received_;
       return;
     }
     ++data_received_;
-    bytes_received_ += packet.wire_bytes();
     marked_ += packet.congestion_experienced() ? 1 : 0;
     last_data_ = now;
     if (answer_every_ == 0 || data_received_ % answer_every_ != 0) return;
     answers_.emplace_back(PacketKind::ack, packet.queue_pair, packet.sequence, 84, answer_priority_);
   }
 
-  /// Index of the stream whose turn it is and that may send; streams_.size() if none. Answers go first.
+  /// When the next packet goes unless more happens; max() if none can. Answers go first.
   Time next_start() const {
     if (!answers_.empty() && (paused_ >> answer_priority_ & 1U) == 0) return std::max(out_.free_at(), resume_at_);
     Time earliest = Time::max();
@@ -133,7 +130,6 @@ class Endpoint final : public SweepNode {
   std::uint32_t sequence_ = 0;
   std::uint64_t data_sent_ = 0;
   std::uint64_t data_received_ = 0;
-  std::uint64_t bytes_received_ = 0;
   std::uint64_t answers_received_ = 0;
   std::uint64_t marked_ = 0;
   std::uint64_t pauses_ = 0;
@@ -202,7 +198,6 @@ class Fabric {
     return std::move(builder).build(options);
   }
 
-  std::uint32_t switch_count() const { return static_cast<std::uint32_t>(cables_.size()) - endpoint_count_; }
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(cables_.size()); }
 
   QueuePairs routes;
