@@ -1,6 +1,6 @@
 // Packet switch: takes packets in, keeps them in shared memory, and sends them on - with PFC, ECN and scheduling - swept window by window.
 //
-// Where it sits: packet mode makes one per packet switch of the topology, connected to its neighbours with their propagation delays.
+// Where it sits: stands for one packet switch of a topology, connected to its neighbours with their propagation delays.
 //
 // Model of a packet that arrives at t:
 //   t              charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
