@@ -1,15 +1,16 @@
 #include "host/nic.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/check.hpp"
 #include "network/ecmp.hpp"
 
 namespace weft {
 
-Nic::Nic(const NicSettings& settings, const EgressPort& out, std::uint32_t card, QueuePairs& queue_pairs, NicWiring wiring)
+Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std::uint32_t card, QueuePairs& queue_pairs,
+         NicWiring wiring)
     : settings_(settings),
-      out_(out),
       card_(card),
       queue_pairs_(queue_pairs),
       wiring_(std::move(wiring)),
@@ -18,11 +19,20 @@ Nic::Nic(const NicSettings& settings, const EgressPort& out, std::uint32_t card,
       overhead_(static_cast<std::uint32_t>(settings.wire_format.overhead_per_packet().count())) {
   WEFT_CHECK(settings.queue_pairs >= 1 && settings.ack_interval >= 1, "a transfer has a queue pair, and packets are acknowledged");
   WEFT_CHECK(content_ + overhead_ <= UINT16_MAX, "a packet has less than 64 KiB");
+  for (const EgressPort& port : ports) ports_.emplace_back(port);
 }
 
-NicCounters Nic::counters() const {
-  NicCounters counters = counters_;
-  counters.bytes_sent = Bytes::of(static_cast<std::int64_t>(out_.bytes_sent()));
+NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
+  const Port& port = ports_[number];
+  NicPortCounters counters;
+  counters.bytes = port.out.bytes_sent();
+  counters.pauses = port.pauses;
+  counters.paused = port.paused_for;
+  Time until;
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    if ((port.paused >> priority & 1U) != 0) until = std::max(until, port.paused_until[priority]);
+  }
+  if (port.paused != 0) counters.paused += std::min(until, now) - std::min(port.paused_since, now);
   return counters;
 }
 
@@ -37,30 +47,31 @@ std::vector<Transfer> Nic::unfinished() const {
 SweepNode::Swept Nic::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
   Swept swept;
   const auto come_to = [&](Time now) {
-    run_until(now, context);
     context.set_now(now);
-    now_ = now;
     swept.last = now;
   };
   arrivals.in_order(
       [&](const Event& event) {
         come_to(event.key.time);
         WEFT_CHECK(event.kind == transfer_start, "a network card knows the kind of every event it gets");
-        begin(event.payload_as<Transfer>(), event.key.time);
+        begin(event.payload_as<Transfer>(), event.key.time, context);
       },
       [&](const Parcel& parcel) {
         come_to(parcel.time);
-        arrive(parcel.payload_as<Packet>(), parcel.time, context);
+        arrive(parcel.payload_as<Packet>(), parcel.port, parcel.time, context);
       });
-  run_until(end, context);
   swept.events = arrivals.parcels.size();
-  swept.next = std::max(end, std::min(next_start(), timers_.empty() ? Time::max() : timers_.front().time));
+  for (Port& port : ports_) {
+    run_until(port, end, context);
+    swept.next = std::min({swept.next, next_start(port), port.timers.empty() ? Time::max() : port.timers.front().time});
+  }
+  swept.next = std::max(end, swept.next);
   return swept;
 }
 
 // --- Messages out -----------------------------------------------------------------------------------------------------------------
 
-void Nic::begin(const Transfer& transfer, Time now) {
+void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   std::uint32_t slot = 0;
   if (free_outgoing_.empty()) {
@@ -73,7 +84,8 @@ void Nic::begin(const Transfer& transfer, Time now) {
   outgoing_[slot] = {transfer, parts};
   for (std::uint32_t i = 0; i < parts; ++i) {
     Sender& sender = sender_of(transfer, i);
-    append(sender, {transfer, slot, parts});
+    Port& port = port_at(sender.port, now, context);
+    append(sender, {transfer, slot, parts, now, sender.inside_hosts});
     // The header that stands once per message is content of its first packet.
     const Bytes content = part_of(transfer.size, settings_.queue_pairs, i) + settings_.wire_format.overhead_per_message();
     const std::uint64_t packets =
@@ -85,8 +97,8 @@ void Nic::begin(const Transfer& transfer, Time now) {
     part.transfer = slot;
     if (sender.acknowledged == sender.end) sender.progress_at = now;
     sender.end = part.end;
-    sender.parts.push_back(part);
-    take_turn(queue_pairs_.number_of(sender.queue_pair), now);
+    sender.parts.push(part);
+    take_turn(queue_pairs_.number_of(sender.queue_pair), port, now);
   }
 }
 
@@ -97,12 +109,14 @@ Nic::Sender& Nic::sender_of(const Transfer& transfer, std::uint32_t part) {
   if (!is_new) return *senders_[found->second];
   senders_.push_back(std::make_unique<Sender>());
   Sender& sender = *senders_.back();
-  sender.pages.push_back(std::make_unique<MessagePage>());
-  QueuePairs::Route route = wiring_.route(transfer, part);
-  route.messages = sender.pages.front().get();
-  sender.queue_pair = queue_pairs_.open(card_, number, route);
-  sender.priority = transfer.priority;
-  sender.congestion = dcqcn_.begin(out_.rate());
+  sender.pages.push(std::make_unique<MessagePage>());
+  QueuePairPlan plan = wiring_.plan(transfer, part);
+  plan.route.messages = sender.pages.front().get();
+  sender.queue_pair = queue_pairs_.open(card_, number, plan.route);
+  sender.port = plan.route.there[0];
+  sender.priority = static_cast<std::uint8_t>(transfer.priority);
+  sender.inside_hosts = plan.inside_hosts;
+  sender.congestion = dcqcn_.begin(std::min(plan.rate_max, ports_[sender.port].out.rate()));
   return sender;
 }
 
@@ -112,34 +126,35 @@ void Nic::append(Sender& sender, const Message& message) {
     std::unique_ptr<MessagePage> page;
     if (sender.acknowledged_in_pages > MessagePage::messages_max) {
       page = std::move(sender.pages.front());
-      sender.pages.pop_front();
+      sender.pages.pop();
       sender.acknowledged_in_pages -= MessagePage::messages_max;
       page->next = nullptr;
     } else {
       page = std::make_unique<MessagePage>();
     }
     sender.pages.back()->next = page.get();
-    sender.pages.push_back(std::move(page));
+    sender.pages.push(std::move(page));
     sender.in_last_page = 0;
   }
   sender.pages.back()->messages[sender.in_last_page++] = message;
 }
 
-void Nic::take_turn(std::uint32_t number, Time now) {
+void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
   if (sender.in_turn || sender.next == sender.end) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
-    ready_[sender.priority].push_back(number);
+    port.lines[sender.priority].push(number);
+    port.ready |= static_cast<std::uint8_t>(1U << sender.priority);
   } else {
-    paced_.push_back({sender.next_at, number});
-    std::push_heap(paced_.begin(), paced_.end());
+    port.paced.push_back({sender.next_at, number});
+    std::push_heap(port.paced.begin(), port.paced.end());
   }
 }
 
 // --- Packets in -------------------------------------------------------------------------------------------------------------------
 
-void Nic::arrive(const Packet& packet, Time now, SweepContext& context) {
+void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
   add_arrival(context.chain(), packet, now);
   switch (packet.kind()) {
     case PacketKind::data:
@@ -147,13 +162,14 @@ void Nic::arrive(const Packet& packet, Time now, SweepContext& context) {
     case PacketKind::ack:
     case PacketKind::nack:
       return on_acknowledged(packet, now, context);
-    case PacketKind::cnp:
-      if (settings_.controls_congestion) {
-        dcqcn_.on_notification(senders_[queue_pairs_.number_of(packet.queue_pair)]->congestion, now);
-      }
+    case PacketKind::cnp: {
+      Sender& sender = *senders_[queue_pairs_.number_of(packet.queue_pair)];
+      port_at(sender.port, now, context);
+      if (settings_.controls_congestion) dcqcn_.on_notification(sender.congestion, now);
       return;
+    }
     case PacketKind::pfc:
-      return on_pfc(packet, now);
+      return on_pfc(packet, port_at(port, now, context), now);
   }
 }
 
@@ -164,36 +180,39 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
     receiver.notified = true;
     receiver.notified_at = now;
     ++counters_.notifications_sent;
-    answer(PacketKind::cnp, packet, 0, notification_wire_bytes);
+    answer(PacketKind::cnp, packet, 0, notification_wire_bytes, now, context);
   }
   const auto ahead = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(receiver.expected));
   if (ahead > 0) {
     if (receiver.complained) return;
     receiver.complained = true;
-    return answer(PacketKind::nack, packet, receiver.expected, ack_wire_bytes);
+    return answer(PacketKind::nack, packet, receiver.expected, ack_wire_bytes, now, context);
   }
-  if (ahead < 0) return answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes);
+  if (ahead < 0) return answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes, now, context);
   ++counters_.data_received;
   ++receiver.expected;
   receiver.complained = false;
   if (packet.ends_message()) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
   if (++receiver.since_answer < settings_.ack_interval && !packet.ends_message()) return;
   receiver.since_answer = 0;
-  answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes);
+  answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes, now, context);
 }
 
 std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
-  const auto [found, is_new] = receiver_by_queue_pair_.emplace(queue_pair, static_cast<std::uint32_t>(receivers_.size()));
-  if (is_new) {
-    receivers_.emplace_back();
-    receivers_.back().messages = MessageReader(queue_pairs_[queue_pair].messages);
-  }
-  return found->second;
+  const QueuePairs::Route& route = queue_pairs_[queue_pair];
+  if (route.receiver != QueuePairs::none) return route.receiver;
+  const auto number = static_cast<std::uint32_t>(receivers_.size());
+  receivers_.emplace_back();
+  receivers_.back().messages = MessageReader(route.messages);
+  queue_pairs_.set_receiver(queue_pair, number);
+  return number;
 }
 
-void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes) {
+void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
+                 SweepContext& context) {
   counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
-  answers_.emplace_back(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, settings_.answer_priority);
+  Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
+  port.answers.push(Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, settings_.answer_priority));
 }
 
 void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context) {
@@ -204,110 +223,138 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepCon
     parts_missing_.erase(missing);
   }
   const Transfer& transfer = message.transfer;
-  context.events(now).send(wiring_.host_of(transfer.destination), settings_.receive_latency, transfer_delivered, transfer);
+  const Duration latency = settings_.receive_latency + message.inside_hosts;
+  context.events(now).send(wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer);
+  delivered_.push_back({transfer, message.entered, now + latency});
+  if (wiring_.delivered != nullptr) wiring_.delivered->fetch_add(1, std::memory_order_relaxed);
 }
 
 void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context) {
   const std::uint32_t number = queue_pairs_.number_of(packet.queue_pair);
   Sender& sender = *senders_[number];
+  Port& port = port_at(sender.port, now, context);
   const auto more = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(sender.acknowledged));
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
     sender.progress_at = now;
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
-    if (sender.next < sender.acknowledged) go_back(number, sender.acknowledged, now);
+    if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
     while (!sender.parts.empty() && sender.parts.front().end <= sender.acknowledged) {
-      Outgoing& outgoing = outgoing_[sender.parts.front().transfer];
+      const std::uint32_t slot = sender.parts.front().transfer;
+      Outgoing& outgoing = outgoing_[slot];
       ++sender.acknowledged_in_pages;
       if (--outgoing.parts_left == 0) {
         context.events(now).send(wiring_.host_of(outgoing.transfer.source), settings_.completion_latency, transfer_sent,
                                  outgoing.transfer);
-        free_outgoing_.push_back(sender.parts.front().transfer);
+        free_outgoing_.push_back(slot);
       }
-      sender.parts.pop_front();
+      sender.parts.pop();
       if (sender.sending > 0) --sender.sending;
     }
   }
-  if (packet.kind() == PacketKind::nack && more >= 0) go_back(number, sender.acknowledged, now);
+  if (packet.kind() == PacketKind::nack && more >= 0) go_back(number, port, sender.acknowledged, now);
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
-void Nic::go_back(std::uint32_t number, std::uint64_t to, Time now) {
+void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) {
   Sender& sender = *senders_[number];
   sender.next = to;
   sender.sending = 0;
   while (sender.sending < sender.parts.size() && sender.parts[sender.sending].end <= to) ++sender.sending;
-  take_turn(number, now);
+  take_turn(number, port, now);
 }
 
-void Nic::on_pfc(const Packet& frame, Time now) {
+void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
+  end_pauses(port, now);
   const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
   if (frame.sequence == pfc_pause) {
-    ++counters_.pauses_received;
-    paused_ |= bit;
-    paused_until_[frame.priority()] = settings_.pause_time == Duration::zero() ? Time::max() : now + settings_.pause_time;
-  } else {
-    paused_ &= static_cast<std::uint8_t>(~bit);
+    ++port.pauses;
+    if (port.paused == 0) port.paused_since = now;
+    port.paused |= bit;
+    port.paused_until[frame.priority()] = settings_.pause_time == Duration::zero() ? Time::max() : now + settings_.pause_time;
+  } else if (port.paused != 0) {
+    port.paused &= static_cast<std::uint8_t>(~bit);
+    if (port.paused == 0) port.paused_for += now - port.paused_since;
   }
+}
+
+/// Those that have run out by `now`.
+void Nic::end_pauses(Port& port, Time now) {
+  if (port.paused == 0 || settings_.pause_time == Duration::zero()) return;
+  Time last;
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    if ((port.paused >> priority & 1U) == 0 || port.paused_until[priority] > now) continue;
+    port.paused &= static_cast<std::uint8_t>(~(1U << priority));
+    last = std::max(last, port.paused_until[priority]);
+  }
+  if (port.paused == 0) port.paused_for += last - port.paused_since;
 }
 
 // --- Packets out ------------------------------------------------------------------------------------------------------------------
 
-/// Does what the card does by itself before `until`.
-void Nic::run_until(Time until, SweepContext& context) {
+Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
+  Port& port = ports_[number];
+  run_until(port, now, context);
+  port.now = now;
+  return port;
+}
+
+/// Does what the port does by itself before `until`.
+void Nic::run_until(Port& port, Time until, SweepContext& context) {
   while (true) {
-    const Time start = next_start();
-    const Time timer = timers_.empty() ? Time::max() : timers_.front().time;
+    const Time start = next_start(port);
+    const Time timer = port.timers.empty() ? Time::max() : port.timers.front().time;
     if (std::min(start, timer) >= until) return;
-    now_ = std::min(start, timer);
+    port.now = std::min(start, timer);
     if (timer <= start) {
-      on_timer(timer);
+      on_timer(port, timer);
     } else {
-      send_one(start, context);
+      send_one(port, start, context);
     }
   }
 }
 
-/// When the card begins to send next, unless more happens; max() if only an arrival can make it.
-Time Nic::next_start() const {
-  Time earliest = Time::max();
-  const auto may_go = [&](std::uint32_t priority, Time since) {
-    const Time from = is_paused(priority) ? std::max(since, paused_until_[priority]) : since;
-    earliest = std::min(earliest, from);
-  };
-  if (!answers_.empty()) may_go(settings_.answer_priority, now_);
-  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
-    if (!ready_[priority].empty()) may_go(priority, now_);
+/// When the port begins to send next, unless more happens; max() if only an arrival can make it.
+Time Nic::next_start(const Port& port) const {
+  std::uint32_t waiting = port.ready;
+  if (!port.answers.empty()) waiting |= 1U << settings_.answer_priority;
+  Time earliest = (waiting & ~std::uint32_t{port.paused}) != 0 ? port.now : Time::max();
+  if (port.paused != 0) {
+    for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+      if ((waiting & port.paused) >> priority & 1U) earliest = std::min(earliest, std::max(port.now, port.paused_until[priority]));
+    }
   }
-  if (!paced_.empty()) earliest = std::min(earliest, paced_.front().time);
-  return earliest == Time::max() ? earliest : std::max({earliest, out_.free_at(), now_});
+  if (!port.paced.empty()) earliest = std::min(earliest, port.paced.front().time);
+  return earliest == Time::max() ? earliest : std::max({earliest, port.out.free_at(), port.now});
 }
 
-void Nic::send_one(Time now, SweepContext& context) {
-  for (std::uint32_t priority = 0; paused_ != 0 && priority < packet_classes_max; ++priority) {
-    if (is_paused(priority) && paused_until_[priority] <= now) paused_ &= static_cast<std::uint8_t>(~(1U << priority));
+void Nic::send_one(Port& port, Time now, SweepContext& context) {
+  end_pauses(port, now);
+  while (!port.paced.empty() && port.paced.front().time <= now) {
+    const std::uint32_t number = port.paced.front().sender;
+    std::pop_heap(port.paced.begin(), port.paced.end());
+    port.paced.pop_back();
+    const std::uint32_t priority = senders_[number]->priority;
+    port.lines[priority].push(number);
+    port.ready |= static_cast<std::uint8_t>(1U << priority);
   }
-  while (!paced_.empty() && paced_.front().time <= now) {
-    const std::uint32_t number = paced_.front().sender;
-    std::pop_heap(paced_.begin(), paced_.end());
-    paced_.pop_back();
-    ready_[senders_[number]->priority].push_back(number);
-  }
-  if (!answers_.empty() && !is_paused(settings_.answer_priority)) {
-    Packet packet = answers_.front();
-    answers_.pop_front();
+  if (!port.answers.empty() && (port.paused >> settings_.answer_priority & 1U) == 0) {
+    Packet packet = port.answers.front();
+    port.answers.pop();
     packet.next_hop();
-    return out_.send(packet, now, context);
+    return port.out.send(packet, now, context);
   }
-  for (std::uint32_t priority = packet_classes_max; priority-- > 0;) {
-    if (ready_[priority].empty() || is_paused(priority)) continue;
-    const std::uint32_t number = ready_[priority].front();
-    ready_[priority].pop_front();
-    return send_data(number, now, context);
-  }
+  const std::uint32_t may_go = port.ready & ~std::uint32_t{port.paused};
+  if (may_go == 0) return;
+  const auto priority = static_cast<std::uint32_t>(std::bit_width(may_go)) - 1;
+  Fifo<std::uint32_t>& line = port.lines[priority];
+  const std::uint32_t number = line.front();
+  line.pop();
+  if (line.empty()) port.ready &= static_cast<std::uint8_t>(~(1U << priority));
+  send_data(number, port, now, context);
 }
 
-void Nic::send_data(std::uint32_t number, Time now, SweepContext& context) {
+void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& context) {
   Sender& sender = *senders_[number];
   sender.in_turn = false;
   // Acknowledged while it waited for its turn, after going back.
@@ -326,35 +373,35 @@ void Nic::send_data(std::uint32_t number, Time now, SweepContext& context) {
   ++sender.next;
   sender.sent_once = std::max(sender.sent_once, sender.next);
   const double rate_bps = settings_.controls_congestion ? dcqcn_.rate_bps(sender.congestion, now) : sender.congestion.line_bps;
-  out_.send(packet, now, context);
-  sender.next_at = out_.free_at();
-  if (rate_bps < sender.congestion.line_bps) {
+  port.out.send(packet, now, context);
+  sender.next_at = port.out.free_at();
+  if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
   }
   if (settings_.controls_congestion) dcqcn_.on_sent(sender.congestion, Bytes::of(wire_bytes), now);
   if (!sender.has_timer && settings_.retransmission_timeout > Duration::zero()) {
     sender.has_timer = true;
-    timers_.push_back({now + settings_.retransmission_timeout, number});
-    std::push_heap(timers_.begin(), timers_.end());
+    port.timers.push_back({now + settings_.retransmission_timeout, number});
+    std::push_heap(port.timers.begin(), port.timers.end());
   }
-  take_turn(number, out_.free_at());
+  take_turn(number, port, port.out.free_at());
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.
-void Nic::on_timer(Time now) {
-  const std::uint32_t number = timers_.front().sender;
-  std::pop_heap(timers_.begin(), timers_.end());
-  timers_.pop_back();
+void Nic::on_timer(Port& port, Time now) {
+  const std::uint32_t number = port.timers.front().sender;
+  std::pop_heap(port.timers.begin(), port.timers.end());
+  port.timers.pop_back();
   Sender& sender = *senders_[number];
   sender.has_timer = false;
   if (sender.acknowledged == sender.sent_once) return;
   if (sender.progress_at + settings_.retransmission_timeout <= now) {
     sender.progress_at = now;
-    go_back(number, sender.acknowledged, now);
+    go_back(number, port, sender.acknowledged, now);
   }
   sender.has_timer = true;
-  timers_.push_back({sender.progress_at + settings_.retransmission_timeout, number});
-  std::push_heap(timers_.begin(), timers_.end());
+  port.timers.push_back({sender.progress_at + settings_.retransmission_timeout, number});
+  std::push_heap(port.timers.begin(), port.timers.end());
 }
 
 }  // namespace weft

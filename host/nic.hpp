@@ -1,38 +1,41 @@
-// NIC: a network card. Its queue pairs send messages as packets, at the rate that congestion control gives each; what arrives is put together,
-// acknowledged and handed to the hosts.
+// NIC: the network cards of a host. Their queue pairs send messages as packets, at the rate that congestion control gives each; what arrives is put
+// together, acknowledged and handed to the hosts.
 //
 // Where it sits: hosts hand over transfers by transfer_start, as to the flow fabric, and get transfer_sent and transfer_delivered; packets go to
-// and come from the switch at the other end of the card's cable (network/packet_switch).
+// and come from the switches at the other ends of the cards' cables (network/packet_switch). All ports of a host are one node, since a transfer's
+// queue pairs may leave and arrive by any of them.
 //
 // Model
 //   transfer     split into `queue_pairs` parts; part i belongs to the queue pair of (source, destination, connection, priority, i), opened when
 //                first used, and is cut into packets of wire_format.content_per_packet(), the last with the rest
-//   sending      the cable takes one packet at a time: answers first, then the highest priority that is not paused; within it queue pairs in turn,
-//                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is line rate or DCQCN's, host/dcqcn)
+//   sending      each port takes one packet at a time: answers first, then the highest priority that is not paused; within it queue pairs in turn,
+//                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or DCQCN's,
+//                host/dcqcn)
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
 //                negative acknowledgement, and the sender goes back to what is missing (go-back-N). A mark (ECN) is answered by a congestion
 //                notification, at most one per `notification_interval` and queue pair
 //   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
-//   delivered    when the last packet of the last part has arrived, + receive_latency, at the destination's host
+//   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
 //   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not
 //
 // Invariants
 //   1. Every transfer handed over is sent and delivered exactly once, those of a connection and priority in order.
-//   2. At one instant: what hosts hand over, then packets, then what the card begins to send.
+//   2. At one instant: what hosts hand over, then packets, then what ports begin to send. What one port sends concerns no other, so each is
+//      brought forward when something happens to it, and at the end of a window.
 // Threads: as SweepNode.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/fifo.hpp"
 #include "core/sweep_node.hpp"
 #include "core/sweep_process.hpp"
 #include "host/dcqcn.hpp"
@@ -63,11 +66,31 @@ struct NicSettings {
   Duration completion_latency = {};
 };
 
-/// What a card must know of the rest of the run.
+/// What a new queue pair is to be like.
+struct QueuePairPlan {
+  QueuePairs::Route route;                         ///< by which of the host's ports it leaves, and on; and back
+  Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
+  Duration inside_hosts = {};                      ///< added to the delivery: what both ends take between the GPU and the port
+};
+
+/// What a node must know of the rest of the run.
 struct NicWiring {
-  /// Ports from the card to the destination's card and back, for a new queue pair.
-  std::function<QueuePairs::Route(const Transfer& transfer, std::uint32_t queue_pair)> route;
+  std::function<QueuePairPlan(const Transfer& transfer, std::uint32_t queue_pair)> plan;
   std::function<EntityId(NodeId endpoint)> host_of;
+  std::atomic<std::uint64_t>* delivered = nullptr;  ///< counts deliveries, if not null
+};
+
+/// A transfer that has arrived.
+struct DeliveredTransfer {
+  Transfer transfer;
+  Time entered;  ///< when the sending node got it
+  Time delivered;
+};
+
+struct NicPortCounters {
+  std::uint64_t bytes = 0;
+  std::uint64_t pauses = 0;  ///< received
+  Duration paused;           ///< while the other end paused any priority
 };
 
 struct NicCounters {
@@ -76,18 +99,21 @@ struct NicCounters {
   std::uint64_t data_received = 0;  ///< in order
   std::uint64_t acks_sent = 0;      ///< negative ones included
   std::uint64_t notifications_sent = 0;
-  std::uint64_t pauses_received = 0;
-  Bytes bytes_sent;
 };
 
 class Nic final : public SweepNode {
  public:
   /// `card` is its number in `queue_pairs`, to which a reference is kept.
-  Nic(const NicSettings& settings, const EgressPort& out, std::uint32_t card, QueuePairs& queue_pairs, NicWiring wiring);
+  Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std::uint32_t card, QueuePairs& queue_pairs,
+      NicWiring wiring);
 
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
 
-  NicCounters counters() const;
+  const NicCounters& counters() const { return counters_; }
+  /// As of `now`, the time until which the run has come.
+  NicPortCounters port_counters(std::uint32_t port, Time now) const;
+  /// In order of arrival.
+  const std::vector<DeliveredTransfer>& delivered() const { return delivered_; }
   /// Transfers that were not acknowledged in full, in no order.
   std::vector<Transfer> unfinished() const;
 
@@ -101,19 +127,21 @@ class Nic final : public SweepNode {
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
     std::uint32_t queue_pair = 0;
-    std::uint32_t priority = 0;
-    std::deque<Part> parts;   ///< not acknowledged in full
-    std::size_t sending = 0;  ///< which of them `next` is of
+    std::uint16_t port = 0;
+    std::uint8_t priority = 0;
+    bool in_turn = false;       ///< stands in its port's ready or paced
+    bool has_timer = false;     ///< stands in its port's timers
+    std::uint32_t sending = 0;  ///< which of `parts` `next` is of
+    Fifo<Part> parts;           ///< not acknowledged in full
     std::uint64_t next = 0;
     std::uint64_t sent_once = 0;  ///< packets before this one were sent before
     std::uint64_t acknowledged = 0;
     std::uint64_t end = 0;
-    Time next_at;            ///< by pacing
-    Time progress_at;        ///< when something was acknowledged, or sending began
-    bool in_turn = false;    ///< stands in ready_ or paced_
-    bool has_timer = false;  ///< stands in timers_
+    Time next_at;      ///< by pacing
+    Time progress_at;  ///< when something was acknowledged, or sending began
+    Duration inside_hosts;
     DcqcnState congestion;
-    std::deque<std::unique_ptr<MessagePage>> pages;  ///< in use
+    Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
     std::uint32_t in_last_page = 0;
     std::uint32_t acknowledged_in_pages = 0;
   };
@@ -135,30 +163,49 @@ class Nic final : public SweepNode {
     /// For the standard heaps, which keep the greatest in front.
     friend bool operator<(const Timed& a, const Timed& b) { return a.time != b.time ? a.time > b.time : a.sender > b.sender; }
   };
+  struct Port {
+    explicit Port(const EgressPort& cable) : out(cable) {}
+
+    EgressPort out;
+    Time now;                ///< what happened before it has happened
+    std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
+    std::uint8_t paused = 0;
+    std::uint64_t pauses = 0;
+    Time paused_since;
+    Duration paused_for;
+    Fifo<Packet> answers;
+    std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
+    std::vector<Timed> paced;                                   ///< a heap of senders whose time has not
+    std::vector<Timed> timers;                                  ///< a heap of retransmission timers
+    std::array<Time, packet_classes_max> paused_until;
+  };
   using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t>;
 
-  void begin(const Transfer& transfer, Time now);
+  void begin(const Transfer& transfer, Time now, SweepContext& context);
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
-  void take_turn(std::uint32_t sender, Time now);
-  void arrive(const Packet& packet, Time now, SweepContext& context);
+  void take_turn(std::uint32_t sender, Port& port, Time now);
+  void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
-  void go_back(std::uint32_t sender, std::uint64_t to, Time now);
-  void on_pfc(const Packet& frame, Time now);
-  void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes);
+  void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
+  void on_pfc(const Packet& frame, Port& port, Time now);
+  void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
+              SweepContext& context);
   void deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context);
   std::uint32_t receiver_of(std::uint32_t queue_pair);
 
-  void run_until(Time until, SweepContext& context);
-  Time next_start() const;
-  void send_one(Time now, SweepContext& context);
-  void send_data(std::uint32_t sender, Time now, SweepContext& context);
-  void on_timer(Time now);
-  bool is_paused(std::uint32_t priority) const { return (paused_ >> priority & 1U) != 0; }
+  /// The port, brought forward to `now`.
+  Port& port_at(std::uint32_t port, Time now, SweepContext& context);
+  void run_until(Port& port, Time until, SweepContext& context);
+  Time next_start(const Port& port) const;
+  void send_one(Port& port, Time now, SweepContext& context);
+  void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
+  void on_timer(Port& port, Time now);
+  void end_pauses(Port& port, Time now);
 
   NicSettings settings_;
-  EgressPort out_;
+  std::vector<Port> ports_;
   std::uint32_t card_;
   QueuePairs& queue_pairs_;
   NicWiring wiring_;
@@ -171,17 +218,9 @@ class Nic final : public SweepNode {
   std::vector<Outgoing> outgoing_;
   std::vector<std::uint32_t> free_outgoing_;
   std::vector<Receiver> receivers_;
-  std::unordered_map<std::uint32_t, std::uint32_t> receiver_by_queue_pair_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>
-      parts_missing_;  ///< by card and number of a transfer that arrives
-
-  std::deque<Packet> answers_;
-  std::array<std::deque<std::uint32_t>, packet_classes_max> ready_;  ///< senders whose time has come, by priority
-  std::vector<Timed> paced_;                                         ///< a heap of senders whose time has not
-  std::vector<Timed> timers_;                                        ///< a heap of retransmission timers
-  std::uint8_t paused_ = 0;
-  std::array<Time, packet_classes_max> paused_until_;
-  Time now_;  ///< of the last thing that happened
+  /// By card and number of a transfer that arrives.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts_missing_;
+  std::vector<DeliveredTransfer> delivered_;
   NicCounters counters_;
 };
 

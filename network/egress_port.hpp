@@ -24,6 +24,7 @@ class EgressPort {
 
   Time free_at() const { return free_at_; }
   Bandwidth rate() const { return Bandwidth::bps(static_cast<std::int64_t>(rate_bps_)); }
+  double rate_bps() const { return static_cast<double>(rate_bps_); }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
 
   /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives at free_at() + the propagation delay.

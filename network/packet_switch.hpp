@@ -25,10 +25,10 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/fifo.hpp"
 #include "core/sweep_node.hpp"
 #include "core/sweep_process.hpp"
 #include "network/ecn_marking.hpp"
@@ -93,37 +93,6 @@ class PacketSwitch final : public SweepNode {
     Packet packet;
     std::uint32_t account;
     std::uint32_t to;  ///< port
-  };
-
-  /// First in, first out, in a ring that grows.
-  template <class T>
-  class Fifo {
-   public:
-    bool empty() const { return size_ == 0; }
-    const T& front() const { return items_[first_]; }
-    /// Place for one more, to be filled in at once.
-    T& push() {
-      if (size_ == capacity_) grow();
-      return items_[(first_ + size_++) & (capacity_ - 1)];
-    }
-    void pop() {
-      first_ = (first_ + 1) & (capacity_ - 1);
-      --size_;
-    }
-
-   private:
-    void grow() {
-      const std::uint32_t capacity = capacity_ == 0 ? 8 : 2 * capacity_;
-      auto more = std::make_unique<T[]>(capacity);
-      for (std::uint32_t i = 0; i < size_; ++i) more[i] = items_[(first_ + i) & (capacity_ - 1)];
-      items_ = std::move(more);
-      capacity_ = capacity;
-      first_ = 0;
-    }
-    std::unique_ptr<T[]> items_;
-    std::uint32_t capacity_ = 0;  ///< a power of two
-    std::uint32_t first_ = 0;
-    std::uint32_t size_ = 0;
   };
 
   struct Queue {

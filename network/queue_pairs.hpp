@@ -8,7 +8,8 @@
 // messages in it were acknowledged, so that its receiver is done with it.
 //
 // Invariants
-//   1. Routes never move, and are written before the first packet that names them is sent; so are messages before their first packet.
+//   1. Routes never move, and but for `receiver` are written before the first packet that names them is sent; so are messages before their first
+//      packet.
 // Threads: open() of different cards may be called at the same time, so may append() and discard() for different queue pairs. A route may be read
 // by whoever got a packet that names it, and a message by who got its first packet: a window's end lies between.
 #pragma once
@@ -29,6 +30,8 @@ struct Message {
   Transfer transfer;
   std::uint32_t number = 0;  ///< of the transfer among those of its card
   std::uint32_t parts = 1;   ///< queue pairs that carry it
+  Time entered;              ///< when the card got the transfer
+  Duration inside_hosts;     ///< what both ends take between the GPU and the card, added when it is delivered
 };
 
 struct MessagePage {
@@ -58,12 +61,14 @@ class MessageReader {
 
 class QueuePairs {
  public:
-  static constexpr std::uint32_t hops_max = 14;
+  static constexpr std::uint32_t hops_max = 13;
   /// Ports of the nodes that a packet leaves, in order, counted from 0 at each node; the first is the sending card's.
   using Ports = std::array<std::uint16_t, hops_max>;
+  static constexpr std::uint32_t none = UINT32_MAX;
   struct alignas(64) Route {
     Ports there;                            ///< for data
     Ports back;                             ///< for what the destination answers
+    std::uint32_t receiver = none;          ///< written and read by the destination's card only
     const MessagePage* messages = nullptr;  ///< the first; whoever sends without cards may leave it out
   };
   static_assert(sizeof(Route) == 64);
@@ -76,6 +81,11 @@ class QueuePairs {
   const Route& operator[](std::uint32_t queue_pair) const {
     const std::uint32_t block = queue_pair / per_row;
     return rows_[block >> card_bits_][block & card_mask_][queue_pair % per_row];
+  }
+  /// As which of its own the destination's card knows it; `none` until set.
+  void set_receiver(std::uint32_t queue_pair, std::uint32_t receiver) {
+    const std::uint32_t block = queue_pair / per_row;
+    rows_[block >> card_bits_][block & card_mask_][queue_pair % per_row].receiver = receiver;
   }
   void prefetch(std::uint32_t queue_pair) const { __builtin_prefetch(&(*this)[queue_pair]); }
   /// Which card opened it.

@@ -100,12 +100,14 @@ struct Cluster {
     const std::uint32_t first_host = tree.node_count();
     tree.add_to(builder, switches, [&](std::uint32_t node, const EgressPort& port) {
       NicWiring wiring;
-      wiring.route = [this](const Transfer& t, std::uint32_t queue_pair) {
-        return tree.route(t.source.index(), t.destination.index(),
-                          mix64(t.source.index() * 1000 + t.connection * 100 + queue_pair) % 1024);
+      wiring.plan = [this](const Transfer& t, std::uint32_t queue_pair) {
+        QueuePairPlan plan;
+        plan.route = tree.route(t.source.index(), t.destination.index(),
+                                mix64(t.source.index() * 1000 + t.connection * 100 + queue_pair) % 1024);
+        return plan;
       };
       wiring.host_of = [first_host](NodeId endpoint) { return EntityId(first_host + endpoint.index()); };
-      return std::make_unique<Nic>(nic, port, node, tree.routes, std::move(wiring));
+      return std::make_unique<Nic>(nic, std::vector<EgressPort>{port}, node, tree.routes, std::move(wiring));
     });
     for (std::uint32_t host = 0; host < tree.hosts(); ++host) {
       builder.add_entity(std::make_unique<TestHost>(EntityId(host)), "host" + std::to_string(host));
