@@ -28,7 +28,7 @@ void Dcqcn::on_notification(DcqcnState& state, Time now) const {
   }
   state.notified = true;
   state.cut_at = now;
-  state.target_bps = state.rate_bps;
+  if (!settings_.keeps_target || state.timer_count > 0 || state.byte_count > 0) state.target_bps = state.rate_bps;
   const double minimum = std::min(static_cast<double>(settings_.minimum_rate.in_bps()), state.line_bps);
   state.rate_bps = std::max(minimum, state.rate_bps * (1 - state.alpha / 2));
   state.alpha = (1 - settings_.g) * state.alpha + settings_.g;

@@ -11,6 +11,8 @@
 //     max(t, b) < fast_recovery        fast recovery        rate = (target + rate) / 2
 //     min(t, b) > fast_recovery        hyper increase       target += hyper_increase x (min(t, b) - fast_recovery), then as above
 //     else                             additive increase    target += additive_increase, then as above
+//   With `keeps_target`, of notifications between two increases only the first sets the target: after a burst of them the rate goes back half-way
+//   to what it was before the burst (the simulators around HPCC).
 //   rate and target stay between minimum_rate and the line's rate. Notifications less than decrease_interval after one that counted do not count.
 //
 // Timers need no events: the state is brought to an instant when it is asked for. It is the same bits however often that is.
@@ -34,6 +36,7 @@ struct DcqcnSettings {
   Bandwidth hyper_increase = Bandwidth::bps(100'000'000);  ///< as the RDMA simulators have it
   Bandwidth minimum_rate = Bandwidth::bps(100'000'000);    ///< likewise
   Duration decrease_interval = Duration::zero();
+  bool keeps_target = false;
 };
 
 struct DcqcnState {

@@ -36,10 +36,10 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   return counters;
 }
 
-std::vector<Transfer> Nic::unfinished() const {
-  std::vector<Transfer> left;
+std::vector<UnfinishedTransfer> Nic::unfinished() const {
+  std::vector<UnfinishedTransfer> left;
   for (const Outgoing& outgoing : outgoing_) {
-    if (outgoing.parts_left > 0) left.push_back(outgoing.transfer);
+    if (outgoing.parts_left > 0) left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
   }
   return left;
 }
@@ -81,7 +81,7 @@ void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
     slot = free_outgoing_.back();
     free_outgoing_.pop_back();
   }
-  outgoing_[slot] = {transfer, parts};
+  outgoing_[slot] = {transfer, now, parts};
   for (std::uint32_t i = 0; i < parts; ++i) {
     Sender& sender = sender_of(transfer, i);
     Port& port = port_at(sender.port, now, context);
@@ -114,7 +114,7 @@ Nic::Sender& Nic::sender_of(const Transfer& transfer, std::uint32_t part) {
   plan.route.messages = sender.pages.front().get();
   sender.queue_pair = queue_pairs_.open(card_, number, plan.route);
   sender.port = plan.route.there[0];
-  sender.priority = static_cast<std::uint8_t>(transfer.priority);
+  sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
   sender.congestion = dcqcn_.begin(std::min(plan.rate_max, ports_[sender.port].out.rate()));
   return sender;
@@ -212,7 +212,8 @@ void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, st
                  SweepContext& context) {
   counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
   Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
-  port.answers.push(Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, settings_.answer_priority));
+  const std::uint32_t priority = settings_.answer_priority.value_or(data.priority());
+  port.answers.push(Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, priority));
 }
 
 void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context) {
@@ -264,7 +265,7 @@ void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) 
   take_turn(number, port, now);
 }
 
-void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
+void Nic::on_pfc(const Packet& frame, Port& port, Time now) const {
   end_pauses(port, now);
   const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
   if (frame.sequence == pfc_pause) {
@@ -279,7 +280,7 @@ void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
 }
 
 /// Those that have run out by `now`.
-void Nic::end_pauses(Port& port, Time now) {
+void Nic::end_pauses(Port& port, Time now) const {
   if (port.paused == 0 || settings_.pause_time == Duration::zero()) return;
   Time last;
   for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
@@ -315,9 +316,9 @@ void Nic::run_until(Port& port, Time until, SweepContext& context) {
 }
 
 /// When the port begins to send next, unless more happens; max() if only an arrival can make it.
-Time Nic::next_start(const Port& port) const {
+Time Nic::next_start(const Port& port) {
   std::uint32_t waiting = port.ready;
-  if (!port.answers.empty()) waiting |= 1U << settings_.answer_priority;
+  if (!port.answers.empty()) waiting |= 1U << port.answers.front().priority();
   Time earliest = (waiting & ~std::uint32_t{port.paused}) != 0 ? port.now : Time::max();
   if (port.paused != 0) {
     for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
@@ -338,7 +339,7 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
     port.lines[priority].push(number);
     port.ready |= static_cast<std::uint8_t>(1U << priority);
   }
-  if (!port.answers.empty() && (port.paused >> settings_.answer_priority & 1U) == 0) {
+  if (!port.answers.empty() && (port.paused >> port.answers.front().priority() & 1U) == 0) {
     Packet packet = port.answers.front();
     port.answers.pop();
     packet.next_hop();

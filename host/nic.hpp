@@ -31,6 +31,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@
 #include "network/network_model.hpp"
 #include "network/packet.hpp"
 #include "network/queue_pairs.hpp"
+#include "network/transfer_records.hpp"
 #include "network/wire_format.hpp"
 
 namespace weft {
@@ -57,10 +59,11 @@ struct NicSettings {
   std::uint32_t queue_pairs = 1;
   std::uint32_t ack_interval = 16;
   Duration notification_interval = Duration::ticks(50 * Duration::ticks_per_us);
-  Duration retransmission_timeout = {};  ///< zero: never
-  Duration pause_time = {};              ///< as the switches'; zero: until resumed
-  std::uint32_t answer_priority = 0;
-  bool controls_congestion = true;  ///< by DCQCN; else at line rate
+  Duration retransmission_timeout = {};               ///< zero: never
+  Duration pause_time = {};                           ///< as the switches'; zero: until resumed
+  std::optional<std::uint32_t> answer_priority = 0U;  ///< none: that of what is answered
+  bool uses_priorities = true;                        ///< of transfers; else all have the lowest
+  bool controls_congestion = true;                    ///< by DCQCN; else at line rate
   DcqcnSettings dcqcn = {};
   Duration receive_latency = {};
   Duration completion_latency = {};
@@ -114,8 +117,8 @@ class Nic final : public SweepNode {
   NicPortCounters port_counters(std::uint32_t port, Time now) const;
   /// In order of arrival.
   const std::vector<DeliveredTransfer>& delivered() const { return delivered_; }
-  /// Transfers that were not acknowledged in full, in no order.
-  std::vector<Transfer> unfinished() const;
+  /// Transfers that were not acknowledged in full, in no order; they start when the node got them.
+  std::vector<UnfinishedTransfer> unfinished() const;
 
  private:
   /// A part of a transfer: packets of its queue pair up to `end`, from where the part before it ends.
@@ -155,6 +158,7 @@ class Nic final : public SweepNode {
   };
   struct Outgoing {
     Transfer transfer;
+    Time entered;
     std::uint32_t parts_left = 0;  ///< 0: the slot is free
   };
   struct Timed {
@@ -189,7 +193,7 @@ class Nic final : public SweepNode {
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
-  void on_pfc(const Packet& frame, Port& port, Time now);
+  void on_pfc(const Packet& frame, Port& port, Time now) const;
   void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
               SweepContext& context);
   void deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context);
@@ -198,11 +202,11 @@ class Nic final : public SweepNode {
   /// The port, brought forward to `now`.
   Port& port_at(std::uint32_t port, Time now, SweepContext& context);
   void run_until(Port& port, Time until, SweepContext& context);
-  Time next_start(const Port& port) const;
+  static Time next_start(const Port& port);
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
   void on_timer(Port& port, Time now);
-  void end_pauses(Port& port, Time now);
+  void end_pauses(Port& port, Time now) const;
 
   NicSettings settings_;
   std::vector<Port> ports_;

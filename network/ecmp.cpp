@@ -13,6 +13,20 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: spreads small numbers
 
+/// Appends the path to `links`, which is empty; `hops` is for its own use.
+void walk(const Topology& topology, std::uint64_t seed, const EcmpHash& hash, NodeId source, NodeId destination,
+          std::vector<LinkId>& hops, std::vector<LinkId>& links) {
+  WEFT_CHECK(source != destination, "a path joins two endpoints");
+  for (NodeId at = source; at != destination;) {
+    topology.routes().next_hops(topology, at, destination, hops);
+    WEFT_CHECK(!hops.empty(),
+               "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
+    links.push_back(hops[hash.choice(seed, at, hops.size())]);
+    at = topology.link(links.back()).destination;
+    WEFT_CHECK(links.size() <= topology.node_count(), "a shortest path visits no node twice");
+  }
+}
+
 }  // namespace
 
 EcmpHash::EcmpHash(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
@@ -25,25 +39,25 @@ std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const
   return spread(mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1))), n);
 }
 
+std::vector<LinkId> ecmp_path(const Topology& topology, std::uint64_t seed, NodeId source, NodeId destination,
+                              std::uint32_t connection, std::uint32_t queue_pair) {
+  std::vector<LinkId> hops;
+  std::vector<LinkId> links;
+  walk(topology, seed, EcmpHash(source, destination, connection, queue_pair), source, destination, hops, links);
+  return links;
+}
+
 EcmpPaths::EcmpPaths(const Topology& topology, std::uint64_t seed, std::size_t cache_entries)
     : topology_(topology), seed_(seed), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {}
 
 std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
-  WEFT_CHECK(source != destination, "a path joins two endpoints");
   const Key key{source, destination, connection, queue_pair};
   const EcmpHash hash(source, destination, connection, queue_pair);
   Entry& entry = cache_[hash.tuple() & (cache_.size() - 1)];
   if (!entry.links.empty() && entry.key == key) return entry.links;
   entry.key = key;
   entry.links.clear();
-  for (NodeId at = source; at != destination;) {
-    topology_.routes().next_hops(topology_, at, destination, hops_);
-    WEFT_CHECK(!hops_.empty(),
-               "endpoints are mutually reachable: " + topology_.node_name(at) + " to " + topology_.node_name(destination));
-    entry.links.push_back(hops_[hash.choice(seed_, at, hops_.size())]);
-    at = topology_.link(entry.links.back()).destination;
-    WEFT_CHECK(entry.links.size() <= topology_.node_count(), "a shortest path visits no node twice");
-  }
+  walk(topology_, seed_, hash, source, destination, hops_, entry.links);
   return entry.links;
 }
 

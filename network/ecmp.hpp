@@ -10,7 +10,7 @@
 // in no result.
 //
 // Invariant: path() is a pure function of (topology, seed, arguments).
-// Threads: one.
+// Threads: EcmpPaths belongs to one; the rest are pure functions.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,17 @@ class EcmpHash {
   std::uint64_t tuple_;
 };
 
+/// Links from endpoint to endpoint, in order. Requires: source != destination, a path exists (WEFT_CHECK).
+std::vector<LinkId> ecmp_path(const Topology& topology, std::uint64_t seed, NodeId source, NodeId destination,
+                              std::uint32_t connection, std::uint32_t queue_pair);
+
+/// The same, of which many are kept.
 class EcmpPaths {
  public:
   /// Keeps a reference to the topology. `cache_entries` >= 1 is rounded up to a power of two.
   EcmpPaths(const Topology& topology, std::uint64_t seed, std::size_t cache_entries);
 
-  /// Links from endpoint to endpoint, in order. Valid until the next call. Requires: source != destination, a path exists (WEFT_CHECK).
+  /// ecmp_path(), valid until the next call.
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
 
  private:

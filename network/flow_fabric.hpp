@@ -46,41 +46,9 @@
 #include "network/staging.hpp"
 #include "network/switch_operations.hpp"
 #include "network/transfer_folding.hpp"
+#include "network/transfer_records.hpp"
 
 namespace weft {
-
-/// A transfer whose delivery is certain.
-struct FinishedTransfer {
-  FlowId id;          ///< transfers of a run are numbered in order of entering the network
-  Transfer transfer;  ///< as the host handed it over; of an operation in switches, the destination is the top of the tree
-  Time start;         ///< when the host handed it over
-  Time end;           ///< when it is delivered, or will be
-  /// What it takes alone in the network on the same paths, latencies included: no allocation makes it faster.
-  Duration ideal;
-  bool inside_host = false;
-  std::uint32_t multiplicity = 1;  ///< transfers that it stands for, itself included
-};
-
-/// Watches transfers end. Called in the order in which they leave their sources.
-class FlowObserver {
- public:
-  virtual ~FlowObserver() = default;
-  virtual void on_transfer_finished(const FinishedTransfer& finished) = 0;
-};
-
-/// A transfer in the network, for the report of a run that ended or was stopped before it.
-struct UnfinishedTransfer {
-  FlowId id;
-  Transfer transfer;  ///< as in FinishedTransfer
-  Time start;
-  LinkId stalled_at = LinkId::none();  ///< the link that stops it; none() if it moves
-};
-
-/// What went over a directed link until the end of the run.
-struct LinkUsage {
-  Bytes bytes;                  ///< wire bytes
-  double mean_utilization = 0;  ///< of the link's rate over the span asked for
-};
 
 struct FlowFabricCounters {
   std::uint64_t transfers_started = 0;

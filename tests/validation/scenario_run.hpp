@@ -90,6 +90,7 @@ struct ScenarioRun {
 struct ScenarioRunOptions {
   std::uint32_t threads = 1;
   std::string zeta = "auto";
+  bool trace = false;
 };
 
 inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options) {
@@ -98,6 +99,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   SimulationOptions simulation;
   simulation.threads = options.threads;
   simulation.zeta = options.zeta;
+  simulation.trace = options.trace;
   simulation.out = folder.path() / "out";
   ScenarioRun run;
   run.summary = run_simulation(scenario, simulation);

@@ -9,11 +9,12 @@ namespace {
 
 void expect_one_result(const RunFlags& flags) {
   const ScenarioRun first = run_scenario(flags, ScenarioRunOptions{});
-  for (const std::uint32_t threads : {1u, 2u, 8u}) {
+  for (const std::uint32_t threads : {1u, 2u, 4u, 8u}) {
     for (const char* zeta : {"auto", "table", "1ns", "1s"}) {
       ScenarioRunOptions options;
       options.threads = threads;
       options.zeta = zeta;
+      options.trace = threads == 4;
       const ScenarioRun other = run_scenario(flags, options);
       const std::string combination = std::to_string(threads) + " threads, zeta " + zeta;
       EXPECT_EQ(other.summary.fingerprint, first.summary.fingerprint) << combination;
@@ -48,6 +49,44 @@ TEST(Threads, TwoJobsOnARailOptimizedFabric) {
                    "job { name: \"b\" iterations: 2 submit: \"111us\" workload { file: \"work.textproto\" } }\n"
                    "job { name: \"waits\" iterations: 1 submit: \"120us\" workload { file: \"work.textproto\" } }\n"
                    "set { name: \"flow.queue_pairs\" value: \"3\" }\n");
+  expect_one_result(flags);
+}
+
+// Jobs whose collectives cross switches with little memory: pauses, marks and notifications, several priorities and queue pairs.
+TEST(Threads, TwoJobsInPacketMode) {
+  const ScratchFolder folder;
+  folder.write("work.textproto",
+               "ranks: 24\ncommunicator { name: \"tp\" size: 4 }\ncommunicator { name: \"dp\" size: 6 stride: 4 }\n"
+               "role { name: \"all\"\n"
+               "  op { name: \"t\" collective { type: ALL_GATHER communicator: \"tp\" size: \"33kB\" } stream: 2 }\n"
+               "  op { name: \"b\" compute { duration: \"6us\" } stream: 1 }\n"
+               "  op { name: \"d\" collective { type: ALL_REDUCE communicator: \"dp\" size: \"123456B\" priority: 1 } deps: \"t\" "
+               "stream: 3 }\n"
+               "  op { name: \"x\" collective { type: ALL_TO_ALL size: \"77777B\" } deps: \"b\" stream: 4 }\n"
+               "}\n");
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.scenario_file =
+      folder.write("scenario.textproto",
+                   "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"6\" } }\n"
+                   "job { name: \"a\" iterations: 2 workload { file: \"work.textproto\" } }\n"
+                   "job { name: \"b\" iterations: 1 submit: \"11us\" workload { file: \"work.textproto\" } }\n"
+                   "set { name: \"flow.queue_pairs\" value: \"3\" }\n"
+                   "set { name: \"packet.ecn_kmin\" value: \"5kB\" }\nset { name: \"packet.ecn_kmax\" value: \"20kB\" }\n");
+  expect_one_result(flags);
+}
+
+TEST(Threads, AnIncastInPacketMode) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\"\nset { name: \"k\" value: \"4\" }\n");
+  std::string flows = "12\n";
+  for (int i = 0; i < 12; ++i) {
+    flows += std::to_string(1 + i) + " " + std::to_string(i % 2 * 15) + " 3 100 " + std::to_string(60'000 + 7'919 * i) + " 0\n";
+  }
+  flags.flows = folder.write("flow.txt", flows) + ":hpcc";
+  flags.settings = {"packet.buffer=700kB", "packet.pause_time=10us", "packet.ecn_kmin=10kB", "packet.ecn_kmax=100kB"};
   expect_one_result(flags);
 }
 

@@ -12,6 +12,7 @@
 #include "host/collective_rules.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/host_entity.hpp"
+#include "host/packet_settings.hpp"
 #include "host/presets.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
@@ -45,8 +46,14 @@ std::vector<ModuleInfo> all_modules() {
   for (const auto& format : job_trace_formats()) all.push_back({"job-format", format.name, format.summary, {}});
   for (const auto& table : measurement_tables()) all.push_back({"measurement-format", table.name, table.summary, {}});
   append(all, workload_templates());
-  all.push_back(
-      {"network", "flow", "Flow mode: rates are shared fairly among the flows on every link, no packets.", flow_params()});
+  all.push_back({"network", "flow",
+                 "What flow and packet mode have in common (latencies, packet format, queue pairs, routing), and how flow mode "
+                 "shares the links.",
+                 flow_params()});
+  all.push_back({"network", "packet",
+                 "Packet mode: every packet from card to card, through switches with shared buffers, pauses (PFC) and marks (ECN).",
+                 packet_params()});
+  all.push_back({"congestion-control", "dcqcn", "Packet mode: a queue pair's rate by congestion notifications.", dcqcn_params()});
   append(all, allocation_policies());
   all.push_back({"host", "host", "Servers: what it costs a rank to compute and to reduce.", host_params()});
   all.push_back(

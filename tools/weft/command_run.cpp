@@ -117,9 +117,9 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("FILE[:format]");
   command->add_option("--flows", flags.flows, "Flow list: hpcc")->type_name("FILE[:format]");
   command->add_option("--jobs", flags.jobs, "Job trace: " + format_names(job_trace_formats()))->type_name("FILE:format");
-  command->add_option("--mode", flags.mode, "Fidelity: job or flow; default: by the inputs")
+  command->add_option("--mode", flags.mode, "Fidelity: job, flow or packet; default: job or flow, by the inputs")
       ->type_name("MODE")
-      ->check(CLI::IsMember({"job", "flow"}));
+      ->check(CLI::IsMember({"job", "flow", "packet"}));
   add_workload_flags(*command, flags.workload_options);
   add_job_trace_flags(*command, flags.jobs_options);
   command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")->type_name("N")->check(at_least_one());

@@ -40,7 +40,7 @@ Duration probe_iteration(const Scenario& scenario, const std::shared_ptr<const W
   constexpr std::uint32_t rounds = 2;
   Scenario alone;
   alone.name = "probe";
-  alone.mode = Mode::flow;
+  alone.mode = simulates_network(scenario.mode) ? scenario.mode : Mode::flow;
   alone.seed = scenario.seed;
   alone.topology = scenario.topology;
   alone.placement = scenario.placement;

@@ -1,7 +1,7 @@
 // Iteration probe: how long an iteration of a workload takes when its job is alone on the scenario's cluster.
 //
 // Where it sits: load_scenario() asks it for rules that fit a workload's iterations to a job's run time.
-// Model: the workload runs twice in flow mode, with the scenario's topology, parameters and placement; the mean of the two iterations is the
+// Model: the workload runs twice in the scenario's mode (flow mode if that is job), with the scenario's topology, parameters and placement; the mean of the two iterations is the
 // answer.
 // Thread safety: one call at a time per scenario.
 #pragma once

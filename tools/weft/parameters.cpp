@@ -8,6 +8,7 @@
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
 #include "host/host_entity.hpp"
+#include "host/packet_settings.hpp"
 #include "host/presets.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
@@ -62,6 +63,8 @@ void for_each_setting(std::span<const std::string> texts, const std::string& for
 
 Parameters::Parameters() {
   add(ParamSet("flow", flow_params()));
+  add(ParamSet("packet", packet_params()));
+  add(ParamSet("dcqcn", dcqcn_params()));
   for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("host", host_params()));
   add(ParamSet("collective", CollectiveLibrary::params()));

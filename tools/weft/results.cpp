@@ -1,6 +1,8 @@
 #include "tools/weft/results.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -323,6 +325,7 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
     const Link& link = topology.link(LinkId(i));
     const double utilization = usage[i].mean_utilization;
+    if (scenario_.mode == Mode::packet) add_to_tier(topology, link, usage[i]);
     if (utilization > link_utilization_max_) {
       link_utilization_max_ = utilization;
       busiest_link_ = topology.link_name(LinkId(i));
@@ -333,12 +336,36 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
         .number(link.rate.in_bps())
         .number(usage[i].bytes.count())
         .number(utilization)
-        .number(std::uint64_t{0})
-        .number(std::uint64_t{0})
-        .number(std::uint64_t{0})
-        .number(std::uint64_t{0})
+        .number(usage[i].queue_peak.count())
+        .number(usage[i].ecn_marks)
+        .nanoseconds(usage[i].paused)
+        .number(usage[i].drops)
         .end_row();
   }
+}
+
+void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, const LinkUsage& usage) {
+  const auto tier_of = [&](NodeId id) -> std::string {
+    const Node& node = topology.node(id);
+    if (!node.host.is_none()) return "host";
+    constexpr std::array<const char*, 4> names = {"switch", "leaf", "agg", "spine"};
+    return names[node.level < names.size() ? node.level : 0];
+  };
+  const HostId inside = topology.node(link.source).host;
+  if (!inside.is_none() && inside == topology.node(link.destination).host) return;
+  const std::string tiers = tier_of(link.source) + "->" + tier_of(link.destination);
+  auto tier = std::ranges::find(tiers_, tiers, &TierUsage::tiers);
+  if (tier == tiers_.end()) {
+    tiers_.push_back({});
+    tier = std::prev(tiers_.end());
+    tier->tiers = tiers;
+  }
+  ++tier->links;
+  tier->queue_peak = std::max(tier->queue_peak, usage.queue_peak);
+  tier->ecn_marks += usage.ecn_marks;
+  tier->paused += usage.paused;
+  tier->paused_link_max = std::max(tier->paused_link_max, usage.paused);
+  tier->drops += usage.drops;
 }
 
 void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs) {
@@ -398,6 +425,7 @@ void ResultsWriter::fill(RunSummary& summary) const {
   summary.mean_slowdown = slowdown_.value();
   summary.max_link_utilization = link_utilization_max_;
   summary.busiest_link = busiest_link_;
+  summary.tiers = tiers_;
 }
 
 void ResultsWriter::finish(const RunSummary& summary) {

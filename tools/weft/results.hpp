@@ -18,7 +18,7 @@
 // all_reduce, (n-1)/n for reduce_scatter, all_to_all and, with the gathered size, all_gather; 1 for broadcast).
 // multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
-// In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model.
+// In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model, as they are of links inside a host.
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.
 #pragma once
 
@@ -81,6 +81,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   };
 
   const std::string& node_name(NodeId node);
+  void add_to_tier(const Topology& topology, const Link& link, const LinkUsage& usage);
 
   const Scenario& scenario_;
   std::vector<std::string> node_names_;  ///< by node; empty until asked for
@@ -108,6 +109,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   double payload_bytes_ = 0;
   double link_utilization_max_ = 0;
   std::string busiest_link_;
+  std::vector<TierUsage> tiers_;  ///< in packet mode
 };
 
 }  // namespace weft

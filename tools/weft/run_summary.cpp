@@ -73,6 +73,21 @@ std::string RunSummary::to_json() const {
   json["mean_slowdown"] = mean_slowdown;
   json["max_link_utilization"] = max_link_utilization;
   json["busiest_link"] = busiest_link;
+  if (packets) {
+    json["packets"] = {{"data", packets->data_packets},   {"repeated", packets->data_repeated},
+                       {"acks", packets->acks},           {"congestion_notifications", packets->notifications},
+                       {"ecn_marks", packets->ecn_marks}, {"pauses", packets->pauses},
+                       {"drops", packets->drops}};
+  }
+  for (const TierUsage& tier : tiers) {
+    json["tiers"].push_back({{"tiers", tier.tiers},
+                             {"links", tier.links},
+                             {"peak_queue_bytes", tier.queue_peak.count()},
+                             {"ecn_marks", tier.ecn_marks},
+                             {"pause_ns", tier.paused.in_ns()},
+                             {"pause_ns_link_max", tier.paused_link_max.in_ns()},
+                             {"drops", tier.drops}});
+  }
   json["events"] = events;
   json["fingerprint"] = fingerprint;
   json["machine"] = {{"threads", threads},
@@ -135,6 +150,20 @@ std::string RunSummary::to_text() const {
          static_cast<unsigned long long>(flows_finished), payload_bytes / 1e9, readable(mean_fct_s).c_str(), mean_slowdown);
     if (!busiest_link.empty())
       line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
+  }
+  if (packets) {
+    text += "  packets         " + std::to_string(packets->data_packets) + " of data" +
+            (packets->data_repeated > 0 ? " (" + std::to_string(packets->data_repeated) + " sent again)" : "") + ", " +
+            counted(packets->acks, "acknowledgement", "acknowledgements") + ", " +
+            counted(packets->notifications, "congestion notification", "congestion notifications") + "\n";
+    text += "  switches        " + counted(packets->ecn_marks, "ECN mark", "ECN marks") + ", " +
+            counted(packets->pauses, "pause", "pauses") + ", " + counted(packets->drops, "drop", "drops") + "\n";
+  }
+  for (const TierUsage& tier : tiers) {
+    line(text, "  %-15s %s, longest queue %.4g kB, %s, paused %s at most, %s", tier.tiers.c_str(),
+         counted(tier.links, "link", "links").c_str(), static_cast<double>(tier.queue_peak.count()) / 1e3,
+         counted(tier.ecn_marks, "ECN mark", "ECN marks").c_str(), readable(tier.paused_link_max.in_s()).c_str(),
+         counted(tier.drops, "drop", "drops").c_str());
   }
   line(text, "  fingerprint     %s", fingerprint.c_str());
   line(text, "  machine         %.3g s to read, %.3g s to run, %.3g M events/s, %s, %s", load_wall_time_s, run_wall_time_s,

@@ -5,17 +5,30 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/units.hpp"
+#include "network/transfer_records.hpp"
 
 namespace weft {
 
+/// What the links from one tier of the network to another came to, in packet mode.
+struct TierUsage {
+  std::string tiers;  ///< "leaf->agg"
+  std::uint64_t links = 0;
+  Bytes queue_peak;  ///< of any of them
+  std::uint64_t ecn_marks = 0;
+  Duration paused;           ///< of all together
+  Duration paused_link_max;  ///< of the one paused longest
+  std::uint64_t drops = 0;
+};
+
 struct RunSummary {
   std::string name;
-  std::string mode;  ///< "job" or "flow"
+  std::string mode;  ///< "job", "flow" or "packet"
   bool interrupted = false;
 
   std::uint64_t gpus = 0;
@@ -45,6 +58,8 @@ struct RunSummary {
   double mean_slowdown = 0;  ///< completion time over the uncontended one
   double max_link_utilization = 0;
   std::string busiest_link;
+  std::optional<PacketCounters> packets;  ///< in packet mode
+  std::vector<TierUsage> tiers;           ///< likewise
 
   std::string fingerprint;
   std::uint64_t events = 0;

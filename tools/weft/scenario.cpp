@@ -287,7 +287,7 @@ class ScenarioFile {
     if (message_.host_speed_size() == 0) return {};
     if (scenario_.mode == Mode::job || scenario_.flows) {
       fail("unused-field", "host_speed is of compute ops, and this run simulates none", place_of("host_speed"),
-           "drop it, or run jobs with workloads in flow mode");
+           "drop it, or run jobs with workloads in flow or packet mode");
     }
     return read_host_speeds(message_, document_.places(), static_cast<std::uint32_t>(scenario_.topology->host_count()));
   }
@@ -321,6 +321,9 @@ class ScenarioFile {
         break;
       case scenario::FLOW:
         scenario_.mode = Mode::flow;
+        break;
+      case scenario::PACKET:
+        scenario_.mode = Mode::packet;
         break;
       default:
         scenario_.mode = (scenario_.topology != nullptr || !has_place) && has_workloads() ? Mode::flow : Mode::job;
@@ -545,7 +548,7 @@ class ScenarioFile {
     return rule;
   }
 
-  /// Job mode reads no workload, and flow mode only those of rules that a job matches, but all of them have to be there.
+  /// Job mode reads no workload, and the others only those of rules that a job matches, but all of them have to be there.
   void require_files(const scenario::Workload& workload, const FieldPlaces& places) {
     read(workload, places, [&] {
       std::vector<std::string> files = workload_files(relative_to(path_, workload.file()), workload.format());
@@ -726,7 +729,7 @@ class ScenarioFile {
               job.has_workload() ? "drop it to give the job one GPU per rank" : "for example gpus: 8");
     });
     require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
-            "workload { file: \"...\" } for flow mode, duration: \"2h\" for job mode");
+            "workload { file: \"...\" } for flow or packet mode, duration: \"2h\" for job mode");
     if (job.has_workload()) {
       spec.workload = load(job.workload(), inside.of(job, "workload"), inside.inside(job, "workload"), std::nullopt);
       spec.gpus = job.has_gpus() ? job.gpus() : spec.workload->rank_count;
@@ -847,6 +850,7 @@ void fill_from_flags(Loading& loading, const ScenarioFile* file) {
   if (flags.seed) scenario.seed = *flags.seed;
   if (flags.mode == "job") scenario.mode = Mode::job;
   if (flags.mode == "flow") scenario.mode = Mode::flow;
+  if (flags.mode == "packet") scenario.mode = Mode::packet;
 }
 
 /// Gives the jobs of traces what the rules say, which may need to run a workload: to be called when everything else is known. They stand
@@ -871,10 +875,11 @@ void check_cluster(const Scenario& scenario, const RunFlags& flags, const Scenar
          file == nullptr ? "give --topology=FILE, or --hosts=N --gpus-per-host=M for job mode"
                          : "add topology { builder: \"fat_tree\" }, or cluster { hosts: 8 gpus_per_host: 8 } for job mode");
   }
-  if (scenario.mode == Mode::flow && scenario.topology == nullptr) {
+  if (simulates_network(scenario.mode) && scenario.topology == nullptr) {
     const bool is_of_file =
         file != nullptr && flags.mode.empty() && (file->has_mode() || (flags.workload.empty() && flags.flows.empty()));
-    fail("no-topology", "flow mode needs a topology", is_of_file ? file->place_of("mode") : command,
+    fail("no-topology", std::string(to_text(scenario.mode)) + " mode needs a topology",
+         is_of_file ? file->place_of("mode") : command,
          is_of_file ? "give a topology instead of the cluster, or take mode: JOB"
                     : "give --topology=FILE or a scenario with a topology, or use --mode=job");
   }
@@ -919,7 +924,17 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
 
 }  // namespace
 
-std::string_view to_text(Mode mode) { return mode == Mode::job ? "job" : "flow"; }
+std::string_view to_text(Mode mode) {
+  switch (mode) {
+    case Mode::job:
+      return "job";
+    case Mode::flow:
+      return "flow";
+    case Mode::packet:
+      return "packet";
+  }
+  return "";
+}
 
 Scenario load_scenario(const RunFlags& flags, Probing probing) {
   Scenario scenario;

@@ -24,8 +24,10 @@
 
 namespace weft {
 
-enum class Mode : std::uint8_t { job, flow };
+enum class Mode : std::uint8_t { job, flow, packet };
 std::string_view to_text(Mode mode);
+/// Whether jobs run their workloads, over a network.
+constexpr bool simulates_network(Mode mode) { return mode != Mode::job; }
 
 /// What the command line says; a scenario file fills the rest.
 struct RunFlags {

@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/counted.hpp"
 #include "core/engine.hpp"
 #include "host/collective_library.hpp"
 #include "host/flow_list_source.hpp"
 #include "host/host_entity.hpp"
 #include "host/message_tag.hpp"
+#include "host/packet_network.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_lifecycle.hpp"
@@ -64,6 +66,27 @@ struct FoldingPlan {
   std::uint32_t classes_if_sprayed = 0;        ///< not 0: only hashed paths tell the ranks apart
 };
 
+/// One more than the highest priority that any transfer of the run may have.
+std::uint32_t priorities_in_use(const Scenario& scenario) {
+  std::uint32_t highest = 0;
+  if (scenario.flows) {
+    for (const ListedFlow& flow : scenario.flows->flows) highest = std::max<std::uint32_t>(highest, flow.priority);
+  }
+  for (const std::shared_ptr<const Workload>& workload : scenario.workloads) {
+    for (const RoleDag& role : workload->roles) {
+      for (std::uint32_t op = 0; op < role.size(); ++op) highest = std::max<std::uint32_t>(highest, role.op(OpId(op)).priority);
+    }
+  }
+  return highest + 1;
+}
+
+/// Keeps what it is told.
+class TransferCollector final : public FlowObserver {
+ public:
+  void on_transfer_finished(const FinishedTransfer& finished) override { transfers.push_back(finished); }
+  std::vector<FinishedTransfer> transfers;
+};
+
 /// Thrown out of a run whose plan does not hold any more. Nothing has been done yet that the new plan would have done in another way.
 struct NewFoldingPlan {
   FoldingPlan plan;
@@ -80,20 +103,26 @@ class Assembly {
         speeds_(host_speeds(scenario)),
         library_(library),
         plan_(std::move(plan)) {
-    if (scenario_.mode == Mode::flow) {
-      flow_settings_.emplace(scenario_.parameters.of("flow"));
-      operations_.emplace(*scenario_.topology, *flow_settings_);
+    if (!simulates_network(scenario_.mode)) return;
+    flow_settings_.emplace(scenario_.parameters.of("flow"));
+    if (scenario_.mode == Mode::packet) {
+      packet_network_.emplace(*scenario_.topology, *flow_settings_,
+                              PacketSettings(scenario_.parameters.of("packet"), scenario_.parameters.of("dcqcn")),
+                              priorities_in_use(scenario_), scenario_.seed);
+      // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as it is.
+      if (flow_settings_->reducing_switches == ReducingSwitches::all) {
+        flow_settings_->reducing_switches = ReducingSwitches::nvswitches;
+      }
     }
+    operations_.emplace(*scenario_.topology, *flow_settings_);
   }
 
   /// Finds what is wrong before the first file is created.
   void check() {
     check_jobs_fit();
     check_flows_fit();
-    if (scenario_.mode == Mode::flow) {
-      check_collectives();
-      check_folding();
-    }
+    if (simulates_network(scenario_.mode)) check_collectives();
+    if (scenario_.mode == Mode::flow) check_folding();
   }
 
   /// After check(). Throws NewFoldingPlan. `started`: when the first run of the scenario did.
@@ -103,10 +132,10 @@ class Assembly {
     results_.emplace(scenario_, options_.out);
     if (scenario_.flows) {
       add_flow_list(builder);
-    } else if (scenario_.mode == Mode::flow) {
+    } else if (simulates_network(scenario_.mode)) {
       add_hosts(builder);
       add_scheduler(builder);
-      add_fabric(builder, hosts_);
+      add_network(builder, hosts_);
     } else {
       add_scheduler(builder);
     }
@@ -184,6 +213,7 @@ class Assembly {
   }
 
   bool may_fold() const {
+    if (scenario_.mode != Mode::flow) return false;
     if (folding_wish() != "auto") return folding_wish() == "on";
     const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
     return is_max_min() && std::ranges::any_of(scenario_.jobs, is_large);
@@ -248,7 +278,7 @@ class Assembly {
     const auto host_count = static_cast<std::uint32_t>(topology.host_count());
     scheduler_ = EntityId(host_count);
     fabric_ = EntityId(host_count + 1);
-    port_.emplace(topology, *flow_settings_, fabric_);
+    port_ = make_port();
     const ParamSet& params = scenario_.parameters.of("host");
     const HostWiring wiring{topology,
                             jobs_,
@@ -288,10 +318,19 @@ class Assembly {
     scheduler_ = added;
   }
 
-  void add_fabric(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
+  /// Requires: the fabric's entity is known; the packet network's follow it.
+  std::unique_ptr<NetworkPort> make_port() const {
+    if (scenario_.mode == Mode::flow) return std::make_unique<FlowNetworkPort>(*scenario_.topology, *flow_settings_, fabric_);
+    return std::make_unique<PacketNetworkPort>(*scenario_.topology, *flow_settings_, fabric_, EntityId(fabric_.index() + 1));
+  }
+
+  void add_network(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
+    FlowObserver* observer = &*results_;
+    // In packet mode it moves what stays inside hosts, and other nodes move the rest at the same time.
+    if (packet_network_) observer = &inside_hosts_;
     auto fabric =
         std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_, options_.threads),
-                                     entity_of_host, &*results_, plan_.folding.get(), &*operations_);
+                                     entity_of_host, observer, plan_.folding.get(), &*operations_);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources = entity_of_host;
@@ -300,26 +339,28 @@ class Assembly {
       builder.connect(host, fabric_, flow_settings_->host_to_fabric_min());
       builder.connect(fabric_, host, flow_settings_->fabric_to_host_min());
     }
+    if (packet_network_) packet_network_->add_to(builder, entity_of_host);
   }
 
   void add_flow_list(EngineBuilder& builder) {
     const EntityId source_id(0);
     fabric_ = EntityId(1);
-    port_.emplace(*scenario_.topology, *flow_settings_, fabric_);
+    port_ = make_port();
     auto source = std::make_unique<FlowListSource>(*scenario_.flows, *port_);
     flow_source_ = source.get();
     builder.add_entity(std::move(source), "flow list");
     builder.post_initial(source_id, flow_source_->first_start(), EventClass::timer, FlowListSource::start_next);
-    add_fabric(builder, std::vector<EntityId>(scenario_.topology->host_count(), source_id));
+    add_network(builder, std::vector<EntityId>(scenario_.topology->host_count(), source_id));
   }
 
   /// Share of the work that has finished. Called while other threads run the model, so it reads the result writer's counters only.
   double share_done() const {
     if (scenario_.flows)
-      return static_cast<double>(results_->transfers_done()) / static_cast<double>(scenario_.flows->flows.size());
+      return static_cast<double>(packet_network_ ? packet_network_->delivered() : results_->transfers_done()) /
+             static_cast<double>(scenario_.flows->flows.size());
     // Few jobs say little by their ends; their iterations say more.
     std::uint64_t rounds = 0;
-    if (scenario_.mode == Mode::flow) {
+    if (simulates_network(scenario_.mode)) {
       for (const JobSpec& job : scenario_.jobs) rounds += job.workload != nullptr ? job.iterations : 0;
     }
     if (rounds > 0) return static_cast<double>(results_->iterations_done()) / static_cast<double>(rounds);
@@ -345,6 +386,7 @@ class Assembly {
         }
       }
     }
+    if (packet_network_) report_stuck_transfers(engine, diagnostics);
     std::vector<WaitingRank> waiting;
     for (const EntityId host : hosts_) {
       for (WaitingRank& rank : engine.entity_as<HostEntity>(host).waiting_ranks()) waiting.push_back(std::move(rank));
@@ -352,6 +394,29 @@ class Assembly {
     report_stuck_ranks(scenario_, waiting, diagnostics);
     diagnostics.throw_if_errors();
     if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
+  }
+
+  void report_stuck_transfers(const Engine& engine, Diagnostics& diagnostics) const {
+    const std::vector<UnfinishedTransfer> unfinished = packet_network_->unfinished(engine);
+    if (unfinished.empty()) return;
+    const Topology& topology = *scenario_.topology;
+    const Transfer& first = unfinished.front().transfer;
+    diagnostics.error(
+        "stuck-packets",
+        counted(unfinished.size(), "transfer was", "transfers were") + " never acknowledged in full, the first of them from " +
+            topology.node_name(first.source) + " to " + topology.node_name(first.destination),
+        SourcePlace::named("weft run"), "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
+  }
+
+  /// Transfers in packet mode end on many nodes at a time: results get them when the run has ended, numbered by their start and in order of
+  /// their end.
+  void add_packet_transfers(const Engine& engine) {
+    std::vector<FinishedTransfer> all = packet_network_->finished(engine);
+    all.insert(all.end(), inside_hosts_.transfers.begin(), inside_hosts_.transfers.end());
+    std::ranges::stable_sort(all, {}, &FinishedTransfer::start);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].id = FlowId(static_cast<std::uint32_t>(i));
+    std::ranges::stable_sort(all, {}, &FinishedTransfer::end);
+    for (const FinishedTransfer& transfer : all) results_->on_transfer_finished(transfer);
   }
 
   RunSummary summarise(const RunReport& report) const {
@@ -411,7 +476,13 @@ class Assembly {
     if (options_.trace) results_->write_trace(records, jobs_);
     if (fabric_ != EntityId::none()) {
       const Time begin = flow_source_ != nullptr ? flow_source_->first_start() : lifecycle_->counters().first_submit;
-      results_->write_links(*scenario_.topology, engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time));
+      std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time);
+      if (packet_network_) {
+        packet_network_->add_usage(engine, begin, report.end_time, usage);
+        add_packet_transfers(engine);
+        summary.packets = packet_network_->counters(engine, report.end_time);
+      }
+      results_->write_links(*scenario_.topology, usage);
     }
     results_->fill(summary);
     results_->finish(summary);
@@ -428,10 +499,12 @@ class Assembly {
   HostSpeeds speeds_;
   CollectiveLibrary& library_;
   FoldingPlan plan_;
-  bool placed_new_job_ = false;                 ///< in this pass of the scheduler, and the plan did not foresee it
-  std::optional<FlowSettings> flow_settings_;   ///< in flow mode
-  std::optional<SwitchOperations> operations_;  ///< in flow mode
-  std::optional<FlowNetworkPort> port_;
+  bool placed_new_job_ = false;                  ///< in this pass of the scheduler, and the plan did not foresee it
+  std::optional<FlowSettings> flow_settings_;    ///< but in job mode
+  std::optional<SwitchOperations> operations_;   ///< but in job mode
+  std::optional<PacketNetwork> packet_network_;  ///< in packet mode
+  std::unique_ptr<NetworkPort> port_;
+  TransferCollector inside_hosts_;  ///< in packet mode
   std::optional<ResultsWriter> results_;
   std::vector<EntityId> hosts_;
   EntityId scheduler_ = EntityId::none();

@@ -23,6 +23,10 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
   if (scenario.mode == Mode::job) return used;
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
+  if (scenario.mode == Mode::packet) {
+    used.insert("packet");
+    if (scenario.parameters.of("packet").text("congestion_control") == "dcqcn") used.insert("dcqcn");
+  }
   if (!has_jobs) return used;
   used.insert({"host", "collective"});
   const ParamSet& collective = scenario.parameters.of("collective");
@@ -46,13 +50,17 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
 
 void note_unused_settings(Scenario& scenario, bool has_builder) {
   const auto used = used_modules(scenario, has_builder);
-  const std::string run = scenario.flows ? "a flow list" : "this run in " + std::string(to_text(scenario.mode)) + " mode";
+  const std::string run = (scenario.flows ? "a flow list in " : "this run in ") + std::string(to_text(scenario.mode)) + " mode";
   if (!scenario.parameters.preset().empty() && !used.contains("flow")) {
     scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
   }
   const ParamSet& collective = scenario.parameters.of("collective");
   if (used.contains("collective") && !collective.is_default("rules") && !CollectiveLibrary::uses_rules(collective)) {
     scenario.assumptions.push_back("collective.rules is set and changes nothing: no algorithm and no protocol is auto");
+  }
+  if (scenario.mode == Mode::packet && !scenario.parameters.of("flow").is_default("share")) {
+    scenario.assumptions.push_back(
+        "flow.share is set and changes nothing: in packet mode queue pairs share links packet by packet");
   }
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;

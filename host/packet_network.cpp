@@ -1,0 +1,417 @@
+#include "host/packet_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "core/check.hpp"
+#include "core/fingerprint.hpp"
+#include "network/ecmp.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr Bytes kDefaultBuffer = Bytes::of(32'000'000);
+const Bandwidth kEcnRate = Bandwidth::gbps(100);  // of the port that ecn_kmin and ecn_kmax are given for
+
+Bandwidth scaled(Bandwidth rate, double factor) {
+  return Bandwidth::bps(std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(rate.in_bps()) * factor)));
+}
+
+Bytes largest_packet_of(const FlowSettings& flow) {
+  const Bytes largest = flow.wire_format.content_per_packet() + flow.wire_format.overhead_per_packet();
+  if (largest > Bytes::of(UINT16_MAX)) {
+    throw InputError({Severity::error, "mtu-too-large",
+                      "packets of " + to_text(largest) + " with their headers are larger than packet mode holds, " +
+                          to_text(Bytes::of(UINT16_MAX)),
+                      SourcePlace::named("flow.mtu"), "take a smaller one; Ethernet's jumbo frames have 9000B"});
+  }
+  return largest;
+}
+
+}  // namespace
+
+PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet,
+                             std::uint32_t priorities, std::uint64_t seed)
+    : topology_(topology),
+      flow_(flow),
+      packet_(packet),
+      nodes_(topology, flow.ecmp_seed),
+      staging_(topology, flow),
+      seed_(seed),
+      largest_packet_(largest_packet_of(flow)),
+      queue_pairs_(nodes_.host_count()) {
+  Diagnostics diagnostics;
+  if (flow_.routing != Routing::ecmp) {
+    diagnostics.error("not-in-packet-mode", "flow.routing is other than ecmp, and packet mode has no other",
+                      SourcePlace::named("flow.routing"), "take --set=flow.routing=ecmp or --mode=flow");
+  }
+  const std::pair<const char*, Duration> latencies[] = {{"flow.wqe_latency", flow_.wqe_latency},
+                                                        {"flow.receive_latency", flow_.receive_latency},
+                                                        {"flow.completion_latency", flow_.completion_latency}};
+  for (const auto& [name, latency] : latencies) {
+    if (latency > Duration::zero()) continue;
+    diagnostics.error(
+        "zero-lookahead",
+        std::string(name) + " is zero, and packet mode needs some time there: it goes on in windows of the least delay",
+        SourcePlace::named(name), "give it some nanoseconds");
+  }
+  const std::uint32_t classes = flow_.priorities == Priorities::none ? 1 : priorities;
+  classes_.assign(classes, PacketClass{true, true, 0});
+  answer_priority_ = std::min<std::uint32_t>(classes, packet_classes_max - 1);
+  if (!packet_.answers_with_data && classes < packet_classes_max) classes_.push_back({false, false, 0});
+  const auto class_called = [&](const char* param, std::uint32_t priority) -> PacketClass* {
+    if (priority < classes) return &classes_[priority];
+    diagnostics.error("unknown-priority",
+                      std::string(param) + " names priority " + std::to_string(priority) + ", and this run's transfers have " +
+                          (classes == 1 ? "0 only" : "0 to " + std::to_string(classes - 1)),
+                      SourcePlace::named(param), "leave it out");
+    return nullptr;
+  };
+  for (const std::uint32_t priority : packet_.lossy) {
+    if (PacketClass* const c = class_called("packet.lossy", priority)) c->lossless = false;
+  }
+  for (const auto& [priority, weight] : packet_.weights) {
+    if (PacketClass* const c = class_called("packet.weights", priority))
+      c->weight = weight * static_cast<std::uint32_t>(largest_packet_.count());
+  }
+  if (packet_.resume_offset && *packet_.resume_offset < largest_packet_) {
+    diagnostics.error("bad-threshold",
+                      "packet.resume_offset = " + to_text(*packet_.resume_offset) + " is less than a packet of " +
+                          to_text(largest_packet_) + ": a pause would be let go by the packet that it was asked for",
+                      SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
+  }
+  diagnostics.throw_if_errors();
+  for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count() && !diagnostics.has_errors(); ++node) {
+    check_switch(node, diagnostics);
+  }
+  diagnostics.throw_if_errors();
+}
+
+// --- Settings of nodes ------------------------------------------------------------------------------------------------------------
+
+Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
+  if (packet_.buffer) return *packet_.buffer;
+  const std::span<const BufferClass> known = topology_.buffer_classes();
+  const std::uint16_t buffer_class = topology_.node(nodes_.switch_of(node)).buffer_class;
+  return buffer_class < known.size() ? known[buffer_class].size : kDefaultBuffer;
+}
+
+/// Per lossless priority, what may come in by the other direction of `out` after a pause was asked for.
+Bytes PacketNetwork::headroom_needed(LinkId out) const {
+  const Link& in = topology_.link(topology_.reverse(out));
+  const auto priorities = static_cast<std::uint32_t>(classes_.size());
+  const Bytes needed = headroom_bytes(in.rate, in.propagation_delay, largest_packet_, priorities);
+  // Where the pause itself leaves more slowly, it waits longer.
+  const double slower = static_cast<double>(in.rate.in_bps()) / static_cast<double>(topology_.link(out).rate.in_bps());
+  const Bytes before_it = largest_packet_ + Bytes::of(pfc_frame_wire_bytes) * priorities;
+  return slower <= 1 ? needed : needed + Bytes::of(std::llround(std::ceil(static_cast<double>(before_it.count()) * (slower - 1))));
+}
+
+std::int64_t PacketNetwork::headroom(LinkId out) const { return packet_.headroom.value_or(headroom_needed(out)).count(); }
+
+void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) const {
+  const std::string name = topology_.node_name(nodes_.switch_of(node));
+  const Bytes buffer = buffer_of(node);
+  if (buffer > Bytes::of(INT32_MAX)) {
+    diagnostics.error("buffer-too-large", "the buffer of " + name + ", " + to_text(buffer) + ", is larger than packet mode holds",
+                      SourcePlace::named("packet.buffer"), "less than 2 GiB");
+    return;
+  }
+  const PacketSwitchSettings settings = switch_settings(node);
+  if (settings.buffer.pool < largest_packet_.count()) {
+    const auto ports = static_cast<std::int64_t>(nodes_.ports(node).size());
+    const std::int64_t reserved = ports * static_cast<std::int64_t>(classes_.size()) * packet_.reserved.count();
+    diagnostics.error("headroom-above-buffer",
+                      name + " has " + to_text(buffer) + " of packet memory, of which " +
+                          to_text(Bytes::of(buffer.count() - settings.buffer.pool - reserved)) + " would be headroom of its " +
+                          std::to_string(ports) + " ports and " + to_text(Bytes::of(reserved)) +
+                          " reserved: nothing is left to share",
+                      SourcePlace::named("packet.buffer"),
+                      "give it more, make packet.reserved smaller, or cables shorter, on which headroom depends");
+    return;
+  }
+  const double first =
+      static_cast<double>(settings.buffer.reserved) + settings.buffer.alpha * static_cast<double>(settings.buffer.pool);
+  if (first < static_cast<double>(largest_packet_.count())) {
+    diagnostics.error("mtu-above-queue",
+                      "a packet of " + to_text(largest_packet_) + " is more than a port of " + name +
+                          " may hold while nothing else is there, " + to_text(Bytes::of(static_cast<std::int64_t>(first))),
+                      SourcePlace::named("packet.alpha"), "make packet.reserved or packet.alpha larger, or flow.mtu smaller");
+    return;
+  }
+  for (const PacketTopology::Port& port : nodes_.ports(node)) {
+    const Link& out = topology_.link(port.out);
+    const Bytes needed = headroom_needed(port.out);
+    if (packet_.headroom && *packet_.headroom < needed) {
+      diagnostics.error("bad-threshold",
+                        "packet.headroom = " + to_text(*packet_.headroom) + " is less than what can come by " +
+                            topology_.link_name(topology_.reverse(port.out)) + " after a pause was asked for, " + to_text(needed),
+                        SourcePlace::named("packet.headroom"), "take auto, which gives every port what it needs");
+      return;
+    }
+    const Duration refresh = transmit_time(largest_packet_, out.rate) +
+                             transmit_time(Bytes::of(pfc_frame_wire_bytes), out.rate) * static_cast<std::int64_t>(classes_.size());
+    if (packet_.pause_time > Duration::zero() && packet_.pause_time < 2 * refresh) {
+      diagnostics.error("short-pause",
+                        "packet.pause_time = " + to_text(packet_.pause_time) + " runs out before it can be sent again on " +
+                            topology_.link_name(port.out),
+                        SourcePlace::named("packet.pause_time"), "at least " + to_text(2 * refresh) + ", or 0ns: until resumed");
+      return;
+    }
+  }
+}
+
+PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
+  PacketSwitchSettings settings;
+  settings.pipeline = flow_.switching_delay;
+  settings.classes = classes_;
+  settings.pause_time = packet_.pause_time;
+  settings.largest_packet = largest_packet_;
+  settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
+  settings.buffer.reserved = packet_.reserved.count();
+  settings.buffer.alpha = packet_.alpha;
+  settings.buffer.resume_offset = packet_.resume_offset.value_or(largest_packet_ * 2).count();
+  settings.buffer.pool = buffer_of(node).count();
+  for (const PacketTopology::Port& port : nodes_.ports(node)) {
+    for (const PacketClass& c : classes_) {
+      settings.buffer.pool -= packet_.reserved.count() + (c.lossless ? headroom(port.out) : 0);
+    }
+  }
+  return settings;
+}
+
+EgressPort PacketNetwork::egress(std::uint32_t node, const PacketTopology::Port& port) const {
+  const Link& link = topology_.link(port.out);
+  const Bandwidth rate = node < nodes_.host_count() ? scaled(link.rate, flow_.network_efficiency) : link.rate;
+  return {rate, link.propagation_delay, EntityId(first_entity_ + port.peer_node), port.peer_port};
+}
+
+NicSettings PacketNetwork::nic_settings() const {
+  NicSettings settings{flow_.wire_format};
+  settings.queue_pairs = flow_.queue_pairs;
+  settings.ack_interval = packet_.ack_interval;
+  settings.notification_interval = packet_.notification_interval;
+  settings.retransmission_timeout = packet_.retransmission_timeout;
+  settings.pause_time = packet_.pause_time;
+  if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
+  settings.uses_priorities = flow_.priorities == Priorities::strict;
+  settings.controls_congestion = packet_.controls_congestion;
+  settings.dcqcn = packet_.dcqcn;
+  settings.receive_latency = flow_.receive_latency;
+  settings.completion_latency = flow_.completion_latency;
+  return settings;
+}
+
+// --- Assembly ---------------------------------------------------------------------------------------------------------------------
+
+void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
+  first_entity_ = static_cast<std::uint32_t>(builder.entity_count());
+  entity_of_host_ = entity_of_host;
+  const NicSettings nic = nic_settings();
+  const NicWiring wiring{[this](const Transfer& transfer, std::uint32_t queue_pair) { return plan(transfer, queue_pair); },
+                         [this](NodeId endpoint) { return entity_of_host_[topology_.node(endpoint).host.index()]; }, &delivered_};
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    if (node < nodes_.host_count()) {
+      std::vector<EgressPort> ports;
+      for (const PacketTopology::Port& port : nodes_.ports(node)) ports.push_back(egress(node, port));
+      builder.add_entity(std::make_unique<Nic>(nic, ports, node, queue_pairs_, wiring), "cards of host" + std::to_string(node));
+      continue;
+    }
+    std::vector<PacketSwitch::Cable> cables;
+    for (const PacketTopology::Port& port : nodes_.ports(node)) {
+      const double share = static_cast<double>(topology_.link(port.out).rate.in_bps()) / static_cast<double>(kEcnRate.in_bps());
+      const auto threshold = [share](Bytes bytes) { return static_cast<std::int64_t>(static_cast<double>(bytes.count()) * share); };
+      cables.push_back(
+          {egress(node, port), headroom(port.out), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
+    }
+    builder.add_entity(std::make_unique<PacketSwitch>(switch_settings(node), cables, queue_pairs_),
+                       topology_.node_name(nodes_.switch_of(node)));
+  }
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    for (const PacketTopology::Port& port : nodes_.ports(node)) {
+      builder.connect(EntityId(first_entity_ + node), EntityId(first_entity_ + port.peer_node),
+                      topology_.link(port.out).propagation_delay);
+    }
+  }
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    const EntityId card = card_of(HostId(host));
+    builder.connect(entity_of_host[host], card, flow_.wqe_latency);
+    builder.connect(card, entity_of_host[host], std::min(flow_.receive_latency, flow_.completion_latency));
+  }
+}
+
+QueuePairPlan PacketNetwork::plan(const Transfer& transfer, std::uint32_t queue_pair) const {
+  const PacketTopology::Way there = nodes_.way(transfer.source, transfer.destination, transfer.connection, queue_pair);
+  QueuePairPlan plan;
+  plan.route.there = there.ports;
+  plan.route.back = nodes_.way(transfer.destination, transfer.source, transfer.connection, queue_pair).ports;
+  plan.rate_max = there.inside_rate;
+  if (flow_.queue_pair_rate_max) plan.rate_max = std::min(plan.rate_max, *flow_.queue_pair_rate_max);
+  if (staging_.is_on()) {
+    const double staged_bps =
+        staging_.cap_bps(transfer.source, transfer.destination) * flow_.network_efficiency / flow_.queue_pairs;
+    if (staged_bps < static_cast<double>(plan.rate_max.in_bps()))
+      plan.rate_max = Bandwidth::bps(static_cast<std::int64_t>(staged_bps));
+  }
+  plan.inside_hosts = there.inside_hosts + staging_.delay(transfer.destination);
+  return plan;
+}
+
+// --- Results ----------------------------------------------------------------------------------------------------------------------
+
+/// What a transfer takes alone: every queue pair's packets follow each other as close as the slowest link so far lets them, and no link carries what
+/// all queue pairs send over it in less than its time.
+Duration PacketNetwork::ideal(const Transfer& transfer) const {
+  struct Load {
+    double bits = 0;
+    Duration rest_min = Duration::max();  ///< from there to the destination, for the last packet of a queue pair
+  };
+  std::map<LinkId, Load> loads;
+  const auto rate_of = [&](const PacketTopology::Way& way, std::size_t hop) {
+    const Bandwidth rate = topology_.link(way.links[hop]).rate;
+    return hop == 0 ? scaled(rate, flow_.network_efficiency) : rate;
+  };
+  const WireFormat& format = flow_.wire_format;
+  const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, flow_.queue_pairs));
+  Duration longest;
+  Duration inside;
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const Bytes content = part_of(transfer.size, flow_.queue_pairs, i) + format.overhead_per_message();
+    const std::int64_t packets = std::max<std::int64_t>(
+        1, (content.count() + format.content_per_packet().count() - 1) / format.content_per_packet().count());
+    const Bytes last = content - format.content_per_packet() * (packets - 1) + format.overhead_per_packet();
+    const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, i);
+    inside = way.inside_hosts;
+    Duration first_through;  // the first full packet has left the hop
+    Duration spacing = transmit_time(largest_packet_, plan(transfer, i).rate_max);
+    Duration last_through;  // the last packet has arrived at the hop
+    for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
+      const Duration full = transmit_time(largest_packet_, rate_of(way, hop));
+      spacing = std::max(spacing, full);
+      first_through += full;
+      if (packets > 1) last_through = std::max(last_through, first_through + spacing * (packets - 2));
+      last_through += transmit_time(last, rate_of(way, hop));
+      const Duration cable = topology_.link(way.links[hop]).propagation_delay;
+      const Duration onward = cable + (hop + 1 < way.links.size() ? flow_.switching_delay : Duration::zero());
+      first_through += onward;
+      last_through += onward;
+    }
+    longest = std::max(longest, last_through);
+    Duration rest;
+    for (std::size_t hop = way.links.size(); hop-- > 0;) {
+      rest += topology_.link(way.links[hop]).propagation_delay;
+      Load& load = loads[way.links[hop]];
+      load.bits += (largest_packet_ * (packets - 1) + last).in_bits();
+      load.rest_min = std::min(load.rest_min, rest);
+      rest += transmit_time(last, rate_of(way, hop)) + flow_.switching_delay;
+    }
+  }
+  for (const auto& [link, load] : loads) {
+    longest =
+        std::max(longest, fluid_transmit_time(load.bits, static_cast<double>(topology_.link(link).rate.in_bps())) + load.rest_min);
+  }
+  return flow_.wqe_latency + staging_.delay(transfer.source) + longest + inside + staging_.delay(transfer.destination) +
+         flow_.receive_latency;
+}
+
+std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) const {
+  std::vector<FinishedTransfer> finished;
+  std::map<std::tuple<NodeId, NodeId, std::uint32_t, Bytes>, Duration> ideals;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(card_of(HostId(host))).delivered()) {
+      const Transfer& transfer = delivered.transfer;
+      const auto [known, is_new] =
+          ideals.try_emplace({transfer.source, transfer.destination, transfer.connection, transfer.size}, Duration::zero());
+      if (is_new) known->second = ideal(transfer);
+      const Duration entry = flow_.wqe_latency + staging_.delay(transfer.source);
+      finished.push_back({FlowId::none(), transfer, delivered.entered - entry, delivered.delivered, known->second});
+    }
+  }
+  return finished;
+}
+
+std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) const {
+  std::vector<UnfinishedTransfer> unfinished;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (UnfinishedTransfer transfer : engine.entity_as<Nic>(card_of(HostId(host))).unfinished()) {
+      transfer.start = transfer.start - flow_.wqe_latency - staging_.delay(transfer.transfer.source);
+      unfinished.push_back(transfer);
+    }
+  }
+  return unfinished;
+}
+
+PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
+  PacketCounters sum;
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    const EntityId id(first_entity_ + node);
+    if (node < nodes_.host_count()) {
+      const NicCounters& of_node = engine.entity_as<Nic>(id).counters();
+      sum.data_packets += of_node.data_sent;
+      sum.data_repeated += of_node.data_repeated;
+      sum.acks += of_node.acks_sent;
+      sum.notifications += of_node.notifications_sent;
+      continue;
+    }
+    const auto& packet_switch = engine.entity_as<PacketSwitch>(id);
+    sum.pauses += packet_switch.pauses_sent();
+    for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+      const PacketPortCounters of_port = packet_switch.counters(port, end);
+      sum.ecn_marks += of_port.ecn_marks;
+      sum.drops += of_port.drops;
+    }
+  }
+  return sum;
+}
+
+void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const {
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    const EntityId id(first_entity_ + node);
+    const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
+    for (std::uint32_t port = 0; port < ports.size(); ++port) {
+      LinkUsage& out = usage[ports[port].out.index()];
+      if (node < nodes_.host_count()) {
+        const NicPortCounters counters = engine.entity_as<Nic>(id).port_counters(port, end);
+        out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
+        out.paused = counters.paused;
+      } else {
+        const PacketPortCounters counters = engine.entity_as<PacketSwitch>(id).counters(port, end);
+        out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
+        out.paused = counters.paused;
+        out.queue_peak = Bytes::of(static_cast<std::int64_t>(counters.queue_peak));
+        out.ecn_marks = counters.ecn_marks;
+        usage[topology_.reverse(ports[port].out).index()].drops = counters.drops;
+      }
+      const double span_s = (end - begin).in_s();
+      const auto rate_bps = static_cast<double>(topology_.link(ports[port].out).rate.in_bps());
+      out.mean_utilization = span_s > 0 ? out.bytes.in_bits() / (rate_bps * span_s) : 0;
+    }
+  }
+}
+
+// --- The hosts' door --------------------------------------------------------------------------------------------------------------
+
+PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card)
+    : topology_(topology),
+      inside_host_(topology),
+      staging_(topology, settings),
+      wqe_latency_(settings.wqe_latency),
+      nvlink_latency_(settings.nvlink_latency),
+      fabric_(fabric),
+      first_card_(first_card) {}
+
+void PacketNetworkPort::start(const Transfer& transfer, EventContext& context) const {
+  if (SwitchOperationName::is_one(transfer.destination) || inside_host_.joins(transfer.source, transfer.destination)) {
+    return context.send(fabric_, nvlink_latency_, transfer_start, transfer);
+  }
+  const EntityId card(first_card_.index() + topology_.node(transfer.source).host.index());
+  context.send(card, wqe_latency_ + staging_.delay(transfer.source), transfer_start, transfer);
+}
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+// Packet network: the network of a run in packet mode - a node for the network cards of every host and one for every packet switch, joined cable by
+// cable.
+//
+// Where it sits: the run adds it to the engine beside hosts and scheduler, hosts start transfers through a PacketNetworkPort, and results come from
+// here. Transfers inside a host are the flow fabric's, as in flow mode.
+//
+// Model: host/nic sends and takes packets, network/packet_switch passes them on, network/packet_topology knows the ways. Per switch, of its memory B:
+//   headroom   for every port and lossless priority, as cable and rate need (network/shared_buffer)
+//   reserved   for every port and priority
+//   pool       what remains, shared under a dynamic threshold
+// Priorities are those that transfers of the run have, and one above them for answers unless these go with the data.
+//
+// Timing of a transfer between hosts, handed over at t: its first packet leaves at t + wqe_latency at the earliest; delivered and sent as host/nic
+// says. Without GPUDirect both ends take staging_latency more, and its queue pairs get staging_rate together at most. Cards send at
+// network_efficiency times the rate of their cable.
+//
+// Where what a GPU and its port have in common (PCIe) is slower than the port, each queue pair is held to its rate; that several share it is not
+// modelled.
+// Threads: assembled and read by one thread; NICs ask for ways from theirs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/engine.hpp"
+#include "host/nic.hpp"
+#include "host/packet_settings.hpp"
+#include "network/flow_settings.hpp"
+#include "network/inside_host.hpp"
+#include "network/network_model.hpp"
+#include "network/packet_switch.hpp"
+#include "network/packet_topology.hpp"
+#include "network/staging.hpp"
+#include "network/transfer_records.hpp"
+
+namespace weft {
+
+class PacketNetwork {
+ public:
+  /// `priorities`: one more than the highest of any transfer of the run. Keeps a reference to the topology. Throws InputError for what cannot be
+  /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [buffer-too-large], [bad-threshold],
+  /// [unknown-priority], [short-pause], [not-in-packet-mode].
+  PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, std::uint32_t priorities,
+                std::uint64_t seed);
+
+  /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
+  void add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host);
+  /// Which node takes the transfers of a host. Requires: added.
+  EntityId card_of(HostId host) const { return EntityId(first_entity_ + host.index()); }
+
+  /// How many transfers were delivered so far. Any thread may ask at any time.
+  std::uint64_t delivered() const { return delivered_.load(std::memory_order_relaxed); }
+
+  /// Transfers between hosts that were delivered, host by host in order of delivery; not numbered.
+  std::vector<FinishedTransfer> finished(const Engine& engine) const;
+  /// Transfers between hosts that were not acknowledged in full; not numbered.
+  std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
+  /// As of `end`, like add_usage().
+  PacketCounters counters(const Engine& engine, Time end) const;
+  /// Sets what links between hosts and switches carried; by LinkId. Utilization is over begin .. end.
+  void add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const;
+
+ private:
+  Bytes headroom_needed(LinkId out) const;
+  std::int64_t headroom(LinkId out) const;
+  PacketSwitchSettings switch_settings(std::uint32_t node) const;
+  EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
+  NicSettings nic_settings() const;
+  QueuePairPlan plan(const Transfer& transfer, std::uint32_t queue_pair) const;
+  Duration ideal(const Transfer& transfer) const;
+  void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
+  Bytes buffer_of(std::uint32_t node) const;
+
+  const Topology& topology_;
+  FlowSettings flow_;
+  PacketSettings packet_;
+  PacketTopology nodes_;
+  Staging staging_;
+  std::uint64_t seed_;
+  Bytes largest_packet_;
+  std::vector<PacketClass> classes_;
+  std::uint32_t answer_priority_ = 0;
+  QueuePairs queue_pairs_;
+  std::uint32_t first_entity_ = 0;
+  std::vector<EntityId> entity_of_host_;
+  std::atomic<std::uint64_t> delivered_ = 0;
+};
+
+/// A host's door to the packet network, and for transfers inside a host to the flow fabric.
+class PacketNetworkPort final : public NetworkPort {
+ public:
+  /// `fabric` is the flow fabric's entity, `first_card` that of the first host's cards. Keeps a reference to the topology.
+  PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card);
+
+  void start(const Transfer& transfer, EventContext& context) const override;
+
+ private:
+  const Topology& topology_;
+  InsideHost inside_host_;
+  Staging staging_;
+  Duration wqe_latency_;
+  Duration nvlink_latency_;
+  EntityId fabric_;
+  EntityId first_card_;
+};
+
+}  // namespace weft

@@ -1,0 +1,335 @@
+#include "host/packet_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "network/packet.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
+constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
+
+constexpr std::array<ParamSpec, 15> kPacketParams = {{
+    {.name = "congestion_control",
+     .kind = ParamKind::choice,
+     .default_text = "dcqcn",
+     .minimum = "",
+     .maximum = "",
+     .choices = "dcqcn|none",
+     .meaning = "What sets the rates of queue pairs. dcqcn: congestion notifications (its parameters are in the table of its "
+                "name). none: line "
+                "rate; pauses alone hold them back.",
+     .origin = "what RoCE fabrics run"},
+    {.name = "ack_interval",
+     .kind = ParamKind::integer,
+     .default_text = "16",
+     .minimum = "1",
+     .maximum = "65536",
+     .choices = "",
+     .meaning = "Data packets of a queue pair that one acknowledgement answers; a message's last packet is always answered.",
+     .origin = "NICs coalesce acknowledgements; every packet is answered in the preset hpcc"},
+    {.name = "answers",
+     .kind = ParamKind::choice,
+     .default_text = "own_priority",
+     .minimum = "",
+     .maximum = "",
+     .choices = "own_priority|with_data",
+     .meaning = "Where acknowledgements and congestion notifications go. own_priority: a lossy priority above all others. "
+                "with_data: the priority "
+                "of what they answer.",
+     .origin = "the DCQCN paper sends notifications with high priority; the simulators around HPCC all answers"},
+    {.name = "retransmission_timeout",
+     .kind = ParamKind::duration,
+     .default_text = "67ms",
+     .minimum = "0ns",
+     .maximum = "100s",
+     .choices = "",
+     .meaning = "A queue pair of which nothing was acknowledged for so long sends again from the first packet missing; 0s: never.",
+     .origin = "local ACK timeout 14 of InfiniBand queue pairs: 4.096 us x 2^14"},
+    {.name = "buffer",
+     .kind = ParamKind::text,
+     .default_text = "topology",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "Packet memory of every switch, headroom included, such as 16MB; topology: as the topology says, 32 MB where it "
+                "says nothing. "
+                "Builders have a parameter per level.",
+     .origin = "32 MB: the RDMA simulators around HPCC"},
+    {.name = "reserved",
+     .kind = ParamKind::bytes,
+     .default_text = "4kB",
+     .minimum = "0B",
+     .maximum = "1GB",
+     .choices = "",
+     .meaning = "Memory of a switch that each of its ports has to itself, per priority.",
+     .origin = kHpcc},
+    {.name = "alpha",
+     .kind = ParamKind::real,
+     .default_text = "0.125",
+     .minimum = "0.001",
+     .maximum = "64",
+     .choices = "",
+     .meaning = "Dynamic threshold: a port's priority may take up to alpha times what is left of the shared memory before it asks "
+                "for a pause "
+                "(lossless) or loses packets (lossy).",
+     .origin = "1/8: the RDMA simulators around HPCC"},
+    {.name = "headroom",
+     .kind = ParamKind::text,
+     .default_text = "auto",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "Memory per port and lossless priority for what still comes after a pause was asked for, such as 100kB; auto: what "
+                "rate, cable and "
+                "largest packet need.",
+     .origin = "both ways of propagation, three packets and the pauses of all priorities (network/shared_buffer)"},
+    {.name = "resume_offset",
+     .kind = ParamKind::text,
+     .default_text = "auto",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "How far below the threshold (Xoff) a port's priority has to fall to let go (Xon), such as 10kB; auto: two of the "
+                "largest packets.",
+     .origin = "3 KB in the RDMA simulators around HPCC, with packets of 1,048 B"},
+    {.name = "pause_time",
+     .kind = ParamKind::duration,
+     .default_text = "0ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "How long a pause holds if nothing more comes; it is sent again after half of that. 0ns: until resumed.",
+     .origin = "a pause of 65,535 quanta is 336 us at 100 Gb/s and refreshed in time, which comes to the same"},
+    {.name = "ecn_kmin",
+     .kind = ParamKind::bytes,
+     .default_text = "400kB",
+     .minimum = "0B",
+     .maximum = "1GB",
+     .choices = "",
+     .meaning = "Queue of a port of 100 Gb/s up to which no packet is marked; in proportion to the rate for others.",
+     .origin = kHpcc},
+    {.name = "ecn_kmax",
+     .kind = ParamKind::bytes,
+     .default_text = "1600kB",
+     .minimum = "0B",
+     .maximum = "2GB",
+     .choices = "",
+     .meaning = "Queue of a port of 100 Gb/s above which every packet is marked; in proportion to the rate for others.",
+     .origin = kHpcc},
+    {.name = "ecn_pmax",
+     .kind = ParamKind::real,
+     .default_text = "0.2",
+     .minimum = "0",
+     .maximum = "1",
+     .choices = "",
+     .meaning = "Probability of a mark at ecn_kmax, rising from 0 at ecn_kmin.",
+     .origin = kHpcc},
+    {.name = "lossy",
+     .kind = ParamKind::text,
+     .default_text = "none",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "Priorities without pauses, such as 0,2: switches drop what finds no room, and senders send it again.",
+     .origin = "RoCE as it is run: lossless"},
+    {.name = "weights",
+     .kind = ParamKind::text,
+     .default_text = "strict",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "Priorities that share a port by deficit round robin and their weights, such as 0:1,1:3; the others go strictly "
+                "before them, the "
+                "highest first. strict: all do.",
+     .origin = "as in flow mode (flow.priorities)"},
+}};
+
+constexpr std::array<ParamSpec, 11> kDcqcnParams = {{
+    {.name = "g",
+     .kind = ParamKind::real,
+     .default_text = "0.00390625",
+     .minimum = "0.000001",
+     .maximum = "1",
+     .choices = "",
+     .meaning = "Weight of the newest observation in alpha, the estimate of congestion.",
+     .origin = "1/256, DCQCN (SIGCOMM 2015), section 5"},
+    {.name = "alpha_interval",
+     .kind = ParamKind::duration,
+     .default_text = "55us",
+     .minimum = "1ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "Without a notification for so long, alpha decays by 1 - g.",
+     .origin = kDcqcnPaper},
+    {.name = "rate_interval",
+     .kind = ParamKind::duration,
+     .default_text = "55us",
+     .minimum = "1ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "The rate is increased after every such time without a notification.",
+     .origin = kDcqcnPaper},
+    {.name = "byte_counter",
+     .kind = ParamKind::bytes,
+     .default_text = "10MB",
+     .minimum = "1B",
+     .maximum = "1TB",
+     .choices = "",
+     .meaning = "The rate is increased after every so many bytes without a notification.",
+     .origin = kDcqcnPaper},
+    {.name = "fast_recovery",
+     .kind = ParamKind::integer,
+     .default_text = "5",
+     .minimum = "1",
+     .maximum = "1000",
+     .choices = "",
+     .meaning = "Increases after a notification that only go back half-way to the rate before it.",
+     .origin = kDcqcnPaper},
+    {.name = "additive_increase",
+     .kind = ParamKind::bandwidth,
+     .default_text = "40Mbps",
+     .minimum = "1bps",
+     .maximum = "1000Gbps",
+     .choices = "",
+     .meaning = "What increases after fast recovery add to the target.",
+     .origin = kDcqcnPaper},
+    {.name = "hyper_increase",
+     .kind = ParamKind::bandwidth,
+     .default_text = "100Mbps",
+     .minimum = "1bps",
+     .maximum = "1000Gbps",
+     .choices = "",
+     .meaning = "What further increases add, times their number, once both timer and bytes have passed fast recovery.",
+     .origin = kHpcc},
+    {.name = "minimum_rate",
+     .kind = ParamKind::bandwidth,
+     .default_text = "100Mbps",
+     .minimum = "1bps",
+     .maximum = "1000Gbps",
+     .choices = "",
+     .meaning = "No queue pair goes slower.",
+     .origin = kHpcc},
+    {.name = "decrease_interval",
+     .kind = ParamKind::duration,
+     .default_text = "0ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "Of notifications that come closer together than this, only the first decreases the rate.",
+     .origin = "receivers space them already (notification_interval)"},
+    {.name = "target",
+     .kind = ParamKind::choice,
+     .default_text = "each",
+     .minimum = "",
+     .maximum = "",
+     .choices = "each|first",
+     .meaning = "Which notifications make the rate before them the target of fast recovery. each: all that count. first: of those "
+                "between two "
+                "increases the first.",
+     .origin = "DCQCN (SIGCOMM 2015), equation 1"},
+    {.name = "notification_interval",
+     .kind = ParamKind::duration,
+     .default_text = "50us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "A receiver sends at most one congestion notification per queue pair in this time.",
+     .origin = "DCQCN (SIGCOMM 2015), section 3.1"},
+}};
+
+/// A size, or none for `word`.
+std::optional<Bytes> size_or(const ParamSet& packet, std::string_view name, std::string_view word) {
+  const std::string& text = packet.text(name);
+  if (text == word) return std::nullopt;
+  const ParsedQuantity<Bytes> parsed = parse_bytes(text);
+  if (parsed.value) return parsed.value;
+  const std::string full = "packet." + std::string(name);
+  throw InputError({Severity::error, "bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
+                    "write " + std::string(word) + ", or a size such as 100kB"});
+}
+
+/// Calls `add` with each text between commas.
+template <class Add>
+void for_each_item(std::string_view list, const Add& add) {
+  while (true) {
+    const std::size_t comma = list.find(',');
+    add(list.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+std::uint32_t whole_number(std::string_view text, std::string_view param, std::uint32_t least, std::uint32_t most,
+                           const std::string& hint) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
+    const std::string full = "packet." + std::string(param);
+    throw InputError(
+        {Severity::error, "bad-value",
+         full + ": " + in_quotes(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most),
+         SourcePlace::named(full), hint});
+  }
+  return number;
+}
+
+}  // namespace
+
+ParamTable packet_params() { return kPacketParams; }
+ParamTable dcqcn_params() { return kDcqcnParams; }
+
+PacketSettings::PacketSettings(const ParamSet& packet, const ParamSet& table)
+    : controls_congestion(packet.text("congestion_control") == "dcqcn"),
+      notification_interval(table.duration("notification_interval")),
+      ack_interval(static_cast<std::uint32_t>(packet.integer("ack_interval"))),
+      answers_with_data(packet.text("answers") == "with_data"),
+      retransmission_timeout(packet.duration("retransmission_timeout")),
+      buffer(size_or(packet, "buffer", "topology")),
+      reserved(packet.bytes("reserved")),
+      alpha(packet.real("alpha")),
+      headroom(size_or(packet, "headroom", "auto")),
+      resume_offset(size_or(packet, "resume_offset", "auto")),
+      pause_time(packet.duration("pause_time")),
+      ecn_kmin(packet.bytes("ecn_kmin")),
+      ecn_kmax(packet.bytes("ecn_kmax")),
+      ecn_pmax(packet.real("ecn_pmax")) {
+  dcqcn.g = table.real("g");
+  dcqcn.alpha_interval = table.duration("alpha_interval");
+  dcqcn.rate_interval = table.duration("rate_interval");
+  dcqcn.byte_counter = table.bytes("byte_counter");
+  dcqcn.fast_recovery = static_cast<std::uint32_t>(table.integer("fast_recovery"));
+  dcqcn.additive_increase = table.bandwidth("additive_increase");
+  dcqcn.hyper_increase = table.bandwidth("hyper_increase");
+  dcqcn.minimum_rate = table.bandwidth("minimum_rate");
+  dcqcn.decrease_interval = table.duration("decrease_interval");
+  dcqcn.keeps_target = table.text("target") == "first";
+  if (ecn_kmin > ecn_kmax) {
+    throw InputError({Severity::error, "bad-threshold",
+                      "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),
+                      SourcePlace::named("packet.ecn_kmin"),
+                      "packets are marked from ecn_kmin on, and all of them above ecn_kmax"});
+  }
+  if (packet.text("lossy") != "none") {
+    for_each_item(packet.text("lossy"), [&](std::string_view item) {
+      lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));
+    });
+  }
+  if (packet.text("weights") != "strict") {
+    for_each_item(packet.text("weights"), [&](std::string_view item) {
+      const std::string hint = "write strict, or priorities with weights such as 0:1,1:3";
+      const std::size_t colon = std::min(item.find(':'), item.size());
+      const std::uint32_t priority = whole_number(item.substr(0, colon), "weights", 0, packet_classes_max - 1, hint);
+      const std::string_view weight = colon == item.size() ? std::string_view() : item.substr(colon + 1);
+      weights.emplace_back(priority, whole_number(weight, "weights", 1, 1000, hint));
+    });
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+// Packet settings: the parameters of packet mode, as users set them (`packet.alpha=0.125`, `dcqcn.g=0.00390625`) and as cards and switches read them.
+//
+// Where it sits: the run reads ParamSets of packet_params() and dcqcn_params(); host/packet_network takes the result. What both fidelities of the
+// network have in common - latencies, packet format, queue pairs, routing - is in the table "flow" (network/flow_settings).
+// Threads: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/params.hpp"
+#include "core/units.hpp"
+#include "host/dcqcn.hpp"
+
+namespace weft {
+
+/// Parameter tables "packet" and "dcqcn".
+ParamTable packet_params();
+ParamTable dcqcn_params();
+
+struct PacketSettings {
+  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that contradict each other.
+  PacketSettings(const ParamSet& packet, const ParamSet& dcqcn);
+
+  bool controls_congestion = true;  ///< by DCQCN; else at line rate
+  DcqcnSettings dcqcn;
+  Duration notification_interval;
+  std::uint32_t ack_interval = 1;
+  bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
+  Duration retransmission_timeout;
+  std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
+  Bytes reserved;
+  double alpha = 1;
+  std::optional<Bytes> headroom;  ///< of each port and lossless priority; none: as cable and rate need
+  std::optional<Bytes> resume_offset;
+  Duration pause_time;
+  Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
+  Bytes ecn_kmax;
+  double ecn_pmax = 0;
+  std::vector<std::uint32_t> lossy;                              ///< priorities
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;  ///< priority and weight; others are strict
+};
+
+}  // namespace weft

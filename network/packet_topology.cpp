@@ -1,0 +1,97 @@
+#include "network/packet_topology.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/check.hpp"
+#include "core/counted.hpp"
+#include "core/diagnostics.hpp"
+#include "core/parcel.hpp"
+#include "network/ecmp.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint16_t kInside = UINT16_MAX;
+
+}  // namespace
+
+PacketTopology::PacketTopology(const Topology& topology, std::uint64_t ecmp_seed)
+    : topology_(topology),
+      ecmp_seed_(ecmp_seed),
+      host_count_(static_cast<std::uint32_t>(topology.host_count())),
+      node_of_switch_(topology.node_count()),
+      port_of_link_(topology.link_count(), kInside) {
+  const auto node_of = [&](NodeId id) {
+    const Node& node = topology.node(id);
+    return node.host.is_none() ? node_of_switch_[id.index()] : node.host.index();
+  };
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    if (!topology.node(NodeId(i)).host.is_none()) continue;
+    node_of_switch_[i] = host_count_ + static_cast<std::uint32_t>(switches_.size());
+    switches_.push_back(NodeId(i));
+  }
+  const auto is_between = [&](const Link& link) {
+    const HostId host = topology.node(link.source).host;
+    return host.is_none() || host != topology.node(link.destination).host;
+  };
+  std::vector<std::vector<LinkId>> links_of(host_count_ + switches_.size());
+  std::size_t without_delay = 0;
+  LinkId first_without_delay;
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
+    const Link& link = topology.link(LinkId(i));
+    if (!is_between(link)) continue;
+    std::vector<LinkId>& links = links_of[node_of(link.source)];
+    port_of_link_[i] = static_cast<std::uint16_t>(links.size());
+    links.push_back(LinkId(i));
+    WEFT_CHECK(links.size() < parcel_ports_max, "the ports of a node are numbered in 14 bits");
+    if (link.propagation_delay == Duration::zero() && ++without_delay == 1) first_without_delay = LinkId(i);
+  }
+  if (without_delay > 0) {
+    throw InputError({Severity::error, "zero-lookahead",
+                      "link " + topology.link_name(first_without_delay) +
+                          " takes no time, and packet mode needs some: it goes on in windows of the least delay" +
+                          (without_delay == 1 ? "" : "; so do " + std::to_string(without_delay - 1) + " others"),
+                      SourcePlace::named(topology.name()), "give links a propagation delay, such as 5ns for a metre of fibre"});
+  }
+  ports_begin_.push_back(0);
+  for (const std::vector<LinkId>& links : links_of) {
+    for (const LinkId link : links) {
+      ports_.push_back({link, node_of(topology.link(link).destination), port_of_link_[topology.reverse(link).index()]});
+    }
+    ports_begin_.push_back(static_cast<std::uint32_t>(ports_.size()));
+  }
+}
+
+PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
+                                        std::uint32_t queue_pair) const {
+  Way way;
+  const auto refuse = [&](const char* code, const std::string& why, const char* hint) {
+    throw InputError({Severity::error, code,
+                      "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
+                      SourcePlace::named(topology_.name()), hint});
+  };
+  for (const LinkId id : ecmp_path(topology_, ecmp_seed_, source, destination, connection, queue_pair)) {
+    const Link& link = topology_.link(id);
+    if (port_of_link_[id.index()] == kInside) {
+      way.inside_hosts += link.propagation_delay;
+      way.inside_rate = std::min(way.inside_rate, link.rate);
+      continue;
+    }
+    const HostId from = topology_.node(link.source).host;
+    if (!way.links.empty() && !from.is_none()) {
+      refuse("relaying-host", "leads through host" + std::to_string(from.index()) + ", and packet mode has no hosts that relay",
+             "take --mode=flow for this topology");
+    }
+    if (way.links.size() == QueuePairs::hops_max) {
+      refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "take --mode=flow for this topology");
+    }
+    way.ports[way.links.size()] = port_of_link_[id.index()];
+    way.links.push_back(id);
+  }
+  return way;
+}
+
+}  // namespace weft

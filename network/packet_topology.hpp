@@ -1,0 +1,66 @@
+// Packet topology: a topology as packets see it - hosts and packet switches, joined by cables from port to port.
+//
+// Where it sits: host/packet_network makes its nodes and their ports by it, and asks it for the routes of queue pairs.
+//
+// Model: a host is one node, whose ports are the cables that leave it, wherever inside they begin; what lies between a GPU and a port (PCIe
+// switches, NICs) delays and limits queue pairs but queues nothing. Nodes are numbered: hosts first, then packet switches. The ports of a node
+// are numbered in order of their links.
+// Threads: immutable; any thread may ask.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "network/queue_pairs.hpp"
+
+namespace weft {
+
+class Topology;
+
+class PacketTopology {
+ public:
+  struct Port {
+    LinkId out;
+    std::uint32_t peer_node = 0;
+    std::uint32_t peer_port = 0;
+  };
+
+  /// Keeps a reference to the topology. `ecmp_seed` is that of network/ecmp. Throws InputError [zero-lookahead] where a cable between nodes takes
+  /// no time.
+  PacketTopology(const Topology& topology, std::uint64_t ecmp_seed);
+
+  std::uint32_t node_count() const { return static_cast<std::uint32_t>(ports_begin_.size()) - 1; }
+  std::uint32_t host_count() const { return host_count_; }
+  /// The switch that a node is. Requires: node >= host_count().
+  NodeId switch_of(std::uint32_t node) const { return switches_[node - host_count_]; }
+  std::span<const Port> ports(std::uint32_t node) const {
+    return std::span(ports_).subspan(ports_begin_[node], ports_begin_[node + 1] - ports_begin_[node]);
+  }
+
+  /// A way from endpoint to endpoint of another host.
+  struct Way {
+    QueuePairs::Ports ports{};  ///< of the nodes that a packet leaves
+    std::vector<LinkId> links;  ///< between nodes
+    Duration inside_hosts;      ///< propagation before the first of them and after the last
+    Bandwidth inside_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());  ///< the least there
+  };
+  /// The one that switches choose by hash (network/ecmp). Throws InputError [relaying-host] where it leads through a third host, [long-path]
+  /// where it has more hops than a route holds.
+  Way way(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
+
+ private:
+  const Topology& topology_;
+  std::uint64_t ecmp_seed_;
+  std::uint32_t host_count_;
+  std::vector<NodeId> switches_;
+  std::vector<std::uint32_t> node_of_switch_;  ///< by NodeId
+  std::vector<std::uint32_t> ports_begin_;     ///< CSR by node over ports_
+  std::vector<Port> ports_;
+  std::vector<std::uint16_t> port_of_link_;  ///< at the node that it leaves; `none` inside hosts
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+// Transfer records: what a network model tells of its transfers and links.
+//
+// Where it sits: the flow fabric and host/packet_network fill them in, whoever writes results reads them.
+// Threads: values; an observer is called by one thread at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "network/network_model.hpp"
+
+namespace weft {
+
+/// A transfer whose delivery is certain.
+struct FinishedTransfer {
+  FlowId id;          ///< transfers of a run are numbered in order of entering the network
+  Transfer transfer;  ///< as the host handed it over; of an operation in switches, the destination is the top of the tree
+  Time start;         ///< when the host handed it over
+  Time end;           ///< when it is delivered, or will be
+  /// What it takes alone in the network on the same paths, latencies included: no allocation makes it faster.
+  Duration ideal;
+  bool inside_host = false;
+  std::uint32_t multiplicity = 1;  ///< transfers that it stands for, itself included
+};
+
+/// Watches transfers end. The flow fabric calls it in the order in which they leave their sources.
+class FlowObserver {
+ public:
+  virtual ~FlowObserver() = default;
+  virtual void on_transfer_finished(const FinishedTransfer& finished) = 0;
+};
+
+/// A transfer in the network, for the report of a run that ended or was stopped before it.
+struct UnfinishedTransfer {
+  FlowId id;
+  Transfer transfer;  ///< as in FinishedTransfer
+  Time start;
+  LinkId stalled_at = LinkId::none();  ///< the link that stops it; none() if it moves
+};
+
+/// What went over a directed link until the end of the run. The rest of it is known in packet mode only.
+struct LinkUsage {
+  Bytes bytes;                  ///< wire bytes
+  double mean_utilization = 0;  ///< of the link's rate over the span asked for
+  Bytes queue_peak;             ///< most that waited for it in its switch
+  std::uint64_t ecn_marks = 0;  ///< packets marked because of what waited for it
+  Duration paused;              ///< while its end asked for a pause of any priority
+  std::uint64_t drops = 0;      ///< packets that came by it and found no room
+};
+
+/// What all packets of a run came to.
+struct PacketCounters {
+  std::uint64_t data_packets = 0;  ///< sent by cards, repeated ones included
+  std::uint64_t data_repeated = 0;
+  std::uint64_t acks = 0;           ///< negative ones included
+  std::uint64_t notifications = 0;  ///< congestion notifications
+  std::uint64_t ecn_marks = 0;
+  std::uint64_t pauses = 0;  ///< asked for by switches, refreshes not counted
+  std::uint64_t drops = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,196 @@
+// Packet mode against what is known: a transfer alone takes its time to the tick, and where nothing queues for long packet and flow mode agree.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/random.hpp"
+#include "scenario_run.hpp"
+#include "topologies/topology.hpp"
+#include "topologies/topology_reader.hpp"
+
+namespace weft {
+namespace {
+
+double value(const std::map<std::string, std::string>& row, const char* column) { return std::stod(row.at(column)); }
+
+double mean_fct_ns(const ScenarioRun& run) {
+  double sum = 0;
+  for (const auto& row : run.flows) sum += value(row, "fct_ns");
+  return sum / static_cast<double>(run.flows.size());
+}
+
+std::uint64_t sum_of_links(const ScenarioRun& run, const char* column) {
+  std::uint64_t sum = 0;
+  for (const auto& row : run.links) sum += std::stoull(row.at(column));
+  return sum;
+}
+
+/// A flow list in hpcc's format from rows without their number.
+std::string flow_list(const std::vector<std::string>& rows) {
+  std::string text = std::to_string(rows.size()) + "\n";
+  for (const std::string& row : rows) text += row + "\n";
+  return text;
+}
+
+// Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
+// alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
+TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
+  const ScratchFolder folder;
+  for (const char* text :
+       {"builder: \"fat_tree\" set { name: \"k\" value: \"4\" }",
+        "builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" }",
+        "builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"leaf_uplink_rate\" value: \"200Gbps\" }",
+        "builder: \"dragonfly\"", "builder: \"dual_plane_rail\""}) {
+    RunFlags flags;
+    flags.mode = "packet";
+    flags.topology = folder.write("net.textproto", text);
+    const auto topology = load_topology(flags.topology, "weft");
+    const auto endpoints = topology->endpoints();
+    std::vector<std::string> rows;
+    for (std::size_t i = 0; i < 24; ++i) {
+      const NodeId from = endpoints[i * 37 % endpoints.size()];
+      const NodeId to = endpoints[(i * 37 + 11 + i * 53) % endpoints.size()];
+      if (topology->node(from).host == topology->node(to).host) continue;
+      const std::int64_t bytes = i % 3 == 0 ? 1 + static_cast<std::int64_t>(i) : 1456 * static_cast<std::int64_t>(i * i) + 700;
+      rows.push_back(std::to_string(from.index()) + " " + std::to_string(to.index()) + " 3 100 " + std::to_string(bytes) + " " +
+                     std::to_string(0.001 * static_cast<double>(rows.size())));
+    }
+    flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+    const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+    ASSERT_EQ(run.flows.size(), rows.size());
+    for (const auto& row : run.flows) {
+      EXPECT_EQ(row.at("fct_ns"), row.at("ideal_fct_ns")) << text << ", flow " << row.at("flow_id") << ", " << row.at("src")
+                                                          << " to " << row.at("dst") << ", " << row.at("size_bytes") << " B";
+    }
+  }
+}
+
+// With several queue pairs the bound is one: they share the first link in turn and never wait for long.
+TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  flags.flows = folder.write("flow.txt", flow_list({"0 15 3 100 4000000 0", "1 14 3 100 123457 0.002"})) + ":hpcc";
+  flags.settings = {"flow.queue_pairs=5"};
+  for (const auto& row : run_scenario(flags, ScenarioRunOptions{}).flows) {
+    EXPECT_GE(value(row, "slowdown"), 1);
+    EXPECT_LE(value(row, "slowdown"), 1.01);
+  }
+}
+
+// Random pairs, each host sending to one and receiving from one; sizes over two decades, starts within half a millisecond. Where hashed paths
+// meet, pauses alone share the links nearly as max-min does; DCQCN leaves some of them unused until it has found its rates, tens of
+// milliseconds later.
+TEST(PacketMode, AgreesWithFlowModeOnFiftyRandomScenarios) {
+  const ScratchFolder folder;
+  std::vector<double> with_dcqcn;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    RandomStream random(seed, 0, 0);
+    RunFlags flags;
+    const char* const texts[] = {"builder: \"fat_tree\" set { name: \"k\" value: \"4\" }",
+                                 "builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" }",
+                                 "builder: \"fat_tree\" set { name: \"k\" value: \"6\" }",
+                                 "builder: \"clos\" set { name: \"hosts\" value: \"16\" }"};
+    flags.topology = folder.write("net.textproto", texts[random.below(4)]);
+    const auto topology = load_topology(flags.topology, "weft");
+    const auto endpoints = topology->endpoints();
+    std::vector<std::size_t> to(endpoints.size());
+    std::iota(to.begin(), to.end(), std::size_t{0});
+    for (std::size_t i = to.size() - 1; i > 0; --i) std::swap(to[i], to[random.below(i + 1)]);
+    std::vector<std::string> rows;
+    const std::uint64_t pairs = 2 + random.below(std::min<std::uint64_t>(24, endpoints.size() - 2));
+    for (std::size_t i = 0; i < pairs; ++i) {
+      if (topology->node(endpoints[i]).host == topology->node(endpoints[to[i]]).host) continue;
+      const double bytes = std::pow(10.0, 4.5 + 2 * random.uniform());
+      const double start_s = 5e-4 * random.uniform();
+      rows.push_back(std::to_string(endpoints[i].index()) + " " + std::to_string(endpoints[to[i]].index()) + " 3 100 " +
+                     std::to_string(std::llround(bytes)) + " " + std::to_string(start_s));
+    }
+    if (rows.empty())
+      rows.push_back(std::to_string(endpoints.front().index()) + " " + std::to_string(endpoints.back().index()) + " 3 100 9999 0");
+    flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+    flags.mode = "flow";
+    const double flow = mean_fct_ns(run_scenario(flags, ScenarioRunOptions{}));
+    flags.mode = "packet";
+    const ScenarioRun dcqcn = run_scenario(flags, ScenarioRunOptions{});
+    EXPECT_EQ(sum_of_links(dcqcn, "drops"), 0U);
+    with_dcqcn.push_back(std::abs(mean_fct_ns(dcqcn) / flow - 1));
+    flags.settings = {"packet.congestion_control=none"};
+    EXPECT_NEAR(mean_fct_ns(run_scenario(flags, ScenarioRunOptions{})) / flow, 1, 0.05) << "seed " << seed;
+  }
+  const double mean = std::accumulate(with_dcqcn.begin(), with_dcqcn.end(), 0.0) / static_cast<double>(with_dcqcn.size());
+  std::sort(with_dcqcn.begin(), with_dcqcn.end());
+  RecordProperty("mean", std::to_string(mean));
+  RecordProperty("median", std::to_string(with_dcqcn[25]));
+  EXPECT_LE(mean, 0.05);
+  EXPECT_LE(with_dcqcn[25], 0.01);
+}
+
+// A collective without contention, large enough that latencies hardly count: within 5 % of flow mode.
+TEST(PacketMode, AgreesWithFlowModeOnLargeUncongestedCollectives) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.topology = folder.write("net.textproto", "builder: \"single_switch\" set { name: \"hosts\" value: \"8\" }");
+  for (const char* type : {"ALL_REDUCE", "ALL_GATHER", "REDUCE_SCATTER", "ALL_TO_ALL"}) {
+    flags.workload = folder.write(
+        "work.textproto", std::string("ranks: 8 role { op { name: \"c\" collective { type: ") + type + " size: \"16MB\" } } }");
+    std::vector<double> durations;
+    for (const char* mode : {"flow", "packet"}) {
+      flags.mode = mode;
+      durations.push_back(value(run_scenario(flags, ScenarioRunOptions{}).collectives.front(), "duration_ns"));
+    }
+    EXPECT_NEAR(durations[1] / durations[0], 1, 0.05) << type;
+  }
+}
+
+// 15 hosts send to one: the link to it is never idle from the first packet's arrival on, so the last transfer ends when all bytes have crossed it;
+// nothing is dropped though switches have little memory, and the pauses reach back to the hosts.
+TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  std::vector<std::string> rows;
+  for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 2000000 0");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.settings = {"packet.buffer=1MB", "packet.congestion_control=none"};
+  const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+  // 1,456 B of content per packet, 16 B of them once per message; 82 B of headers.
+  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
+  const double busy_ns = (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
+  double last_ns = 0;
+  for (const auto& row : run.flows) last_ns = std::max(last_ns, value(row, "end_ns"));
+  EXPECT_GE(last_ns, busy_ns);
+  EXPECT_LE(last_ns, busy_ns + 10'000);
+  EXPECT_EQ(sum_of_links(run, "drops"), 0U);
+  EXPECT_EQ(run.summary.packets->drops, 0U);
+  EXPECT_GT(run.summary.packets->pauses, 0U);
+  const auto tier = std::ranges::find(run.summary.tiers, "host->leaf", &TierUsage::tiers);
+  ASSERT_NE(tier, run.summary.tiers.end());
+  EXPECT_GT(tier->paused, Duration::zero());
+}
+
+// A lossy priority drops what finds no room, and go-back-N brings it all there nevertheless.
+TEST(PacketMode, WhatALossyPriorityDropsIsSentAgain) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  std::vector<std::string> rows;
+  for (int i = 1; i < 9; ++i) rows.push_back(std::to_string(i) + " 0 3 100 500000 0");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.settings = {"packet.lossy=0", "packet.buffer=300kB", "packet.retransmission_timeout=100us"};
+  const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+  EXPECT_EQ(run.flows.size(), rows.size());
+  EXPECT_GT(run.summary.packets->drops, 0U);
+  EXPECT_GE(run.summary.packets->data_repeated, run.summary.packets->drops);
+  EXPECT_EQ(run.summary.packets->pauses, 0U);
+}
+
+}  // namespace
+}  // namespace weft
