@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <string>
 
 #include "core/check.hpp"
@@ -12,15 +13,28 @@ namespace weft {
 static_assert(flow_list_size_max <= 1U << transfer_connection_bits && op_priority_max < 1U << transfer_priority_bits);
 
 FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network)
-    : flows_(flows), network_(network), order_(flows.flows.size()) {
-  std::iota(order_.begin(), order_.end(), 0U);
+    : FlowListSource(flows, network, [&] {
+        std::vector<std::uint32_t> all(flows.flows.size());
+        std::iota(all.begin(), all.end(), 0U);
+        return all;
+      }()) {}
+
+FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network, std::vector<std::uint32_t> places)
+    : flows_(flows), network_(network), order_(std::move(places)) {
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return flows.flows[a].start < flows.flows[b].start; });
 }
 
 Time FlowListSource::first_start() const {
-  WEFT_CHECK(!order_.empty(), "a flow list has flows");
-  return Time::zero() + flows_.flows[order_.front()].start;
+  return order_.empty() ? Time::max() : Time::zero() + flows_.flows[order_.front()].start;
+}
+
+std::vector<std::vector<std::uint32_t>> places_by_host(const FlowList& flows, const Topology& topology) {
+  std::vector<std::vector<std::uint32_t>> places(topology.host_count());
+  for (std::uint32_t i = 0; i < flows.flows.size(); ++i) {
+    places[topology.node(NodeId(flows.flows[i].source)).host.index()].push_back(i);
+  }
+  return places;
 }
 
 void FlowListSource::handle(const Event& event, EventContext& context) {

@@ -333,8 +333,12 @@ class Assembly {
                                      entity_of_host, observer, plan_.folding.get(), &*operations_);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
-    std::vector<EntityId> sources = entity_of_host;
-    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    std::vector<EntityId> sources;
+    for (std::uint32_t host = 0; host < entity_of_host.size(); ++host) {
+      const bool moves_inside = scenario_.topology->endpoints_of(HostId(host)).size() > 1;
+      const bool is_known = !sources.empty() && sources.back() == entity_of_host[host];
+      if (!is_known && (moves_inside || !packet_network_)) sources.push_back(entity_of_host[host]);
+    }
     for (const EntityId host : sources) {
       builder.connect(host, fabric_, flow_settings_->host_to_fabric_min());
       builder.connect(fabric_, host, flow_settings_->fabric_to_host_min());
@@ -343,14 +347,30 @@ class Assembly {
   }
 
   void add_flow_list(EngineBuilder& builder) {
-    const EntityId source_id(0);
-    fabric_ = EntityId(1);
-    port_ = make_port();
-    auto source = std::make_unique<FlowListSource>(*scenario_.flows, *port_);
-    flow_source_ = source.get();
-    builder.add_entity(std::move(source), "flow list");
-    builder.post_initial(source_id, flow_source_->first_start(), EventClass::timer, FlowListSource::start_next);
-    add_network(builder, std::vector<EntityId>(scenario_.topology->host_count(), source_id));
+    const std::size_t hosts = scenario_.topology->host_count();
+    std::vector<EntityId> source_of_host(hosts, EntityId(0));
+    const auto add = [&](std::unique_ptr<FlowListSource> source, const std::string& name) {
+      flow_sources_.push_back(source.get());
+      const Time start = source->first_start();
+      const EntityId id = builder.add_entity(std::move(source), name);
+      if (start < Time::max()) builder.post_initial(id, start, EventClass::timer, FlowListSource::start_next);
+      return id;
+    };
+    if (packet_network_) {
+      // One per host, each beside its cards.
+      fabric_ = EntityId(static_cast<std::uint32_t>(hosts));
+      port_ = make_port();
+      std::vector<std::vector<std::uint32_t>> places = places_by_host(*scenario_.flows, *scenario_.topology);
+      for (std::size_t host = 0; host < hosts; ++host) {
+        source_of_host[host] = add(std::make_unique<FlowListSource>(*scenario_.flows, *port_, std::move(places[host])),
+                                   "flows of host" + std::to_string(host));
+      }
+    } else {
+      fabric_ = EntityId(1);
+      port_ = make_port();
+      add(std::make_unique<FlowListSource>(*scenario_.flows, *port_), "flow list");
+    }
+    add_network(builder, source_of_host);
   }
 
   /// Share of the work that has finished. Called while other threads run the model, so it reads the result writer's counters only.
@@ -419,6 +439,12 @@ class Assembly {
     for (const FinishedTransfer& transfer : all) results_->on_transfer_finished(transfer);
   }
 
+  Time first_flow() const {
+    Time first = Time::max();
+    for (const FlowListSource* source : flow_sources_) first = std::min(first, source->first_start());
+    return first;
+  }
+
   RunSummary summarise(const RunReport& report) const {
     RunSummary summary;
     summary.name = scenario_.name;
@@ -443,7 +469,9 @@ class Assembly {
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
-      summary.makespan = std::max(flow_source_->last_delivery(), flow_source_->first_start()) - flow_source_->first_start();
+      Time last = first_flow();
+      for (const FlowListSource* source : flow_sources_) last = std::max(last, source->last_delivery());
+      summary.makespan = last - first_flow();
     }
     if (plan_.folding != nullptr) {
       summary.ranks_simulated = plan_.folding->class_count();
@@ -475,7 +503,7 @@ class Assembly {
     results_->write_communicators(exposures, jobs_);
     if (options_.trace) results_->write_trace(records, jobs_);
     if (fabric_ != EntityId::none()) {
-      const Time begin = flow_source_ != nullptr ? flow_source_->first_start() : lifecycle_->counters().first_submit;
+      const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
       std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time);
       if (packet_network_) {
         packet_network_->add_usage(engine, begin, report.end_time, usage);
@@ -510,7 +538,7 @@ class Assembly {
   EntityId scheduler_ = EntityId::none();
   EntityId fabric_ = EntityId::none();
   JobLifecycle* lifecycle_ = nullptr;
-  FlowListSource* flow_source_ = nullptr;
+  std::vector<FlowListSource*> flow_sources_;
 };
 
 }  // namespace
