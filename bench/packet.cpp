@@ -1,86 +1,152 @@
-// Packet switches: packet-hops per CPU second, PFC and ECN on, endpoints sending at line rate.
+// Packet mode: data packet-hops per CPU second of whole runs - cards, queue pairs, acknowledgements, PFC, ECN and DCQCN.
 //
-// Every host of a k-ary fat tree at 100 Gb/s sends about as much as makes 20 million hops to another. Hops of data packets are counted, answers
-// (84 bytes for every so many packets) are not.
-//   shifted   to the same place in the next pod, every flow on a path of its own: nothing waits
-//   random    to another host, over a path chosen at random: flows meet, fill buffers and pause each other
+// A k-ary fat tree with links of 100 Gb/s and 200 m, in which hosts send as much as makes about 20 million hops. Hops of data packets are counted;
+// acknowledgements, one per `ack` packets, and congestion notifications are simulated and not counted. Setting up is not measured.
+//   random    every host to another, one to one, over ways chosen by hash: flows meet, fill buffers, are marked and paused
+//   incast    groups of 100 hosts to one
+//   sparse    one host in 64 to another
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "bench/cpu_time.hpp"
+#include "core/engine.hpp"
 #include "core/random.hpp"
-#include "tests/network/packet_traffic.hpp"
+#include "host/flow_list_source.hpp"
+#include "host/packet_network.hpp"
+#include "topologies/builders.hpp"
 
 namespace weft {
 namespace {
 
-PacketSwitchSettings switch_settings() {
-  PacketSwitchSettings settings;
-  settings.pipeline = Duration::ns(400);
-  settings.buffer = {32'000'000, 4096, 4096, 0.125};
-  settings.classes = {{true, true, 0}, {true, false, 0}};
-  settings.largest_packet = Bytes::of(4096);
-  settings.seed = 1;
-  return settings;
+std::shared_ptr<const Topology> fat_tree(std::uint32_t k) {
+  const SourcePlace place = SourcePlace::named("benchmark");
+  const auto& builder = find_module(topology_builders(), "fat_tree", place);
+  ParamSet params("fat_tree", builder.info.params);
+  params.set("k", std::to_string(k), place);
+  for (const char* rate : {"nic_rate", "fabric_rate"}) params.set(rate, "100Gbps", place);
+  for (const char* fibre : {"host_fibre", "leaf_fibre", "agg_fibre"}) params.set(fibre, "200m", place);
+  return builder.make(params, place);
 }
 
-enum class Pattern : std::uint8_t { shifted, random };
+enum class Pattern : std::uint8_t { random, incast, sparse };
 
-void permutation(benchmark::State& state, Pattern pattern) {
+/// By sending host; its own number: none.
+std::vector<std::uint32_t> destinations(Pattern pattern, std::uint32_t hosts) {
+  RandomStream random(1, 0, 0);
+  std::vector<std::uint32_t> order(hosts);
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::uint32_t i = hosts - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  std::vector<std::uint32_t> to(hosts);
+  std::iota(to.begin(), to.end(), 0U);
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    switch (pattern) {
+      case Pattern::random:
+        to[order[i]] = order[(i + 1) % hosts];
+        break;
+      case Pattern::incast:
+        if (i / 101 < hosts / 101) to[order[i]] = order[i / 101 * 101];
+        break;
+      case Pattern::sparse:
+        if (i % 64 == 0) to[order[i]] = order[i + 1];
+        break;
+    }
+  }
+  return to;
+}
+
+void run(benchmark::State& state, Pattern pattern) {
   const auto k = static_cast<std::uint32_t>(state.range(0));
-  const auto wire_bytes = static_cast<std::uint16_t>(state.range(1));
-  const auto answer_every = static_cast<std::uint32_t>(state.range(2));
+  const std::int64_t wire_bytes = state.range(1);
+  const auto ack_interval = static_cast<std::uint32_t>(state.range(2));
   const auto threads = static_cast<std::uint32_t>(state.range(3));
-  // About 20 million packet-hops.
-  const std::uint32_t hosts = k * k * k / 4;
-  const std::uint32_t packets = 20'000'000 / (6 * hosts);
+  const std::shared_ptr<const Topology> topology = fat_tree(k);
+  const auto hosts = static_cast<std::uint32_t>(topology->host_count());
+  const std::vector<std::uint32_t> to = destinations(pattern, hosts);
+  std::uint32_t senders = 0;
+  for (std::uint32_t host = 0; host < hosts; ++host) senders += to[host] != host ? 1 : 0;
+  const double hops_wanted = pattern == Pattern::sparse ? 4e6 : 20e6;
+  const std::int64_t packets = std::max<std::int64_t>(1, static_cast<std::int64_t>(hops_wanted / (6.0 * senders)));
+
+  const SourcePlace place = SourcePlace::named("benchmark");
+  ParamSet flow_params_set("flow", flow_params());
+  flow_params_set.set("protocol", "none", place);
+  flow_params_set.set("mtu", std::to_string(wire_bytes) + "B", place);
+  const FlowSettings flow(flow_params_set);
+  ParamSet packet_set("packet", packet_params());
+  packet_set.set("ack_interval", std::to_string(ack_interval), place);
+  const PacketSettings packet(packet_set, ParamSet("dcqcn", dcqcn_params()));
+
+  FlowList flows;
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    if (to[host] == host) continue;
+    flows.flows.push_back({topology->endpoints()[host].index(), topology->endpoints()[to[host]].index(), 0, 0,
+                           Bytes::of(packets * wire_bytes), Duration::zero(), 0});
+  }
+  const PacketTopology nodes(*topology, flow.ecmp_seed);
+  double hops_per_run = 0;
+  for (std::uint32_t i = 0; i < flows.flows.size(); ++i) {
+    const ListedFlow& listed = flows.flows[i];
+    const PacketTopology::Way way = nodes.way(NodeId(listed.source), NodeId(listed.destination), i, 0);
+    hops_per_run += static_cast<double>(packets) * static_cast<double>(way.links.size());
+  }
   double hops = 0;
   double cpu_s = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    traffic::FatTree tree(k, Bandwidth::gbps(100), Duration::us(1));
-    tree.ecn = {400'000, 1'600'000, 0.2};
-    RandomStream random(1, 0, 0);
-    std::vector<std::uint32_t> to(hosts);
-    for (std::uint32_t host = 0; host < hosts; ++host) to[host] = (host + k * k / 4) % hosts;
-    if (pattern == Pattern::random) {
-      for (std::uint32_t i = hosts - 1; i > 0; --i) std::swap(to[i], to[random.below(i + 1)]);
-    }
-    std::vector<std::vector<traffic::Endpoint::Stream>> streams(hosts);
+    PacketNetwork network(*topology, flow, packet, PacketTraffic{1, true}, 1);
+    EngineBuilder builder;
+    std::vector<EntityId> sink_of_host;
     for (std::uint32_t host = 0; host < hosts; ++host) {
-      if (to[host] == host) continue;
-      streams[host].push_back({tree.open(host, 0, to[host], pattern == Pattern::shifted ? host : random.below(hosts)), packets,
-                               wire_bytes, 0, Time::zero()});
-      hops += static_cast<double>(packets) * tree.hops(host, to[host]);
+      sink_of_host.push_back(builder.add_entity(std::make_unique<FlowListSink>(), "host"));
+    }
+    network.add_to(builder, sink_of_host);
+    const PacketNetworkPort port(*topology, flow, EntityId::none(), network.card_of(HostId(0)));
+    for (const std::uint32_t flow_place : by_start(flows)) {
+      const Transfer transfer = transfer_of(flows, flow_place);
+      const PacketNetworkPort::Entry entry = port.entry(transfer);
+      builder.post_initial(entry.node, Time::zero() + entry.latency, EventClass::message, transfer_start, transfer);
     }
     EngineOptions options;
     options.threads = threads;
-    Engine engine = tree.build(switch_settings(), streams, options, answer_every, 1);
+    Engine engine = std::move(builder).build(options);
     state.ResumeTiming();
     const double before_s = process_cpu_s();
     const RunReport report = engine.run({});
     cpu_s += process_cpu_s() - before_s;
+    state.PauseTiming();
+    const PacketCounters counters = network.counters(engine, report.end_time);
+    hops += hops_per_run;
     state.counters["windows"] = static_cast<double>(report.windows);
-    std::uint64_t pauses = 0;
-    for (std::uint32_t node = hosts; node < tree.node_count(); ++node)
-      pauses += engine.entity_as<PacketSwitch>(EntityId(node)).pauses_sent();
-    state.counters["pauses"] = static_cast<double>(pauses);
+    state.counters["events"] = static_cast<double>(report.events);
+    state.counters["marks"] = static_cast<double>(counters.ecn_marks);
+    state.counters["pauses"] = static_cast<double>(counters.pauses);
+    state.counters["simulated_us"] = (report.end_time - Time::zero()).in_us();
+    state.ResumeTiming();
   }
   state.counters["packet_hops_per_cpu_s"] = hops / cpu_s;
   state.counters["packet_hops_per_s"] = benchmark::Counter(hops, benchmark::Counter::kIsRate);
 }
 
 void arguments(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"k", "bytes", "answer", "threads"})
-      ->ArgsProduct({{8, 16, 32}, {1000, 4096}, {0, 1}, {1}})
-      ->ArgsProduct({{16, 32}, {1000, 4096}, {1}, {2}})
-      ->UseRealTime()
-      ->Iterations(1)
-      ->Unit(benchmark::kMillisecond);
+  benchmark->ArgNames({"k", "bytes", "ack", "threads"})->UseRealTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 }
-BENCHMARK_CAPTURE(permutation, shifted, Pattern::shifted)->Apply(arguments);
-BENCHMARK_CAPTURE(permutation, random, Pattern::random)->Apply(arguments);
+void permutations(benchmark::internal::Benchmark* benchmark) {
+  arguments(benchmark);
+  benchmark->ArgsProduct({{8, 16, 32}, {1000, 4096}, {16, 1}, {1}})->ArgsProduct({{16, 32}, {1000, 4096}, {16}, {2}});
+}
+void others(benchmark::internal::Benchmark* benchmark) {
+  arguments(benchmark);
+  benchmark->ArgsProduct({{16}, {1000}, {16}, {1, 2}});
+}
+BENCHMARK_CAPTURE(run, random, Pattern::random)->Apply(permutations);
+BENCHMARK_CAPTURE(run, incast, Pattern::incast)->Apply(others);
+BENCHMARK_CAPTURE(run, sparse, Pattern::sparse)->Apply(others);
 
 }  // namespace
 }  // namespace weft

@@ -88,8 +88,7 @@ Partition make_partition(std::size_t entity_count, const std::vector<PartitionEd
   return partition_automatically(entity_count, edges, lps_min);
 }
 
-/// For every logical process with sweep nodes, the least delay of a connection inside it that one of them takes part in; max() if there is
-/// no such connection.
+/// For every logical process with sweep nodes, the least delay of a connection inside it that leads to one of them; max() if there is none.
 std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory& directory, const Partition& partition,
                                                            const std::vector<PartitionEdge>& edges) {
   std::vector<char> sweeps(directory.size());
@@ -100,7 +99,7 @@ std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory
   }
   for (const PartitionEdge& edge : edges) {
     const LpId lp = partition.lp_of_node[edge.from];
-    if (lp != partition.lp_of_node[edge.to] || edge.from == edge.to || (sweeps[edge.from] | sweeps[edge.to]) == 0) continue;
+    if (lp != partition.lp_of_node[edge.to] || edge.from == edge.to || sweeps[edge.to] == 0) continue;
     window_of_lp[lp.index()] = std::min(*window_of_lp[lp.index()], edge.min_delay);
   }
   return window_of_lp;

@@ -24,16 +24,21 @@ void EventProcess::post_initial(Event event) {
   WEFT_CHECK(place.lp == lp_, "an initial event is for a member of this process");
   event.key.source = event.target;
   event.key.sequence = members_[place.local].next_sequence++;
-  queue_.push(event);
+  push(event, place.local);
 }
 
 std::uint64_t EventProcess::run_window(const Window& window, Inbox inbox, Outbox& outbox) {
-  receive(inbox.events);
-  outbox_ = &outbox;
+  receive(inbox.events, outbox);
+  return run(queue_, window.end, window.events_max);
+}
+
+std::uint64_t EventProcess::hand_over(Time end) { return run(apart_, end, UINT64_MAX); }
+
+std::uint64_t EventProcess::run(EventQueue& queue, Time end, std::uint64_t events_max) {
   std::uint64_t handled = 0;
   try {
-    while (handled < window.events_max && queue_.top_time() < window.end) {
-      current_ = queue_.pop();
+    while (handled < events_max && queue.top_time() < end) {
+      current_ = queue.pop();
       current_member_ = &members_[directory_->place(current_.target).local];
       current_member_->chain.add(event_digest(current_));
       ++handled;
@@ -78,8 +83,9 @@ Event EventProcess::make(EntityId target, Duration delay, EventClass event_class
 }
 
 void EventProcess::post(const Event& event) {
-  if (directory_->place(event.target).lp == lp_) {
-    queue_.push(event);
+  const EntityPlace place = directory_->place(event.target);
+  if (place.lp == lp_) {
+    push(event, place.local);
   } else {
     outbox_->send(event);
   }

@@ -14,6 +14,7 @@
 // Threads: as LogicalProcess.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,15 +34,20 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
 
   void post_initial(Event event) override;
   std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) override;
-  /// Takes over events that arrived.
-  void receive(std::span<const Event> events) {
-    for (const Event& event : events) queue_.push(event);
+  /// Takes over events that arrived; what members post to others goes to `outbox` from now on.
+  void receive(std::span<const Event> events, Outbox& outbox) {
+    outbox_ = &outbox;
+    for (const Event& event : events) push(event, directory_->place(event.target).local);
   }
-  Time next_event_time() const override { return queue_.top_time(); }
+  Time next_event_time() const override { return std::min(queue_.top_time(), apart_.top_time()); }
   EventKey last_event_key() const override { return current_.key; }
   void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
 
-  // For a member that does something outside handle(), in SweepProcess. By its place in this process.
+  // For members that do something outside handle(), in SweepProcess. By their place in this process.
+  /// Its events are handled by hand_over() instead of run_window(). Before any is posted.
+  void set_apart(std::uint32_t local) { members_[local].apart = true; }
+  /// Handles events of members set apart, before `end`. Returns how many.
+  std::uint64_t hand_over(Time end);
   /// What is posted goes out as the member's, as of `now`; until the next call or run_window().
   EventContext& act_as(std::uint32_t local, Time now);
   /// Throws the exception being handled again, with the time and the entity's name.
@@ -52,6 +58,7 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   struct alignas(64) Member {
     Entity* entity = nullptr;
     EntityId id;
+    bool apart = false;
     std::uint64_t next_sequence = 0;
     Fingerprint chain;
   };
@@ -60,11 +67,14 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   EntityId self() const override { return current_.target; }
   Event make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) override;
   void post(const Event& event) override;
+  void push(const Event& event, std::uint32_t local) { (members_[local].apart ? apart_ : queue_).push(event); }
+  std::uint64_t run(EventQueue& queue, Time end, std::uint64_t events_max);
 
   LpId lp_;
   const EntityDirectory* directory_;
   std::vector<Member> members_;
   EventQueue queue_;
+  EventQueue apart_;  ///< of members set apart
   Event current_;
   Member* current_member_ = nullptr;
   Outbox* outbox_ = nullptr;

@@ -4,8 +4,7 @@
 // sweep() for windows in which there is something to do. Nodes send each other parcels (core/parcel); events come from general entities
 // (hosts) and go to them.
 //
-// Model: a window is no longer than the least delay of any connection from or to a node, so that all its arrivals are known when it
-// begins. The node goes through them in order and does at each instant what it would have done with an event queue; what it starts by
+// Model: a window is no longer than the least delay of any connection to a node, so that all its arrivals are known when it begins. The node goes through them in order and does at each instant what it would have done with an event queue; what it starts by
 // itself (a packet whose turn has come) it does up to the end of the window, and says when it goes on.
 //
 // What a node does must not depend on where windows begin and end:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <exception>
 
 namespace weft {
 
@@ -47,6 +46,7 @@ SweepProcess::SweepProcess(LpId lp, const EntityDirectory& directory, std::span<
     if (node == nullptr) continue;
     node->touched_ = &touched_;
     node->local_ = local;
+    events_.set_apart(local);
     slots_[local].node = node;
     states_[local].id = members[local];
   }
@@ -70,31 +70,39 @@ void SweepProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) 
 
 std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox& outbox) {
   outbox_ = &outbox;
-  events_.receive(inbox.events);
+  events_.receive(inbox.events, outbox);
   for (const ParcelTo& parcel : inbox.parcels) put(directory_->place(parcel.target).local, parcel.parcel);
   std::uint64_t handled = 0;
   while (handled < window.events_max) {
     const Time begin = next_event_time();
     if (begin >= window.end) break;
     begin_window(begin, std::min(later(begin, window_max_), window.end));
-    try {
-      const std::uint64_t events = events_.run_window({begin_, end_}, {}, outbox);
+    const auto count = [&](std::uint64_t events) {
       if (events > 0) last_ = std::max(last_, events_.last_event_key());
       handled += events;
-    } catch (...) {
-      last_ = events_.last_event_key();
-      throw;
-    }
+    };
+    count(events_.hand_over(end_));
     for (const std::uint32_t local : touched_) list_now(local);
     touched_.clear();
-    sweep_all(handled);
+    const Failure failure = sweep_all(handled);
+    // Where a node failed, others may have failed before it.
+    const Time end = failure.error == nullptr ? end_ : later(failure.key.time, Duration::ticks(1));
+    try {
+      count(events_.run_window({begin_, end}, {}, outbox));
+    } catch (...) {
+      last_ = events_.last_event_key();
+      if (failure.error == nullptr || last_ < failure.key) throw;
+    }
+    if (failure.error != nullptr) {
+      last_ = failure.key;
+      std::rethrow_exception(failure.error);
+    }
   }
   return handled;
 }
 
-void SweepProcess::sweep_all(std::uint64_t& handled) {
-  std::exception_ptr error;
-  EventKey failed;
+SweepProcess::Failure SweepProcess::sweep_all(std::uint64_t& handled) {
+  Failure first;
   for (std::size_t i = 0; i < now_.size(); ++i) {
     if (i + 2 < now_.size()) prefetch_parcels(now_[i + 2]);
     try {
@@ -102,15 +110,10 @@ void SweepProcess::sweep_all(std::uint64_t& handled) {
     } catch (...) {
       EventKey key = events_.last_event_key();
       key.source = states_[now_[i]].id;
-      if (error == nullptr || key < failed) {
-        error = std::current_exception();
-        failed = key;
-      }
+      if (first.error == nullptr || key < first.key) first = {std::current_exception(), key};
     }
   }
-  if (error == nullptr) return;
-  last_ = failed;
-  std::rethrow_exception(error);
+  return first;
 }
 
 void SweepProcess::begin_window(Time begin, Time end) {

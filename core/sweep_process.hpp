@@ -3,12 +3,13 @@
 // Where it sits: EngineBuilder makes one for every part of the partition that holds a sweep node; the others are plain EventProcesses.
 //
 // Model: an EventProcess for all members, and for the sweep nodes an inbox each. A window of the engine is done in windows of its own, no longer
-// than the least delay of a connection inside the process that a node takes part in:
-//   events of general entities, in order | what they sent to nodes is known | every node with something to do sweeps its window
+// than the least delay of a connection inside the process that leads to a node. So all that arrives at nodes in a window is known when it
+// begins, and all that nodes send to others when those take their turn:
+//   every node with something to do sweeps its window | events of general entities, in order
 // Parcels due in one of the next two windows go straight to the receiver's inbox, later ones to a calendar. Nodes without work are hardly looked at.
 // In which order nodes sweep does not matter: nothing sent in a window arrives in it.
 //
-// Failures: of the nodes of one window, the first by (time, entity) is thrown.
+// Failures: of all of one window, the first by (time, entity) is thrown.
 //
 // Invariants: those of LogicalProcess; a parcel that would arrive in the window in which it was sent is a WEFT_CHECK failure.
 // Threads: as LogicalProcess.
@@ -16,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <span>
@@ -54,7 +56,7 @@ class SweepContext {
 
 class alignas(64) SweepProcess final : public LogicalProcess {
  public:
-  /// As EventProcess. `window_max`: the least delay of a connection between two members of which one is a sweep node, > 0.
+  /// As EventProcess. `window_max`: the least delay of a connection between two members that leads to a sweep node, > 0.
   SweepProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max);
 
   void post_initial(Event event) override { events_.post_initial(event); }
@@ -108,7 +110,12 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   void list_now(std::uint32_t local);
   void list_next(std::uint32_t local);
   void begin_window(Time begin, Time end);
-  void sweep_all(std::uint64_t& handled);
+  /// A failure of nodes, the first by (time, entity); `error` is null if there is none.
+  struct Failure {
+    std::exception_ptr error;
+    EventKey key;
+  };
+  Failure sweep_all(std::uint64_t& handled);
   std::uint64_t sweep(std::uint32_t local);
   void add_chunk(ParcelList& list);
   /// Place for one more, to be filled in at once.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 #include <string>
 
 #include "core/check.hpp"
@@ -12,29 +11,31 @@ namespace weft {
 
 static_assert(flow_list_size_max <= 1U << transfer_connection_bits && op_priority_max < 1U << transfer_priority_bits);
 
-FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network)
-    : FlowListSource(flows, network, [&] {
-        std::vector<std::uint32_t> all(flows.flows.size());
-        std::iota(all.begin(), all.end(), 0U);
-        return all;
-      }()) {}
-
-FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network, std::vector<std::uint32_t> places)
-    : flows_(flows), network_(network), order_(std::move(places)) {
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return flows.flows[a].start < flows.flows[b].start; });
+Transfer transfer_of(const FlowList& flows, std::uint32_t place) {
+  const ListedFlow& flow = flows.flows[place];
+  return {JobId::none(), NodeId(flow.source), NodeId(flow.destination), place, flow.priority, place, flow.size};
 }
+
+std::vector<std::uint32_t> by_start(const FlowList& flows) {
+  std::vector<std::uint32_t> order(flows.flows.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return flows.flows[a].start < flows.flows[b].start; });
+  return order;
+}
+
+FlowListSource::FlowListSource(const FlowList& flows, const NetworkPort& network)
+    : flows_(flows), network_(network), order_(by_start(flows)) {}
 
 Time FlowListSource::first_start() const {
-  return order_.empty() ? Time::max() : Time::zero() + flows_.flows[order_.front()].start;
+  WEFT_CHECK(!order_.empty(), "a flow list has flows");
+  return Time::zero() + flows_.flows[order_.front()].start;
 }
 
-std::vector<std::vector<std::uint32_t>> places_by_host(const FlowList& flows, const Topology& topology) {
-  std::vector<std::vector<std::uint32_t>> places(topology.host_count());
-  for (std::uint32_t i = 0; i < flows.flows.size(); ++i) {
-    places[topology.node(NodeId(flows.flows[i].source)).host.index()].push_back(i);
-  }
-  return places;
+void FlowListSink::handle(const Event& event, EventContext& context) {
+  if (event.kind != transfer_delivered) return;
+  ++delivered_;
+  last_delivery_ = context.now();
 }
 
 void FlowListSource::handle(const Event& event, EventContext& context) {
@@ -47,9 +48,7 @@ void FlowListSource::handle(const Event& event, EventContext& context) {
           context.schedule(at - context.now(), EventClass::timer, start_next);
           return;
         }
-        network_.start(
-            {JobId::none(), NodeId(flow.source), NodeId(flow.destination), order_[next_], flow.priority, order_[next_], flow.size},
-            context);
+        network_.start(transfer_of(flows_, order_[next_]), context);
       }
       return;
     case transfer_sent:

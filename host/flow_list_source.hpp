@@ -1,6 +1,7 @@
 // Flow list source: replays a flow list - starts each transfer at its time and counts what arrived.
 //
-// Where it sits: stands in for the hosts in `weft run --flows`, one for all of them or one for each, which get the notices of the network.
+// Where it sits: stands in for all hosts in `weft run --flows`: every notice of the network comes to this one entity. In packet mode every host has
+// a sink instead, beside its cards, and the flows are there before the run begins.
 // Flows of one instant start in file order. Each flow has its own connection number (its place in the file), so equal pairs hash apart.
 // Threads: belongs to its logical process; counters may be read once the engine has stopped.
 #pragma once
@@ -22,12 +23,10 @@ class FlowListSource final : public Entity {
 
   /// `network` outlives the run. Requires: endpoints were checked (check_flow_list).
   FlowListSource(const FlowList& flows, const NetworkPort& network);
-  /// Starts only those of these places in the list.
-  FlowListSource(const FlowList& flows, const NetworkPort& network, std::vector<std::uint32_t> places);
 
   void handle(const Event& event, EventContext& context) override;
 
-  /// Start of its earliest flow; max() if it has none.
+  /// Start of the earliest flow. Requires: at least one flow.
   Time first_start() const;
   std::uint64_t delivered() const { return delivered_; }
   Time last_delivery() const { return last_delivery_; }
@@ -42,8 +41,22 @@ class FlowListSource final : public Entity {
   Time last_delivery_;
 };
 
-/// Places of a list's flows by the host of their source, ascending.
-std::vector<std::vector<std::uint32_t>> places_by_host(const FlowList& flows, const Topology& topology);
+/// Stands in for a host where the network knows the list's flows beforehand: counts what arrived.
+class FlowListSink final : public Entity {
+ public:
+  void handle(const Event& event, EventContext& context) override;
+  std::uint64_t delivered() const { return delivered_; }
+  Time last_delivery() const { return last_delivery_; }
+
+ private:
+  std::uint64_t delivered_ = 0;
+  Time last_delivery_;
+};
+
+/// What a list's flow is to the network.
+Transfer transfer_of(const FlowList& flows, std::uint32_t place);
+/// Places in the list by start, and of equal starts ascending.
+std::vector<std::uint32_t> by_start(const FlowList& flows);
 
 /// Adds [unknown-endpoint] for flows from or to a node that is not an endpoint of the topology, [self-flow] for flows to their own source, and
 /// [no-flows] for an empty list.

@@ -37,7 +37,7 @@ Bytes largest_packet_of(const FlowSettings& flow) {
 }  // namespace
 
 PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet,
-                             std::uint32_t priorities, std::uint64_t seed)
+                             const PacketTraffic& traffic, std::uint64_t seed)
     : topology_(topology),
       flow_(flow),
       packet_(packet),
@@ -45,23 +45,19 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
       staging_(topology, flow),
       seed_(seed),
       largest_packet_(largest_packet_of(flow)),
+      hosts_start_(!traffic.is_known),
       queue_pairs_(nodes_.host_count()) {
   Diagnostics diagnostics;
   if (flow_.routing != Routing::ecmp) {
     diagnostics.error("not-in-packet-mode", "flow.routing is other than ecmp, and packet mode has no other",
                       SourcePlace::named("flow.routing"), "take --set=flow.routing=ecmp or --mode=flow");
   }
-  const std::pair<const char*, Duration> latencies[] = {{"flow.wqe_latency", flow_.wqe_latency},
-                                                        {"flow.receive_latency", flow_.receive_latency},
-                                                        {"flow.completion_latency", flow_.completion_latency}};
-  for (const auto& [name, latency] : latencies) {
-    if (latency > Duration::zero()) continue;
-    diagnostics.error(
-        "zero-lookahead",
-        std::string(name) + " is zero, and packet mode needs some time there: it goes on in windows of the least delay",
-        SourcePlace::named(name), "give it some nanoseconds");
+  if (hosts_start_ && flow_.wqe_latency == Duration::zero()) {
+    diagnostics.error("zero-lookahead",
+                      "flow.wqe_latency is zero, and packet mode needs some time there: it goes on in windows of the least delay",
+                      SourcePlace::named("flow.wqe_latency"), "give it some hundred nanoseconds");
   }
-  const std::uint32_t classes = flow_.priorities == Priorities::none ? 1 : priorities;
+  const std::uint32_t classes = flow_.priorities == Priorities::none ? 1 : traffic.priorities;
   classes_.assign(classes, PacketClass{true, true, 0});
   answer_priority_ = std::min<std::uint32_t>(classes, packet_classes_max - 1);
   if (!packet_.answers_with_data && classes < packet_classes_max) classes_.push_back({false, false, 0});
@@ -241,7 +237,7 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   }
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     const EntityId card = card_of(HostId(host));
-    builder.connect(entity_of_host[host], card, flow_.wqe_latency);
+    if (hosts_start_) builder.connect(entity_of_host[host], card, flow_.wqe_latency);
     builder.connect(card, entity_of_host[host], std::min(flow_.receive_latency, flow_.completion_latency));
   }
 }
@@ -407,11 +403,16 @@ PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSetting
       first_card_(first_card) {}
 
 void PacketNetworkPort::start(const Transfer& transfer, EventContext& context) const {
+  const Entry to = entry(transfer);
+  context.send(to.node, to.latency, transfer_start, transfer);
+}
+
+PacketNetworkPort::Entry PacketNetworkPort::entry(const Transfer& transfer) const {
   if (SwitchOperationName::is_one(transfer.destination) || inside_host_.joins(transfer.source, transfer.destination)) {
-    return context.send(fabric_, nvlink_latency_, transfer_start, transfer);
+    return {fabric_, nvlink_latency_};
   }
   const EntityId card(first_card_.index() + topology_.node(transfer.source).host.index());
-  context.send(card, wqe_latency_ + staging_.delay(transfer.source), transfer_start, transfer);
+  return {card, wqe_latency_ + staging_.delay(transfer.source)};
 }
 
 }  // namespace weft

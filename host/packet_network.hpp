@@ -36,12 +36,18 @@
 
 namespace weft {
 
+/// What the transfers of a run are like.
+struct PacketTraffic {
+  std::uint32_t priorities = 1;  ///< one more than the highest
+  bool is_known = false;         ///< all of them before the run: they are the cards' initial events, and hosts get notices only
+};
+
 class PacketNetwork {
  public:
-  /// `priorities`: one more than the highest of any transfer of the run. Keeps a reference to the topology. Throws InputError for what cannot be
+  /// Keeps a reference to the topology. Throws InputError for what cannot be
   /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [buffer-too-large], [bad-threshold],
   /// [unknown-priority], [short-pause], [not-in-packet-mode].
-  PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, std::uint32_t priorities,
+  PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
   /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
@@ -81,6 +87,7 @@ class PacketNetwork {
   Bytes largest_packet_;
   std::vector<PacketClass> classes_;
   std::uint32_t answer_priority_ = 0;
+  bool hosts_start_;
   QueuePairs queue_pairs_;
   std::uint32_t first_entity_ = 0;
   std::vector<EntityId> entity_of_host_;
@@ -94,6 +101,13 @@ class PacketNetworkPort final : public NetworkPort {
   PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card);
 
   void start(const Transfer& transfer, EventContext& context) const override;
+
+  /// Whom start() tells, and after how long.
+  struct Entry {
+    EntityId node;
+    Duration latency;
+  };
+  Entry entry(const Transfer& transfer) const;
 
  private:
   const Topology& topology_;

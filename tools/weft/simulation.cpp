@@ -108,7 +108,7 @@ class Assembly {
     if (scenario_.mode == Mode::packet) {
       packet_network_.emplace(*scenario_.topology, *flow_settings_,
                               PacketSettings(scenario_.parameters.of("packet"), scenario_.parameters.of("dcqcn")),
-                              priorities_in_use(scenario_), scenario_.seed);
+                              PacketTraffic{priorities_in_use(scenario_), scenario_.flows.has_value()}, scenario_.seed);
       // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as it is.
       if (flow_settings_->reducing_switches == ReducingSwitches::all) {
         flow_settings_->reducing_switches = ReducingSwitches::nvswitches;
@@ -347,30 +347,33 @@ class Assembly {
   }
 
   void add_flow_list(EngineBuilder& builder) {
-    const std::size_t hosts = scenario_.topology->host_count();
-    std::vector<EntityId> source_of_host(hosts, EntityId(0));
-    const auto add = [&](std::unique_ptr<FlowListSource> source, const std::string& name) {
-      flow_sources_.push_back(source.get());
-      const Time start = source->first_start();
-      const EntityId id = builder.add_entity(std::move(source), name);
-      if (start < Time::max()) builder.post_initial(id, start, EventClass::timer, FlowListSource::start_next);
-      return id;
-    };
-    if (packet_network_) {
-      // One per host, each beside its cards.
-      fabric_ = EntityId(static_cast<std::uint32_t>(hosts));
-      port_ = make_port();
-      std::vector<std::vector<std::uint32_t>> places = places_by_host(*scenario_.flows, *scenario_.topology);
-      for (std::size_t host = 0; host < hosts; ++host) {
-        source_of_host[host] = add(std::make_unique<FlowListSource>(*scenario_.flows, *port_, std::move(places[host])),
-                                   "flows of host" + std::to_string(host));
-      }
-    } else {
+    const FlowList& flows = *scenario_.flows;
+    const auto hosts = static_cast<std::uint32_t>(scenario_.topology->host_count());
+    if (!packet_network_) {
       fabric_ = EntityId(1);
       port_ = make_port();
-      add(std::make_unique<FlowListSource>(*scenario_.flows, *port_), "flow list");
+      auto source = std::make_unique<FlowListSource>(flows, *port_);
+      flow_source_ = source.get();
+      builder.add_entity(std::move(source), "flow list");
+      builder.post_initial(EntityId(0), flow_source_->first_start(), EventClass::timer, FlowListSource::start_next);
+      add_network(builder, std::vector<EntityId>(hosts, EntityId(0)));
+      return;
     }
-    add_network(builder, source_of_host);
+    fabric_ = EntityId(hosts);
+    const PacketNetworkPort port(*scenario_.topology, *flow_settings_, fabric_, EntityId(hosts + 1));
+    std::vector<EntityId> sink_of_host;
+    for (std::uint32_t host = 0; host < hosts; ++host) {
+      auto sink = std::make_unique<FlowListSink>();
+      flow_sinks_.push_back(sink.get());
+      sink_of_host.push_back(builder.add_entity(std::move(sink), "flows of host" + std::to_string(host)));
+    }
+    add_network(builder, sink_of_host);
+    for (const std::uint32_t place : by_start(flows)) {
+      const Transfer transfer = transfer_of(flows, place);
+      const PacketNetworkPort::Entry to = port.entry(transfer);
+      builder.post_initial(to.node, Time::zero() + flows.flows[place].start + to.latency, EventClass::message, transfer_start,
+                           transfer);
+    }
   }
 
   /// Share of the work that has finished. Called while other threads run the model, so it reads the result writer's counters only.
@@ -439,11 +442,7 @@ class Assembly {
     for (const FinishedTransfer& transfer : all) results_->on_transfer_finished(transfer);
   }
 
-  Time first_flow() const {
-    Time first = Time::max();
-    for (const FlowListSource* source : flow_sources_) first = std::min(first, source->first_start());
-    return first;
-  }
+  Time first_flow() const { return Time::zero() + std::ranges::min_element(scenario_.flows->flows, {}, &ListedFlow::start)->start; }
 
   RunSummary summarise(const RunReport& report) const {
     RunSummary summary;
@@ -470,7 +469,8 @@ class Assembly {
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
       Time last = first_flow();
-      for (const FlowListSource* source : flow_sources_) last = std::max(last, source->last_delivery());
+      if (flow_source_ != nullptr) last = std::max(last, flow_source_->last_delivery());
+      for (const FlowListSink* sink : flow_sinks_) last = std::max(last, sink->last_delivery());
       summary.makespan = last - first_flow();
     }
     if (plan_.folding != nullptr) {
@@ -538,7 +538,8 @@ class Assembly {
   EntityId scheduler_ = EntityId::none();
   EntityId fabric_ = EntityId::none();
   JobLifecycle* lifecycle_ = nullptr;
-  std::vector<FlowListSource*> flow_sources_;
+  FlowListSource* flow_source_ = nullptr;
+  std::vector<FlowListSink*> flow_sinks_;
 };
 
 }  // namespace
