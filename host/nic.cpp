@@ -44,7 +44,7 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
   return left;
 }
 
-SweepNode::Swept Nic::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
+[[gnu::flatten]] SweepNode::Swept Nic::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
   Swept swept;
   const auto come_to = [&](Time now) {
     context.set_now(now);

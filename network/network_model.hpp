@@ -4,7 +4,7 @@
 // (the source may reuse the buffer) and the destination's entity `transfer_delivered`. The two instants differ by latency.
 //
 //   flow    network/flow_fabric: one entity; max-min rates; messages to and from hosts travel with the latencies below
-//   packet  NICs and switches as logical processes (a later change)
+//   packet  host/packet_network: a node for the cards of each host, one for each packet switch; transfers inside a host are the fabric's
 //   job     network/: none at all; a job is a duration (scheduler/)
 //
 // Timing of a transfer of S bytes in flow mode, started at t by the host:

@@ -19,7 +19,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
       classes_(settings.classes),
       routes_(routes),
       buffer_(settings.buffer),
-      next_start_(cables.size(), Time::max()),
+      next_start_(cables.size()),
       queues_(cables.size() * settings.classes.size()) {
   WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
@@ -58,7 +58,7 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops, paused};
 }
 
-SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
+[[gnu::flatten]] SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
   WEFT_CHECK(arrivals.events.empty(), "a switch gets packets only");
   swept_ = {};
   const SortedParcels& parcels = arrivals.parcels;
@@ -85,7 +85,7 @@ SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepCo
   }
   if (in_step_) step_until(end, context);
   bring_all_forward(end, context);
-  for (const Time next : next_start_) swept_.next = std::min(swept_.next, next);
+  next_start_.for_each([&](std::uint32_t port) { swept_.next = std::min(swept_.next, next_start_[port]); });
   if (!pipeline_.empty()) swept_.next = std::min(swept_.next, pipeline_.front().out);
   for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
   swept_.events = parcels.size();
@@ -162,7 +162,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   contention.peak = std::max(contention.peak, port.bytes);
   port.waiting |= bit;
   if ((port.paused & bit) == 0) {
-    next_start_[to] = std::min(next_start_[to], std::max(now, port.out.free_at()));
+    next_start_.set(to, std::min(next_start_[to], std::max(now, port.out.free_at())));
   } else if (!may_go(port)) {
     set_next_start(to, now);
   }
@@ -176,22 +176,28 @@ void PacketSwitch::bring_forward(std::uint32_t port, Time until, SweepContext& c
 }
 
 void PacketSwitch::bring_all_forward(Time until, SweepContext& context) {
-  for (std::uint32_t port = 0; port < ports_.size(); ++port) bring_forward(port, until, context);
+  next_start_.for_each([&](std::uint32_t port) { bring_forward(port, until, context); });
 }
 
 /// Ports in order of time, as long as an account asks for a pause.
 void PacketSwitch::step_until(Time until, SweepContext& context) {
   while (in_step_) {
-    const auto first = std::min_element(next_start_.begin(), next_start_.end());
+    std::uint32_t first = 0;
+    Time start = Time::max();
+    next_start_.for_each([&](std::uint32_t port) {
+      if (next_start_[port] >= start) return;
+      first = port;
+      start = next_start_[port];
+    });
     const auto refresh =
         std::min_element(asking_.begin(), asking_.end(), [](const Asking& a, const Asking& b) { return a.refresh < b.refresh; });
-    if (refresh->refresh <= *first) {
+    if (refresh->refresh <= start) {
       if (refresh->refresh >= until) return;
       send_pfc(refresh->account, pfc_pause, refresh->refresh, context);
       refresh->refresh = refresh->refresh + Duration::ticks(pause_time_.in_ticks() / 2);
     } else {
-      if (*first >= until) return;
-      send_next(static_cast<std::uint32_t>(first - next_start_.begin()), context);
+      if (start >= until) return;
+      send_next(first, context);
     }
   }
 }
@@ -258,17 +264,13 @@ std::uint32_t PacketSwitch::choose(std::uint32_t port_number, std::uint8_t ready
 
 void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   const Port& port = ports_[port_number];
-  Time& next = next_start_[port_number];
-  next = Time::max();
-  if (port.waiting == 0) return;
-  if (may_go(port)) {
-    next = std::max(earliest, port.out.free_at());
-    return;
-  }
+  if (port.waiting == 0) return next_start_.set(port_number, Time::max());
+  if (may_go(port)) return next_start_.set(port_number, std::max(earliest, port.out.free_at()));
+  Time next = Time::max();
   for (std::uint8_t left = port.waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
     next = std::min(next, contention_[port_number].paused_until[static_cast<std::size_t>(std::countr_zero(left))]);
   }
-  next = std::max({next, earliest, port.out.free_at()});
+  next_start_.set(port_number, std::max({next, earliest, port.out.free_at()}));
 }
 
 // --- PFC --------------------------------------------------------------------------------------------------------------------------
@@ -313,7 +315,7 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count);
   Port& port = ports_[port_number];
   port.out.send(frame, std::max(now, port.out.free_at()), context);
-  if (next_start_[port_number] != Time::max()) next_start_[port_number] = std::max(next_start_[port_number], port.out.free_at());
+  if (next_start_[port_number] != Time::max()) next_start_.set(port_number, std::max(next_start_[port_number], port.out.free_at()));
 }
 
 }  // namespace weft

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -123,6 +124,30 @@ class PacketSwitch final : public SweepNode {
     std::array<Time, packet_classes_max> paused_until;  ///< counts while the port's bit is set
     std::array<std::int64_t, packet_classes_max> deficit{};
   };
+  /// By port: when its next packet goes unless more happens; max() if none can.
+  class StartTimes {
+   public:
+    explicit StartTimes(std::size_t ports) : times_(ports, Time::max()), known_((ports + 63) / 64) {}
+    Time operator[](std::uint32_t port) const { return times_[port]; }
+    void set(std::uint32_t port, Time time) {
+      times_[port] = time;
+      const std::uint64_t bit = std::uint64_t{1} << port % 64;
+      known_[port / 64] = time == Time::max() ? known_[port / 64] & ~bit : known_[port / 64] | bit;
+    }
+    /// Calls `visit` with each port that has a time, ascending; it may set that port's.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+      for (std::size_t word = 0; word < known_.size(); ++word) {
+        for (std::uint64_t left = known_[word]; left != 0; left &= left - 1) {
+          visit(static_cast<std::uint32_t>(64 * word + static_cast<std::size_t>(std::countr_zero(left))));
+        }
+      }
+    }
+
+   private:
+    std::vector<Time> times_;
+    std::vector<std::uint64_t> known_;  ///< bit per port
+  };
   struct Asking {
     std::uint32_t account;
     Time refresh;
@@ -157,7 +182,7 @@ class PacketSwitch final : public SweepNode {
   SharedBuffer buffer_;
   std::vector<Port> ports_;
   std::vector<Contention> contention_;  ///< by port
-  std::vector<Time> next_start_;        ///< by port: when its next packet goes unless more happens; max() if none can
+  StartTimes next_start_;
   std::vector<Queue> queues_;
   Fifo<InPipeline> pipeline_;
   std::vector<Asking> asking_;  ///< accounts that ask for a pause

@@ -66,6 +66,7 @@ class SharedBuffer {
     Account& a = accounts_[account];
     const std::int64_t before = shared_of(a);
     a.bytes += static_cast<std::int32_t>(bytes);
+    if (a.bytes <= settings_.reserved) return;
     taken_ += shared_of(a) - before;
   }
   /// Requires: the account is lossless.
@@ -78,8 +79,9 @@ class SharedBuffer {
   /// What leaves is taken off the headroom first.
   void release(std::size_t account, std::int64_t bytes) {
     Account& a = accounts_[account];
-    const std::int64_t before = shared_of(a);
+    const std::int64_t before = a.bytes <= settings_.reserved ? 0 : shared_of(a);
     a.bytes -= static_cast<std::int32_t>(bytes);
+    if (before == 0 && a.in_headroom == 0) return;
     a.in_headroom -= static_cast<std::int32_t>(std::min<std::int64_t>(a.in_headroom, bytes));
     taken_ += shared_of(a) - before;
   }
