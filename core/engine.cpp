@@ -580,7 +580,12 @@ Engine EngineBuilder::build(EngineOptions options) && {
     for (std::uint32_t i = 0; i + 1 < count; ++i) edges_.push_back({i, i + 1, *min_delay_of_all_});
   }
 
-  const Partition partition = make_partition(count, edges_, options);
+  Partition partition = make_partition(count, edges_, options);
+  const bool sweeps = std::ranges::any_of(
+      directory.entities_, [](const auto& entity) { return dynamic_cast<const SweepNode*>(entity.get()) != nullptr; });
+  if (const auto* automatic = std::get_if<PartitionAutomatic>(&options.partition); automatic != nullptr && sweeps) {
+    partition = partition_merged(partition, edges_, options.threads * automatic->lps_per_thread_min);
+  }
   state->lookahead = partition.lookahead;
   std::vector<std::vector<EntityId>> members(partition.lp_count);
   directory.places_.reserve(count);

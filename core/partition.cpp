@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <numeric>
+#include <queue>
+#include <tuple>
 
 #include "core/check.hpp"
 
@@ -75,6 +77,55 @@ Partition partition_automatically(std::size_t node_count, std::span<const Partit
     --lp_count;
   }
   return partition_by_delay(node_count, edges, Duration::max());
+}
+
+Partition partition_merged(const Partition& partition, std::span<const PartitionEdge> edges, std::uint32_t lps_max) {
+  if (partition.lp_count <= lps_max) return partition;
+  // Neighbours by LP, and how much of the work an LP is taken to be.
+  std::vector<std::vector<std::uint32_t>> neighbours(partition.lp_count);
+  std::vector<std::uint64_t> weight(partition.lp_count, 1);
+  for (const PartitionEdge& edge : edges) {
+    const std::uint32_t from = partition.lp_of_node[edge.from].index();
+    const std::uint32_t to = partition.lp_of_node[edge.to].index();
+    ++weight[from];
+    ++weight[to];
+    if (from == to) continue;
+    neighbours[from].push_back(to);
+    neighbours[to].push_back(from);
+  }
+  const std::uint64_t total = std::accumulate(weight.begin(), weight.end(), std::uint64_t{0});
+  // Group after group grows by the neighbour with most edges into it, of several the lowest, until it has its share.
+  constexpr std::uint32_t none = UINT32_MAX;
+  std::vector<std::uint32_t> group_of(partition.lp_count, none);
+  std::uint32_t group = 0;
+  std::uint64_t placed = 0;
+  std::uint32_t first_free = 0;
+  while (placed < total) {
+    std::vector<std::uint32_t> edges_into(partition.lp_count, 0);
+    std::priority_queue<std::tuple<std::uint32_t, std::uint32_t>> next;  // edges into the group, LP counted from the end
+    const std::uint64_t share_end = total * (group + 1) / lps_max;
+    while (placed < total && (placed < share_end || group + 1 == lps_max)) {
+      std::uint32_t lp = none;
+      while (!next.empty() && lp == none) {
+        const auto [edges_then, from_end] = next.top();
+        next.pop();
+        const std::uint32_t candidate = partition.lp_count - 1 - from_end;
+        if (group_of[candidate] == none && edges_into[candidate] == edges_then) lp = candidate;
+      }
+      if (lp == none) {
+        while (group_of[first_free] != none) ++first_free;
+        lp = first_free;
+      }
+      group_of[lp] = group;
+      placed += weight[lp];
+      for (const std::uint32_t other : neighbours[lp]) {
+        if (group_of[other] == none) next.emplace(++edges_into[other], partition.lp_count - 1 - other);
+      }
+    }
+    ++group;
+  }
+  return number_groups(partition.lp_of_node.size(), group, edges,
+                       [&](std::uint32_t node) { return group_of[partition.lp_of_node[node].index()]; });
 }
 
 Partition partition_explicitly(std::span<const LpId> lp_of_node, std::span<const PartitionEdge> edges) {

@@ -44,6 +44,10 @@ Partition partition_by_delay(std::size_t node_count, std::span<const PartitionEd
 /// The longest lookahead that leaves at least `lps_min` LPs. If no partition has that many, the one with the most LPs.
 Partition partition_automatically(std::size_t node_count, std::span<const PartitionEdge> edges, std::uint32_t lps_min);
 
+/// The same with at most about `lps_max` LPs: neighbours are put together so that all have about as many edges. For LPs of which many cost little
+/// more than one (core/sweep_process). The lookahead is no shorter.
+Partition partition_merged(const Partition& partition, std::span<const PartitionEdge> edges, std::uint32_t lps_max);
+
 /// The partition that `lp_of_node` (any numbers) describes, renumbered. Requires: no edge of zero delay joins two LPs (WEFT_CHECK).
 Partition partition_explicitly(std::span<const LpId> lp_of_node, std::span<const PartitionEdge> edges);
 

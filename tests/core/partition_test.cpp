@@ -54,6 +54,33 @@ TEST(Partition, ZeroDelayAlwaysMerges) {
   EXPECT_THROW(partition_explicitly(torn, edges), CheckFailure);
 }
 
+// Eight stars of a hub and four leaves, each leaf also tied to a core of its own number: merged to four, every part has two whole stars and its
+// share of edges, and none is joined by what was not cut before.
+TEST(Partition, MergedPartsAreNeighboursAndAlike) {
+  std::vector<PartitionEdge> edges;
+  for (std::uint32_t star = 0; star < 8; ++star) {
+    for (std::uint32_t leaf = 0; leaf < 4; ++leaf) {
+      edges.push_back({5 * star, 5 * star + 1 + leaf, Duration::us(1)});
+      edges.push_back({5 * star + 1 + leaf, 40 + leaf, Duration::us(1)});
+    }
+  }
+  const Partition each = partition_by_delay(44, edges, Duration::us(1));
+  ASSERT_EQ(each.lp_count, 44U);
+  const Partition merged = partition_merged(each, edges, 4);
+  EXPECT_EQ(merged.lp_count, 4U);
+  EXPECT_EQ(merged.lookahead, Duration::us(1));
+  std::vector<std::uint32_t> ends(4, 0);
+  for (const PartitionEdge& edge : edges) {
+    ++ends[merged.lp_of_node[edge.from].index()];
+    ++ends[merged.lp_of_node[edge.to].index()];
+  }
+  for (const std::uint32_t of_part : ends) EXPECT_NEAR(of_part, 32, 8);
+  EXPECT_EQ(numbers(partition_merged(merged, edges, 4)), numbers(merged));
+  // Zeta has joined what is closer: merging keeps it together.
+  const Partition pods = partition_by_delay(7, two_pods(), Duration::us(1));
+  EXPECT_EQ(partition_merged(pods, two_pods(), 1).lp_count, 1U);
+}
+
 TEST(Partition, AutomaticTakesTheLongestLookaheadWithEnoughParts) {
   EXPECT_EQ(partition_automatically(7, two_pods(), 1).lp_count, 2U);
   EXPECT_EQ(partition_automatically(7, two_pods(), 3).lookahead, Duration::us(2));
