@@ -82,6 +82,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
                           to_text(largest_packet_) + ": a pause would be let go by the packet that it was asked for",
                       SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
   }
+  check_delays(diagnostics);
   diagnostics.throw_if_errors();
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count() && !diagnostics.has_errors(); ++node) {
     check_switch(node, diagnostics);
@@ -98,18 +99,45 @@ Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
   return buffer_class < known.size() ? known[buffer_class].size : kDefaultBuffer;
 }
 
-/// Per lossless priority, what may come in by the other direction of `out` after a pause was asked for.
-Bytes PacketNetwork::headroom_needed(LinkId out) const {
-  const Link& in = topology_.link(topology_.reverse(out));
+Duration PacketNetwork::delay(const PacketTopology::Port& port) const {
+  const Duration inside = nodes_.is_host(port.peer_node) ? packet_.card_delay : flow_.switching_delay;
+  return topology_.link(port.out).propagation_delay + inside;
+}
+
+/// Per lossless priority, what may come in by a port after a pause was asked for.
+Bytes PacketNetwork::headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const {
+  const Link& in = topology_.link(topology_.reverse(port.out));
+  const Duration round_trip = delay(port) + delay({topology_.reverse(port.out), node, 0});
   const auto priorities = static_cast<std::uint32_t>(classes_.size());
-  const Bytes needed = headroom_bytes(in.rate, in.propagation_delay, largest_packet_, priorities);
+  const Bytes needed = headroom_bytes(in.rate, round_trip, largest_packet_, priorities);
   // Where the pause itself leaves more slowly, it waits longer.
-  const double slower = static_cast<double>(in.rate.in_bps()) / static_cast<double>(topology_.link(out).rate.in_bps());
+  const double slower = static_cast<double>(in.rate.in_bps()) / static_cast<double>(topology_.link(port.out).rate.in_bps());
   const Bytes before_it = largest_packet_ + Bytes::of(pfc_frame_wire_bytes) * priorities;
   return slower <= 1 ? needed : needed + Bytes::of(std::llround(std::ceil(static_cast<double>(before_it.count()) * (slower - 1))));
 }
 
-std::int64_t PacketNetwork::headroom(LinkId out) const { return packet_.headroom.value_or(headroom_needed(out)).count(); }
+std::int64_t PacketNetwork::headroom(std::uint32_t node, const PacketTopology::Port& port) const {
+  return packet_.headroom.value_or(headroom_needed(node, port)).count();
+}
+
+void PacketNetwork::check_delays(Diagnostics& diagnostics) const {
+  std::size_t without = 0;
+  LinkId first;
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    for (const PacketTopology::Port& port : nodes_.ports(node)) {
+      if (delay(port) == Duration::zero() && ++without == 1) first = port.out;
+    }
+  }
+  if (without == 0) return;
+  const bool to_host = !topology_.node(topology_.link(first).destination).host.is_none();
+  diagnostics.error("zero-lookahead",
+                    "nothing delays what link " + topology_.link_name(first) +
+                        " brings, and packet mode goes on in windows of the least delay" +
+                        (without == 1 ? "" : "; nor what " + std::to_string(without - 1) + " others bring"),
+                    SourcePlace::named(topology_.name()),
+                    std::string("give it a propagation delay, such as 5ns for a metre of fibre, or ") +
+                        (to_host ? "packet.card_delay" : "flow.switching_delay") + " some nanoseconds");
+}
 
 void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) const {
   const std::string name = topology_.node_name(nodes_.switch_of(node));
@@ -143,7 +171,7 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
   }
   for (const PacketTopology::Port& port : nodes_.ports(node)) {
     const Link& out = topology_.link(port.out);
-    const Bytes needed = headroom_needed(port.out);
+    const Bytes needed = headroom_needed(node, port);
     if (packet_.headroom && *packet_.headroom < needed) {
       diagnostics.error("bad-threshold",
                         "packet.headroom = " + to_text(*packet_.headroom) + " is less than what can come by " +
@@ -165,7 +193,6 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
 
 PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   PacketSwitchSettings settings;
-  settings.pipeline = flow_.switching_delay;
   settings.classes = classes_;
   settings.pause_time = packet_.pause_time;
   settings.largest_packet = largest_packet_;
@@ -176,7 +203,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.buffer.pool = buffer_of(node).count();
   for (const PacketTopology::Port& port : nodes_.ports(node)) {
     for (const PacketClass& c : classes_) {
-      settings.buffer.pool -= packet_.reserved.count() + (c.lossless ? headroom(port.out) : 0);
+      settings.buffer.pool -= packet_.reserved.count() + (c.lossless ? headroom(node, port) : 0);
     }
   }
   return settings;
@@ -185,7 +212,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
 EgressPort PacketNetwork::egress(std::uint32_t node, const PacketTopology::Port& port) const {
   const Link& link = topology_.link(port.out);
   const Bandwidth rate = node < nodes_.host_count() ? scaled(link.rate, flow_.network_efficiency) : link.rate;
-  return {rate, link.propagation_delay, EntityId(first_entity_ + port.peer_node), port.peer_port};
+  return {rate, delay(port), EntityId(first_entity_ + port.peer_node), port.peer_port};
 }
 
 NicSettings PacketNetwork::nic_settings() const {
@@ -199,7 +226,7 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.uses_priorities = flow_.priorities == Priorities::strict;
   settings.controls_congestion = packet_.controls_congestion;
   settings.dcqcn = packet_.dcqcn;
-  settings.receive_latency = flow_.receive_latency;
+  settings.receive_latency = std::max(flow_.receive_latency, packet_.card_delay) - packet_.card_delay;
   settings.completion_latency = flow_.completion_latency;
   return settings;
 }
@@ -224,7 +251,7 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       const double share = static_cast<double>(topology_.link(port.out).rate.in_bps()) / static_cast<double>(kEcnRate.in_bps());
       const auto threshold = [share](Bytes bytes) { return static_cast<std::int64_t>(static_cast<double>(bytes.count()) * share); };
       cables.push_back(
-          {egress(node, port), headroom(port.out), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
+          {egress(node, port), headroom(node, port), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
     }
     builder.add_entity(std::make_unique<PacketSwitch>(switch_settings(node), cables, queue_pairs_),
                        topology_.node_name(nodes_.switch_of(node)));
@@ -313,7 +340,7 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
         std::max(longest, fluid_transmit_time(load.bits, static_cast<double>(topology_.link(link).rate.in_bps())) + load.rest_min);
   }
   return flow_.wqe_latency + staging_.delay(transfer.source) + longest + inside + staging_.delay(transfer.destination) +
-         flow_.receive_latency;
+         std::max(flow_.receive_latency, packet_.card_delay);
 }
 
 std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) const {

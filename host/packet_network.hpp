@@ -10,6 +10,9 @@
 //   pool       what remains, shared under a dynamic threshold
 // Priorities are those that transfers of the run have, and one above them for answers unless these go with the data.
 //
+// A packet takes propagation and switching_delay to a switch, propagation and card_delay to a host. Delivery comes receive_latency after the last
+// bit's arrival, of which card_delay is part.
+//
 // Timing of a transfer between hosts, handed over at t: its first packet leaves at t + wqe_latency at the earliest; delivered and sent as host/nic
 // says. Without GPUDirect both ends take staging_latency more, and its queue pairs get staging_rate together at most. Cards send at
 // network_efficiency times the rate of their cable.
@@ -68,8 +71,10 @@ class PacketNetwork {
   void add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const;
 
  private:
-  Bytes headroom_needed(LinkId out) const;
-  std::int64_t headroom(LinkId out) const;
+  /// From the last bit's departure until the other end has the packet.
+  Duration delay(const PacketTopology::Port& port) const;
+  Bytes headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const;
+  std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
   PacketSwitchSettings switch_settings(std::uint32_t node) const;
   EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
   NicSettings nic_settings() const;
@@ -77,6 +82,7 @@ class PacketNetwork {
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
+  void check_delays(Diagnostics& diagnostics) const;
 
   const Topology& topology_;
   FlowSettings flow_;

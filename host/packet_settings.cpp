@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
 
-constexpr std::array<ParamSpec, 15> kPacketParams = {{
+constexpr std::array<ParamSpec, 16> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -52,6 +52,15 @@ constexpr std::array<ParamSpec, 15> kPacketParams = {{
      .choices = "",
      .meaning = "A queue pair of which nothing was acknowledged for so long sends again from the first packet missing; 0s: never.",
      .origin = "local ACK timeout 14 of InfiniBand queue pairs: 4.096 us x 2^14"},
+    {.name = "card_delay",
+     .kind = ParamKind::duration,
+     .default_text = "200ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "From a packet's arrival at a card until the card acts on it: acknowledges, slows down, pauses. Part of "
+                "flow.receive_latency.",
+     .origin = "assumption: the part of a card's latency that comes before PCIe"},
     {.name = "buffer",
      .kind = ParamKind::text,
      .default_text = "topology",
@@ -291,6 +300,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, const ParamSet& table)
       ack_interval(static_cast<std::uint32_t>(packet.integer("ack_interval"))),
       answers_with_data(packet.text("answers") == "with_data"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
+      card_delay(packet.duration("card_delay")),
       buffer(size_or(packet, "buffer", "topology")),
       reserved(packet.bytes("reserved")),
       alpha(packet.real("alpha")),

@@ -30,6 +30,7 @@ struct PacketSettings {
   std::uint32_t ack_interval = 1;
   bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
   Duration retransmission_timeout;
+  Duration card_delay;
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
   double alpha = 1;

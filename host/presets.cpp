@@ -27,11 +27,13 @@ constexpr std::array<NamedValue, 5> gh200 = {{
     {"flow.network_efficiency", "0.97", "fitted to all-reduces of 40 MB to 2.3 GB on 2 and 4 nodes of Vista (estimate-train-time)"},
 }};
 
-constexpr std::array<NamedValue, 21> hpcc = {{
+constexpr std::array<NamedValue, 23> hpcc = {{
     {"flow.protocol", "hpcc", "48 B of headers per packet"},
     {"flow.mtu", "1000B", "payload of a packet"},
+    {"flow.switching_delay", "0ns", "none"},
     {"flow.receive_latency", "0ns", "none"},
     {"flow.completion_latency", "0ns", "none"},
+    {"packet.card_delay", "0ns", "none"},
     {"packet.ack_interval", "1", "every data packet is answered"},
     {"packet.answers", "own_priority", "acknowledgements go before data"},
     {"packet.buffer", "32MB", "switch memory"},

@@ -14,8 +14,7 @@ constexpr std::size_t kAhead = 6;  // so many arrivals before its own, a packet'
 }  // namespace
 
 PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes)
-    : pipeline_delay_(settings.pipeline),
-      pause_time_(settings.pause_time),
+    : pause_time_(settings.pause_time),
       classes_(settings.classes),
       routes_(routes),
       buffer_(settings.buffer),
@@ -62,31 +61,20 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   WEFT_CHECK(arrivals.events.empty(), "a switch gets packets only");
   swept_ = {};
   const SortedParcels& parcels = arrivals.parcels;
-  std::size_t arrived = 0;
-  while (true) {
-    const Time out = pipeline_.empty() ? Time::max() : pipeline_.front().out;
-    const Time in = arrived < parcels.size() ? parcels[arrived].time : Time::max();
-    const Time now = std::min(out, in);
-    if (now >= end) break;
-    if (in_step_) step_until(now, context);
-    if (out <= in) {
-      const InPipeline& item = pipeline_.front();
-      join_queue(item.packet, item.account, item.to, out, context);
-      pipeline_.pop();
-    } else {
-      if (arrived + kAhead < parcels.size()) {
-        const auto packet = parcels[arrived + kAhead].payload_as<Packet>();
-        if (packet.kind() != PacketKind::pfc) routes_.prefetch(packet.queue_pair);
-      }
-      context.set_now(now);
-      arrive(parcels[arrived++], context);
-      swept_.last = now;
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    if (i + kAhead < parcels.size()) {
+      const auto packet = parcels[i + kAhead].payload_as<Packet>();
+      if (packet.kind() != PacketKind::pfc) routes_.prefetch(packet.queue_pair);
     }
+    const Parcel& parcel = parcels[i];
+    if (in_step_) step_until(parcel.time, context);
+    context.set_now(parcel.time);
+    arrive(parcel, context);
   }
+  if (!parcels.empty()) swept_.last = parcels[parcels.size() - 1].time;
   if (in_step_) step_until(end, context);
   bring_all_forward(end, context);
   next_start_.for_each([&](std::uint32_t port) { swept_.next = std::min(swept_.next, next_start_[port]); });
-  if (!pipeline_.empty()) swept_.next = std::min(swept_.next, pipeline_.front().out);
   for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
   swept_.events = parcels.size();
   return swept_;
@@ -127,13 +115,7 @@ void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, Swe
   const QueuePairs::Route& route = routes_[packet.queue_pair];
   const std::uint32_t to = packet.kind() == PacketKind::data ? route.there[packet.hop()] : route.back[packet.hop()];
   WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
-  if (pipeline_delay_ == Duration::zero()) return join_queue(packet, account, to, now, context);
-  __builtin_prefetch(&ports_[to], 1);
-  InPipeline& item = pipeline_.push();
-  item.out = now + pipeline_delay_;
-  item.packet = packet;
-  item.account = account;
-  item.to = to;
+  join_queue(packet, account, to, now, context);
 }
 
 void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {

@@ -1,13 +1,14 @@
 // Packet switch: takes packets in, keeps them in shared memory, and sends them on - with PFC, ECN and scheduling - swept window by window.
 //
-// Where it sits: stands for one packet switch of a topology, connected to its neighbours with their propagation delays.
+// Where it sits: stands for one packet switch of a topology. What its neighbours send arrives after propagation and the time that its ingress
+// pipeline takes, pauses as well (IEEE 802.1Qbb, annex O, allows for such a reaction time): parsing and look-up come before the memory.
 //
 // Model of a packet that arrives at t:
-//   t              charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
-//                  sends a pause the other way, a lossy one drops the packet
-//   t + pipeline   joins the queue of (egress port, priority) that its route says, marked by network/ecn_marking
-//   its turn       first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
-//                  is released, which may send a resume
+//   t          charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
+//              sends a pause the other way, a lossy one drops the packet; then it joins the queue of (egress port, priority) that its route
+//              says, marked by network/ecn_marking
+//   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
+//              is released, which may send a resume
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
 // after half of that as long as it is needed.
 //
@@ -18,8 +19,7 @@
 //
 // Invariants
 //   1. Lossless priorities lose nothing (SharedBuffer's WEFT_CHECK).
-//   2. At one instant: what comes out of the pipeline, and leaves at once if its port is idle; then what arrives by port number; then departures
-//      by port number.
+//   2. At one instant: what arrives by port number, and leaves at once if its port is idle; then departures by port number.
 // Threads: as SweepNode.
 #pragma once
 
@@ -48,7 +48,6 @@ struct PacketClass {
 };
 
 struct PacketSwitchSettings {
-  Duration pipeline;
   SharedBufferSettings buffer;
   std::vector<PacketClass> classes;  ///< by priority
   Duration pause_time;     ///< zero: until resumed; else at least twice what largest packet and pauses of all priorities take
@@ -89,12 +88,6 @@ class PacketSwitch final : public SweepNode {
     std::uint32_t account;
   };
   static_assert(sizeof(Queued) == 16);
-  struct InPipeline {
-    Time out;
-    Packet packet;
-    std::uint32_t account;
-    std::uint32_t to;  ///< port
-  };
 
   struct Queue {
     Fifo<Queued> packets;
@@ -174,7 +167,6 @@ class PacketSwitch final : public SweepNode {
   void set_next_start(std::uint32_t port, Time earliest);
   bool may_go(const Port& port) const { return (port.waiting & ~port.paused) != 0; }
 
-  Duration pipeline_delay_;
   Duration pause_time_;
   std::vector<PacketClass> classes_;
   std::uint8_t strict_ = 0;  ///< bit per priority
@@ -184,7 +176,6 @@ class PacketSwitch final : public SweepNode {
   std::vector<Contention> contention_;  ///< by port
   StartTimes next_start_;
   std::vector<Queue> queues_;
-  Fifo<InPipeline> pipeline_;
   std::vector<Asking> asking_;  ///< accounts that ask for a pause
   bool in_step_ = false;        ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;

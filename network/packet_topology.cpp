@@ -38,8 +38,6 @@ PacketTopology::PacketTopology(const Topology& topology, std::uint64_t ecmp_seed
     return host.is_none() || host != topology.node(link.destination).host;
   };
   std::vector<std::vector<LinkId>> links_of(host_count_ + switches_.size());
-  std::size_t without_delay = 0;
-  LinkId first_without_delay;
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
     const Link& link = topology.link(LinkId(i));
     if (!is_between(link)) continue;
@@ -47,14 +45,6 @@ PacketTopology::PacketTopology(const Topology& topology, std::uint64_t ecmp_seed
     port_of_link_[i] = static_cast<std::uint16_t>(links.size());
     links.push_back(LinkId(i));
     WEFT_CHECK(links.size() < parcel_ports_max, "the ports of a node are numbered in 14 bits");
-    if (link.propagation_delay == Duration::zero() && ++without_delay == 1) first_without_delay = LinkId(i);
-  }
-  if (without_delay > 0) {
-    throw InputError({Severity::error, "zero-lookahead",
-                      "link " + topology.link_name(first_without_delay) +
-                          " takes no time, and packet mode needs some: it goes on in windows of the least delay" +
-                          (without_delay == 1 ? "" : "; so do " + std::to_string(without_delay - 1) + " others"),
-                      SourcePlace::named(topology.name()), "give links a propagation delay, such as 5ns for a metre of fibre"});
   }
   ports_begin_.push_back(0);
   for (const std::vector<LinkId>& links : links_of) {

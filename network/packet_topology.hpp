@@ -29,12 +29,12 @@ class PacketTopology {
     std::uint32_t peer_port = 0;
   };
 
-  /// Keeps a reference to the topology. `ecmp_seed` is that of network/ecmp. Throws InputError [zero-lookahead] where a cable between nodes takes
-  /// no time.
+  /// Keeps a reference to the topology. `ecmp_seed` is that of network/ecmp.
   PacketTopology(const Topology& topology, std::uint64_t ecmp_seed);
 
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(ports_begin_.size()) - 1; }
   std::uint32_t host_count() const { return host_count_; }
+  bool is_host(std::uint32_t node) const { return node < host_count_; }
   /// The switch that a node is. Requires: node >= host_count().
   NodeId switch_of(std::uint32_t node) const { return switches_[node - host_count_]; }
   std::span<const Port> ports(std::uint32_t node) const {

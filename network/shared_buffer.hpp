@@ -26,9 +26,9 @@
 namespace weft {
 
 /// What may arrive by a cable beyond the threshold: the packet that exceeds it; what comes while the pause waits for a packet of the largest
-/// size that has just begun, and for pauses of other priorities; what comes during both ways of propagation; and the packet that has just begun
-/// at the other end when the pause gets there.
-Bytes headroom_bytes(Bandwidth rate, Duration propagation_delay, Bytes largest_packet, std::uint32_t priorities);
+/// size that has just begun, and for pauses of other priorities; what comes while the pause is on its way, takes effect there, and what was sent
+/// before that is on its way back (`round_trip`); and the packet that has just begun at the other end.
+Bytes headroom_bytes(Bandwidth rate, Duration round_trip, Bytes largest_packet, std::uint32_t priorities);
 
 struct SharedBufferSettings {
   std::int64_t pool = 0;           ///< bytes

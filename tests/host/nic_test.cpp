@@ -69,7 +69,6 @@ NicSettings nic_settings() {
 
 PacketSwitchSettings switch_settings() {
   PacketSwitchSettings settings;
-  settings.pipeline = kPipeline;
   settings.buffer = {16'000'000, 4096, 4096, 0.125};
   settings.classes = {{true, true, 0}, {true, false, 0}};
   settings.largest_packet = Bytes::of(1000);
@@ -81,6 +80,7 @@ PacketSwitchSettings switch_settings() {
 struct Cluster {
   Cluster(std::uint32_t k, Bandwidth rate, Duration delay) : tree(k, rate, delay), plans(tree.hosts()) {
     tree.ecn = {400'000, 1'600'000, 0.2};
+    tree.switching_delay = kPipeline;
   }
 
   void transfer(Time at, std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t tag, std::uint32_t priority = 0,

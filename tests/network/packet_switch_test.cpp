@@ -27,7 +27,6 @@ const Bandwidth kRate = Bandwidth::gbps(100);            // 8 ticks per byte
 
 PacketSwitchSettings lossless_settings() {
   PacketSwitchSettings settings;
-  settings.pipeline = kPipeline;
   settings.buffer = {16'000'000, 4096, 3072, 0.125};
   settings.classes = {{true, false, 0}};
   settings.largest_packet = Bytes::of(1000);
@@ -41,6 +40,7 @@ Duration serialization(std::int64_t bytes, Bandwidth rate = kRate) { return tran
 struct Star {
   explicit Star(std::uint32_t sender_count, Bandwidth rate = kRate)
       : senders(sender_count), fabric(sender_count + 1), hub(fabric.add_switch()) {
+    fabric.switching_delay = kPipeline;
     for (std::uint32_t i = 0; i <= senders; ++i) fabric.connect(i, hub, rate, kDelay);
     for (std::uint32_t i = 0; i < senders; ++i) {
       QueuePairs::Route route{};
@@ -69,6 +69,7 @@ TEST(PacketSwitch, OneFlowAtLineRateTakesStoreAndForwardTimeToTheTick) {
   for (const std::int64_t gbps : {100, 400, 23}) {
     const Bandwidth rate = Bandwidth::gbps(gbps);
     FatTree tree(4, rate, kDelay);
+    tree.switching_delay = kPipeline;
     std::vector<std::vector<Endpoint::Stream>> streams(tree.hosts());
     constexpr std::uint32_t kPackets = 1000;
     constexpr std::int64_t kBytes = 4178;
@@ -123,7 +124,7 @@ TEST(PacketSwitch, AnIncastFillsToTheThresholdAndLosesNothing) {
   const double threshold = 4096 + 0.125 * 16e6 / (1 + 64 * 0.125);
   // What was on its way when the pauses were asked for comes on top: pause frame, two propagation delays, a packet at either end.
   const auto peak = static_cast<double>(switch_at(engine, star.hub).counters(kSenders, Time::max()).queue_peak) / kSenders;
-  const double on_the_way = static_cast<double>(headroom_bytes(kRate, kDelay, Bytes::of(1000), 1).count());
+  const double on_the_way = static_cast<double>(headroom_bytes(kRate, 2 * kDelay + kPipeline, Bytes::of(1000), 1).count());
   EXPECT_GT(peak, threshold - 1000);
   EXPECT_LT(peak, threshold + on_the_way);
   for (std::uint32_t i = 0; i < kSenders; ++i) {
@@ -143,7 +144,6 @@ TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
   route.there[1] = 1;
   const std::uint32_t queue_pair = fabric.routes.open(0, 0, route);
   PacketSwitchSettings settings = lossless_settings();
-  settings.pipeline = Duration::zero();
   settings.buffer = {1'000'000, 0, 3000, 0.5};  // x = 0.5 (1,000,000 - x): 333,333
   std::vector<std::vector<Endpoint::Stream>> streams(2);
   streams[0].push_back({queue_pair, 2000, 1000, 0, Time::zero()});
@@ -170,6 +170,7 @@ TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {
 // next when it is full in turn, and at last the sender.
 TEST(PacketSwitch, PausesSpreadHopByHop) {
   Fabric fabric(2);
+  fabric.switching_delay = kPipeline;
   std::vector<std::uint32_t> row;
   for (int i = 0; i < 3; ++i) row.push_back(fabric.add_switch());
   fabric.connect(0, row[0], kRate, kDelay);
@@ -313,15 +314,17 @@ Engine paused_once(QueuePairs& routes, std::uint32_t packets, Time start, Time a
   PacketSwitchSettings settings = lossless_settings();
   settings.pause_time = pause_time;
   EngineBuilder builder;
-  auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay, EntityId(1), 0));
+  auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 0));
   sender->add({routes.open(0, 0, route), packets, 1000, 0, start});
   builder.add_entity(std::move(sender), "sender");
   const std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}},
                                                    {EgressPort(kRate, kDelay, EntityId(2), 0), 100'000, {}}};
   builder.add_entity(std::make_unique<PacketSwitch>(settings, cables, routes), "switch");
-  builder.add_entity(std::make_unique<Pauser>(EgressPort(kRate, kDelay, EntityId(1), 1)), "pauser");
-  builder.connect_both(EntityId(0), EntityId(1), kDelay);
-  builder.connect_both(EntityId(1), EntityId(2), kDelay);
+  builder.add_entity(std::make_unique<Pauser>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 1)), "pauser");
+  for (const std::uint32_t end : {0U, 2U}) {
+    builder.connect(EntityId(end), EntityId(1), kDelay + kPipeline);
+    builder.connect(EntityId(1), EntityId(end), kDelay);
+  }
   builder.post_initial(EntityId(0), Time::zero(), EventClass::message, 0);
   builder.post_initial(EntityId(2), asked, EventClass::message, 0);
   return std::move(builder).build({});
@@ -337,7 +340,7 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   engine.run({});
   const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
   ASSERT_EQ(arrivals.size(), 200U);
-  const Time paused = asked + serialization(pfc_frame_wire_bytes) + kDelay;
+  const Time paused = asked + serialization(pfc_frame_wire_bytes) + kDelay + kPipeline;
   const Time first = Time::zero() + 2 * serialization(1000) + 2 * kDelay + kPipeline;
   // The k-th packet (from 0) leaves the switch k s after the first, as long as that is not after the pause came.
   const Time first_leaves = first - kDelay - serialization(1000);
@@ -371,6 +374,7 @@ TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
   std::vector<Duration> paused;
   for (const Duration pause_time : {Duration::zero(), Duration::us(5)}) {
     Fabric fabric(2);
+    fabric.switching_delay = kPipeline;
     const std::uint32_t upstream = fabric.add_switch();
     const std::uint32_t downstream = fabric.add_switch();
     fabric.connect(0, upstream, kRate, kDelay);
@@ -397,6 +401,7 @@ TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
 /// Random streams over a fat tree with small buffers: pauses, marks, answers, three priorities.
 RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::vector<std::uint64_t>* counters = nullptr) {
   FatTree tree(4, kRate, Duration::ns(300));
+  tree.switching_delay = seed % 2 == 0 ? kPipeline : Duration::zero();
   RandomStream random(seed, 3, 0);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random.below(below)); };
   std::vector<std::vector<Endpoint::Stream>> streams(tree.hosts());
@@ -412,7 +417,6 @@ RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::
     }
   }
   PacketSwitchSettings settings;
-  settings.pipeline = seed % 2 == 0 ? kPipeline : Duration::zero();
   settings.buffer = {300'000, 2048, 4300, 0.25};
   settings.classes = {{true, true, 4096}, {true, false, 2048}, {true, false, 0}};
   settings.largest_packet = Bytes::of(4300);

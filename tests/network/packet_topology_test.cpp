@@ -83,16 +83,7 @@ TEST(PacketTopology, AWayIsThePathOfEcmpFromPortToPort) {
   }
 }
 
-TEST(PacketTopology, RefusesWhatPacketModeCannotDo) {
-  TopologyBuilder builder("no time");
-  const NodeId a = builder.add_endpoint(builder.add_host(), NodeKind::host);
-  const NodeId b = builder.add_endpoint(builder.add_host(), NodeKind::host);
-  const NodeId s = builder.add_switch(1);
-  builder.add_cable(a, s, Bandwidth::gbps(100), Duration::ns(5));
-  builder.add_cable(b, s, Bandwidth::gbps(100), Duration::zero());
-  const auto topology = std::move(builder).build(nullptr, SourcePlace::named("test"));
-  EXPECT_EQ(code_of([&] { PacketTopology(*topology, 1); }), "zero-lookahead");
-
+TEST(PacketTopology, HostsDoNotRelay) {
   const auto cubes = built("bcube", {});
   const PacketTopology nodes(*cubes, 1);
   std::set<std::string> codes;

@@ -161,22 +161,23 @@ class Fabric {
     for (std::uint32_t node = 0; node < cables_.size(); ++node) {
       if (node < endpoint_count_) {
         const Cable& cable = cables_[node].front();
-        builder.add_entity(make_endpoint(node, EgressPort(cable.rate, cable.delay, EntityId(cable.to), cable.port_there)),
+        builder.add_entity(make_endpoint(node, EgressPort(cable.rate, delay(cable), EntityId(cable.to), cable.port_there)),
                            "endpoint" + std::to_string(node));
         continue;
       }
       std::vector<PacketSwitch::Cable> cables;
       const auto priorities = static_cast<std::uint32_t>(settings.classes.size());
       for (const Cable& cable : cables_[node]) {
-        cables.push_back({EgressPort(cable.rate, cable.delay, EntityId(cable.to), cable.port_there),
-                          headroom_bytes(cable.rate, cable.delay, Bytes::of(9216), priorities).count(), ecn});
+        cables.push_back({EgressPort(cable.rate, delay(cable), EntityId(cable.to), cable.port_there),
+                          headroom_bytes(cable.rate, 2 * (cable.delay + switching_delay), Bytes::of(9216), priorities).count(),
+                          ecn});
       }
       PacketSwitchSettings of_node = settings;
       of_node.seed = settings.seed * 1'000'003 + std::uint64_t{node} * 1024;
       builder.add_entity(std::make_unique<PacketSwitch>(of_node, cables, routes), "switch" + std::to_string(node));
     }
     for (std::uint32_t node = 0; node < cables_.size(); ++node) {
-      for (const Cable& cable : cables_[node]) builder.connect(EntityId(node), EntityId(cable.to), cable.delay);
+      for (const Cable& cable : cables_[node]) builder.connect(EntityId(node), EntityId(cable.to), delay(cable));
     }
   }
 
@@ -201,7 +202,8 @@ class Fabric {
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(cables_.size()); }
 
   QueuePairs routes;
-  EcnCurve ecn;  ///< of every port
+  EcnCurve ecn;              ///< of every port
+  Duration switching_delay;  ///< of every switch
 
  private:
   struct Cable {
@@ -210,6 +212,8 @@ class Fabric {
     Bandwidth rate;
     Duration delay;
   };
+  Duration delay(const Cable& cable) const { return cable.to < endpoint_count_ ? cable.delay : cable.delay + switching_delay; }
+
   std::uint32_t endpoint_count_;
   std::vector<std::vector<Cable>> cables_;
 };
