@@ -157,6 +157,7 @@ struct Engine::State {
   std::uint64_t redeals = 0;
   Pace pace;
   bool interrupted = false;
+  Time next_event = Time::max();
   bool broken = false;
   // What the coordinating worker, having run windows alone, tells the others before it meets them at the barrier again.
   std::uint64_t resume_at_window = 0;
@@ -405,7 +406,10 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     const Time until =
         verdict.failed_at == Time::max() ? control.until : std::min(control.until, verdict.failed_at + Duration::ticks(1));
     if (verdict.stop || verdict.begin >= until) {
-      if (coordinating) interrupted = verdict.stop;
+      if (coordinating) {
+        interrupted = verdict.stop;
+        next_event = verdict.begin;
+      }
       if (solo && verdict.solo) {
         finished_alone = true;
         barrier.wait();
@@ -492,6 +496,7 @@ RunReport Engine::run(const RunControl& control) {
   report.redeals = state.redeals;
   report.lp_count = static_cast<std::uint32_t>(state.slots.size());
   report.lookahead = state.lookahead;
+  report.next_event = state.next_event;
   report.interrupted = state.interrupted;
   for (const auto& worker : state.workers) {
     worker->counters.messages = worker->outbox->message_count();

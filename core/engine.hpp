@@ -111,7 +111,8 @@ struct RunReport {
   std::uint64_t messages = 0;
   std::uint64_t redeals = 0;
   std::uint32_t lp_count = 0;
-  Duration lookahead;  ///< Duration::max() if no two logical processes are connected
+  Duration lookahead;             ///< Duration::max() if no two logical processes are connected
+  Time next_event = Time::max();  ///< of the first that is left for a later run(); max() if none is
   bool interrupted = false;
   std::vector<WorkerCounters> workers;
   Fingerprint fingerprint;

@@ -265,7 +265,7 @@ void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) 
   take_turn(number, port, now);
 }
 
-void Nic::on_pfc(const Packet& frame, Port& port, Time now) const {
+void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
   end_pauses(port, now);
   const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
   if (frame.sequence == pfc_pause) {
@@ -276,11 +276,12 @@ void Nic::on_pfc(const Packet& frame, Port& port, Time now) const {
   } else if (port.paused != 0) {
     port.paused &= static_cast<std::uint8_t>(~bit);
     if (port.paused == 0) port.paused_for += now - port.paused_since;
+    set_timers_again(port, now);
   }
 }
 
 /// Those that have run out by `now`.
-void Nic::end_pauses(Port& port, Time now) const {
+void Nic::end_pauses(Port& port, Time now) {
   if (port.paused == 0 || settings_.pause_time == Duration::zero()) return;
   Time last;
   for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
@@ -289,6 +290,7 @@ void Nic::end_pauses(Port& port, Time now) const {
     last = std::max(last, port.paused_until[priority]);
   }
   if (port.paused == 0) port.paused_for += last - port.paused_since;
+  set_timers_again(port, now);
 }
 
 // --- Packets out ------------------------------------------------------------------------------------------------------------------
@@ -381,9 +383,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   }
   if (settings_.controls_congestion) dcqcn_.on_sent(sender.congestion, Bytes::of(wire_bytes), now);
   if (!sender.has_timer && settings_.retransmission_timeout > Duration::zero()) {
-    sender.has_timer = true;
-    port.timers.push_back({now + settings_.retransmission_timeout, number});
-    std::push_heap(port.timers.begin(), port.timers.end());
+    set_timer(number, port, now + settings_.retransmission_timeout);
   }
   take_turn(number, port, port.out.free_at());
 }
@@ -396,13 +396,32 @@ void Nic::on_timer(Port& port, Time now) {
   Sender& sender = *senders_[number];
   sender.has_timer = false;
   if (sender.acknowledged == sender.sent_once) return;
+  if ((port.paused >> sender.priority & 1U) != 0 && sender.progress_at + settings_.retransmission_timeout <= now) {
+    port.timed_out.push_back(number);
+    return;
+  }
   if (sender.progress_at + settings_.retransmission_timeout <= now) {
     sender.progress_at = now;
     go_back(number, port, sender.acknowledged, now);
   }
-  sender.has_timer = true;
-  port.timers.push_back({sender.progress_at + settings_.retransmission_timeout, number});
+  set_timer(number, port, sender.progress_at + settings_.retransmission_timeout);
+}
+
+void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
+  senders_[number]->has_timer = true;
+  port.timers.push_back({at, number});
   std::push_heap(port.timers.begin(), port.timers.end());
+}
+
+/// Timers that ran out during pauses that are over.
+void Nic::set_timers_again(Port& port, Time now) {
+  std::erase_if(port.timed_out, [&](std::uint32_t number) {
+    const Sender& sender = *senders_[number];
+    if ((port.paused >> sender.priority & 1U) != 0) return false;
+    if (!sender.has_timer && sender.acknowledged < sender.sent_once)
+      set_timer(number, port, now + settings_.retransmission_timeout);
+    return true;
+  });
 }
 
 }  // namespace weft

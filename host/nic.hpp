@@ -16,7 +16,7 @@
 //                notification, at most one per `notification_interval` and queue pair
 //   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
-//   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not
+//   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not; where the priority is paused just then, once it is not
 //
 // Invariants
 //   1. Every transfer handed over is sent and delivered exactly once, those of a connection and priority in order.
@@ -181,6 +181,7 @@ class Nic final : public SweepNode {
     std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
     std::vector<Timed> paced;                                   ///< a heap of senders whose time has not
     std::vector<Timed> timers;                                  ///< a heap of retransmission timers
+    std::vector<std::uint32_t> timed_out;                       ///< senders whose timer ran out while their priority was paused
     std::array<Time, packet_classes_max> paused_until;
   };
   using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -193,7 +194,7 @@ class Nic final : public SweepNode {
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
-  void on_pfc(const Packet& frame, Port& port, Time now) const;
+  void on_pfc(const Packet& frame, Port& port, Time now);
   void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
               SweepContext& context);
   void deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context);
@@ -206,7 +207,9 @@ class Nic final : public SweepNode {
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
   void on_timer(Port& port, Time now);
-  void end_pauses(Port& port, Time now) const;
+  void set_timer(std::uint32_t sender, Port& port, Time at);
+  void set_timers_again(Port& port, Time now);
+  void end_pauses(Port& port, Time now);
 
   NicSettings settings_;
   std::vector<Port> ports_;

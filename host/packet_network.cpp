@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
@@ -391,6 +394,44 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     }
   }
   return sum;
+}
+
+std::vector<LinkId> PacketNetwork::deadlock(const Engine& engine) const {
+  // What came by a link waits for room behind others.
+  using Place = std::pair<LinkId, std::uint32_t>;  // and priority
+  std::map<Place, std::vector<Place>> waits_for;
+  for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count(); ++node) {
+    const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
+    for (const PacketSwitch::Blocked& blocked : engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).blocked()) {
+      waits_for[{topology_.reverse(ports[blocked.from].out), blocked.priority}].emplace_back(ports[blocked.to].out,
+                                                                                             blocked.priority);
+    }
+  }
+  // Depth first: a place that is met again on the way to itself closes the circle.
+  std::set<Place> done;
+  std::vector<Place> way;
+  const std::function<std::vector<LinkId>(Place)> search = [&](Place at) -> std::vector<LinkId> {
+    const auto met = std::find(way.begin(), way.end(), at);
+    if (met != way.end()) {
+      std::vector<LinkId> circle;
+      for (auto place = met; place != way.end(); ++place) circle.push_back(place->first);
+      return circle;
+    }
+    const auto next = waits_for.find(at);
+    if (next == waits_for.end() || !done.insert(at).second) return {};
+    way.push_back(at);
+    for (const Place& place : next->second) {
+      std::vector<LinkId> circle = search(place);
+      if (!circle.empty()) return circle;
+    }
+    way.pop_back();
+    return {};
+  };
+  for (const auto& [place, others] : waits_for) {
+    std::vector<LinkId> circle = search(place);
+    if (!circle.empty()) return circle;
+  }
+  return {};
 }
 
 void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const {

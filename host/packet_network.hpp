@@ -67,6 +67,11 @@ class PacketNetwork {
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
   /// As of `end`, like add_usage().
   PacketCounters counters(const Engine& engine, Time end) const;
+  /// Whether switches that wait for each other go on sending pauses for ever: the run does not end by itself then.
+  bool refreshes_pauses() const { return packet_.pause_time > Duration::zero(); }
+  /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
+  /// Empty if there is no such circle.
+  std::vector<LinkId> deadlock(const Engine& engine) const;
   /// Sets what links between hosts and switches carried; by LinkId. Utilization is over begin .. end.
   void add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const;
 

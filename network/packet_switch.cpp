@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
+#include <tuple>
 
 #include "core/check.hpp"
 
@@ -55,6 +57,23 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
     paused += std::min(until, now) - contention.paused_since;
   }
   return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops, paused};
+}
+
+std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> found;
+  const auto priorities = static_cast<std::uint32_t>(classes_.size());
+  for (std::uint32_t to = 0; to < ports_.size(); ++to) {
+    for (std::uint32_t priority = 0; priority < priorities; ++priority) {
+      if ((ports_[to].paused >> priority & 1U) == 0) continue;
+      const Fifo<Queued>& waiting = queues_[to * priorities + priority].packets;
+      for (std::uint32_t i = 0; i < waiting.size(); ++i) {
+        if (buffer_.pauses(waiting[i].account)) found.emplace(waiting[i].account / priorities, to, priority);
+      }
+    }
+  }
+  std::vector<Blocked> blocked;
+  for (const auto& [from, to, priority] : found) blocked.push_back({from, to, priority});
+  return blocked;
 }
 
 [[gnu::flatten]] SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {

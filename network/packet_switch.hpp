@@ -81,6 +81,13 @@ class PacketSwitch final : public SweepNode {
   PacketPortCounters counters(std::uint32_t port, Time now) const;
   /// Times a pause was sent, refreshes not counted.
   std::uint64_t pauses_sent() const { return pauses_sent_; }
+  /// Packets that came in by `from`, for which it asks for a pause, wait at `to`, where the other end does.
+  struct Blocked {
+    std::uint32_t from = 0;  ///< port
+    std::uint32_t to = 0;    ///< likewise
+    std::uint32_t priority = 0;
+  };
+  std::vector<Blocked> blocked() const;
 
  private:
   struct Queued {

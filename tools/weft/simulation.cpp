@@ -146,13 +146,14 @@ class Assembly {
     Engine engine = std::move(builder).build(std::move(engine_options));
 
     RunControl control;
+    if (packet_network_ && packet_network_->refreshes_pauses()) control.until = Time::zero();
     control.interrupt = options_.interrupt;
     if (options_.progress) {
       control.progress = [this](const RunProgress& progress) {
         options_.progress(progress.sim_time, progress.events, share_done());
       };
     }
-    const RunReport report = engine.run(control);
+    const RunReport report = run_to_end(engine, control);
     const double run_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
     if (!report.interrupted) require_finished(engine);
@@ -419,11 +420,35 @@ class Assembly {
     if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
   }
 
+  RunReport run_to_end(Engine& engine, RunControl& control) const {
+    if (!packet_network_ || !packet_network_->refreshes_pauses()) return engine.run(control);
+    const Duration step = Duration::ms(10);
+    while (true) {
+      const std::uint64_t delivered = packet_network_->delivered();
+      RunReport report = engine.run(control);
+      if (report.interrupted || report.next_event == Time::max()) return report;
+      if (packet_network_->delivered() == delivered && !packet_network_->deadlock(engine).empty()) return report;
+      control.until = report.next_event > Time::max() - step ? Time::max() : report.next_event + step;
+    }
+  }
+
   void report_stuck_transfers(const Engine& engine, Diagnostics& diagnostics) const {
     const std::vector<UnfinishedTransfer> unfinished = packet_network_->unfinished(engine);
     if (unfinished.empty()) return;
     const Topology& topology = *scenario_.topology;
     const Transfer& first = unfinished.front().transfer;
+    if (const std::vector<LinkId> circle = packet_network_->deadlock(engine); !circle.empty()) {
+      std::string links;
+      for (const LinkId link : circle) links += topology.link_name(link) + ", ";
+      diagnostics.error(
+          "pfc-deadlock",
+          "pauses wait for each other in a circle, and " + counted(unfinished.size(), "transfer stands", "transfers stand") +
+              " still: " + links + "and " + topology.link_name(circle.front()) + " again",
+          SourcePlace::named("weft run"),
+          "what came by each of these links waits in its switch for room behind the next; take routes without such circles, more "
+          "packet.buffer, or a lossy priority");
+      return;
+    }
     diagnostics.error(
         "stuck-packets",
         counted(unfinished.size(), "transfer was", "transfers were") + " never acknowledged in full, the first of them from " +
