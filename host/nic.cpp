@@ -8,6 +8,15 @@
 
 namespace weft {
 
+namespace {
+
+// What is known of a packet from `expected` on.
+constexpr std::uint8_t kMissing = 0;
+constexpr std::uint8_t kHere = 1;
+constexpr std::uint8_t kEndsMessage = 2;
+
+}  // namespace
+
 Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std::uint32_t card, QueuePairs& queue_pairs,
          NicWiring wiring)
     : settings_(settings),
@@ -141,7 +150,7 @@ void Nic::append(Sender& sender, const Message& message) {
 
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
-  if (sender.in_turn || sender.next == sender.end) return;
+  if (sender.in_turn || (sender.next == sender.end && sender.again.empty())) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -183,6 +192,7 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
     answer(PacketKind::cnp, packet, 0, notification_wire_bytes, now, context);
   }
   const auto ahead = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(receiver.expected));
+  if (ahead > 0 && settings_.keeps_early) return on_early(receiver, packet, static_cast<std::uint32_t>(ahead), now, context);
   if (ahead > 0) {
     if (receiver.complained) return;
     receiver.complained = true;
@@ -192,8 +202,33 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   ++counters_.data_received;
   ++receiver.expected;
   receiver.complained = false;
-  if (packet.ends_message()) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
-  if (++receiver.since_answer < settings_.ack_interval && !packet.ends_message()) return;
+  bool ends_message = packet.ends_message();
+  if (ends_message) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
+  if (!receiver.early.empty()) receiver.early.pop();
+  for (; !receiver.early.empty() && receiver.early.front() != kMissing; receiver.early.pop()) {
+    ++receiver.expected;
+    if (receiver.early.front() != kEndsMessage) continue;
+    ends_message = true;
+    deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
+  }
+  if (++receiver.since_answer < settings_.ack_interval && !ends_message) return;
+  receiver.since_answer = 0;
+  answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes, now, context);
+}
+
+/// A packet that others come before, of which `ahead` is the number.
+void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context) {
+  const std::uint32_t known = receiver.early.size();
+  while (receiver.early.size() <= ahead) receiver.early.push(kMissing);
+  if (receiver.early[ahead] != kMissing) return;
+  receiver.early[ahead] = packet.ends_message() ? kEndsMessage : kHere;
+  ++counters_.data_received;
+  if (settings_.reports_gaps) {
+    for (std::uint32_t missing = known; missing < ahead; ++missing) {
+      answer(PacketKind::nack, packet, receiver.expected + missing, ack_wire_bytes, now, context);
+    }
+  }
+  if (++receiver.since_answer < settings_.ack_interval) return;
   receiver.since_answer = 0;
   answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes, now, context);
 }
@@ -235,6 +270,11 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   Sender& sender = *senders_[number];
   Port& port = port_at(sender.port, now, context);
   const auto more = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(sender.acknowledged));
+  if (packet.kind() == PacketKind::nack && settings_.keeps_early) {
+    if (more < 0) return;
+    sender.again.push(sender.acknowledged + static_cast<std::uint32_t>(more));
+    return take_turn(number, port, now);
+  }
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
     sender.progress_at = now;
@@ -360,21 +400,30 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
 void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& context) {
   Sender& sender = *senders_[number];
   sender.in_turn = false;
+  while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
+  const bool is_again = !sender.again.empty();
   // Acknowledged while it waited for its turn, after going back.
-  if (sender.next == sender.end) return;
-  const Part& part = sender.parts[sender.sending];
-  const bool is_last = sender.next + 1 == part.end;
-  const std::uint32_t wire_bytes = is_last ? part.last_wire_bytes : content_ + overhead_;
-  Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sender.next), wire_bytes, sender.priority);
-  packet.next_hop();
-  if (is_last) {
-    packet.set_ends_message();
-    ++sender.sending;
+  if (!is_again && sender.next == sender.end) return;
+  const std::uint64_t sequence = is_again ? sender.again.front() : sender.next;
+  std::uint32_t place = sender.sending;
+  if (is_again) {
+    sender.again.pop();
+    for (place = 0; sender.parts[place].end <= sequence; ++place) {
+    }
   }
+  const Part& part = sender.parts[place];
+  const bool is_last = sequence + 1 == part.end;
+  const std::uint32_t wire_bytes = is_last ? part.last_wire_bytes : content_ + overhead_;
+  Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, sender.priority);
+  packet.next_hop();
+  if (is_last) packet.set_ends_message();
   ++counters_.data_sent;
-  counters_.data_repeated += sender.next < sender.sent_once ? 1 : 0;
-  ++sender.next;
-  sender.sent_once = std::max(sender.sent_once, sender.next);
+  counters_.data_repeated += sequence < sender.sent_once ? 1 : 0;
+  if (!is_again) {
+    sender.sending += is_last ? 1 : 0;
+    ++sender.next;
+    sender.sent_once = std::max(sender.sent_once, sender.next);
+  }
   const double rate_bps = settings_.controls_congestion ? dcqcn_.rate_bps(sender.congestion, now) : sender.congestion.line_bps;
   port.out.send(packet, now, context);
   sender.next_at = port.out.free_at();
@@ -402,7 +451,12 @@ void Nic::on_timer(Port& port, Time now) {
   }
   if (sender.progress_at + settings_.retransmission_timeout <= now) {
     sender.progress_at = now;
-    go_back(number, port, sender.acknowledged, now);
+    if (settings_.keeps_early) {
+      sender.again.push(sender.acknowledged);
+      take_turn(number, port, now);
+    } else {
+      go_back(number, port, sender.acknowledged, now);
+    }
   }
   set_timer(number, port, sender.progress_at + settings_.retransmission_timeout);
 }

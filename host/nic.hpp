@@ -12,7 +12,9 @@
 //                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or DCQCN's,
 //                host/dcqcn)
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
-//                negative acknowledgement, and the sender goes back to what is missing (go-back-N). A mark (ECN) is answered by a congestion
+//                negative acknowledgement, and the sender goes back to what is missing (go-back-N). With `keeps_early` it is kept: then each
+//                packet found missing is reported once and sent again alone (selective repeat), unless packets overtake each other on their
+//                ways anyhow (`reports_gaps` off). A mark (ECN) is answered by a congestion
 //                notification, at most one per `notification_interval` and queue pair
 //   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
@@ -63,6 +65,8 @@ struct NicSettings {
   Duration pause_time = {};                           ///< as the switches'; zero: until resumed
   std::optional<std::uint32_t> answer_priority = 0U;  ///< none: that of what is answered
   bool uses_priorities = true;                        ///< of transfers; else all have the lowest
+  bool keeps_early = false;                           ///< packets that come before others of their queue pair
+  bool reports_gaps = true;                           ///< that these leave
   bool controls_congestion = true;                    ///< by DCQCN; else at line rate
   DcqcnSettings dcqcn = {};
   Duration receive_latency = {};
@@ -136,6 +140,7 @@ class Nic final : public SweepNode {
     bool has_timer = false;     ///< stands in its port's timers
     std::uint32_t sending = 0;  ///< which of `parts` `next` is of
     Fifo<Part> parts;           ///< not acknowledged in full
+    Fifo<std::uint64_t> again;  ///< packets to send again, with keeps_early
     std::uint64_t next = 0;
     std::uint64_t sent_once = 0;  ///< packets before this one were sent before
     std::uint64_t acknowledged = 0;
@@ -154,6 +159,7 @@ class Nic final : public SweepNode {
     bool complained = false;  ///< about the packet expected
     bool notified = false;    ///< ever
     Time notified_at;
+    Fifo<std::uint8_t> early;  ///< from `expected` on: 0 missing, else here, and 2 if it ends a message
     MessageReader messages;
   };
   struct Outgoing {
@@ -192,6 +198,7 @@ class Nic final : public SweepNode {
   void take_turn(std::uint32_t sender, Port& port, Time now);
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
+  void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);

@@ -51,9 +51,9 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
       hosts_start_(!traffic.is_known),
       queue_pairs_(nodes_.host_count()) {
   Diagnostics diagnostics;
-  if (flow_.routing != Routing::ecmp) {
-    diagnostics.error("not-in-packet-mode", "flow.routing is other than ecmp, and packet mode has no other",
-                      SourcePlace::named("flow.routing"), "take --set=flow.routing=ecmp or --mode=flow");
+  if (flow_.routing == Routing::adaptive_global) {
+    diagnostics.error("not-in-packet-mode", "flow.routing = adaptive_global, and switches that pass on packets know of no others",
+                      SourcePlace::named("flow.routing"), "take ecmp, spray or adaptive, or --mode=flow");
   }
   if (hosts_start_ && flow_.wqe_latency == Duration::zero()) {
     diagnostics.error("zero-lookahead",
@@ -197,6 +197,12 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
 PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   PacketSwitchSettings settings;
   settings.classes = classes_;
+  if (sprays()) {
+    settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
+      nodes_.ports_to(node, endpoint, ports);
+    };
+    settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
+  }
   settings.pause_time = packet_.pause_time;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
@@ -226,6 +232,8 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.retransmission_timeout = packet_.retransmission_timeout;
   settings.pause_time = packet_.pause_time;
   if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
+  settings.keeps_early = packet_.selective_repeat || sprays();
+  settings.reports_gaps = !sprays();
   settings.uses_priorities = flow_.priorities == Priorities::strict;
   settings.controls_congestion = packet_.controls_congestion;
   settings.dcqcn = packet_.dcqcn;
@@ -261,8 +269,7 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   }
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
     for (const PacketTopology::Port& port : nodes_.ports(node)) {
-      builder.connect(EntityId(first_entity_ + node), EntityId(first_entity_ + port.peer_node),
-                      topology_.link(port.out).propagation_delay);
+      builder.connect(EntityId(first_entity_ + node), EntityId(first_entity_ + port.peer_node), delay(port));
     }
   }
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
@@ -276,6 +283,7 @@ QueuePairPlan PacketNetwork::plan(const Transfer& transfer, std::uint32_t queue_
   const PacketTopology::Way there = nodes_.way(transfer.source, transfer.destination, transfer.connection, queue_pair);
   QueuePairPlan plan;
   plan.route.there = there.ports;
+  if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, transfer.destination);
   plan.route.back = nodes_.way(transfer.destination, transfer.source, transfer.connection, queue_pair).ports;
   plan.rate_max = there.inside_rate;
   if (flow_.queue_pair_rate_max) plan.rate_max = std::min(plan.rate_max, *flow_.queue_pair_rate_max);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
 
-constexpr std::array<ParamSpec, 16> kPacketParams = {{
+constexpr std::array<ParamSpec, 17> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -44,6 +44,17 @@ constexpr std::array<ParamSpec, 16> kPacketParams = {{
                 "with_data: the priority "
                 "of what they answer.",
      .origin = "the DCQCN paper sends notifications with high priority; the simulators around HPCC all answers"},
+    {.name = "retransmission",
+     .kind = ParamKind::choice,
+     .default_text = "go_back_n",
+     .minimum = "",
+     .maximum = "",
+     .choices = "go_back_n|selective_repeat",
+     .meaning =
+         "What is sent again when a packet is missing. go_back_n: that packet and all after it. selective_repeat: that "
+         "packet. Where flow.routing is spray or adaptive packets overtake each other: cards keep what comes early, and only "
+         "the time-out repeats.",
+     .origin = "go-back-N is what RoCE began with; IRN (SIGCOMM 2018) argues for selective repeat"},
     {.name = "retransmission_timeout",
      .kind = ParamKind::duration,
      .default_text = "67ms",
@@ -299,6 +310,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, const ParamSet& table)
       notification_interval(table.duration("notification_interval")),
       ack_interval(static_cast<std::uint32_t>(packet.integer("ack_interval"))),
       answers_with_data(packet.text("answers") == "with_data"),
+      selective_repeat(packet.text("retransmission") == "selective_repeat"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
       card_delay(packet.duration("card_delay")),
       buffer(size_or(packet, "buffer", "topology")),

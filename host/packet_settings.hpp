@@ -29,6 +29,7 @@ struct PacketSettings {
   Duration notification_interval;
   std::uint32_t ack_interval = 1;
   bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
+  bool selective_repeat = false;   ///< else go-back-N
   Duration retransmission_timeout;
   Duration card_delay;
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/check.hpp"
+#include "core/fingerprint.hpp"
 
 namespace weft {
 
@@ -21,7 +22,9 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
       routes_(routes),
       buffer_(settings.buffer),
       next_start_(cables.size()),
-      queues_(cables.size() * settings.classes.size()) {
+      queues_(cables.size() * settings.classes.size()),
+      port_choice_(settings.port_choice),
+      seed_(settings.seed) {
   WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
@@ -132,9 +135,41 @@ void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, Swe
     return;
   }
   const QueuePairs::Route& route = routes_[packet.queue_pair];
-  const std::uint32_t to = packet.kind() == PacketKind::data ? route.there[packet.hop()] : route.back[packet.hop()];
+  const bool is_data = packet.kind() == PacketKind::data;
+  const std::uint32_t to = is_data && route.there[1] == QueuePairs::by_destination
+                               ? choose_port(packet, QueuePairs::destination(route.there), now, context)
+                               : (is_data ? route.there : route.back)[packet.hop()];
   WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
   join_queue(packet, account, to, now, context);
+}
+
+std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context) {
+  if (choices_begin_.size() <= endpoint.index()) choices_begin_.resize(endpoint.index() + 1, 0);
+  std::uint32_t& begin = choices_begin_[endpoint.index()];
+  if (begin == 0) {
+    if (choices_.empty()) choices_.push_back(0);
+    begin = static_cast<std::uint32_t>(choices_.size());
+    choices_.push_back(0);
+    port_choice_.ports_to(endpoint, choices_);
+    choices_[begin] = static_cast<std::uint16_t>(choices_.size() - begin - 1);
+  }
+  const std::span<const std::uint16_t> ports(&choices_[begin + 1], choices_[begin]);
+  if (ports.size() == 1) return ports.front();
+  const std::uint64_t hash = mix64(mix64(seed_ ^ packet.queue_pair) + packet.sequence);
+  const std::size_t first = spread(hash, ports.size());
+  if (!port_choice_.adaptive) return ports[first];
+  std::uint32_t best = 0;
+  std::uint64_t least = UINT64_MAX;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const std::uint32_t port = ports[(first + i) % ports.size()];
+    if (!in_step_) bring_forward(port, now, context);
+    // What is on the wire counts as well: an idle port goes before one that has just begun to send.
+    const std::uint64_t waiting = 2 * std::uint64_t{ports_[port].bytes} + (ports_[port].out.free_at() > now ? 1 : 0);
+    if (waiting >= least) continue;
+    least = waiting;
+    best = port;
+  }
+  return best;
 }
 
 void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {

@@ -26,6 +26,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -47,12 +48,20 @@ struct PacketClass {
   std::uint32_t weight = 0;  ///< bytes per turn of deficit round robin; 0: strict priority
 };
 
+/// How a switch sends on the packets of queue pairs whose route leaves it to the switches.
+struct PortChoice {
+  /// Appends the ports that lead to an endpoint, at least one.
+  std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
+  bool adaptive = false;  ///< by the port with the least bytes waiting, among equals by hash; else by hash of queue pair and number
+};
+
 struct PacketSwitchSettings {
   SharedBufferSettings buffer;
   std::vector<PacketClass> classes;  ///< by priority
   Duration pause_time;     ///< zero: until resumed; else at least twice what largest packet and pauses of all priorities take
   Bytes largest_packet;    ///< on the wire; resume_offset is no less
-  std::uint64_t seed = 0;  ///< of marking
+  std::uint64_t seed = 0;  ///< of marking and of port_choice
+  PortChoice port_choice = {};
 };
 
 struct PacketPortCounters {
@@ -159,6 +168,7 @@ class PacketSwitch final : public SweepNode {
   }
   void arrive(const Parcel& parcel, SweepContext& context);
   void admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
+  std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);
   void bring_all_forward(Time until, SweepContext& context);
@@ -183,8 +193,12 @@ class PacketSwitch final : public SweepNode {
   std::vector<Contention> contention_;  ///< by port
   StartTimes next_start_;
   std::vector<Queue> queues_;
-  std::vector<Asking> asking_;  ///< accounts that ask for a pause
-  bool in_step_ = false;        ///< ports are brought forward together
+  PortChoice port_choice_;
+  std::uint64_t seed_;
+  std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
+  std::vector<std::uint16_t> choices_;        ///< how many, and these ports
+  std::vector<Asking> asking_;                ///< accounts that ask for a pause
+  bool in_step_ = false;                      ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;
   Swept swept_;
 };

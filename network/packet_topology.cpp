@@ -84,4 +84,10 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
   return way;
 }
 
+void PacketTopology::ports_to(std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const {
+  std::vector<LinkId> hops;
+  topology_.routes().next_hops(topology_, switch_of(node), endpoint, hops);
+  for (const LinkId link : hops) ports.push_back(port_of_link_[link.index()]);
+}
+
 }  // namespace weft

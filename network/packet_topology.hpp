@@ -51,6 +51,8 @@ class PacketTopology {
   /// The one that switches choose by hash (network/ecmp). Throws InputError [relaying-host] where it leads through a third host, [long-path]
   /// where it has more hops than a route holds.
   Way way(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
+  /// Appends the ports of a switch that lead to an endpoint over fewest links.
+  void ports_to(std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
 
  private:
   const Topology& topology_;

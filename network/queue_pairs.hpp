@@ -65,6 +65,14 @@ class QueuePairs {
   /// Ports of the nodes that a packet leaves, in order, counted from 0 at each node; the first is the sending card's.
   using Ports = std::array<std::uint16_t, hops_max>;
   static constexpr std::uint32_t none = UINT32_MAX;
+  /// In the place of the second port: switches choose for each packet by where it goes, which takes the next two places.
+  static constexpr std::uint16_t by_destination = UINT16_MAX;
+  static void set_destination(Ports& ports, NodeId endpoint) {
+    ports[1] = by_destination;
+    ports[2] = static_cast<std::uint16_t>(endpoint.index() & 0xffffU);
+    ports[3] = static_cast<std::uint16_t>(endpoint.index() >> 16);
+  }
+  static NodeId destination(const Ports& ports) { return NodeId(ports[2] | std::uint32_t{ports[3]} << 16); }
   struct alignas(64) Route {
     Ports there;                            ///< for data
     Ports back;                             ///< for what the destination answers

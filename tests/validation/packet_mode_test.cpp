@@ -192,5 +192,58 @@ TEST(PacketMode, WhatALossyPriorityDropsIsSentAgain) {
   EXPECT_EQ(run.summary.packets->pauses, 0U);
 }
 
+// Of the same losses selective repeat sends less again than go-back-N, and all arrives.
+TEST(PacketMode, SelectiveRepeatSendsOnlyWhatIsMissing) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  std::vector<std::string> rows;
+  for (int i = 1; i < 9; ++i) rows.push_back(std::to_string(i) + " 0 3 100 500000 0");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  std::vector<std::uint64_t> repeated;
+  for (const char* way : {"go_back_n", "selective_repeat"}) {
+    flags.settings = {"packet.lossy=0", "packet.buffer=300kB", "packet.retransmission_timeout=100us",
+                      std::string("packet.retransmission=") + way};
+    const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+    EXPECT_EQ(run.flows.size(), rows.size());
+    EXPECT_GT(run.summary.packets->drops, 0U);
+    EXPECT_GE(run.summary.packets->data_repeated, run.summary.packets->drops);
+    repeated.push_back(run.summary.packets->data_repeated);
+  }
+  EXPECT_LT(repeated[1], repeated[0] / 2);
+}
+
+// Every host of a fat tree with full bisection sends to another pod. Hashed paths collide; sprayed packets use all of them, so that each transfer
+// takes little more than its ideal time; nothing is sent again though packets overtake each other.
+TEST(PacketMode, SprayedPacketsUseAllPaths) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  std::vector<std::string> rows;
+  for (int i = 0; i < 16; ++i) rows.push_back(std::to_string(i) + " " + std::to_string((i + 5) % 16) + " 3 100 2000000 0");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  std::map<std::string, double> slowdown;
+  std::map<std::string, double> queue_up;
+  for (const char* routing : {"ecmp", "spray", "adaptive"}) {
+    flags.settings = {std::string("flow.routing=") + routing, "packet.congestion_control=none"};
+    const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+    EXPECT_EQ(run.flows.size(), rows.size());
+    EXPECT_EQ(run.summary.packets->data_repeated, 0U) << routing;
+    slowdown[routing] = run.summary.mean_slowdown;
+    const auto up = std::ranges::find(run.summary.tiers, "leaf->agg", &TierUsage::tiers);
+    ASSERT_NE(up, run.summary.tiers.end());
+    queue_up[routing] = static_cast<double>(up->queue_peak.count());
+  }
+  EXPECT_GT(slowdown["ecmp"], 1.3);
+  EXPECT_LT(slowdown["spray"], 1.1);
+  // Each switch keeps its own queues at a packet or two, and what meets on the way down is not its concern: in lockstep two flows may meet there
+  // packet after packet.
+  EXPECT_LT(queue_up["adaptive"], 2 * 1538 + 100);
+  EXPECT_GT(queue_up["spray"], 10 * 1538);
+  EXPECT_LT(slowdown["adaptive"], slowdown["ecmp"]);
+}
+
 }  // namespace
 }  // namespace weft

@@ -88,6 +88,8 @@ TEST(Threads, AnIncastInPacketMode) {
   flags.flows = folder.write("flow.txt", flows) + ":hpcc";
   flags.settings = {"packet.buffer=700kB", "packet.pause_time=10us", "packet.ecn_kmin=10kB", "packet.ecn_kmax=100kB"};
   expect_one_result(flags);
+  flags.settings = {"packet.buffer=700kB", "flow.routing=adaptive", "packet.lossy=0", "packet.retransmission_timeout=50us"};
+  expect_one_result(flags);
 }
 
 TEST(Threads, DurationsFromDistributions) {

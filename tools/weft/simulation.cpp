@@ -411,6 +411,8 @@ class Assembly {
       }
     }
     if (packet_network_) report_stuck_transfers(engine, diagnostics);
+    // Ranks wait for these.
+    diagnostics.throw_if_errors();
     std::vector<WaitingRank> waiting;
     for (const EntityId host : hosts_) {
       for (WaitingRank& rank : engine.entity_as<HostEntity>(host).waiting_ranks()) waiting.push_back(std::move(rank));
