@@ -112,7 +112,7 @@ struct RunReport {
   std::uint64_t redeals = 0;
   std::uint32_t lp_count = 0;
   Duration lookahead;             ///< Duration::max() if no two logical processes are connected
-  Time next_event = Time::max();  ///< of the first that is left for a later run(); max() if none is
+  Time next_event = Time::max();  ///< not after the first that is left for a later run(); max() if none is
   bool interrupted = false;
   std::vector<WorkerCounters> workers;
   Fingerprint fingerprint;

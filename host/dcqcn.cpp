@@ -52,11 +52,22 @@ void Dcqcn::on_sent(DcqcnState& state, Bytes bytes, Time now) const {
 
 /// What timers did up to `now`, itself included. Alpha and rate do not meet on the way.
 void Dcqcn::bring_to(DcqcnState& state, Time now) const {
-  while (state.alpha_at <= now) {
+  // Long pauses are passed over at once where nothing changes any more.
+  constexpr double no_alpha = 1e-200;
+  const auto intervals = [now](Time since, Duration interval) { return (now - since).in_ticks() / interval.in_ticks() + 1; };
+  while (state.alpha_at <= now && state.alpha > 0) {
     state.alpha *= 1 - settings_.g;
+    if (state.alpha < no_alpha) state.alpha = 0;
     state.alpha_at += settings_.alpha_interval;
   }
+  if (state.alpha_at <= now) state.alpha_at += settings_.alpha_interval * intervals(state.alpha_at, settings_.alpha_interval);
   while (state.increase_at <= now) {
+    if (state.rate_bps == state.line_bps && state.target_bps == state.line_bps) {
+      const std::int64_t count = intervals(state.increase_at, settings_.rate_interval);
+      state.timer_count = static_cast<std::uint32_t>(std::min<std::int64_t>(state.timer_count + count, UINT32_MAX));
+      state.increase_at += settings_.rate_interval * count;
+      break;
+    }
     state.increase_at += settings_.rate_interval;
     ++state.timer_count;
     increase(state);

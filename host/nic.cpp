@@ -101,8 +101,9 @@ void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
         std::max<std::uint64_t>(1, (static_cast<std::uint64_t>(content.count()) + content_ - 1) / content_);
     Part part;
     part.end = sender.end + packets;
-    part.last_wire_bytes =
-        static_cast<std::uint32_t>(static_cast<std::uint64_t>(content.count()) - (packets - 1) * content_) + overhead_;
+    // A packet takes time on its cable, even where nothing has headers.
+    part.last_wire_bytes = std::max(
+        1U, static_cast<std::uint32_t>(static_cast<std::uint64_t>(content.count()) - (packets - 1) * content_) + overhead_);
     part.transfer = slot;
     if (sender.acknowledged == sender.end) sender.progress_at = now;
     sender.end = part.end;
@@ -248,7 +249,8 @@ void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, st
   counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
   Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
   const std::uint32_t priority = settings_.answer_priority.value_or(data.priority());
-  port.answers.push(Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, priority));
+  port.answering |= static_cast<std::uint8_t>(1U << priority);
+  port.answers[priority].push(Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, priority));
 }
 
 void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context) {
@@ -359,8 +361,7 @@ void Nic::run_until(Port& port, Time until, SweepContext& context) {
 
 /// When the port begins to send next, unless more happens; max() if only an arrival can make it.
 Time Nic::next_start(const Port& port) {
-  std::uint32_t waiting = port.ready;
-  if (!port.answers.empty()) waiting |= 1U << port.answers.front().priority();
+  const std::uint32_t waiting = port.ready | std::uint32_t{port.answering};
   Time earliest = (waiting & ~std::uint32_t{port.paused}) != 0 ? port.now : Time::max();
   if (port.paused != 0) {
     for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
@@ -381,9 +382,12 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
     port.lines[priority].push(number);
     port.ready |= static_cast<std::uint8_t>(1U << priority);
   }
-  if (!port.answers.empty() && (port.paused >> port.answers.front().priority() & 1U) == 0) {
-    Packet packet = port.answers.front();
-    port.answers.pop();
+  if (const std::uint32_t may_answer = port.answering & ~std::uint32_t{port.paused}; may_answer != 0) {
+    const auto priority = static_cast<std::uint32_t>(std::bit_width(may_answer)) - 1;
+    Fifo<Packet>& answers = port.answers[priority];
+    Packet packet = answers.front();
+    answers.pop();
+    if (answers.empty()) port.answering &= static_cast<std::uint8_t>(~(1U << priority));
     packet.next_hop();
     return port.out.send(packet, now, context);
   }
@@ -417,6 +421,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, sender.priority);
   packet.next_hop();
   if (is_last) packet.set_ends_message();
+  if (sender.acknowledged == sender.sent_once) sender.progress_at = now;
   ++counters_.data_sent;
   counters_.data_repeated += sequence < sender.sent_once ? 1 : 0;
   if (!is_again) {

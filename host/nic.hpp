@@ -18,10 +18,10 @@
 //                notification, at most one per `notification_interval` and queue pair
 //   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
-//   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not; where the priority is paused just then, once it is not
+//   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not; where the priority is paused just then, as long again after the resume
 //
 // Invariants
-//   1. Every transfer handed over is sent and delivered exactly once, those of a connection and priority in order.
+//   1. Every transfer handed over is sent and delivered exactly once; with one queue pair, those of a connection and priority in order.
 //   2. At one instant: what hosts hand over, then packets, then what ports begin to send. What one port sends concerns no other, so each is
 //      brought forward when something happens to it, and at the end of a window.
 // Threads: as SweepNode.
@@ -183,7 +183,8 @@ class Nic final : public SweepNode {
     std::uint64_t pauses = 0;
     Time paused_since;
     Duration paused_for;
-    Fifo<Packet> answers;
+    std::uint8_t answering = 0;  ///< bit per priority: answers wait
+    std::array<Fifo<Packet>, packet_classes_max> answers;
     std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
     std::vector<Timed> paced;                                   ///< a heap of senders whose time has not
     std::vector<Timed> timers;                                  ///< a heap of retransmission timers

@@ -34,7 +34,8 @@ Bytes largest_packet_of(const FlowSettings& flow) {
                           to_text(Bytes::of(UINT16_MAX)),
                       SourcePlace::named("flow.mtu"), "take a smaller one; Ethernet's jumbo frames have 9000B"});
   }
-  return largest;
+  // Answers are packets as well.
+  return std::max(largest, Bytes::of(notification_wire_bytes));
 }
 
 }  // namespace
@@ -175,7 +176,8 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
   for (const PacketTopology::Port& port : nodes_.ports(node)) {
     const Link& out = topology_.link(port.out);
     const Bytes needed = headroom_needed(node, port);
-    if (packet_.headroom && *packet_.headroom < needed) {
+    const bool has_lossless = std::ranges::any_of(classes_, &PacketClass::lossless);
+    if (has_lossless && packet_.headroom && *packet_.headroom < needed) {
       diagnostics.error("bad-threshold",
                         "packet.headroom = " + to_text(*packet_.headroom) + " is less than what can come by " +
                             topology_.link_name(topology_.reverse(port.out)) + " after a pause was asked for, " + to_text(needed),
@@ -202,6 +204,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
       nodes_.ports_to(node, endpoint, ports);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
+    settings.port_choice.seed = mix64(flow_.ecmp_seed + (std::uint64_t{node} << 32));
   }
   settings.pause_time = packet_.pause_time;
   settings.largest_packet = largest_packet_;
@@ -275,7 +278,7 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     const EntityId card = card_of(HostId(host));
     if (hosts_start_) builder.connect(entity_of_host[host], card, flow_.wqe_latency);
-    builder.connect(card, entity_of_host[host], std::min(flow_.receive_latency, flow_.completion_latency));
+    builder.connect(card, entity_of_host[host], std::min(nic.receive_latency, nic.completion_latency));
   }
 }
 
@@ -319,7 +322,7 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     const Bytes content = part_of(transfer.size, flow_.queue_pairs, i) + format.overhead_per_message();
     const std::int64_t packets = std::max<std::int64_t>(
         1, (content.count() + format.content_per_packet().count() - 1) / format.content_per_packet().count());
-    const Bytes last = content - format.content_per_packet() * (packets - 1) + format.overhead_per_packet();
+    const Bytes last = std::max(Bytes::of(1), content - format.content_per_packet() * (packets - 1) + format.overhead_per_packet());
     const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, i);
     inside = way.inside_hosts;
     Duration first_through;  // the first full packet has left the hop
@@ -327,7 +330,9 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     Duration last_through;  // the last packet has arrived at the hop
     for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
       const Duration full = transmit_time(largest_packet_, rate_of(way, hop));
-      spacing = std::max(spacing, full);
+      // Sprayed packets share what lies between with nobody in the best case.
+      const bool is_shared = !sprays() || hop == 0 || hop + 1 == way.links.size();
+      if (is_shared) spacing = std::max(spacing, full);
       first_through += full;
       if (packets > 1) last_through = std::max(last_through, first_through + spacing * (packets - 2));
       last_through += transmit_time(last, rate_of(way, hop));
@@ -340,6 +345,10 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     Duration rest;
     for (std::size_t hop = way.links.size(); hop-- > 0;) {
       rest += topology_.link(way.links[hop]).propagation_delay;
+      if (sprays() && hop != 0 && hop + 1 != way.links.size()) {
+        rest += transmit_time(last, rate_of(way, hop)) + flow_.switching_delay;
+        continue;
+      }
       Load& load = loads[way.links[hop]];
       load.bits += (largest_packet_ * (packets - 1) + last).in_bits();
       load.rest_min = std::min(load.rest_min, rest);
@@ -389,6 +398,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
       const NicCounters& of_node = engine.entity_as<Nic>(id).counters();
       sum.data_packets += of_node.data_sent;
       sum.data_repeated += of_node.data_repeated;
+      sum.data_received += of_node.data_received;
       sum.acks += of_node.acks_sent;
       sum.notifications += of_node.notifications_sent;
       continue;

@@ -23,8 +23,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
       buffer_(settings.buffer),
       next_start_(cables.size()),
       queues_(cables.size() * settings.classes.size()),
-      port_choice_(settings.port_choice),
-      seed_(settings.seed) {
+      port_choice_(settings.port_choice) {
   WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
@@ -37,7 +36,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
     for (const PacketClass& c : classes_) {
       WEFT_CHECK(!c.lossless || cable.headroom > 0, "a lossless priority has headroom");
       buffer_.add_account(c.lossless ? cable.headroom : 0);
-      waiting_max += settings.buffer.reserved + cable.headroom;
+      waiting_max += settings.buffer.reserved + (c.lossless ? cable.headroom : 0);
     }
     const Duration refresh =
         transmit_time(settings.largest_packet, cable.out.rate()) +
@@ -155,7 +154,7 @@ std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, T
   }
   const std::span<const std::uint16_t> ports(&choices_[begin + 1], choices_[begin]);
   if (ports.size() == 1) return ports.front();
-  const std::uint64_t hash = mix64(mix64(seed_ ^ packet.queue_pair) + packet.sequence);
+  const std::uint64_t hash = mix64(mix64(port_choice_.seed ^ packet.queue_pair) + packet.sequence);
   const std::size_t first = spread(hash, ports.size());
   if (!port_choice_.adaptive) return ports[first];
   std::uint32_t best = 0;

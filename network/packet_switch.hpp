@@ -9,6 +9,8 @@
 //              says, marked by network/ecn_marking
 //   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
 //              is released, which may send a resume
+// An account lets go when a packet of its own leaves and it has fallen far enough by then, as in the simulators around HPCC; that others have left
+// room is not noticed before.
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
 // after half of that as long as it is needed.
 //
@@ -52,6 +54,7 @@ struct PacketClass {
 struct PortChoice {
   /// Appends the ports that lead to an endpoint, at least one.
   std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
+  std::uint64_t seed = 0;
   bool adaptive = false;  ///< by the port with the least bytes waiting, among equals by hash; else by hash of queue pair and number
 };
 
@@ -60,7 +63,7 @@ struct PacketSwitchSettings {
   std::vector<PacketClass> classes;  ///< by priority
   Duration pause_time;     ///< zero: until resumed; else at least twice what largest packet and pauses of all priorities take
   Bytes largest_packet;    ///< on the wire; resume_offset is no less
-  std::uint64_t seed = 0;  ///< of marking and of port_choice
+  std::uint64_t seed = 0;  ///< of marking
   PortChoice port_choice = {};
 };
 
@@ -194,7 +197,6 @@ class PacketSwitch final : public SweepNode {
   StartTimes next_start_;
   std::vector<Queue> queues_;
   PortChoice port_choice_;
-  std::uint64_t seed_;
   std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
   std::vector<std::uint16_t> choices_;        ///< how many, and these ports
   std::vector<Asking> asking_;                ///< accounts that ask for a pause

@@ -44,7 +44,12 @@ PacketTopology::PacketTopology(const Topology& topology, std::uint64_t ecmp_seed
     std::vector<LinkId>& links = links_of[node_of(link.source)];
     port_of_link_[i] = static_cast<std::uint16_t>(links.size());
     links.push_back(LinkId(i));
-    WEFT_CHECK(links.size() < parcel_ports_max, "the ports of a node are numbered in 14 bits");
+    if (links.size() == parcel_ports_max) {
+      throw InputError(
+          {Severity::error, "too-many-ports",
+           topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(parcel_ports_max - 1),
+           SourcePlace::named(topology.name()), "take --mode=flow for this topology"});
+    }
   }
   ports_begin_.push_back(0);
   for (const std::vector<LinkId>& links : links_of) {
@@ -87,7 +92,16 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
 void PacketTopology::ports_to(std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const {
   std::vector<LinkId> hops;
   topology_.routes().next_hops(topology_, switch_of(node), endpoint, hops);
-  for (const LinkId link : hops) ports.push_back(port_of_link_[link.index()]);
+  for (const LinkId link : hops) {
+    const HostId host = topology_.node(topology_.link(link).destination).host;
+    if (!host.is_none() && host != topology_.node(endpoint).host) {
+      throw InputError({Severity::error, "relaying-host",
+                        "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(host.index()) +
+                            ", and packet mode has no hosts that relay",
+                        SourcePlace::named(topology_.name()), "take --mode=flow for this topology"});
+    }
+    ports.push_back(port_of_link_[link.index()]);
+  }
 }
 
 }  // namespace weft

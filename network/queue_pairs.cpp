@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "core/check.hpp"
+#include "core/diagnostics.hpp"
 
 namespace weft {
 
@@ -22,7 +24,12 @@ QueuePairs::QueuePairs(std::uint32_t cards)
 
 std::uint32_t QueuePairs::open(std::uint32_t card, std::uint32_t number, const Route& route) {
   const std::uint32_t row = number / per_row;
-  WEFT_CHECK(row < rows_.size(), "queue pairs of a network card are numbered in 32 bits together with the card");
+  if (row >= rows_.size()) {
+    throw InputError({Severity::error, "too-many-queue-pairs",
+                      "the cards of a host would need more than " + std::to_string(rows_.size() * per_row) + " queue pairs",
+                      SourcePlace::named("flow.queue_pairs"),
+                      "a message takes flow.queue_pairs of them for each peer and connection: take fewer"});
+  }
   if (number % per_row == 0) {
     const std::lock_guard lock(mutex_);
     if (rows_[row] == nullptr) {

@@ -53,6 +53,7 @@ struct LinkUsage {
 struct PacketCounters {
   std::uint64_t data_packets = 0;  ///< sent by cards, repeated ones included
   std::uint64_t data_repeated = 0;
+  std::uint64_t data_received = 0;  ///< by cards, each once
   std::uint64_t acks = 0;           ///< negative ones included
   std::uint64_t notifications = 0;  ///< congestion notifications
   std::uint64_t ecn_marks = 0;

@@ -69,6 +69,24 @@ TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
   }
 }
 
+// Whatever part of a delivery each of them takes, and however little is sent: a lone transfer's time is known to the tick.
+TEST(PacketMode, LatenciesMayBeOfAnyOrderAndMessagesEmpty) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  flags.flows = folder.write("flow.txt", flow_list({"0 15 3 100 50000 0", "1 15 3 100 0 0.001", "2 3 3 100 1 0.002"})) + ":hpcc";
+  for (const char* setting :
+       {"flow.receive_latency=300ns", "flow.receive_latency=0ns", "packet.card_delay=400ns", "packet.card_delay=0ns",
+        "flow.completion_latency=400ns", "flow.completion_latency=0ns", "flow.wqe_latency=0ns", "flow.protocol=none"}) {
+    flags.settings = {setting};
+    const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+    ASSERT_EQ(run.flows.size(), 3U) << setting;
+    for (const auto& row : run.flows)
+      EXPECT_EQ(row.at("fct_ns"), row.at("ideal_fct_ns")) << setting << ", flow " << row.at("flow_id");
+  }
+}
+
 // With several queue pairs the bound is one: they share the first link in turn and never wait for long.
 TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
   const ScratchFolder folder;

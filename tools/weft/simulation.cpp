@@ -422,15 +422,19 @@ class Assembly {
     if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
   }
 
+  /// Switches that wait for each other refresh their pauses for ever: where no card gets anything between two looks, they are looked for.
   RunReport run_to_end(Engine& engine, RunControl& control) const {
     if (!packet_network_ || !packet_network_->refreshes_pauses()) return engine.run(control);
     const Duration step = Duration::ms(10);
+    std::uint64_t received = 0;
     while (true) {
-      const std::uint64_t delivered = packet_network_->delivered();
       RunReport report = engine.run(control);
       if (report.interrupted || report.next_event == Time::max()) return report;
-      if (packet_network_->delivered() == delivered && !packet_network_->deadlock(engine).empty()) return report;
-      control.until = report.next_event > Time::max() - step ? Time::max() : report.next_event + step;
+      const std::uint64_t received_now = packet_network_->counters(engine, control.until).data_received;
+      if (received_now > 0 && received_now == received && !packet_network_->deadlock(engine).empty()) return report;
+      received = received_now;
+      const std::int64_t steps = (report.next_event - Time::zero()).in_ticks() / step.in_ticks() + 1;
+      control.until = steps > (Time::max() - Time::zero()).in_ticks() / step.in_ticks() ? Time::max() : Time::zero() + step * steps;
     }
   }
 

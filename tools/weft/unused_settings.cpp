@@ -46,6 +46,10 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   return used;
 }
 
+bool has_host_folding(const Scenario& scenario) {
+  return !scenario.flows && scenario.parameters.of("host").text("fold_ranks") == "on";
+}
+
 }  // namespace
 
 void note_unused_settings(Scenario& scenario, bool has_builder) {
@@ -61,6 +65,9 @@ void note_unused_settings(Scenario& scenario, bool has_builder) {
   if (scenario.mode == Mode::packet && !scenario.parameters.of("flow").is_default("share")) {
     scenario.assumptions.push_back(
         "flow.share is set and changes nothing: in packet mode queue pairs share links packet by packet");
+  }
+  if (scenario.mode == Mode::packet && has_host_folding(scenario)) {
+    scenario.assumptions.push_back("host.fold_ranks is on and changes nothing: in packet mode every rank is simulated");
   }
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;
