@@ -289,7 +289,7 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
   list.settings = {"scheduler.control_delay=5us"};
   const std::vector<std::string> notes = load_scenario(list).assumptions;
   ASSERT_FALSE(notes.empty());
-  EXPECT_EQ(notes.back(), "scheduler.control_delay is set and changes nothing: a flow list does not use scheduler");
+  EXPECT_EQ(notes.back(), "scheduler.control_delay is set and changes nothing: a flow list in flow mode does not use scheduler");
 }
 
 // A scenario's fields were called by the flags of the command line, which the scenario does not have: "--time-zone says nothing about ...".
