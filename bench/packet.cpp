@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/cpu_time.hpp"

@@ -33,9 +33,7 @@ Time FlowListSource::first_start() const {
 }
 
 void FlowListSink::handle(const Event& event, EventContext& context) {
-  if (event.kind != transfer_delivered) return;
-  ++delivered_;
-  last_delivery_ = context.now();
+  if (event.kind == transfer_delivered) last_delivery_ = context.now();
 }
 
 void FlowListSource::handle(const Event& event, EventContext& context) {

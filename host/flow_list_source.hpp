@@ -41,15 +41,13 @@ class FlowListSource final : public Entity {
   Time last_delivery_;
 };
 
-/// Stands in for a host where the network knows the list's flows beforehand: counts what arrived.
+/// Stands in for a host where the network knows the list's flows beforehand.
 class FlowListSink final : public Entity {
  public:
   void handle(const Event& event, EventContext& context) override;
-  std::uint64_t delivered() const { return delivered_; }
   Time last_delivery() const { return last_delivery_; }
 
  private:
-  std::uint64_t delivered_ = 0;
   Time last_delivery_;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/check.hpp"
+#include "core/free_slots.hpp"
 #include "network/ecmp.hpp"
 
 namespace weft {
@@ -24,10 +25,9 @@ Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std:
       queue_pairs_(queue_pairs),
       wiring_(std::move(wiring)),
       dcqcn_(settings.dcqcn),
-      content_(static_cast<std::uint32_t>(settings.wire_format.content_per_packet().count())),
-      overhead_(static_cast<std::uint32_t>(settings.wire_format.overhead_per_packet().count())) {
+      full_packet_(static_cast<std::uint32_t>(settings.wire_format.full_packet().count())) {
   WEFT_CHECK(settings.queue_pairs >= 1 && settings.ack_interval >= 1, "a transfer has a queue pair, and packets are acknowledged");
-  WEFT_CHECK(content_ + overhead_ <= UINT16_MAX, "a packet has less than 64 KiB");
+  WEFT_CHECK(full_packet_ <= UINT16_MAX, "a packet has less than 64 KiB");
   for (const EgressPort& port : ports) ports_.emplace_back(port);
 }
 
@@ -36,12 +36,7 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   NicPortCounters counters;
   counters.bytes = port.out.bytes_sent();
   counters.pauses = port.pauses;
-  counters.paused = port.paused_for;
-  Time until;
-  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
-    if ((port.paused >> priority & 1U) != 0) until = std::max(until, port.paused_until[priority]);
-  }
-  if (port.paused != 0) counters.paused += std::min(until, now) - std::min(port.paused_since, now);
+  counters.paused = port.clock.total(port.paused, now);
   return counters;
 }
 
@@ -82,28 +77,16 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
 
 void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
-  std::uint32_t slot = 0;
-  if (free_outgoing_.empty()) {
-    slot = static_cast<std::uint32_t>(outgoing_.size());
-    outgoing_.emplace_back();
-  } else {
-    slot = free_outgoing_.back();
-    free_outgoing_.pop_back();
-  }
+  const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
   outgoing_[slot] = {transfer, now, parts};
   for (std::uint32_t i = 0; i < parts; ++i) {
     Sender& sender = sender_of(transfer, i);
     Port& port = port_at(sender.port, now, context);
     append(sender, {transfer, slot, parts, now, sender.inside_hosts});
-    // The header that stands once per message is content of its first packet.
-    const Bytes content = part_of(transfer.size, settings_.queue_pairs, i) + settings_.wire_format.overhead_per_message();
-    const std::uint64_t packets =
-        std::max<std::uint64_t>(1, (static_cast<std::uint64_t>(content.count()) + content_ - 1) / content_);
+    const PacketTrain train = settings_.wire_format.train(part_of(transfer.size, settings_.queue_pairs, i));
     Part part;
-    part.end = sender.end + packets;
-    // A packet takes time on its cable, even where nothing has headers.
-    part.last_wire_bytes = std::max(
-        1U, static_cast<std::uint32_t>(static_cast<std::uint64_t>(content.count()) - (packets - 1) * content_) + overhead_);
+    part.end = sender.end + static_cast<std::uint64_t>(train.packets);
+    part.last_wire_bytes = static_cast<std::uint32_t>(train.last.count());
     part.transfer = slot;
     if (sender.acknowledged == sender.end) sender.progress_at = now;
     sender.end = part.end;
@@ -309,15 +292,11 @@ void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) 
 
 void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
   end_pauses(port, now);
-  const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
   if (frame.sequence == pfc_pause) {
     ++port.pauses;
-    if (port.paused == 0) port.paused_since = now;
-    port.paused |= bit;
-    port.paused_until[frame.priority()] = settings_.pause_time == Duration::zero() ? Time::max() : now + settings_.pause_time;
+    port.clock.pause(port.paused, frame.priority(), now, settings_.pause_time);
   } else if (port.paused != 0) {
-    port.paused &= static_cast<std::uint8_t>(~bit);
-    if (port.paused == 0) port.paused_for += now - port.paused_since;
+    port.clock.resume(port.paused, frame.priority(), now);
     set_timers_again(port, now);
   }
 }
@@ -325,13 +304,7 @@ void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
 /// Those that have run out by `now`.
 void Nic::end_pauses(Port& port, Time now) {
   if (port.paused == 0 || settings_.pause_time == Duration::zero()) return;
-  Time last;
-  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
-    if ((port.paused >> priority & 1U) == 0 || port.paused_until[priority] > now) continue;
-    port.paused &= static_cast<std::uint8_t>(~(1U << priority));
-    last = std::max(last, port.paused_until[priority]);
-  }
-  if (port.paused == 0) port.paused_for += last - port.paused_since;
+  port.clock.expire(port.paused, now);
   set_timers_again(port, now);
 }
 
@@ -365,7 +338,7 @@ Time Nic::next_start(const Port& port) {
   Time earliest = (waiting & ~std::uint32_t{port.paused}) != 0 ? port.now : Time::max();
   if (port.paused != 0) {
     for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
-      if ((waiting & port.paused) >> priority & 1U) earliest = std::min(earliest, std::max(port.now, port.paused_until[priority]));
+      if ((waiting & port.paused) >> priority & 1U) earliest = std::min(earliest, std::max(port.now, port.clock.until(priority)));
     }
   }
   if (!port.paced.empty()) earliest = std::min(earliest, port.paced.front().time);
@@ -417,7 +390,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   }
   const Part& part = sender.parts[place];
   const bool is_last = sequence + 1 == part.end;
-  const std::uint32_t wire_bytes = is_last ? part.last_wire_bytes : content_ + overhead_;
+  const std::uint32_t wire_bytes = is_last ? part.last_wire_bytes : full_packet_;
   Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, sender.priority);
   packet.next_hop();
   if (is_last) packet.set_ends_message();

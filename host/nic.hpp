@@ -45,6 +45,7 @@
 #include "network/egress_port.hpp"
 #include "network/network_model.hpp"
 #include "network/packet.hpp"
+#include "network/pause_clock.hpp"
 #include "network/queue_pairs.hpp"
 #include "network/transfer_records.hpp"
 #include "network/wire_format.hpp"
@@ -181,15 +182,13 @@ class Nic final : public SweepNode {
     std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
     std::uint8_t paused = 0;
     std::uint64_t pauses = 0;
-    Time paused_since;
-    Duration paused_for;
+    PauseClock clock;            ///< of what is paused
     std::uint8_t answering = 0;  ///< bit per priority: answers wait
     std::array<Fifo<Packet>, packet_classes_max> answers;
     std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
     std::vector<Timed> paced;                                   ///< a heap of senders whose time has not
     std::vector<Timed> timers;                                  ///< a heap of retransmission timers
     std::vector<std::uint32_t> timed_out;                       ///< senders whose timer ran out while their priority was paused
-    std::array<Time, packet_classes_max> paused_until;
   };
   using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t>;
 
@@ -225,8 +224,7 @@ class Nic final : public SweepNode {
   QueuePairs& queue_pairs_;
   NicWiring wiring_;
   Dcqcn dcqcn_;
-  std::uint32_t content_ = 0;   ///< bytes per packet
-  std::uint32_t overhead_ = 0;  ///< likewise
+  std::uint32_t full_packet_ = 0;  ///< wire bytes
 
   std::vector<std::unique_ptr<Sender>> senders_;  ///< by number of the queue pair
   std::map<Key, std::uint32_t> sender_by_key_;

@@ -27,7 +27,7 @@ Bandwidth scaled(Bandwidth rate, double factor) {
 }
 
 Bytes largest_packet_of(const FlowSettings& flow) {
-  const Bytes largest = flow.wire_format.content_per_packet() + flow.wire_format.overhead_per_packet();
+  const Bytes largest = flow.wire_format.full_packet();
   if (largest > Bytes::of(UINT16_MAX)) {
     throw InputError({Severity::error, "mtu-too-large",
                       "packets of " + to_text(largest) + " with their headers are larger than packet mode holds, " +
@@ -184,13 +184,12 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
                         SourcePlace::named("packet.headroom"), "take auto, which gives every port what it needs");
       return;
     }
-    const Duration refresh = transmit_time(largest_packet_, out.rate) +
-                             transmit_time(Bytes::of(pfc_frame_wire_bytes), out.rate) * static_cast<std::int64_t>(classes_.size());
-    if (packet_.pause_time > Duration::zero() && packet_.pause_time < 2 * refresh) {
+    const Duration shortest = pause_time_min(out.rate, largest_packet_, static_cast<std::uint32_t>(classes_.size()));
+    if (packet_.pause_time > Duration::zero() && packet_.pause_time < shortest) {
       diagnostics.error("short-pause",
                         "packet.pause_time = " + to_text(packet_.pause_time) + " runs out before it can be sent again on " +
                             topology_.link_name(port.out),
-                        SourcePlace::named("packet.pause_time"), "at least " + to_text(2 * refresh) + ", or 0ns: until resumed");
+                        SourcePlace::named("packet.pause_time"), "at least " + to_text(shortest) + ", or 0ns: until resumed");
       return;
     }
   }
@@ -223,7 +222,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
 
 EgressPort PacketNetwork::egress(std::uint32_t node, const PacketTopology::Port& port) const {
   const Link& link = topology_.link(port.out);
-  const Bandwidth rate = node < nodes_.host_count() ? scaled(link.rate, flow_.network_efficiency) : link.rate;
+  const Bandwidth rate = nodes_.is_host(node) ? scaled(link.rate, flow_.network_efficiency) : link.rate;
   return {rate, delay(port), EntityId(first_entity_ + port.peer_node), port.peer_port};
 }
 
@@ -254,7 +253,7 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   const NicWiring wiring{[this](const Transfer& transfer, std::uint32_t queue_pair) { return plan(transfer, queue_pair); },
                          [this](NodeId endpoint) { return entity_of_host_[topology_.node(endpoint).host.index()]; }, &delivered_};
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    if (node < nodes_.host_count()) {
+    if (nodes_.is_host(node)) {
       std::vector<EgressPort> ports;
       for (const PacketTopology::Port& port : nodes_.ports(node)) ports.push_back(egress(node, port));
       builder.add_entity(std::make_unique<Nic>(nic, ports, node, queue_pairs_, wiring), "cards of host" + std::to_string(node));
@@ -282,20 +281,26 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   }
 }
 
+Bandwidth PacketNetwork::rate_max(const PacketTopology::Way& way, const Transfer& transfer) const {
+  Bandwidth rate = way.inside_rate;
+  if (flow_.queue_pair_rate_max) rate = std::min(rate, *flow_.queue_pair_rate_max);
+  if (!staging_.is_on()) return rate;
+  const double staged_bps = staging_.cap_bps(transfer.source, transfer.destination) * flow_.network_efficiency / flow_.queue_pairs;
+  return staged_bps < static_cast<double>(rate.in_bps()) ? Bandwidth::bps(static_cast<std::int64_t>(staged_bps)) : rate;
+}
+
+/// From being handed over until the card may send.
+Duration PacketNetwork::entry_latency(const Transfer& transfer) const {
+  return flow_.wqe_latency + staging_.delay(transfer.source);
+}
+
 QueuePairPlan PacketNetwork::plan(const Transfer& transfer, std::uint32_t queue_pair) const {
   const PacketTopology::Way there = nodes_.way(transfer.source, transfer.destination, transfer.connection, queue_pair);
   QueuePairPlan plan;
   plan.route.there = there.ports;
   if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, transfer.destination);
   plan.route.back = nodes_.way(transfer.destination, transfer.source, transfer.connection, queue_pair).ports;
-  plan.rate_max = there.inside_rate;
-  if (flow_.queue_pair_rate_max) plan.rate_max = std::min(plan.rate_max, *flow_.queue_pair_rate_max);
-  if (staging_.is_on()) {
-    const double staged_bps =
-        staging_.cap_bps(transfer.source, transfer.destination) * flow_.network_efficiency / flow_.queue_pairs;
-    if (staged_bps < static_cast<double>(plan.rate_max.in_bps()))
-      plan.rate_max = Bandwidth::bps(static_cast<std::int64_t>(staged_bps));
-  }
+  plan.rate_max = rate_max(there, transfer);
   plan.inside_hosts = there.inside_hosts + staging_.delay(transfer.destination);
   return plan;
 }
@@ -314,28 +319,24 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     const Bandwidth rate = topology_.link(way.links[hop]).rate;
     return hop == 0 ? scaled(rate, flow_.network_efficiency) : rate;
   };
-  const WireFormat& format = flow_.wire_format;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, flow_.queue_pairs));
   Duration longest;
   Duration inside;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    const Bytes content = part_of(transfer.size, flow_.queue_pairs, i) + format.overhead_per_message();
-    const std::int64_t packets = std::max<std::int64_t>(
-        1, (content.count() + format.content_per_packet().count() - 1) / format.content_per_packet().count());
-    const Bytes last = std::max(Bytes::of(1), content - format.content_per_packet() * (packets - 1) + format.overhead_per_packet());
+    const PacketTrain train = flow_.wire_format.train(part_of(transfer.size, flow_.queue_pairs, i));
     const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, i);
     inside = way.inside_hosts;
+    // Sprayed packets share what lies between with nobody in the best case.
+    const auto is_shared = [&](std::size_t hop) { return !sprays() || hop == 0 || hop + 1 == way.links.size(); };
     Duration first_through;  // the first full packet has left the hop
-    Duration spacing = transmit_time(largest_packet_, plan(transfer, i).rate_max);
+    Duration spacing = transmit_time(train.full, rate_max(way, transfer));
     Duration last_through;  // the last packet has arrived at the hop
     for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
-      const Duration full = transmit_time(largest_packet_, rate_of(way, hop));
-      // Sprayed packets share what lies between with nobody in the best case.
-      const bool is_shared = !sprays() || hop == 0 || hop + 1 == way.links.size();
-      if (is_shared) spacing = std::max(spacing, full);
+      const Duration full = transmit_time(train.full, rate_of(way, hop));
+      if (is_shared(hop)) spacing = std::max(spacing, full);
       first_through += full;
-      if (packets > 1) last_through = std::max(last_through, first_through + spacing * (packets - 2));
-      last_through += transmit_time(last, rate_of(way, hop));
+      if (train.packets > 1) last_through = std::max(last_through, first_through + spacing * (train.packets - 2));
+      last_through += transmit_time(train.last, rate_of(way, hop));
       const Duration cable = topology_.link(way.links[hop]).propagation_delay;
       const Duration onward = cable + (hop + 1 < way.links.size() ? flow_.switching_delay : Duration::zero());
       first_through += onward;
@@ -345,21 +346,19 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     Duration rest;
     for (std::size_t hop = way.links.size(); hop-- > 0;) {
       rest += topology_.link(way.links[hop]).propagation_delay;
-      if (sprays() && hop != 0 && hop + 1 != way.links.size()) {
-        rest += transmit_time(last, rate_of(way, hop)) + flow_.switching_delay;
-        continue;
+      if (is_shared(hop)) {
+        Load& load = loads[way.links[hop]];
+        load.bits += (train.full * (train.packets - 1) + train.last).in_bits();
+        load.rest_min = std::min(load.rest_min, rest);
       }
-      Load& load = loads[way.links[hop]];
-      load.bits += (largest_packet_ * (packets - 1) + last).in_bits();
-      load.rest_min = std::min(load.rest_min, rest);
-      rest += transmit_time(last, rate_of(way, hop)) + flow_.switching_delay;
+      rest += transmit_time(train.last, rate_of(way, hop)) + flow_.switching_delay;
     }
   }
   for (const auto& [link, load] : loads) {
     longest =
         std::max(longest, fluid_transmit_time(load.bits, static_cast<double>(topology_.link(link).rate.in_bps())) + load.rest_min);
   }
-  return flow_.wqe_latency + staging_.delay(transfer.source) + longest + inside + staging_.delay(transfer.destination) +
+  return entry_latency(transfer) + longest + inside + staging_.delay(transfer.destination) +
          std::max(flow_.receive_latency, packet_.card_delay);
 }
 
@@ -372,8 +371,8 @@ std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) cons
       const auto [known, is_new] =
           ideals.try_emplace({transfer.source, transfer.destination, transfer.connection, transfer.size}, Duration::zero());
       if (is_new) known->second = ideal(transfer);
-      const Duration entry = flow_.wqe_latency + staging_.delay(transfer.source);
-      finished.push_back({FlowId::none(), transfer, delivered.entered - entry, delivered.delivered, known->second});
+      finished.push_back(
+          {FlowId::none(), transfer, delivered.entered - entry_latency(transfer), delivered.delivered, known->second});
     }
   }
   return finished;
@@ -383,7 +382,7 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
   std::vector<UnfinishedTransfer> unfinished;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     for (UnfinishedTransfer transfer : engine.entity_as<Nic>(card_of(HostId(host))).unfinished()) {
-      transfer.start = transfer.start - flow_.wqe_latency - staging_.delay(transfer.transfer.source);
+      transfer.start = transfer.start - entry_latency(transfer.transfer);
       unfinished.push_back(transfer);
     }
   }
@@ -394,7 +393,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
   PacketCounters sum;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
     const EntityId id(first_entity_ + node);
-    if (node < nodes_.host_count()) {
+    if (nodes_.is_host(node)) {
       const NicCounters& of_node = engine.entity_as<Nic>(id).counters();
       sum.data_packets += of_node.data_sent;
       sum.data_repeated += of_node.data_repeated;
@@ -458,7 +457,7 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, std::v
     const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
     for (std::uint32_t port = 0; port < ports.size(); ++port) {
       LinkUsage& out = usage[ports[port].out.index()];
-      if (node < nodes_.host_count()) {
+      if (nodes_.is_host(node)) {
         const NicPortCounters counters = engine.entity_as<Nic>(id).port_counters(port, end);
         out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
         out.paused = counters.paused;

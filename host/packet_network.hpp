@@ -85,6 +85,8 @@ class PacketNetwork {
   PacketSwitchSettings switch_settings(std::uint32_t node) const;
   EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
   NicSettings nic_settings() const;
+  Bandwidth rate_max(const PacketTopology::Way& way, const Transfer& transfer) const;
+  Duration entry_latency(const Transfer& transfer) const;
   QueuePairPlan plan(const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/free_slots.hpp"
 #include "network/link_delays.hpp"
 #include "topologies/topology.hpp"
 
@@ -129,14 +130,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     finish(active, now, context);
     return;
   }
-  std::uint32_t slot = 0;
-  if (free_transfers_.empty()) {
-    slot = static_cast<std::uint32_t>(transfers_.size());
-    transfers_.emplace_back();
-  } else {
-    slot = free_transfers_.back();
-    free_transfers_.pop_back();
-  }
+  const std::uint32_t slot = take_slot(transfers_, free_transfers_);
 
   const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
   const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));
@@ -210,12 +204,7 @@ void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context)
   const JointKey key(transfer.job, transfer.destination, transfer.tag);
   auto waiting = waiting_.find(key);
   if (waiting == waiting_.end()) {
-    if (free_joint_.empty()) {
-      free_joint_.push_back(static_cast<std::uint32_t>(joint_.size()));
-      joint_.emplace_back();
-    }
-    waiting = waiting_.emplace(key, free_joint_.back()).first;
-    free_joint_.pop_back();
+    waiting = waiting_.emplace(key, take_slot(joint_, free_joint_)).first;
     JointOperation& added = joint_[waiting->second];
     added.operation = &operations_->at(transfer.destination);
     added.members.assign(added.operation->members.size(), {});

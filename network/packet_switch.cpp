@@ -16,6 +16,11 @@ constexpr std::size_t kAhead = 6;  // so many arrivals before its own, a packet'
 
 }  // namespace
 
+Duration pause_time_min(Bandwidth rate, Bytes largest_packet, std::uint32_t priorities) {
+  return 2 *
+         (transmit_time(largest_packet, rate) + transmit_time(Bytes::of(pfc_frame_wire_bytes), rate) * std::int64_t{priorities});
+}
+
 PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes)
     : pause_time_(settings.pause_time),
       classes_(settings.classes),
@@ -38,10 +43,9 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
       buffer_.add_account(c.lossless ? cable.headroom : 0);
       waiting_max += settings.buffer.reserved + (c.lossless ? cable.headroom : 0);
     }
-    const Duration refresh =
-        transmit_time(settings.largest_packet, cable.out.rate()) +
-        transmit_time(Bytes::of(pfc_frame_wire_bytes), cable.out.rate()) * static_cast<std::int64_t>(classes_.size());
-    WEFT_CHECK(pause_time_ == Duration::zero() || pause_time_ >= 2 * refresh, "a pause is refreshed before it runs out");
+    WEFT_CHECK(pause_time_ == Duration::zero() || pause_time_ >= pause_time_min(cable.out.rate(), settings.largest_packet,
+                                                                                static_cast<std::uint32_t>(classes_.size())),
+               "a pause is refreshed before it runs out");
   }
   WEFT_CHECK(waiting_max < std::int64_t{1} << 32, "what can wait in a switch is below 4 GiB");
   WEFT_CHECK(settings.buffer.resume_offset >= settings.largest_packet.count(),
@@ -50,15 +54,8 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
 
 PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   const Contention& contention = contention_[port];
-  Duration paused = contention.paused_for;
-  if (const std::uint8_t still = ports_[port].paused; still != 0) {
-    Time until = Time::zero();
-    for (std::uint32_t priority = 0; priority < classes_.size(); ++priority) {
-      if ((still >> priority & 1U) != 0) until = std::max(until, contention.paused_until[priority]);
-    }
-    paused += std::min(until, now) - contention.paused_since;
-  }
-  return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops, paused};
+  return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops,
+          contention.pauses.total(ports_[port].paused, now)};
 }
 
 std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
@@ -176,7 +173,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   Port& port = ports_[to];
   const std::uint32_t priority = packet.priority();
   const auto bit = static_cast<std::uint8_t>(1U << priority);
-  if (port.paused != 0) end_pauses(to, now);
+  if (port.paused != 0) contention_[to].pauses.expire(port.paused, now);
   if ((port.waiting | (port.paused & bit)) == 0 && port.out.free_at() <= now) {
     Packet leaving = packet;
     leaving.next_hop();
@@ -240,7 +237,7 @@ void PacketSwitch::step_until(Time until, SweepContext& context) {
 void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
   Port& port = ports_[port_number];
   const Time now = next_start_[port_number];
-  if (port.paused != 0) end_pauses(port_number, now);
+  if (port.paused != 0) contention_[port_number].pauses.expire(port.paused, now);
   const std::uint32_t priority = choose(port_number, static_cast<std::uint8_t>(port.waiting & ~port.paused));
   Queue& chosen = queue(port_number, priority);
   const Queued& queued = chosen.packets.front();
@@ -259,21 +256,6 @@ void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account
   port.out.send(packet, now, context);
   buffer_.release(account, packet.wire_bytes());
   if (in_step_ && buffer_.pauses(account) && buffer_.can_resume(account)) let_go(account, now, context);
-}
-
-/// Pauses that have run out by `now`.
-void PacketSwitch::end_pauses(std::uint32_t port_number, Time now) {
-  Port& port = ports_[port_number];
-  Contention& contention = contention_[port_number];
-  Time last;
-  for (std::uint8_t left = port.paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
-    const auto priority = static_cast<std::uint32_t>(std::countr_zero(left));
-    const Time until = contention.paused_until[priority];
-    if (until > now) continue;
-    port.paused &= static_cast<std::uint8_t>(~(1U << priority));
-    last = std::max(last, until);
-  }
-  if (port.paused == 0 && last > Time::zero()) contention.paused_for += last - contention.paused_since;
 }
 
 /// Which of the priorities that are ready goes. Requires: one is.
@@ -303,7 +285,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   if (may_go(port)) return next_start_.set(port_number, std::max(earliest, port.out.free_at()));
   Time next = Time::max();
   for (std::uint8_t left = port.waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
-    next = std::min(next, contention_[port_number].paused_until[static_cast<std::size_t>(std::countr_zero(left))]);
+    next = std::min(next, contention_[port_number].pauses.until(static_cast<std::uint32_t>(std::countr_zero(left))));
   }
   next_start_.set(port_number, std::max({next, earliest, port.out.free_at()}));
 }
@@ -313,16 +295,12 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
 /// The other end of the cable asks for a pause or lets go.
 void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time now) {
   Port& port = ports_[port_number];
-  const auto bit = static_cast<std::uint8_t>(1U << frame.priority());
-  Contention& contention = contention_[port_number];
-  end_pauses(port_number, now);
+  PauseClock& pauses = contention_[port_number].pauses;
+  pauses.expire(port.paused, now);
   if (frame.sequence == pfc_pause) {
-    if (port.paused == 0) contention.paused_since = now;
-    port.paused |= bit;
-    contention.paused_until[frame.priority()] = pause_time_ == Duration::zero() ? Time::max() : now + pause_time_;
-  } else if ((port.paused & bit) != 0) {
-    port.paused &= static_cast<std::uint8_t>(~bit);
-    if (port.paused == 0) contention.paused_for += now - contention.paused_since;
+    pauses.pause(port.paused, frame.priority(), now, pause_time_);
+  } else {
+    pauses.resume(port.paused, frame.priority(), now);
   }
   set_next_start(port_number, now);
 }

@@ -38,6 +38,7 @@
 #include "network/ecn_marking.hpp"
 #include "network/egress_port.hpp"
 #include "network/packet.hpp"
+#include "network/pause_clock.hpp"
 #include "network/queue_pairs.hpp"
 #include "network/shared_buffer.hpp"
 
@@ -61,11 +62,14 @@ struct PortChoice {
 struct PacketSwitchSettings {
   SharedBufferSettings buffer;
   std::vector<PacketClass> classes;  ///< by priority
-  Duration pause_time;     ///< zero: until resumed; else at least twice what largest packet and pauses of all priorities take
-  Bytes largest_packet;    ///< on the wire; resume_offset is no less
-  std::uint64_t seed = 0;  ///< of marking
+  Duration pause_time;               ///< zero: until resumed; else at least pause_time_min() of every port
+  Bytes largest_packet;              ///< on the wire; resume_offset is no less
+  std::uint64_t seed = 0;            ///< of marking
   PortChoice port_choice = {};
 };
+
+/// The shortest pause that can be sent again before it runs out: it is after half of that, when the cable is free.
+Duration pause_time_min(Bandwidth rate, Bytes largest_packet, std::uint32_t priorities);
 
 struct PacketPortCounters {
   std::uint64_t bytes = 0;
@@ -131,9 +135,7 @@ class PacketSwitch final : public SweepNode {
     std::uint32_t peak = 0;
     std::uint64_t marks = 0;
     std::uint64_t drops = 0;
-    Time paused_since;
-    Duration paused_for;
-    std::array<Time, packet_classes_max> paused_until;  ///< counts while the port's bit is set
+    PauseClock pauses;
     std::array<std::int64_t, packet_classes_max> deficit{};
   };
   /// By port: when its next packet goes unless more happens; max() if none can.
@@ -178,7 +180,6 @@ class PacketSwitch final : public SweepNode {
   void send_next(std::uint32_t port, SweepContext& context);
   void leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
   void step_until(Time until, SweepContext& context);
-  void end_pauses(std::uint32_t port, Time now);
   std::uint32_t choose(std::uint32_t port, std::uint8_t ready);
   void ask(std::uint32_t account, Time now, SweepContext& context);
   void let_go(std::uint32_t account, Time now, SweepContext& context);

@@ -90,6 +90,15 @@ std::int64_t WireFormat::packets(Bytes payload) const {
   return content.count() / content_per_packet_.count() + (content.count() % content_per_packet_.count() == 0 ? 0 : 1);
 }
 
+PacketTrain WireFormat::train(Bytes payload) const {
+  PacketTrain train;
+  train.packets = std::max<std::int64_t>(1, packets(payload));
+  train.full = full_packet();
+  const Bytes all = payload + overhead_per_message_ + overhead_per_packet_ * train.packets;
+  train.last = std::max(Bytes::of(1), all - train.full * (train.packets - 1));
+  return train;
+}
+
 Bytes WireFormat::wire_bytes(Bytes payload) const {
   if (payload == Bytes::zero()) return payload;
   return payload + overhead_per_message_ + overhead_per_packet_ * packets(payload);

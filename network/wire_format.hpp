@@ -47,6 +47,13 @@ std::span<const ProtocolStack> protocol_stacks();
 /// The stack called `name`. Requires: it exists (WEFT_CHECK; the parameter table's choices are the same list).
 const ProtocolStack& protocol_stack(std::string_view name);
 
+/// The packets of a message, in wire bytes: all are full but the last. An empty message is one packet; a packet has at least a byte.
+struct PacketTrain {
+  std::int64_t packets = 1;
+  Bytes full;
+  Bytes last;
+};
+
 class WireFormat {
  public:
   /// Throws InputError [mtu-too-small] if the MTU leaves no room for content.
@@ -57,6 +64,10 @@ class WireFormat {
   /// Packets that it takes. A stack without headers counts full packets of the MTU.
   std::int64_t packets(Bytes payload) const;
 
+  /// What travels in packet mode.
+  PacketTrain train(Bytes payload) const;
+
+  Bytes full_packet() const { return content_per_packet_ + overhead_per_packet_; }
   Bytes content_per_packet() const { return content_per_packet_; }
   Bytes overhead_per_packet() const { return overhead_per_packet_; }
   Bytes overhead_per_message() const { return overhead_per_message_; }

@@ -86,5 +86,21 @@ TEST(FlowSettings, DefaultsLeaveHostsAndFabricApart) {
   EXPECT_GT(settings.fabric_to_host_min(), Duration::zero());
 }
 
+// The packets of a train add up to the message's wire bytes, and an empty message is one packet of headers, or of a byte where there are none.
+TEST(WireFormat, ATrainIsTheMessageInPackets) {
+  for (const ProtocolStack& stack : protocol_stacks()) {
+    const WireFormat wire(stack, Bytes::of(1500));
+    for (const std::int64_t payload : {1, 1439, 1440, 1441, 1500, 1501, 100'000}) {
+      const PacketTrain train = wire.train(Bytes::of(payload));
+      EXPECT_EQ(train.packets, wire.packets(Bytes::of(payload))) << stack.name << " " << payload;
+      EXPECT_EQ(train.full * (train.packets - 1) + train.last, wire.wire_bytes(Bytes::of(payload))) << stack.name << " " << payload;
+      EXPECT_LE(train.last, train.full);
+    }
+    const PacketTrain empty = wire.train(Bytes::zero());
+    EXPECT_EQ(empty.packets, 1);
+    EXPECT_EQ(empty.last, std::max(Bytes::of(1), wire.overhead_per_message() + wire.overhead_per_packet())) << stack.name;
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -36,6 +36,14 @@ std::string flow_list(const std::vector<std::string>& rows) {
   return text;
 }
 
+/// Packet mode on a fat tree of 16 hosts.
+RunFlags on_a_fat_tree(const ScratchFolder& folder) {
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  return flags;
+}
+
 // Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
 // alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
 TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
@@ -72,9 +80,7 @@ TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
 // Whatever part of a delivery each of them takes, and however little is sent: a lone transfer's time is known to the tick.
 TEST(PacketMode, LatenciesMayBeOfAnyOrderAndMessagesEmpty) {
   const ScratchFolder folder;
-  RunFlags flags;
-  flags.mode = "packet";
-  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  RunFlags flags = on_a_fat_tree(folder);
   flags.flows = folder.write("flow.txt", flow_list({"0 15 3 100 50000 0", "1 15 3 100 0 0.001", "2 3 3 100 1 0.002"})) + ":hpcc";
   for (const char* setting :
        {"flow.receive_latency=300ns", "flow.receive_latency=0ns", "packet.card_delay=400ns", "packet.card_delay=0ns",
@@ -90,9 +96,7 @@ TEST(PacketMode, LatenciesMayBeOfAnyOrderAndMessagesEmpty) {
 // With several queue pairs the bound is one: they share the first link in turn and never wait for long.
 TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
   const ScratchFolder folder;
-  RunFlags flags;
-  flags.mode = "packet";
-  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  RunFlags flags = on_a_fat_tree(folder);
   flags.flows = folder.write("flow.txt", flow_list({"0 15 3 100 4000000 0", "1 14 3 100 123457 0.002"})) + ":hpcc";
   flags.settings = {"flow.queue_pairs=5"};
   for (const auto& row : run_scenario(flags, ScenarioRunOptions{}).flows) {
@@ -170,9 +174,7 @@ TEST(PacketMode, AgreesWithFlowModeOnLargeUncongestedCollectives) {
 // nothing is dropped though switches have little memory, and the pauses reach back to the hosts.
 TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   const ScratchFolder folder;
-  RunFlags flags;
-  flags.mode = "packet";
-  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  RunFlags flags = on_a_fat_tree(folder);
   std::vector<std::string> rows;
   for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 2000000 0");
   flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
@@ -196,9 +198,7 @@ TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
 // A lossy priority drops what finds no room, and go-back-N brings it all there nevertheless.
 TEST(PacketMode, WhatALossyPriorityDropsIsSentAgain) {
   const ScratchFolder folder;
-  RunFlags flags;
-  flags.mode = "packet";
-  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  RunFlags flags = on_a_fat_tree(folder);
   std::vector<std::string> rows;
   for (int i = 1; i < 9; ++i) rows.push_back(std::to_string(i) + " 0 3 100 500000 0");
   flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
@@ -213,9 +213,7 @@ TEST(PacketMode, WhatALossyPriorityDropsIsSentAgain) {
 // Of the same losses selective repeat sends less again than go-back-N, and all arrives.
 TEST(PacketMode, SelectiveRepeatSendsOnlyWhatIsMissing) {
   const ScratchFolder folder;
-  RunFlags flags;
-  flags.mode = "packet";
-  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  RunFlags flags = on_a_fat_tree(folder);
   std::vector<std::string> rows;
   for (int i = 1; i < 9; ++i) rows.push_back(std::to_string(i) + " 0 3 100 500000 0");
   flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
@@ -236,9 +234,7 @@ TEST(PacketMode, SelectiveRepeatSendsOnlyWhatIsMissing) {
 // takes little more than its ideal time; nothing is sent again though packets overtake each other.
 TEST(PacketMode, SprayedPacketsUseAllPaths) {
   const ScratchFolder folder;
-  RunFlags flags;
-  flags.mode = "packet";
-  flags.topology = folder.write("net.textproto", "builder: \"fat_tree\" set { name: \"k\" value: \"4\" }");
+  RunFlags flags = on_a_fat_tree(folder);
   std::vector<std::string> rows;
   for (int i = 0; i < 16; ++i) rows.push_back(std::to_string(i) + " " + std::to_string((i + 5) % 16) + " 3 100 2000000 0");
   flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";

@@ -1,0 +1,63 @@
+// Pause clock: until when the other end of a cable has paused which priorities (PFC), and for how long that has been in all.
+//
+// Where it sits: switches and network cards keep one per port. Which priorities are paused, a bit each, stands with the port itself, since every
+// packet asks for it; the functions here change those bits.
+// Threads: belongs to its node.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "core/units.hpp"
+#include "network/packet.hpp"
+
+namespace weft {
+
+class PauseClock {
+ public:
+  /// A pause came. `pause_time` zero: it holds until resumed.
+  void pause(std::uint8_t& paused, std::uint32_t priority, Time now, Duration pause_time) {
+    if (paused == 0) since_ = now;
+    paused |= static_cast<std::uint8_t>(1U << priority);
+    until_[priority] = pause_time == Duration::zero() ? Time::max() : now + pause_time;
+  }
+  /// A resume came.
+  void resume(std::uint8_t& paused, std::uint32_t priority, Time now) {
+    if ((paused >> priority & 1U) == 0) return;
+    paused &= static_cast<std::uint8_t>(~(1U << priority));
+    if (paused == 0) before_ += now - since_;
+  }
+  /// Pauses that have run out by `now` are over.
+  void expire(std::uint8_t& paused, Time now) {
+    if (paused == 0) return;
+    Time last;
+    for (std::uint8_t left = paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+      const auto priority = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (until_[priority] > now) continue;
+      paused &= static_cast<std::uint8_t>(~(1U << priority));
+      last = std::max(last, until_[priority]);
+    }
+    if (paused == 0) before_ += last - since_;
+  }
+
+  /// Requires: the priority is paused.
+  Time until(std::uint32_t priority) const { return until_[priority]; }
+  /// How long any priority was paused, up to `now`.
+  Duration total(std::uint8_t paused, Time now) const {
+    if (paused == 0) return before_;
+    Time until;
+    for (std::uint8_t left = paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+      until = std::max(until, until_[static_cast<std::size_t>(std::countr_zero(left))]);
+    }
+    return before_ + (std::min(until, now) - since_);
+  }
+
+ private:
+  std::array<Time, packet_classes_max> until_;
+  Time since_;  ///< counts while a priority is paused
+  Duration before_;
+};
+
+}  // namespace weft
