@@ -96,7 +96,7 @@ std::vector<FlowEnds> one_flow_per_gpu(const Topology& topology) {
 
 void clos_from_scratch(benchmark::State& state) {
   const Topology& topology = clos();
-  EcmpPaths ecmp(topology, 1, 1);
+  EcmpPaths ecmp(topology, {.seed = 1}, 1);
   std::vector<std::vector<LinkId>> paths;
   for (const FlowEnds& flow : one_flow_per_gpu(topology)) {
     const auto path = ecmp.path(flow.source, flow.destination, 0, 0);
@@ -118,7 +118,7 @@ BENCHMARK(clos_from_scratch)->Unit(benchmark::kMillisecond);
 void clos_paths(benchmark::State& state) {
   const Topology& topology = clos();
   const std::vector<FlowEnds> flows = one_flow_per_gpu(topology);
-  EcmpPaths ecmp(topology, 1, 1);
+  EcmpPaths ecmp(topology, {.seed = 1}, 1);
   for (auto _ : state) {
     for (const FlowEnds& flow : flows) benchmark::DoNotOptimize(ecmp.path(flow.source, flow.destination, 0, 0).data());
   }

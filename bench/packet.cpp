@@ -88,7 +88,7 @@ void run(benchmark::State& state, Pattern pattern) {
     flows.flows.push_back({topology->endpoints()[host].index(), topology->endpoints()[to[host]].index(), 0, 0,
                            Bytes::of(packets * wire_bytes), Duration::zero(), 0});
   }
-  const PacketTopology nodes(*topology, flow.ecmp_seed);
+  const PacketTopology nodes(*topology, flow.path_rule);
   double hops_per_run = 0;
   for (std::uint32_t i = 0; i < flows.flows.size(); ++i) {
     const ListedFlow& listed = flows.flows[i];

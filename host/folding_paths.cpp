@@ -24,7 +24,7 @@ FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& setting
       inside_host_(topology),
       staging_(topology, settings),
       spray_(topology, delays_, 1),
-      ecmp_(topology, settings.ecmp_seed, 1) {
+      ecmp_(topology, settings.path_rule, 1) {
   for (const NodeId endpoint : endpoint_of_rank) ways_.push_back(find_way(endpoint));
 }
 

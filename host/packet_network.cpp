@@ -45,7 +45,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     : topology_(topology),
       flow_(flow),
       packet_(packet),
-      nodes_(topology, flow.ecmp_seed),
+      nodes_(topology, flow.path_rule),
       staging_(topology, flow),
       seed_(seed),
       largest_packet_(largest_packet_of(flow)),
@@ -203,7 +203,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
       nodes_.ports_to(node, endpoint, ports);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
-    settings.port_choice.seed = mix64(flow_.ecmp_seed + (std::uint64_t{node} << 32));
+    settings.port_choice.seed = mix64(flow_.path_rule.seed + (std::uint64_t{node} << 32));
   }
   settings.pause_time = packet_.pause_time;
   settings.largest_packet = largest_packet_;

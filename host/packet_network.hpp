@@ -79,7 +79,7 @@ class PacketNetwork {
   /// From the last bit's departure until the other end has the packet.
   Duration delay(const PacketTopology::Port& port) const;
   /// Whether switches choose for each packet.
-  bool sprays() const { return flow_.routing != Routing::ecmp; }
+  bool sprays() const { return flow_.routing != Routing::single; }
   Bytes headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const;
   std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
   PacketSwitchSettings switch_settings(std::uint32_t node) const;

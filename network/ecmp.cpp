@@ -13,15 +13,35 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: spreads small numbers
 
+/// The tuple that switches see of a queue pair.
+EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+  if (rule.source_ports == 0) return {source, destination, connection, queue_pair};
+  return {source, destination, 0, (connection + queue_pair) % rule.source_ports};
+}
+
+std::size_t number_of(const Topology& topology, NodeId endpoint) {
+  const HostId host = topology.node(endpoint).host;
+  const auto of_host = topology.endpoints_of(host);
+  return host.index() + static_cast<std::size_t>(std::find(of_host.begin(), of_host.end(), endpoint) - of_host.begin());
+}
+
 /// Appends the path to `links`, which is empty; `hops` is for its own use.
-void walk(const Topology& topology, std::uint64_t seed, const EcmpHash& hash, NodeId source, NodeId destination,
+void walk(const Topology& topology, const PathRule& rule, const EcmpHash& hash, NodeId source, NodeId destination,
           std::vector<LinkId>& hops, std::vector<LinkId>& links) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
+  const bool by_hash = rule.choice == PathRule::Choice::by_hash;
+  std::size_t left = by_hash ? 0 : number_of(topology, destination);
+  const auto choice = [&](NodeId at) {
+    if (by_hash) return hash.choice(rule.seed, at, hops.size());
+    const std::size_t chosen = left % hops.size();
+    left /= hops.size();
+    return chosen;
+  };
   for (NodeId at = source; at != destination;) {
     topology.routes().next_hops(topology, at, destination, hops);
     WEFT_CHECK(!hops.empty(),
                "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
-    links.push_back(hops[hash.choice(seed, at, hops.size())]);
+    links.push_back(hops[choice(at)]);
     at = topology.link(links.back()).destination;
     WEFT_CHECK(links.size() <= topology.node_count(), "a shortest path visits no node twice");
   }
@@ -39,25 +59,25 @@ std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const
   return spread(mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1))), n);
 }
 
-std::vector<LinkId> ecmp_path(const Topology& topology, std::uint64_t seed, NodeId source, NodeId destination,
+std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair) {
   std::vector<LinkId> hops;
   std::vector<LinkId> links;
-  walk(topology, seed, EcmpHash(source, destination, connection, queue_pair), source, destination, hops, links);
+  walk(topology, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, links);
   return links;
 }
 
-EcmpPaths::EcmpPaths(const Topology& topology, std::uint64_t seed, std::size_t cache_entries)
-    : topology_(topology), seed_(seed), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {}
+EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries)
+    : topology_(topology), rule_(rule), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {}
 
 std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
   const Key key{source, destination, connection, queue_pair};
-  const EcmpHash hash(source, destination, connection, queue_pair);
+  const EcmpHash hash = hash_of(rule_, source, destination, connection, queue_pair);
   Entry& entry = cache_[hash.tuple() & (cache_.size() - 1)];
   if (!entry.links.empty() && entry.key == key) return entry.links;
   entry.key = key;
   entry.links.clear();
-  walk(topology_, seed_, hash, source, destination, hops_, entry.links);
+  walk(topology_, rule_, hash, source, destination, hops_, entry.links);
   return entry.links;
 }
 

@@ -1,15 +1,20 @@
-// ECMP paths: which of the shortest paths a flow takes, by hashing as switches do.
+// ECMP paths: which of the shortest paths a flow takes, by hashing as switches do, or by its destination.
 //
 // Where it sits: flow_fabric asks for the path of every queue pair of a transfer; Routes (topologies) says which next hops there are.
 //
-// Model: at every node with n next hops towards the destination the flow takes number floor(n x h / 2^64), where h is a hash of (source,
-// destination, connection, queue pair) seeded by the run's ECMP seed and the node. Equal tuples take equal paths; each switch hashes
-// independently of the others, so that there is no polarisation. A transfer is split over n queue pairs (QP scaling), each with its own hash.
+// Model, by hash: at every node with n next hops towards the destination the flow takes number floor(n x h / 2^64), where h is a hash of
+// (source, destination, UDP source port) seeded by the run's ECMP seed and the node. Equal tuples take equal paths; each switch hashes
+// independently of the others, so that there is no polarisation. A transfer is split over n queue pairs (QP scaling), each with a source port
+// of its own unless there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al., "RDMA over Ethernet for
+// Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which is as good as having a port each.
+// By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012): a
+// destination has number d = its host's + its own in the host. The first switch with n > 1 next hops takes number d mod n, and the next goes on
+// with d / n. In a fat tree shift permutations so never meet on their way up.
 //
 // Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next tuple that maps to it. What is cached shows
 // in no result.
 //
-// Invariant: path() is a pure function of (topology, seed, arguments).
+// Invariant: path() is a pure function of (topology, rule, arguments).
 // Threads: EcmpPaths belongs to one; the rest are pure functions.
 #pragma once
 
@@ -23,6 +28,14 @@
 namespace weft {
 
 class Topology;
+
+/// Which of the shortest paths queue pairs take.
+struct PathRule {
+  enum class Choice : std::uint8_t { by_hash, by_destination };
+  Choice choice = Choice::by_hash;
+  std::uint64_t seed = 0;          ///< of hashing
+  std::uint32_t source_ports = 0;  ///< UDP source ports that the queue pairs between two endpoints take in turn; 0: each its own
+};
 
 /// What switches hash of a queue pair.
 class EcmpHash {
@@ -39,14 +52,14 @@ class EcmpHash {
 };
 
 /// Links from endpoint to endpoint, in order. Requires: source != destination, a path exists (WEFT_CHECK).
-std::vector<LinkId> ecmp_path(const Topology& topology, std::uint64_t seed, NodeId source, NodeId destination,
+std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair);
 
 /// The same, of which many are kept.
 class EcmpPaths {
  public:
   /// Keeps a reference to the topology. `cache_entries` >= 1 is rounded up to a power of two.
-  EcmpPaths(const Topology& topology, std::uint64_t seed, std::size_t cache_entries);
+  EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries);
 
   /// ecmp_path(), valid until the next call.
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
@@ -65,7 +78,7 @@ class EcmpPaths {
   };
 
   const Topology& topology_;
-  std::uint64_t seed_;
+  PathRule rule_;
   std::vector<Entry> cache_;
   std::vector<LinkId> hops_;
 };

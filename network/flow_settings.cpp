@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 21> kParams = {{
+constexpr std::array<ParamSpec, 22> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -162,14 +162,16 @@ constexpr std::array<ParamSpec, 21> kParams = {{
      .default_text = "ecmp",
      .minimum = "",
      .maximum = "",
-     .choices = "ecmp|spray|adaptive|adaptive_global",
+     .choices = "ecmp|e_ecmp|static|spray|adaptive|adaptive_global",
      .meaning =
-         "ecmp: each queue pair takes one shortest path, by hash. adaptive: when it starts, every switch sends it over the next "
-         "hop "
-         "with the least flows for its rate. adaptive_global: it takes the path whose worst link has the least flows for its rate. "
-         "spray: it is spread evenly over all of them.",
+         "ecmp: each queue pair takes one shortest path, by a hash of both ends and its UDP source port. e_ecmp: likewise, and its "
+         "number at the destination is hashed too. static: one that depends on the destination alone (D-mod-k: neighbouring "
+         "destinations over neighbouring ports). adaptive: when it starts, every switch sends it over the next hop with the least "
+         "flows for its rate. adaptive_global: it takes the path whose worst link has the least flows for its rate. spray: it is "
+         "spread evenly over all of them.",
      .origin =
-         "ECMP is what RoCE fabrics run; adaptive is what InfiniBand and dynamic load balancing do for whole flows, "
+         "ECMP is what RoCE fabrics run, E-ECMP what Meta's do; InfiniBand's subnet managers set static routes; adaptive is what "
+         "InfiniBand and dynamic load balancing do for whole flows, "
          "adaptive_global "
          "what they could if switches knew of each other; spraying is what Ultra Ethernet and adaptive routing of packets come to "
          "on average"},
@@ -200,6 +202,17 @@ constexpr std::array<ParamSpec, 21> kParams = {{
      .choices = "",
      .meaning = "Seed of the switches' hash functions, by which adaptive routing breaks ties.",
      .origin = "any"},
+    {.name = "source_ports",
+     .kind = ParamKind::integer,
+     .default_text = "0",
+     .minimum = "0",
+     .maximum = "16384",
+     .choices = "",
+     .meaning =
+         "UDP source ports that the queue pairs between two endpoints take in turn, all that ecmp can tell them apart by; 0: "
+         "each has its own. It makes no difference to e_ecmp.",
+     .origin =
+         "network cards draw a port for every queue pair from 0xC000 to 0xFFFF (RoCEv2); those that do not are what E-ECMP is for"},
 }};
 
 ReducingSwitches reducing_switches_called(const std::string& name) {
@@ -216,7 +229,15 @@ Bytes blown_up(Bytes bytes, double efficiency) {
 Routing routing_called(std::string_view name) {
   if (name == "spray") return Routing::spray;
   if (name == "adaptive") return Routing::adaptive;
-  return name == "adaptive_global" ? Routing::adaptive_global : Routing::ecmp;
+  return name == "adaptive_global" ? Routing::adaptive_global : Routing::single;
+}
+
+PathRule path_rule_of(const ParamSet& flow) {
+  PathRule rule;
+  rule.seed = static_cast<std::uint64_t>(flow.integer("ecmp_seed"));
+  if (flow.text("routing") == "static") rule.choice = PathRule::Choice::by_destination;
+  if (flow.text("routing") == "ecmp") rule.source_ports = static_cast<std::uint32_t>(flow.integer("source_ports"));
+  return rule;
 }
 
 std::optional<Bandwidth> rate_limit(const std::string& text) {
@@ -257,9 +278,9 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       queue_pair_rate_max(rate_limit(flow.text("queue_pair_rate_max"))),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
       routing(routing_called(flow.text("routing"))),
+      path_rule(path_rule_of(flow)),
       priorities(flow.text("priorities") == "none" ? Priorities::none : Priorities::strict),
       reducing_switches(reducing_switches_called(flow.text("reducing_switches"))),
-      ecmp_seed(static_cast<std::uint64_t>(flow.integer("ecmp_seed"))),
       path_cache_entries(kPathCacheEntries) {}
 
 Bytes FlowSettings::wire_bytes(Bytes payload, bool inside_host) const {

@@ -12,6 +12,7 @@
 #include "core/params.hpp"
 #include "core/units.hpp"
 #include "network/allocation_policy.hpp"
+#include "network/ecmp.hpp"
 #include "network/wire_format.hpp"
 
 namespace weft {
@@ -27,8 +28,8 @@ enum class QueuePairShare : std::uint8_t {
 
 /// How a flow gets from leaf to leaf.
 enum class Routing : std::uint8_t {
-  ecmp,   ///< every queue pair takes one shortest path, chosen by hashing (network/ecmp)
-  spray,  ///< every queue pair is spread evenly over all shortest paths (network/spray)
+  single,  ///< every queue pair takes one shortest path, by its hash or its destination (network/ecmp)
+  spray,   ///< every queue pair is spread evenly over all shortest paths (network/spray)
   adaptive,  ///< every queue pair takes one shortest path, chosen switch by switch by what is under way when it starts (network/adaptive)
   adaptive_global,  ///< likewise, chosen by what is under way on whole paths
 };
@@ -64,10 +65,10 @@ struct FlowSettings {
   std::uint32_t queue_pairs = 1;
   std::optional<Bandwidth> queue_pair_rate_max;  ///< of packets with their headers, between hosts; none: unlimited
   QueuePairShare share = QueuePairShare::per_queue_pair;
-  Routing routing = Routing::ecmp;
+  Routing routing = Routing::single;
+  PathRule path_rule;
   Priorities priorities = Priorities::strict;
   ReducingSwitches reducing_switches = ReducingSwitches::all;
-  std::uint64_t ecmp_seed = 0;
   std::size_t path_cache_entries = 1;
 
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.

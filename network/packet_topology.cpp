@@ -7,7 +7,6 @@
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/parcel.hpp"
-#include "network/ecmp.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -18,9 +17,9 @@ constexpr std::uint16_t kInside = UINT16_MAX;
 
 }  // namespace
 
-PacketTopology::PacketTopology(const Topology& topology, std::uint64_t ecmp_seed)
+PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
     : topology_(topology),
-      ecmp_seed_(ecmp_seed),
+      rule_(rule),
       host_count_(static_cast<std::uint32_t>(topology.host_count())),
       node_of_switch_(topology.node_count()),
       port_of_link_(topology.link_count(), kInside) {
@@ -68,7 +67,7 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
                       "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
                       SourcePlace::named(topology_.name()), hint});
   };
-  for (const LinkId id : ecmp_path(topology_, ecmp_seed_, source, destination, connection, queue_pair)) {
+  for (const LinkId id : ecmp_path(topology_, rule_, source, destination, connection, queue_pair)) {
     const Link& link = topology_.link(id);
     if (port_of_link_[id.index()] == kInside) {
       way.inside_hosts += link.propagation_delay;

@@ -15,6 +15,7 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "network/ecmp.hpp"
 #include "network/queue_pairs.hpp"
 
 namespace weft {
@@ -29,8 +30,8 @@ class PacketTopology {
     std::uint32_t peer_port = 0;
   };
 
-  /// Keeps a reference to the topology. `ecmp_seed` is that of network/ecmp.
-  PacketTopology(const Topology& topology, std::uint64_t ecmp_seed);
+  /// Keeps a reference to the topology.
+  PacketTopology(const Topology& topology, const PathRule& rule);
 
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(ports_begin_.size()) - 1; }
   std::uint32_t host_count() const { return host_count_; }
@@ -48,7 +49,7 @@ class PacketTopology {
     Duration inside_hosts;      ///< propagation before the first of them and after the last
     Bandwidth inside_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());  ///< the least there
   };
-  /// The one that switches choose by hash (network/ecmp). Throws InputError [relaying-host] where it leads through a third host, [long-path]
+  /// The one of network/ecmp. Throws InputError [relaying-host] where it leads through a third host, [long-path]
   /// where it has more hops than a route holds.
   Way way(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
   /// Appends the ports of a switch that lead to an endpoint over fewest links.
@@ -56,7 +57,7 @@ class PacketTopology {
 
  private:
   const Topology& topology_;
-  std::uint64_t ecmp_seed_;
+  PathRule rule_;
   std::uint32_t host_count_;
   std::vector<NodeId> switches_;
   std::vector<std::uint32_t> node_of_switch_;  ///< by NodeId

@@ -83,7 +83,7 @@ SwitchOperations::SwitchOperations(const Topology& topology, const FlowSettings&
       link_delays_(link_delays(topology, settings.switching_delay)),
       reducing_(settings.reducing_switches),
       gpudirect_(settings.gpudirect),
-      seed_(settings.ecmp_seed) {
+      seed_(settings.path_rule.seed) {
   WEFT_CHECK(topology.node_count() <= SwitchOperationName::count_max, "nodes and names of operations are told apart");
 }
 

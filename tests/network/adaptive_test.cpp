@@ -54,7 +54,7 @@ TEST(AdaptivePaths, FlowsOfALeafTakeDifferentSpines) {
   const TwoTiers tiers(2, 8, std::vector<Bandwidth>(8, Bandwidth::gbps(100)));
   FlowLinkGraph flows(link_capacities_bps(*tiers.topology));
   AdaptivePaths paths(*tiers.topology, 1, AdaptiveView::own_links);
-  EcmpPaths hashed(*tiers.topology, 1, 1);
+  EcmpPaths hashed(*tiers.topology, {.seed = 1}, 1);
   std::set<std::uint32_t> spines, hashed_spines;
   for (std::size_t i = 0; i < 8; ++i) {
     const std::vector<LinkId> path = path_of(paths, flows, tiers.host[i], tiers.host[8 + i]);
@@ -71,7 +71,7 @@ TEST(AdaptivePaths, FlowsOfALeafTakeDifferentSpines) {
 TEST(AdaptivePaths, TiesGoByTheHashOfEcmp) {
   const auto topology = built("fat_tree", {{"k", "8"}});
   const FlowLinkGraph flows(link_capacities_bps(*topology));
-  EcmpPaths hashed(*topology, 3, 1);
+  EcmpPaths hashed(*topology, {.seed = 3}, 1);
   const auto ends = topology->endpoints();
   for (const AdaptiveView view : {AdaptiveView::own_links, AdaptiveView::whole_paths}) {
     AdaptivePaths paths(*topology, 3, view);
@@ -186,7 +186,7 @@ struct Collisions {
 template <class PathOf>
 Collisions of_permutations(const Topology& topology, std::uint32_t permutations, const PathOf& path_of_flow) {
   Collisions collisions;
-  EcmpPaths hashed(topology, 1, 1);
+  EcmpPaths hashed(topology, {.seed = 1}, 1);
   const auto ends = topology.endpoints();
   for (std::uint32_t seed = 0; seed < permutations; ++seed) {
     RandomStream random(9, seed, 1);
@@ -215,7 +215,7 @@ TEST(AdaptivePaths, CollideLessThanHashedOnesInPermutations) {
       return path_of(paths, flows, a, b, seed);
     });
   };
-  EcmpPaths hashed(*topology, 1, 1);
+  EcmpPaths hashed(*topology, {.seed = 1}, 1);
   const Collisions by_hash = of_permutations(*topology, 50, [&](const FlowLinkGraph&, NodeId a, NodeId b, std::uint32_t seed) {
     const auto path = hashed.path(a, b, seed, 0);
     return std::vector<LinkId>(path.begin(), path.end());

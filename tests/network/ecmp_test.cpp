@@ -22,7 +22,7 @@ std::vector<LinkId> path_of(EcmpPaths& paths, NodeId a, NodeId b, std::uint32_t 
 
 TEST(EcmpPaths, AreConnectedShortestAndTheSameWhenAskedAgain) {
   const auto topology = built("fat_tree", {{"k", "4"}});
-  EcmpPaths paths(*topology, 1, kCache);
+  EcmpPaths paths(*topology, {.seed = 1}, kCache);
   const auto endpoints = topology->endpoints();
   for (const NodeId a : endpoints) {
     for (const NodeId b : endpoints) {
@@ -41,8 +41,8 @@ TEST(EcmpPaths, AreConnectedShortestAndTheSameWhenAskedAgain) {
 
 TEST(EcmpPaths, DoNotDependOnTheCache) {
   const auto topology = built("fat_tree", {{"k", "4"}});
-  EcmpPaths large(*topology, 1, 1 << 16);
-  EcmpPaths none(*topology, 1, 1);
+  EcmpPaths large(*topology, {.seed = 1}, 1 << 16);
+  EcmpPaths none(*topology, {.seed = 1}, 1);
   RandomStream random(1, 0, 1);
   const auto endpoints = topology->endpoints();
   for (int i = 0; i < 5000; ++i) {
@@ -59,7 +59,7 @@ TEST(EcmpPaths, DoNotDependOnTheCache) {
 // deviation 31, so that every path is within 5 deviations; aggregation and core choices are independent, or some paths would stay empty.
 TEST(EcmpPaths, SpreadEvenlyOverAllShortestPaths) {
   const auto topology = built("fat_tree", {{"k", "8"}});
-  EcmpPaths paths(*topology, 5, kCache);
+  EcmpPaths paths(*topology, {.seed = 5}, kCache);
   const auto endpoints = topology->endpoints();
   std::map<std::vector<LinkId>, int> count;
   for (std::uint32_t connection = 0; connection < 16000; ++connection) {
@@ -73,15 +73,49 @@ TEST(EcmpPaths, QueuePairsAndSeedsHashDifferently) {
   const auto topology = built("fat_tree", {{"k", "8"}});
   const auto endpoints = topology->endpoints();
   std::set<std::vector<LinkId>> by_queue_pair, by_seed;
-  EcmpPaths paths(*topology, 1, kCache);
+  EcmpPaths paths(*topology, {.seed = 1}, kCache);
   for (std::uint32_t i = 0; i < 64; ++i) {
     by_queue_pair.insert(path_of(paths, endpoints.front(), endpoints.back(), 0, i));
-    EcmpPaths seeded(*topology, i, kCache);
+    EcmpPaths seeded(*topology, {.seed = i}, kCache);
     by_seed.insert(path_of(seeded, endpoints.front(), endpoints.back(), 0, 0));
   }
   // 64 draws from 16 paths miss a given one with probability (15/16)^64 = 1.6 %.
   EXPECT_GE(by_queue_pair.size(), 13U);
   EXPECT_GE(by_seed.size(), 13U);
+}
+
+// A fat tree of 128 hosts has as many ways up from a pod as hosts in it. Routes by destination give each to one destination of another pod, so that
+// under any shift by whole pods, where no two send to one destination, no link is used twice - nor on the way down, where a destination has one way.
+TEST(EcmpPaths, ByDestinationShiftPermutationsNeverMeet) {
+  const auto topology = built("fat_tree", {{"k", "8"}});
+  const auto endpoints = topology->endpoints();
+  EcmpPaths paths(*topology, {.choice = PathRule::Choice::by_destination}, kCache);
+  for (const std::size_t shift : {16U, 32U, 64U, 112U}) {
+    std::set<LinkId> used;
+    for (std::size_t i = 0; i < endpoints.size(); ++i) {
+      for (const LinkId link : path_of(paths, endpoints[i], endpoints[(i + shift) % endpoints.size()], i % 3, i % 5)) {
+        EXPECT_TRUE(used.insert(link).second) << "shift by " << shift;
+      }
+    }
+  }
+}
+
+// With two source ports the queue pairs of a pair of hosts take at most two ways, in turn; connections share them.
+TEST(EcmpPaths, QueuePairsOfOneSourcePortTakeOneWay) {
+  const auto topology = built("fat_tree", {{"k", "8"}});
+  const auto endpoints = topology->endpoints();
+  std::set<std::vector<LinkId>> ways;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EcmpPaths paths(*topology, {.seed = seed, .source_ports = 2}, kCache);
+    const auto even = path_of(paths, endpoints.front(), endpoints.back(), 0, 0);
+    const auto odd = path_of(paths, endpoints.front(), endpoints.back(), 0, 1);
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(path_of(paths, endpoints.front(), endpoints.back(), i, 1), i % 2 == 0 ? odd : even);
+    }
+    ways.insert({even, odd});
+  }
+  // 16 draws from 16 paths: fewer than 6 different ones come up less than once in ten thousand times.
+  EXPECT_GE(ways.size(), 6U);
 }
 
 TEST(PartOf, AddsUpExactlyAndDiffersByAtMostAByte) {

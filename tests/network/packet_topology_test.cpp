@@ -26,7 +26,7 @@ std::string code_of(const std::function<void()>& act) {
 TEST(PacketTopology, CablesJoinPorts) {
   for (const char* builder : {"fat_tree", "rail_optimized", "dragonfly", "dual_plane_rail"}) {
     const auto topology = built(builder, {});
-    const PacketTopology nodes(*topology, 1);
+    const PacketTopology nodes(*topology, {.seed = 1});
     std::size_t ports = 0;
     for (std::uint32_t node = 0; node < nodes.node_count(); ++node) {
       for (std::uint32_t port = 0; port < nodes.ports(node).size(); ++port, ++ports) {
@@ -51,7 +51,7 @@ TEST(PacketTopology, CablesJoinPorts) {
 TEST(PacketTopology, AWayIsThePathOfEcmpFromPortToPort) {
   for (const char* builder : {"fat_tree", "rail_optimized", "dragonfly", "dual_plane_rail"}) {
     const auto topology = built(builder, {});
-    const PacketTopology nodes(*topology, 5);
+    const PacketTopology nodes(*topology, {.seed = 5});
     const auto endpoints = topology->endpoints();
     for (std::uint32_t i = 1; i < 40; ++i) {
       const NodeId source = endpoints[i * 7 % endpoints.size()];
@@ -69,7 +69,7 @@ TEST(PacketTopology, AWayIsThePathOfEcmpFromPortToPort) {
       EXPECT_EQ(at, topology->node(destination).host.index());
       Duration inside;
       std::vector<LinkId> between;
-      for (const LinkId link : ecmp_path(*topology, 5, source, destination, i, i % 3)) {
+      for (const LinkId link : ecmp_path(*topology, {.seed = 5}, source, destination, i, i % 3)) {
         const HostId host = topology->node(topology->link(link).source).host;
         if (!host.is_none() && host == topology->node(topology->link(link).destination).host) {
           inside += topology->link(link).propagation_delay;
@@ -85,7 +85,7 @@ TEST(PacketTopology, AWayIsThePathOfEcmpFromPortToPort) {
 
 TEST(PacketTopology, HostsDoNotRelay) {
   const auto cubes = built("bcube", {});
-  const PacketTopology nodes(*cubes, 1);
+  const PacketTopology nodes(*cubes, {.seed = 1});
   std::set<std::string> codes;
   for (const NodeId to : cubes->endpoints()) {
     if (cubes->node(to).host == cubes->node(cubes->endpoints().front()).host) continue;

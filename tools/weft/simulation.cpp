@@ -265,7 +265,7 @@ class Assembly {
   /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
   void look_for_folding() {
     plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
-    if (plan_.folding != nullptr || flow_settings_->routing != Routing::ecmp) return;
+    if (plan_.folding != nullptr || flow_settings_->routing != Routing::single) return;
     FlowSettings sprayed = *flow_settings_;
     sprayed.routing = Routing::spray;
     // Only for a hint: not worth more than a moment.
