@@ -17,6 +17,7 @@
 #include "bench/cpu_time.hpp"
 #include "core/engine.hpp"
 #include "core/random.hpp"
+#include "host/dcqcn.hpp"
 #include "host/flow_list_source.hpp"
 #include "host/packet_network.hpp"
 #include "topologies/builders.hpp"
@@ -80,7 +81,7 @@ void run(benchmark::State& state, Pattern pattern) {
   const FlowSettings flow(flow_params_set);
   ParamSet packet_set("packet", packet_params());
   packet_set.set("ack_interval", std::to_string(ack_interval), place);
-  const PacketSettings packet(packet_set, ParamSet("dcqcn", dcqcn_params()));
+  const PacketSettings packet(packet_set, make_dcqcn(ParamSet("dcqcn", dcqcn_params())));
 
   FlowList flows;
   for (std::uint32_t host = 0; host < hosts; ++host) {

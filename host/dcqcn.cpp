@@ -1,10 +1,160 @@
 #include "host/dcqcn.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "core/check.hpp"
 
 namespace weft {
+
+namespace {
+
+constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
+constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
+
+constexpr std::array<ParamSpec, 11> kParams = {{
+    {.name = "g",
+     .kind = ParamKind::real,
+     .default_text = "0.00390625",
+     .minimum = "0.000001",
+     .maximum = "1",
+     .choices = "",
+     .meaning = "Weight of the newest observation in alpha, the estimate of congestion.",
+     .origin = "1/256, DCQCN (SIGCOMM 2015), section 5"},
+    {.name = "alpha_interval",
+     .kind = ParamKind::duration,
+     .default_text = "55us",
+     .minimum = "1ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "Without a notification for so long, alpha decays by 1 - g.",
+     .origin = kDcqcnPaper},
+    {.name = "rate_interval",
+     .kind = ParamKind::duration,
+     .default_text = "55us",
+     .minimum = "1ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "The rate is increased after every such time without a notification.",
+     .origin = kDcqcnPaper},
+    {.name = "byte_counter",
+     .kind = ParamKind::bytes,
+     .default_text = "10MB",
+     .minimum = "1B",
+     .maximum = "1TB",
+     .choices = "",
+     .meaning = "The rate is increased after every so many bytes without a notification.",
+     .origin = kDcqcnPaper},
+    {.name = "fast_recovery",
+     .kind = ParamKind::integer,
+     .default_text = "5",
+     .minimum = "1",
+     .maximum = "1000",
+     .choices = "",
+     .meaning = "Increases after a notification that only go back half-way to the rate before it.",
+     .origin = kDcqcnPaper},
+    {.name = "additive_increase",
+     .kind = ParamKind::bandwidth,
+     .default_text = "40Mbps",
+     .minimum = "1bps",
+     .maximum = "1000Gbps",
+     .choices = "",
+     .meaning = "What increases after fast recovery add to the target.",
+     .origin = kDcqcnPaper},
+    {.name = "hyper_increase",
+     .kind = ParamKind::bandwidth,
+     .default_text = "100Mbps",
+     .minimum = "1bps",
+     .maximum = "1000Gbps",
+     .choices = "",
+     .meaning = "What further increases add, times their number, once both timer and bytes have passed fast recovery.",
+     .origin = kHpcc},
+    {.name = "minimum_rate",
+     .kind = ParamKind::bandwidth,
+     .default_text = "100Mbps",
+     .minimum = "1bps",
+     .maximum = "1000Gbps",
+     .choices = "",
+     .meaning = "No queue pair goes slower.",
+     .origin = kHpcc},
+    {.name = "decrease_interval",
+     .kind = ParamKind::duration,
+     .default_text = "0ns",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "Of notifications that come closer together than this, only the first decreases the rate.",
+     .origin = "receivers space them already (notification_interval)"},
+    {.name = "target",
+     .kind = ParamKind::choice,
+     .default_text = "each",
+     .minimum = "",
+     .maximum = "",
+     .choices = "each|first",
+     .meaning = "Which notifications make the rate before them the target of fast recovery. each: all that count. first: of those "
+                "between two "
+                "increases the first.",
+     .origin = "DCQCN (SIGCOMM 2015), equation 1"},
+    {.name = "notification_interval",
+     .kind = ParamKind::duration,
+     .default_text = "50us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning = "A receiver sends at most one congestion notification per queue pair in this time.",
+     .origin = "DCQCN (SIGCOMM 2015), section 3.1"},
+}};
+
+class DcqcnControl final : public CongestionControl {
+ public:
+  DcqcnControl(const Dcqcn& dcqcn, Bandwidth line) : dcqcn_(dcqcn), state_(dcqcn.begin(line)) {}
+
+  double on_sent(std::int64_t bytes, Time now) override {
+    const double rate_bps = dcqcn_.rate_bps(state_, now);
+    dcqcn_.on_sent(state_, Bytes::of(bytes), now);
+    return rate_bps;
+  }
+  void on_notification(Time now) override { dcqcn_.on_notification(state_, now); }
+
+ private:
+  const Dcqcn& dcqcn_;
+  DcqcnState state_;
+};
+
+class DcqcnAlgorithm final : public CongestionAlgorithm {
+ public:
+  DcqcnAlgorithm(const DcqcnSettings& settings, Duration notification_interval)
+      : dcqcn_(settings), notification_interval_(notification_interval) {}
+  MarkFeedback feedback() const override { return MarkFeedback::notifications; }
+  Duration notification_interval() const override { return notification_interval_; }
+  std::unique_ptr<CongestionControl> begin(const QueuePairLimits& limits) const override {
+    return std::make_unique<DcqcnControl>(dcqcn_, limits.line);
+  }
+
+ private:
+  Dcqcn dcqcn_;
+  Duration notification_interval_;
+};
+
+}  // namespace
+
+ParamTable dcqcn_params() { return kParams; }
+
+std::shared_ptr<const CongestionAlgorithm> make_dcqcn(const ParamSet& params) {
+  DcqcnSettings settings;
+  settings.g = params.real("g");
+  settings.alpha_interval = params.duration("alpha_interval");
+  settings.rate_interval = params.duration("rate_interval");
+  settings.byte_counter = params.bytes("byte_counter");
+  settings.fast_recovery = static_cast<std::uint32_t>(params.integer("fast_recovery"));
+  settings.additive_increase = params.bandwidth("additive_increase");
+  settings.hyper_increase = params.bandwidth("hyper_increase");
+  settings.minimum_rate = params.bandwidth("minimum_rate");
+  settings.decrease_interval = params.duration("decrease_interval");
+  settings.keeps_target = params.text("target") == "first";
+  return std::make_shared<DcqcnAlgorithm>(settings, params.duration("notification_interval"));
+}
 
 Dcqcn::Dcqcn(const DcqcnSettings& settings) : settings_(settings) {
   WEFT_CHECK(settings.g > 0 && settings.g <= 1, "g is above 0 and at most 1");

@@ -1,7 +1,6 @@
 // DCQCN: the rate of a queue pair, as its sender sets it by the congestion notifications (CNP) that come back.
 //
-// Where it sits: a network card keeps one DcqcnState per queue pair and tells it of notifications and of bytes sent; before each packet it asks
-// for the rate. Switches mark (network/ecn_marking), the receiver's card answers marks with notifications.
+// Where it sits: one of the algorithms of host/congestion_control, with a DcqcnState per queue pair. Switches mark (network/ecn_marking), the receiver's card answers marks with notifications.
 //
 // Model (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3.1, equations 1 to 4, figure 7):
 //   at line rate, nothing runs until the first notification; alpha = 1
@@ -20,10 +19,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "core/units.hpp"
+#include "host/congestion_control.hpp"
 
 namespace weft {
+
+/// Parameter table "dcqcn".
+ParamTable dcqcn_params();
 
 /// Defaults: as the paper deploys it (section 5), or as the comments say.
 struct DcqcnSettings {
@@ -53,6 +56,7 @@ struct DcqcnState {
   bool notified = false;  ///< ever
 };
 
+/// The reaction point's arithmetic.
 class Dcqcn {
  public:
   /// Requires: 0 < g <= 1, intervals and byte_counter > 0 (WEFT_CHECK).
@@ -73,5 +77,7 @@ class Dcqcn {
 
   DcqcnSettings settings_;
 };
+
+std::shared_ptr<const CongestionAlgorithm> make_dcqcn(const ParamSet& params);
 
 }  // namespace weft

@@ -24,8 +24,11 @@ Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std:
       card_(card),
       queue_pairs_(queue_pairs),
       wiring_(std::move(wiring)),
-      dcqcn_(settings.dcqcn),
+      notifies_marks_(settings.congestion != nullptr && settings.congestion->feedback() == MarkFeedback::notifications),
+      echoes_marks_(settings.congestion != nullptr && settings.congestion->feedback() == MarkFeedback::echoes),
       full_packet_(static_cast<std::uint32_t>(settings.wire_format.full_packet().count())) {
+  WEFT_CHECK(settings.congestion != nullptr, "a card has a congestion control");
+  notification_interval_ = settings.congestion->notification_interval();
   WEFT_CHECK(settings.queue_pairs >= 1 && settings.ack_interval >= 1, "a transfer has a queue pair, and packets are acknowledged");
   WEFT_CHECK(full_packet_ <= UINT16_MAX, "a packet has less than 64 KiB");
   for (const EgressPort& port : ports) ports_.emplace_back(port);
@@ -109,7 +112,9 @@ Nic::Sender& Nic::sender_of(const Transfer& transfer, std::uint32_t part) {
   sender.port = plan.route.there[0];
   sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
-  sender.congestion = dcqcn_.begin(std::min(plan.rate_max, ports_[sender.port].out.rate()));
+  sender.congestion = settings_.congestion->begin(
+      {std::min(plan.rate_max, ports_[sender.port].out.rate()), plan.round_trip, settings_.wire_format.full_packet()});
+  set_window(sender);
   return sender;
 }
 
@@ -132,9 +137,19 @@ void Nic::append(Sender& sender, const Message& message) {
   sender.pages.back()->messages[sender.in_last_page++] = message;
 }
 
+void Nic::set_window(Sender& sender) const {
+  const std::int64_t bytes = sender.congestion->window();
+  if (bytes != CongestionControl::no_window)
+    sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes) / full_packet_);
+}
+
+bool Nic::has_packet(const Sender& sender) {
+  return (sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty();
+}
+
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
-  if (sender.in_turn || (sender.next == sender.end && sender.again.empty())) return;
+  if (sender.in_turn || !has_packet(sender)) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -158,7 +173,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
     case PacketKind::cnp: {
       Sender& sender = *senders_[queue_pairs_.number_of(packet.queue_pair)];
       port_at(sender.port, now, context);
-      if (settings_.controls_congestion) dcqcn_.on_notification(sender.congestion, now);
+      sender.congestion->on_notification(now);
       return;
     }
     case PacketKind::pfc:
@@ -168,8 +183,8 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
 
 void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   Receiver& receiver = receivers_[receiver_of(packet.queue_pair)];
-  if (packet.congestion_experienced() && settings_.controls_congestion &&
-      (!receiver.notified || now - receiver.notified_at >= settings_.notification_interval)) {
+  if (packet.congestion_experienced() && notifies_marks_ &&
+      (!receiver.notified || now - receiver.notified_at >= notification_interval_)) {
     receiver.notified = true;
     receiver.notified_at = now;
     ++counters_.notifications_sent;
@@ -195,9 +210,14 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
     ends_message = true;
     deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
   }
-  if (++receiver.since_answer < settings_.ack_interval && !ends_message) return;
+  if (++receiver.since_answer < settings_.ack_interval && !ends_message && !packet.asks_for_answer()) return;
+  acknowledge(receiver, packet, now, context);
+}
+
+/// All that has arrived in order.
+void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context) {
   receiver.since_answer = 0;
-  answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes, now, context);
+  answer(PacketKind::ack, data, receiver.expected, ack_wire_bytes, now, context, echoes_marks_ && data.congestion_experienced());
 }
 
 /// A packet that others come before, of which `ahead` is the number.
@@ -212,9 +232,8 @@ void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead
       answer(PacketKind::nack, packet, receiver.expected + missing, ack_wire_bytes, now, context);
     }
   }
-  if (++receiver.since_answer < settings_.ack_interval) return;
-  receiver.since_answer = 0;
-  answer(PacketKind::ack, packet, receiver.expected, ack_wire_bytes, now, context);
+  if (++receiver.since_answer < settings_.ack_interval && !packet.asks_for_answer()) return;
+  acknowledge(receiver, packet, now, context);
 }
 
 std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
@@ -228,12 +247,14 @@ std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
 }
 
 void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
-                 SweepContext& context) {
+                 SweepContext& context, bool echoes_mark) {
   counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
   Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
   const std::uint32_t priority = settings_.answer_priority.value_or(data.priority());
   port.answering |= static_cast<std::uint8_t>(1U << priority);
-  port.answers[priority].push(Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, priority));
+  Packet& packet = port.answers[priority].push();
+  packet = Packet(kind, data.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, priority);
+  if (echoes_mark) packet.echo_mark();
 }
 
 void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context) {
@@ -258,6 +279,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   if (packet.kind() == PacketKind::nack && settings_.keeps_early) {
     if (more < 0) return;
     sender.again.push(sender.acknowledged + static_cast<std::uint32_t>(more));
+    on_loss(sender);
     return take_turn(number, port, now);
   }
   if (more > 0) {
@@ -265,6 +287,10 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
     sender.progress_at = now;
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
+    sender.congestion->on_acknowledged({std::int64_t{more} * full_packet_,
+                                        static_cast<std::int64_t>(sender.next - sender.acknowledged) * full_packet_,
+                                        packet.echoes_mark()});
+    set_window(sender);
     while (!sender.parts.empty() && sender.parts.front().end <= sender.acknowledged) {
       const std::uint32_t slot = sender.parts.front().transfer;
       Outgoing& outgoing = outgoing_[slot];
@@ -278,7 +304,17 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       if (sender.sending > 0) --sender.sending;
     }
   }
-  if (packet.kind() == PacketKind::nack && more >= 0) go_back(number, port, sender.acknowledged, now);
+  if (packet.kind() == PacketKind::nack && more >= 0) {
+    on_loss(sender);
+    go_back(number, port, sender.acknowledged, now);
+  } else {
+    take_turn(number, port, now);
+  }
+}
+
+void Nic::on_loss(Sender& sender) const {
+  sender.congestion->on_loss();
+  set_window(sender);
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
@@ -379,8 +415,8 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   sender.in_turn = false;
   while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
   const bool is_again = !sender.again.empty();
-  // Acknowledged while it waited for its turn, after going back.
-  if (!is_again && sender.next == sender.end) return;
+  // While it waited for its turn it was acknowledged, after going back, or the window has shrunk.
+  if (!has_packet(sender)) return;
   const std::uint64_t sequence = is_again ? sender.again.front() : sender.next;
   std::uint32_t place = sender.sending;
   if (is_again) {
@@ -402,13 +438,13 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     ++sender.next;
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
-  const double rate_bps = settings_.controls_congestion ? dcqcn_.rate_bps(sender.congestion, now) : sender.congestion.line_bps;
+  if (sender.window != Sender::no_window) packet.ask_for_answer();
+  const double rate_bps = sender.congestion->on_sent(wire_bytes, now);
   port.out.send(packet, now, context);
   sender.next_at = port.out.free_at();
   if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
   }
-  if (settings_.controls_congestion) dcqcn_.on_sent(sender.congestion, Bytes::of(wire_bytes), now);
   if (!sender.has_timer && settings_.retransmission_timeout > Duration::zero()) {
     set_timer(number, port, now + settings_.retransmission_timeout);
   }
@@ -429,6 +465,7 @@ void Nic::on_timer(Port& port, Time now) {
   }
   if (sender.progress_at + settings_.retransmission_timeout <= now) {
     sender.progress_at = now;
+    on_loss(sender);
     if (settings_.keeps_early) {
       sender.again.push(sender.acknowledged);
       take_turn(number, port, now);

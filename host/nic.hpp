@@ -9,13 +9,14 @@
 //   transfer     split into `queue_pairs` parts; part i belongs to the queue pair of (source, destination, connection, priority, i), opened when
 //                first used, and is cut into packets of wire_format.content_per_packet(), the last with the rest
 //   sending      each port takes one packet at a time: answers first, then the highest priority that is not paused; within it queue pairs in turn,
-//                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or DCQCN's,
-//                host/dcqcn)
+//                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or congestion control's,
+//                host/congestion_control), and no further than its window;
+//                where there is one, every packet asks for an answer
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
 //                negative acknowledgement, and the sender goes back to what is missing (go-back-N). With `keeps_early` it is kept: then each
 //                packet found missing is reported once and sent again alone (selective repeat), unless packets overtake each other on their
-//                ways anyhow (`reports_gaps` off). A mark (ECN) is answered by a congestion
-//                notification, at most one per `notification_interval` and queue pair
+//                ways anyhow (`reports_gaps` off). Marks (ECN) are answered as congestion
+//                control wants: by notifications, spaced for each queue pair, or echoed in acknowledgements
 //   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
 //   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not; where the priority is paused just then, as long again after the resume
@@ -41,7 +42,7 @@
 #include "core/fifo.hpp"
 #include "core/sweep_node.hpp"
 #include "core/sweep_process.hpp"
-#include "host/dcqcn.hpp"
+#include "host/congestion_control.hpp"
 #include "network/egress_port.hpp"
 #include "network/network_model.hpp"
 #include "network/packet.hpp"
@@ -61,15 +62,13 @@ struct NicSettings {
   WireFormat wire_format;
   std::uint32_t queue_pairs = 1;
   std::uint32_t ack_interval = 16;
-  Duration notification_interval = Duration::ticks(50 * Duration::ticks_per_us);
   Duration retransmission_timeout = {};               ///< zero: never
   Duration pause_time = {};                           ///< as the switches'; zero: until resumed
   std::optional<std::uint32_t> answer_priority = 0U;  ///< none: that of what is answered
   bool uses_priorities = true;                        ///< of transfers; else all have the lowest
   bool keeps_early = false;                           ///< packets that come before others of their queue pair
   bool reports_gaps = true;                           ///< that these leave
-  bool controls_congestion = true;                    ///< by DCQCN; else at line rate
-  DcqcnSettings dcqcn = {};
+  std::shared_ptr<const CongestionAlgorithm> congestion = nullptr;
   Duration receive_latency = {};
   Duration completion_latency = {};
 };
@@ -78,6 +77,7 @@ struct NicSettings {
 struct QueuePairPlan {
   QueuePairs::Route route;                         ///< by which of the host's ports it leaves, and on; and back
   Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
+  Duration round_trip = {};                        ///< of a full packet and its acknowledgement, alone
   Duration inside_hosts = {};                      ///< added to the delivery: what both ends take between the GPU and the port
 };
 
@@ -134,6 +134,7 @@ class Nic final : public SweepNode {
   };
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
+    static constexpr std::uint64_t no_window = UINT64_MAX;
     std::uint32_t queue_pair = 0;
     std::uint16_t port = 0;
     std::uint8_t priority = 0;
@@ -149,7 +150,8 @@ class Nic final : public SweepNode {
     Time next_at;      ///< by pacing
     Time progress_at;  ///< when something was acknowledged, or sending began
     Duration inside_hosts;
-    DcqcnState congestion;
+    std::unique_ptr<CongestionControl> congestion;
+    std::uint64_t window = no_window;          ///< packets that may be sent and not acknowledged
     Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
     std::uint32_t in_last_page = 0;
     std::uint32_t acknowledged_in_pages = 0;
@@ -196,14 +198,19 @@ class Nic final : public SweepNode {
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
+  /// Whether the sender has a packet that may go.
+  static bool has_packet(const Sender& sender);
+  void set_window(Sender& sender) const;
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
+  void on_loss(Sender& sender) const;
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);
+  void acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context);
   void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
-              SweepContext& context);
+              SweepContext& context, bool echoes_mark = false);
   void deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context);
   std::uint32_t receiver_of(std::uint32_t queue_pair);
 
@@ -223,7 +230,9 @@ class Nic final : public SweepNode {
   std::uint32_t card_;
   QueuePairs& queue_pairs_;
   NicWiring wiring_;
-  Dcqcn dcqcn_;
+  bool notifies_marks_ = false;
+  bool echoes_marks_ = false;
+  Duration notification_interval_;
   std::uint32_t full_packet_ = 0;  ///< wire bytes
 
   std::vector<std::unique_ptr<Sender>> senders_;  ///< by number of the queue pair

@@ -230,15 +230,13 @@ NicSettings PacketNetwork::nic_settings() const {
   NicSettings settings{flow_.wire_format};
   settings.queue_pairs = flow_.queue_pairs;
   settings.ack_interval = packet_.ack_interval;
-  settings.notification_interval = packet_.notification_interval;
   settings.retransmission_timeout = packet_.retransmission_timeout;
   settings.pause_time = packet_.pause_time;
   if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
   settings.keeps_early = packet_.selective_repeat || sprays();
   settings.reports_gaps = !sprays();
   settings.uses_priorities = flow_.priorities == Priorities::strict;
-  settings.controls_congestion = packet_.controls_congestion;
-  settings.dcqcn = packet_.dcqcn;
+  settings.congestion = packet_.congestion;
   settings.receive_latency = std::max(flow_.receive_latency, packet_.card_delay) - packet_.card_delay;
   settings.completion_latency = flow_.completion_latency;
   return settings;
@@ -294,13 +292,26 @@ Duration PacketNetwork::entry_latency(const Transfer& transfer) const {
   return flow_.wqe_latency + staging_.delay(transfer.source);
 }
 
+/// From a packet's first bit on its first cable until the card at the end has it.
+Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) const {
+  Duration all = packet_.card_delay;
+  for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
+    const Link& link = topology_.link(way.links[hop]);
+    all += transmit_time(packet, hop == 0 ? scaled(link.rate, flow_.network_efficiency) : link.rate) + link.propagation_delay +
+           (hop == 0 ? Duration::zero() : flow_.switching_delay);
+  }
+  return all;
+}
+
 QueuePairPlan PacketNetwork::plan(const Transfer& transfer, std::uint32_t queue_pair) const {
   const PacketTopology::Way there = nodes_.way(transfer.source, transfer.destination, transfer.connection, queue_pair);
   QueuePairPlan plan;
   plan.route.there = there.ports;
   if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, transfer.destination);
-  plan.route.back = nodes_.way(transfer.destination, transfer.source, transfer.connection, queue_pair).ports;
+  const PacketTopology::Way back = nodes_.way(transfer.destination, transfer.source, transfer.connection, queue_pair);
+  plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
+  plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
   plan.inside_hosts = there.inside_hosts + staging_.delay(transfer.destination);
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "network/packet.hpp"
 
@@ -13,7 +14,6 @@ namespace weft {
 namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
-constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
 
 constexpr std::array<ParamSpec, 17> kPacketParams = {{
     {.name = "congestion_control",
@@ -21,10 +21,9 @@ constexpr std::array<ParamSpec, 17> kPacketParams = {{
      .default_text = "dcqcn",
      .minimum = "",
      .maximum = "",
-     .choices = "dcqcn|none",
-     .meaning = "What sets the rates of queue pairs. dcqcn: congestion notifications (its parameters are in the table of its "
-                "name). none: line "
-                "rate; pauses alone hold them back.",
+     .choices = "dcqcn|dctcp|none",
+     .meaning = "What holds queue pairs back. dcqcn: rates by congestion notifications. dctcp: windows by marks that "
+                "acknowledgements echo. none: pauses alone. The parameters of each are in the table of its name.",
      .origin = "what RoCE fabrics run"},
     {.name = "ack_interval",
      .kind = ParamKind::integer,
@@ -171,99 +170,6 @@ constexpr std::array<ParamSpec, 17> kPacketParams = {{
      .origin = "as in flow mode (flow.priorities)"},
 }};
 
-constexpr std::array<ParamSpec, 11> kDcqcnParams = {{
-    {.name = "g",
-     .kind = ParamKind::real,
-     .default_text = "0.00390625",
-     .minimum = "0.000001",
-     .maximum = "1",
-     .choices = "",
-     .meaning = "Weight of the newest observation in alpha, the estimate of congestion.",
-     .origin = "1/256, DCQCN (SIGCOMM 2015), section 5"},
-    {.name = "alpha_interval",
-     .kind = ParamKind::duration,
-     .default_text = "55us",
-     .minimum = "1ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "Without a notification for so long, alpha decays by 1 - g.",
-     .origin = kDcqcnPaper},
-    {.name = "rate_interval",
-     .kind = ParamKind::duration,
-     .default_text = "55us",
-     .minimum = "1ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "The rate is increased after every such time without a notification.",
-     .origin = kDcqcnPaper},
-    {.name = "byte_counter",
-     .kind = ParamKind::bytes,
-     .default_text = "10MB",
-     .minimum = "1B",
-     .maximum = "1TB",
-     .choices = "",
-     .meaning = "The rate is increased after every so many bytes without a notification.",
-     .origin = kDcqcnPaper},
-    {.name = "fast_recovery",
-     .kind = ParamKind::integer,
-     .default_text = "5",
-     .minimum = "1",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Increases after a notification that only go back half-way to the rate before it.",
-     .origin = kDcqcnPaper},
-    {.name = "additive_increase",
-     .kind = ParamKind::bandwidth,
-     .default_text = "40Mbps",
-     .minimum = "1bps",
-     .maximum = "1000Gbps",
-     .choices = "",
-     .meaning = "What increases after fast recovery add to the target.",
-     .origin = kDcqcnPaper},
-    {.name = "hyper_increase",
-     .kind = ParamKind::bandwidth,
-     .default_text = "100Mbps",
-     .minimum = "1bps",
-     .maximum = "1000Gbps",
-     .choices = "",
-     .meaning = "What further increases add, times their number, once both timer and bytes have passed fast recovery.",
-     .origin = kHpcc},
-    {.name = "minimum_rate",
-     .kind = ParamKind::bandwidth,
-     .default_text = "100Mbps",
-     .minimum = "1bps",
-     .maximum = "1000Gbps",
-     .choices = "",
-     .meaning = "No queue pair goes slower.",
-     .origin = kHpcc},
-    {.name = "decrease_interval",
-     .kind = ParamKind::duration,
-     .default_text = "0ns",
-     .minimum = "0ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "Of notifications that come closer together than this, only the first decreases the rate.",
-     .origin = "receivers space them already (notification_interval)"},
-    {.name = "target",
-     .kind = ParamKind::choice,
-     .default_text = "each",
-     .minimum = "",
-     .maximum = "",
-     .choices = "each|first",
-     .meaning = "Which notifications make the rate before them the target of fast recovery. each: all that count. first: of those "
-                "between two "
-                "increases the first.",
-     .origin = "DCQCN (SIGCOMM 2015), equation 1"},
-    {.name = "notification_interval",
-     .kind = ParamKind::duration,
-     .default_text = "50us",
-     .minimum = "0ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "A receiver sends at most one congestion notification per queue pair in this time.",
-     .origin = "DCQCN (SIGCOMM 2015), section 3.1"},
-}};
-
 /// A size, or none for `word`.
 std::optional<Bytes> size_or(const ParamSet& packet, std::string_view name, std::string_view word) {
   const std::string& text = packet.text(name);
@@ -303,11 +209,9 @@ std::uint32_t whole_number(std::string_view text, std::string_view param, std::u
 }  // namespace
 
 ParamTable packet_params() { return kPacketParams; }
-ParamTable dcqcn_params() { return kDcqcnParams; }
 
-PacketSettings::PacketSettings(const ParamSet& packet, const ParamSet& table)
-    : controls_congestion(packet.text("congestion_control") == "dcqcn"),
-      notification_interval(table.duration("notification_interval")),
+PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> algorithm)
+    : congestion(std::move(algorithm)),
       ack_interval(static_cast<std::uint32_t>(packet.integer("ack_interval"))),
       answers_with_data(packet.text("answers") == "with_data"),
       selective_repeat(packet.text("retransmission") == "selective_repeat"),
@@ -322,16 +226,6 @@ PacketSettings::PacketSettings(const ParamSet& packet, const ParamSet& table)
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")) {
-  dcqcn.g = table.real("g");
-  dcqcn.alpha_interval = table.duration("alpha_interval");
-  dcqcn.rate_interval = table.duration("rate_interval");
-  dcqcn.byte_counter = table.bytes("byte_counter");
-  dcqcn.fast_recovery = static_cast<std::uint32_t>(table.integer("fast_recovery"));
-  dcqcn.additive_increase = table.bandwidth("additive_increase");
-  dcqcn.hyper_increase = table.bandwidth("hyper_increase");
-  dcqcn.minimum_rate = table.bandwidth("minimum_rate");
-  dcqcn.decrease_interval = table.duration("decrease_interval");
-  dcqcn.keeps_target = table.text("target") == "first";
   if (ecn_kmin > ecn_kmax) {
     throw InputError({Severity::error, "bad-threshold",
                       "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),

@@ -1,32 +1,30 @@
-// Packet settings: the parameters of packet mode, as users set them (`packet.alpha=0.125`, `dcqcn.g=0.00390625`) and as cards and switches read them.
+// Packet settings: the parameters of packet mode, as users set them (`packet.alpha=0.125`) and as cards and switches read them.
 //
-// Where it sits: the run reads ParamSets of packet_params() and dcqcn_params(); host/packet_network takes the result. What both fidelities of the
+// Where it sits: the run reads a ParamSet of packet_params(); host/packet_network takes the result. What both fidelities of the
 // network have in common - latencies, packet format, queue pairs, routing - is in the table "flow" (network/flow_settings).
 // Threads: values.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/params.hpp"
 #include "core/units.hpp"
-#include "host/dcqcn.hpp"
+#include "host/congestion_control.hpp"
 
 namespace weft {
 
-/// Parameter tables "packet" and "dcqcn".
+/// Parameter table "packet".
 ParamTable packet_params();
-ParamTable dcqcn_params();
 
 struct PacketSettings {
   /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that contradict each other.
-  PacketSettings(const ParamSet& packet, const ParamSet& dcqcn);
+  PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> congestion);
 
-  bool controls_congestion = true;  ///< by DCQCN; else at line rate
-  DcqcnSettings dcqcn;
-  Duration notification_interval;
+  std::shared_ptr<const CongestionAlgorithm> congestion;  ///< the one that `packet.congestion_control` names
   std::uint32_t ack_interval = 1;
   bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
   bool selective_repeat = false;   ///< else go-back-N

@@ -195,6 +195,57 @@ TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   EXPECT_GT(tier->paused, Duration::zero());
 }
 
+// The same incast under windows: nothing is lost, and as all windows together fit the last switch, nobody is paused. All packets of the first round
+// trips come marked, as windows begin with what the line carries alone; so windows are cut too far, and the link idles for a while.
+TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {
+  const ScratchFolder folder;
+  RunFlags flags = on_a_fat_tree(folder);
+  std::vector<std::string> rows;
+  for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 2000000 0");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.settings = {"packet.congestion_control=dctcp", "packet.ecn_kmin=25kB", "packet.ecn_kmax=25kB", "packet.ecn_pmax=1"};
+  const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
+  const double busy_ns = (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
+  double last_ns = 0;
+  for (const auto& row : run.flows) last_ns = std::max(last_ns, value(row, "end_ns"));
+  EXPECT_GE(last_ns, busy_ns);
+  EXPECT_LE(last_ns, 1.15 * busy_ns);
+  EXPECT_EQ(run.summary.packets->drops, 0U);
+  EXPECT_EQ(run.summary.packets->pauses, 0U);
+  EXPECT_GT(run.summary.packets->ecn_marks, 0U);
+}
+
+// Eight queue pairs of one source port share one way through the fabric, so that two such transfers out of one leaf may meet; E-ECMP tells queue pairs
+// apart by their number at the destination, as if each had a port of its own.
+TEST(PacketMode, EnhancedEcmpTellsQueuePairsOfOneSourcePortApart) {
+  const ScratchFolder folder;
+  RunFlags flags = on_a_fat_tree(folder);
+  flags.flows = folder.write("flow.txt", flow_list({"0 15 3 100 4000000 0"})) + ":hpcc";
+  const auto leaf_links_used = [&](const std::string& routing, const std::string& ports) {
+    flags.settings = {"flow.queue_pairs=8", "flow.routing=" + routing, "flow.source_ports=" + ports};
+    const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+    return std::ranges::count_if(
+        run.links, [&](const auto& row) { return row.at("link").starts_with("leaf0->agg") && value(row, "bytes") > 0; });
+  };
+  EXPECT_EQ(leaf_links_used("ecmp", "1"), 1);
+  EXPECT_EQ(leaf_links_used("ecmp", "0"), 2);
+  EXPECT_EQ(leaf_links_used("e_ecmp", "1"), 2);
+}
+
+// Routed by destination, 16 transfers by half the fat tree meet nowhere: each takes its ideal time to the tick.
+TEST(PacketMode, StaticRoutesKeepAShiftPermutationApart) {
+  const ScratchFolder folder;
+  RunFlags flags = on_a_fat_tree(folder);
+  std::vector<std::string> rows;
+  for (int i = 0; i < 16; ++i) rows.push_back(std::to_string(i) + " " + std::to_string((i + 8) % 16) + " 3 100 1000000 0");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.settings = {"flow.routing=static", "packet.answers=own_priority"};
+  const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+  ASSERT_EQ(run.flows.size(), 16U);
+  for (const auto& row : run.flows) EXPECT_LT(value(row, "fct_ns"), 1.02 * value(row, "ideal_fct_ns"));
+}
+
 // A lossy priority drops what finds no room, and go-back-N brings it all there nevertheless.
 TEST(PacketMode, WhatALossyPriorityDropsIsSentAgain) {
   const ScratchFolder folder;

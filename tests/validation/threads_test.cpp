@@ -88,6 +88,9 @@ TEST(Threads, AnIncastInPacketMode) {
   flags.flows = folder.write("flow.txt", flows) + ":hpcc";
   flags.settings = {"packet.buffer=700kB", "packet.pause_time=10us", "packet.ecn_kmin=10kB", "packet.ecn_kmax=100kB"};
   expect_one_result(flags);
+  flags.settings = {"packet.buffer=700kB", "packet.congestion_control=dctcp", "packet.ecn_kmin=10kB", "packet.ecn_kmax=30kB",
+                    "flow.routing=static"};
+  expect_one_result(flags);
   flags.settings = {"packet.buffer=700kB", "flow.routing=adaptive", "packet.lossy=0", "packet.retransmission_timeout=50us"};
   expect_one_result(flags);
 }

@@ -11,6 +11,7 @@
 #include "host/collective_library.hpp"
 #include "host/collective_rules.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/congestion_control.hpp"
 #include "host/host_entity.hpp"
 #include "host/packet_settings.hpp"
 #include "host/presets.hpp"
@@ -53,7 +54,7 @@ std::vector<ModuleInfo> all_modules() {
   all.push_back({"network", "packet",
                  "Packet mode: every packet from card to card, through switches with shared buffers, pauses (PFC) and marks (ECN).",
                  packet_params()});
-  all.push_back({"congestion-control", "dcqcn", "Packet mode: a queue pair's rate by congestion notifications.", dcqcn_params()});
+  append(all, congestion_algorithms());
   append(all, allocation_policies());
   all.push_back({"host", "host", "Servers: what it costs a rank to compute and to reduce.", host_params()});
   all.push_back(

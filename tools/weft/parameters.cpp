@@ -7,6 +7,7 @@
 #include "core/check.hpp"
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/congestion_control.hpp"
 #include "host/host_entity.hpp"
 #include "host/packet_settings.hpp"
 #include "host/presets.hpp"
@@ -64,7 +65,7 @@ void for_each_setting(std::span<const std::string> texts, const std::string& for
 Parameters::Parameters() {
   add(ParamSet("flow", flow_params()));
   add(ParamSet("packet", packet_params()));
-  add(ParamSet("dcqcn", dcqcn_params()));
+  for (const auto& module : congestion_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("host", host_params()));
   add(ParamSet("collective", CollectiveLibrary::params()));

@@ -11,6 +11,7 @@
 #include "core/counted.hpp"
 #include "core/engine.hpp"
 #include "host/collective_library.hpp"
+#include "host/congestion_control.hpp"
 #include "host/flow_list_source.hpp"
 #include "host/host_entity.hpp"
 #include "host/message_tag.hpp"
@@ -80,6 +81,13 @@ std::uint32_t priorities_in_use(const Scenario& scenario) {
   return highest + 1;
 }
 
+PacketSettings packet_settings(const Parameters& parameters) {
+  const ParamSet& packet = parameters.of("packet");
+  const std::string& name = packet.text("congestion_control");
+  const auto& module = find_module(congestion_algorithms(), name, SourcePlace::named("packet.congestion_control"));
+  return {packet, module.make(parameters.of(name))};
+}
+
 /// Keeps what it is told.
 class TransferCollector final : public FlowObserver {
  public:
@@ -106,8 +114,7 @@ class Assembly {
     if (!simulates_network(scenario_.mode)) return;
     flow_settings_.emplace(scenario_.parameters.of("flow"));
     if (scenario_.mode == Mode::packet) {
-      packet_network_.emplace(*scenario_.topology, *flow_settings_,
-                              PacketSettings(scenario_.parameters.of("packet"), scenario_.parameters.of("dcqcn")),
+      packet_network_.emplace(*scenario_.topology, *flow_settings_, packet_settings(scenario_.parameters),
                               PacketTraffic{priorities_in_use(scenario_), scenario_.flows.has_value()}, scenario_.seed);
       // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as it is.
       if (flow_settings_->reducing_switches == ReducingSwitches::all) {

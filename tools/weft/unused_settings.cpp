@@ -25,7 +25,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (scenario.mode == Mode::packet) {
     used.insert("packet");
-    if (scenario.parameters.of("packet").text("congestion_control") == "dcqcn") used.insert("dcqcn");
+    used.insert(scenario.parameters.of("packet").text("congestion_control"));
   }
   if (!has_jobs) return used;
   used.insert({"host", "collective"});
