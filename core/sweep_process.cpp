@@ -11,12 +11,15 @@ constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 /// Longer windows gain nothing, and times in them would not fit a key.
 constexpr Duration kWindowMax = Duration::ticks((std::int64_t{1} << SortedParcels::time_bits) - 1);
 
+/// Checks on the way that no two are of one port and instant.
 void insertion_sort(std::span<std::uint64_t> keys) {
   for (std::size_t i = 1; i < keys.size(); ++i) {
     const std::uint64_t key = keys[i];
     std::size_t place = i;
     for (; place > 0 && keys[place - 1] > key; --place) keys[place] = keys[place - 1];
     keys[place] = key;
+    WEFT_CHECK(place == 0 || (keys[place - 1] ^ key) >> SortedParcels::place_bits != 0,
+               "two parcels never reach one port at one instant");
   }
 }
 
@@ -184,7 +187,7 @@ void SweepProcess::prefetch(const Chunk& chunk) {
 }
 
 void SweepProcess::prefetch_parcels(std::uint32_t local) const {
-  const Chunk* const chunk = slots_[local].lists[window_number_ % 2].newest;
+  const Chunk* const chunk = slots_[local].lists[window_number_ % 2].oldest;
   if (chunk != nullptr) prefetch(*chunk);
 }
 
@@ -192,54 +195,47 @@ void SweepProcess::add_chunk(ParcelList& list) {
   constexpr std::size_t slab_chunks = 64;
   if (free_chunks_ == nullptr) {
     slabs_.push_back(std::make_unique<Chunk[]>(slab_chunks));
-    for (std::size_t i = 0; i < slab_chunks; ++i) slabs_.back()[i].older = std::exchange(free_chunks_, &slabs_.back()[i]);
+    for (std::size_t i = 0; i < slab_chunks; ++i) slabs_.back()[i].newer = std::exchange(free_chunks_, &slabs_.back()[i]);
   }
-  Chunk* const chunk = std::exchange(free_chunks_, free_chunks_->older);
-  chunk->older = std::exchange(list.newest, chunk);
+  Chunk* const chunk = std::exchange(free_chunks_, free_chunks_->newer);
+  chunk->newer = nullptr;
+  (list.oldest == nullptr ? list.oldest : chunk_of(list.end - 1)->newer) = chunk;
   list.end = chunk->parcels.data();
-  list.limit = list.end + chunk->parcels.size();
 }
 
 /// Copies the parcels that arrive in this window to parcels_, with their keys; the others are put off.
 void SweepProcess::take(ParcelList& list, std::uint32_t local) {
-  due_ = 0;
-  const Parcel* end = list.end;
-  for (Chunk* chunk = list.newest; chunk != nullptr;) {
-    if (parcels_.size() < due_ + chunk->parcels.size()) {
-      parcels_.resize(2 * (due_ + chunk->parcels.size()));
+  std::size_t due = 0;
+  for (Chunk* chunk = list.oldest; chunk != nullptr;) {
+    if (parcels_.size() < due + chunk->parcels.size()) {
+      parcels_.resize(2 * (due + chunk->parcels.size()));
       keys_.resize(parcels_.size());
       unsorted_keys_.resize(parcels_.size());
     }
-    Chunk* const older = chunk->older;
-    if (older != nullptr) prefetch(*older);
+    Parcel* const parcels = parcels_.data();
+    std::uint64_t* const keys = keys_.data();
+    Chunk* const newer = chunk->newer;
+    if (newer != nullptr) prefetch(*newer);
+    const Parcel* const end = newer != nullptr ? chunk->parcels.data() + chunk->parcels.size() : list.end;
     for (const Parcel* parcel = chunk->parcels.data(); parcel != end; ++parcel) {
       if (parcel->time >= end_) {
         put(local, *parcel);
         continue;
       }
       const auto ticks = static_cast<std::uint64_t>(parcel->time.in_ticks() - begin_.in_ticks());
-      keys_[due_] = ticks << (SortedParcels::port_bits + SortedParcels::place_bits) |
-                    std::uint64_t{parcel->port} << SortedParcels::place_bits | due_;
-      parcels_[due_++] = *parcel;
+      keys[due] = ticks << (SortedParcels::port_bits + SortedParcels::place_bits) |
+                  std::uint64_t{parcel->port} << SortedParcels::place_bits | due;
+      parcels[due++] = *parcel;
     }
-    chunk->older = std::exchange(free_chunks_, chunk);
-    chunk = older;
-    if (chunk != nullptr) end = chunk->parcels.data() + chunk->parcels.size();
+    chunk->newer = std::exchange(free_chunks_, chunk);
+    chunk = newer;
   }
+  due_ = due;
   list = {};
 }
 
 /// Keys of parcels_, ascending, and all different.
 std::span<const std::uint64_t> SweepProcess::sort() {
-  const std::span<const std::uint64_t> keys = sorted_keys();
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    WEFT_CHECK(keys[i - 1] >> SortedParcels::place_bits != keys[i] >> SortedParcels::place_bits,
-               "two parcels never reach one port at one instant");
-  }
-  return keys;
-}
-
-std::span<const std::uint64_t> SweepProcess::sorted_keys() {
   const std::span<std::uint64_t> keys = std::span(keys_).first(due_);
   if (due_ <= kInsertionMax) {
     insertion_sort(keys);
@@ -251,13 +247,11 @@ std::span<const std::uint64_t> SweepProcess::sorted_keys() {
                            SortedParcels::port_bits + SortedParcels::place_bits;
   const std::size_t bucket_count = (span << (SortedParcels::port_bits + SortedParcels::place_bits) >> bucket_shift) + 1;
   bucket_begin_.assign(bucket_count + 1, 0);
-  for (const std::uint64_t key : keys) ++bucket_begin_[(key >> bucket_shift) + 1];
-  for (std::size_t b = 1; b <= bucket_count; ++b) bucket_begin_[b] += bucket_begin_[b - 1];
+  std::uint32_t* const begins = bucket_begin_.data();
+  for (const std::uint64_t key : keys) ++begins[(key >> bucket_shift) + 1];
+  for (std::size_t b = 1; b <= bucket_count; ++b) begins[b] += begins[b - 1];
   std::copy(keys.begin(), keys.end(), unsorted_keys_.begin());
-  for (std::size_t i = 0; i < due_; ++i) {
-    const std::uint64_t key = unsorted_keys_[i];
-    keys[bucket_begin_[key >> bucket_shift]++] = key;
-  }
+  for (const std::uint64_t key : std::span(unsorted_keys_).first(due_)) keys[begins[key >> bucket_shift]++] = key;
   insertion_sort(keys);
   return keys;
 }

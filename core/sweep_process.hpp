@@ -69,16 +69,19 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   friend class SweepContext;
 
   /// Parcels of a node come in pieces of memory that others have just left, still in the cache.
-  struct alignas(64) Chunk {
-    Chunk* older = nullptr;
-    std::array<Parcel, 10> parcels;
+  struct alignas(512) Chunk {
+    std::array<Parcel, 21> parcels;
+    Chunk* newer = nullptr;
   };
-  /// In no order.
+  static_assert(sizeof(Chunk) == alignof(Chunk));
+  /// In order of sending.
   struct ParcelList {
-    Chunk* newest = nullptr;  ///< the others are full
+    Chunk* oldest = nullptr;  ///< all but the newest are full
     Parcel* end = nullptr;    ///< in the newest
-    Parcel* limit = nullptr;
   };
+  static Chunk* chunk_of(const Parcel* last) {
+    return reinterpret_cast<Chunk*>(reinterpret_cast<std::uintptr_t>(last) & ~(alignof(Chunk) - 1));
+  }
   /// What sending to a node and sweeping it takes, on one cache line.
   struct alignas(64) NodeSlot {
     /// By number of the window modulo 2: of the current window, and of the next or the one after it.
@@ -120,14 +123,14 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   void add_chunk(ParcelList& list);
   /// Place for one more, to be filled in at once.
   Parcel* place_in(ParcelList& list) {
-    if (list.end == list.limit) add_chunk(list);
+    constexpr std::uintptr_t full = sizeof(Chunk::parcels);
+    if (list.end == nullptr || (reinterpret_cast<std::uintptr_t>(list.end) & (alignof(Chunk) - 1)) == full) add_chunk(list);
     return list.end++;
   }
   static void prefetch(const Chunk& chunk);
   void prefetch_parcels(std::uint32_t local) const;
   void take(ParcelList& list, std::uint32_t local);
   std::span<const std::uint64_t> sort();
-  std::span<const std::uint64_t> sorted_keys();
 
   LpId lp_;
   const EntityDirectory* directory_;

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t kAhead = 6;  // so many arrivals before its own, a packet's route is fetched
+constexpr std::size_t kAhead = 8;  // so many arrivals before its own, a packet's route is fetched
 
 }  // namespace
 
@@ -24,6 +24,7 @@ Duration pause_time_min(Bandwidth rate, Bytes largest_packet, std::uint32_t prio
 PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes)
     : pause_time_(settings.pause_time),
       classes_(settings.classes),
+      class_count_(static_cast<std::uint32_t>(settings.classes.size())),
       routes_(routes),
       buffer_(settings.buffer),
       next_start_(cables.size()),
@@ -79,15 +80,26 @@ std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
   WEFT_CHECK(arrivals.events.empty(), "a switch gets packets only");
   swept_ = {};
   const SortedParcels& parcels = arrivals.parcels;
+  std::array<const QueuePairs::Route*, kAhead> routes;
+  const auto fetch_route = [&](std::size_t i) {
+    const auto packet = parcels[i].payload_as<Packet>();
+    if (packet.kind() == PacketKind::pfc) return;
+    routes[i % kAhead] = &routes_[packet.queue_pair];
+    __builtin_prefetch(routes[i % kAhead]);
+  };
+  for (std::size_t i = 0; i < std::min(kAhead, parcels.size()); ++i) fetch_route(i);
   for (std::size_t i = 0; i < parcels.size(); ++i) {
-    if (i + kAhead < parcels.size()) {
-      const auto packet = parcels[i + kAhead].payload_as<Packet>();
-      if (packet.kind() != PacketKind::pfc) routes_.prefetch(packet.queue_pair);
-    }
     const Parcel& parcel = parcels[i];
     if (in_step_) step_until(parcel.time, context);
     context.set_now(parcel.time);
-    arrive(parcel, context);
+    const auto packet = parcel.payload_as<Packet>();
+    if (packet.kind() == PacketKind::pfc) {
+      bring_forward(parcel.port, parcel.time, context);
+      on_pfc(packet, parcel.port, parcel.time);
+    } else {
+      admit(packet, *routes[i % kAhead], parcel.port, parcel.time, context);
+    }
+    if (i + kAhead < parcels.size()) fetch_route(i + kAhead);
   }
   if (!parcels.empty()) swept_.last = parcels[parcels.size() - 1].time;
   if (in_step_) step_until(end, context);
@@ -100,37 +112,26 @@ std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
 
 // --- In ---------------------------------------------------------------------------------------------------------------------------
 
-void PacketSwitch::arrive(const Parcel& parcel, SweepContext& context) {
-  const auto packet = parcel.payload_as<Packet>();
-  if (packet.kind() == PacketKind::pfc) {
-    bring_forward(parcel.port, parcel.time, context);
-    on_pfc(packet, parcel.port, parcel.time);
-  } else {
-    admit(packet, parcel.port, parcel.time, context);
-  }
-}
-
-void PacketSwitch::admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
-  WEFT_CHECK(packet.priority() < classes_.size() && packet.hop() < QueuePairs::hops_max,
+void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now,
+                         SweepContext& context) {
+  WEFT_CHECK(packet.priority() < class_count_ && packet.hop() < QueuePairs::hops_max,
              "a packet has a priority and a hop that exist");
   const std::uint32_t account = account_of(port, packet.priority());
   const std::int64_t bytes = packet.wire_bytes();
-  bool exceeds = buffer_.exceeds(account, bytes);
-  if (exceeds && !in_step_) {
+  bool is_charged = buffer_.charge(account, bytes);
+  if (!is_charged && !in_step_) {
     // Perhaps only because what has left is not taken off yet.
     bring_all_forward(now, context);
-    exceeds = buffer_.exceeds(account, bytes);
+    is_charged = buffer_.charge(account, bytes);
   }
-  if (!exceeds) {
-    buffer_.charge(account, bytes);
-  } else if (buffer_.is_lossless(account)) {
+  if (!is_charged) {
+    if (!buffer_.is_lossless(account)) {
+      ++contention_[port].drops;
+      return;
+    }
     if (!buffer_.pauses(account)) ask(account, now, context);
     buffer_.charge_headroom(account, bytes);
-  } else {
-    ++contention_[port].drops;
-    return;
   }
-  const QueuePairs::Route& route = routes_[packet.queue_pair];
   const bool is_data = packet.kind() == PacketKind::data;
   const std::uint32_t to = is_data && route.there[1] == QueuePairs::by_destination
                                ? choose_port(packet, QueuePairs::destination(route.there), now, context)

@@ -167,12 +167,9 @@ class PacketSwitch final : public SweepNode {
     Time refresh;
   };
 
-  Queue& queue(std::uint32_t port, std::uint32_t priority) { return queues_[port * classes_.size() + priority]; }
-  std::uint32_t account_of(std::uint32_t port, std::uint32_t priority) const {
-    return port * static_cast<std::uint32_t>(classes_.size()) + priority;
-  }
-  void arrive(const Parcel& parcel, SweepContext& context);
-  void admit(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
+  Queue& queue(std::uint32_t port, std::uint32_t priority) { return queues_[account_of(port, priority)]; }
+  std::uint32_t account_of(std::uint32_t port, std::uint32_t priority) const { return port * class_count_ + priority; }
+  void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);
@@ -190,13 +187,14 @@ class PacketSwitch final : public SweepNode {
 
   Duration pause_time_;
   std::vector<PacketClass> classes_;
+  std::uint32_t class_count_;
   std::uint8_t strict_ = 0;  ///< bit per priority
   const QueuePairs& routes_;
   SharedBuffer buffer_;
   std::vector<Port> ports_;
   std::vector<Contention> contention_;  ///< by port
   StartTimes next_start_;
-  std::vector<Queue> queues_;
+  std::vector<Queue> queues_;  ///< like accounts, by port and priority
   PortChoice port_choice_;
   std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
   std::vector<std::uint16_t> choices_;        ///< how many, and these ports

@@ -56,18 +56,16 @@ class SharedBuffer {
     const std::int64_t left = settings_.pool - taken_;
     return settings_.reserved + (left > 0 ? static_cast<std::int64_t>(settings_.alpha * static_cast<double>(left)) : 0);
   }
-  bool exceeds(std::size_t account, std::int64_t more) const {
-    const std::int64_t bytes = accounts_[account].bytes + more;
-    return bytes > settings_.reserved && bytes > threshold();
-  }
-
-  /// Requires: not exceeds().
-  void charge(std::size_t account, std::int64_t bytes) {
+  /// Returns whether it fits; if not, nothing is done.
+  bool charge(std::size_t account, std::int64_t more) {
     Account& a = accounts_[account];
-    const std::int64_t before = shared_of(a);
-    a.bytes += static_cast<std::int32_t>(bytes);
-    if (a.bytes <= settings_.reserved) return;
-    taken_ += shared_of(a) - before;
+    const std::int64_t bytes = a.bytes + more;
+    if (bytes > settings_.reserved) {
+      if (bytes > threshold()) return false;
+      taken_ += std::max<std::int64_t>(0, bytes - a.in_headroom - settings_.reserved) - shared_of(a);
+    }
+    a.bytes = static_cast<std::int32_t>(bytes);
+    return true;
   }
   /// Requires: the account is lossless.
   void charge_headroom(std::size_t account, std::int64_t bytes) {
