@@ -2,64 +2,27 @@
 //
 // A k-ary fat tree with links of 100 Gb/s and 200 m, in which hosts send as much as makes about 20 million hops. Hops of data packets are counted;
 // acknowledgements, one per `ack` packets, and congestion notifications are simulated and not counted. Setting up is not measured.
-//   random    every host to another, one to one, over ways chosen by hash: flows meet, fill buffers, are marked and paused
+//   shift     every host to the one half of all hosts further, routed by destination: all links are busy all the time
+//   random    every host to another, one to one, over ways chosen by hash: flows meet, fill buffers, are marked, slowed down and paused
 //   incast    groups of 100 hosts to one
 //   sparse    one host in 64 to another
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/cpu_time.hpp"
+#include "bench/packet_runs.hpp"
 #include "core/engine.hpp"
-#include "core/random.hpp"
 #include "host/dcqcn.hpp"
 #include "host/flow_list_source.hpp"
 #include "host/packet_network.hpp"
-#include "topologies/builders.hpp"
 
 namespace weft {
 namespace {
-
-std::shared_ptr<const Topology> fat_tree(std::uint32_t k) {
-  const SourcePlace place = SourcePlace::named("benchmark");
-  const auto& builder = find_module(topology_builders(), "fat_tree", place);
-  ParamSet params("fat_tree", builder.info.params);
-  params.set("k", std::to_string(k), place);
-  for (const char* rate : {"nic_rate", "fabric_rate"}) params.set(rate, "100Gbps", place);
-  for (const char* fibre : {"host_fibre", "leaf_fibre", "agg_fibre"}) params.set(fibre, "200m", place);
-  return builder.make(params, place);
-}
-
-enum class Pattern : std::uint8_t { random, incast, sparse };
-
-/// By sending host; its own number: none.
-std::vector<std::uint32_t> destinations(Pattern pattern, std::uint32_t hosts) {
-  RandomStream random(1, 0, 0);
-  std::vector<std::uint32_t> order(hosts);
-  std::iota(order.begin(), order.end(), 0U);
-  for (std::uint32_t i = hosts - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-  std::vector<std::uint32_t> to(hosts);
-  std::iota(to.begin(), to.end(), 0U);
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    switch (pattern) {
-      case Pattern::random:
-        to[order[i]] = order[(i + 1) % hosts];
-        break;
-      case Pattern::incast:
-        if (i / 101 < hosts / 101) to[order[i]] = order[i / 101 * 101];
-        break;
-      case Pattern::sparse:
-        if (i % 64 == 0) to[order[i]] = order[i + 1];
-        break;
-    }
-  }
-  return to;
-}
 
 void run(benchmark::State& state, Pattern pattern) {
   const auto k = static_cast<std::uint32_t>(state.range(0));
@@ -78,6 +41,7 @@ void run(benchmark::State& state, Pattern pattern) {
   ParamSet flow_params_set("flow", flow_params());
   flow_params_set.set("protocol", "none", place);
   flow_params_set.set("mtu", std::to_string(wire_bytes) + "B", place);
+  if (pattern == Pattern::shift) flow_params_set.set("routing", "static", place);
   const FlowSettings flow(flow_params_set);
   ParamSet packet_set("packet", packet_params());
   packet_set.set("ack_interval", std::to_string(ack_interval), place);
@@ -145,6 +109,7 @@ void others(benchmark::internal::Benchmark* benchmark) {
   arguments(benchmark);
   benchmark->ArgsProduct({{16}, {1000}, {16}, {1, 2}});
 }
+BENCHMARK_CAPTURE(run, shift, Pattern::shift)->Apply(permutations);
 BENCHMARK_CAPTURE(run, random, Pattern::random)->Apply(permutations);
 BENCHMARK_CAPTURE(run, incast, Pattern::incast)->Apply(others);
 BENCHMARK_CAPTURE(run, sparse, Pattern::sparse)->Apply(others);
