@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "core/random.hpp"
@@ -199,6 +200,139 @@ TEST(PacketSwitch, PausesSpreadHopByHop) {
   // The slow link never idled.
   const Duration way = serialization(1000) * 3 + 4 * kDelay + 3 * kPipeline;
   EXPECT_EQ(endpoint_at(engine, 1).last_data(), Time::zero() + way + 3000 * serialization(1000, Bandwidth::gbps(10)));
+}
+
+/// A switch by `fan_in` ports of which packets of 1,000 bytes come at once, every fan_in x step from `first` on, and leave by one port of just their
+/// rate, the lowest port's first: nothing waits for long until that port is paused.
+struct Merging {
+  Time first;
+  Duration step;  ///< in which one leaves
+  std::int64_t fan_in;
+
+  /// How many have begun to leave before a pause comes.
+  std::int64_t left(Time paused) const { return ((paused - first).in_ticks() - 1) / step.in_ticks() + 1; }
+  /// When the account of each port asks for a pause then: with the packet that takes it past reserved + alpha x (pool - taken).
+  std::vector<Time> asks(Time paused, const SharedBufferSettings& buffer) const {
+    std::vector<Time> times(static_cast<std::size_t>(fan_in), Time::max());
+    std::vector<std::int64_t> taken(times.size());
+    for (std::int64_t round = left(paused) / fan_in; std::ranges::find(times, Time::max()) != times.end(); ++round) {
+      for (std::int64_t port = 0; port < fan_in; ++port) {
+        Time& time = times[static_cast<std::size_t>(port)];
+        if (time != Time::max()) continue;
+        const std::int64_t left_of_port = (left(paused) - 1 - port) / fan_in + 1;
+        const std::int64_t bytes = 1000 * (round + 1 - left_of_port);
+        if (bytes > threshold(buffer, std::accumulate(taken.begin(), taken.end(), std::int64_t{0}))) {
+          time = first + round * fan_in * step;
+        } else {
+          taken[static_cast<std::size_t>(port)] = std::max<std::int64_t>(0, bytes - buffer.reserved);
+        }
+      }
+    }
+    return times;
+  }
+  static std::int64_t threshold(const SharedBufferSettings& buffer, std::int64_t taken) {
+    return buffer.reserved + static_cast<std::int64_t>(buffer.alpha * static_cast<double>(buffer.pool - taken));
+  }
+};
+
+// Expectation: 64 hosts of 50 Gb/s, 8 to a leaf, send to one at line rate. Leafs have 400 Gb/s to an aggregation switch, that has 3,200 Gb/s to the
+// receiver's leaf, and only that one's link, of 50 Gb/s, is too slow. So the last leaf fills to its threshold and pauses the aggregation switch; this
+// fills by its eight ports alike and pauses the leafs, and they the hosts. What is sent until a pause comes is what the next switch holds beyond its
+// threshold. All of it to the tick and the byte.
+TEST(PacketSwitch, AnIncastOf64PausesLevelByLevelWhenThresholdsArePassed) {
+  constexpr std::int64_t kSenders = 64;
+  constexpr std::int64_t kPackets = 600;
+  const Bandwidth host_rate = Bandwidth::gbps(50);
+  const Bandwidth leaf_rate = Bandwidth::gbps(400);
+  const Bandwidth agg_rate = Bandwidth::gbps(3200);
+  Fabric fabric(kSenders + 1);
+  fabric.switching_delay = kPipeline;
+  std::vector<std::uint32_t> leafs;
+  for (int i = 0; i < 8; ++i) leafs.push_back(fabric.add_switch());
+  const std::uint32_t agg = fabric.add_switch();
+  const std::uint32_t last = fabric.add_switch();
+  for (std::uint32_t i = 0; i < kSenders; ++i) fabric.connect(i, leafs[i / 8], host_rate, kDelay);
+  for (const std::uint32_t leaf : leafs) fabric.connect(leaf, agg, leaf_rate, kDelay);
+  fabric.connect(agg, last, agg_rate, kDelay);
+  fabric.connect(last, kSenders, host_rate, kDelay);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.buffer.pool = 2'000'000;
+  std::vector<std::vector<Endpoint::Stream>> streams(kSenders + 1);
+  for (std::uint32_t i = 0; i < kSenders; ++i) {
+    QueuePairs::Route route{};
+    route.there = {0, 8, 8, 1};
+    streams[i].push_back({fabric.routes.open(i, 0, route), kPackets, 1000, 0, Time::zero()});
+  }
+  Engine engine = fabric.build(settings, streams, {});
+
+  const Duration hop = kDelay + kPipeline;
+  const Duration host_step = serialization(1000, host_rate);
+  const Merging at_leaf = {Time::zero() + host_step + hop, serialization(1000, leaf_rate), 8};
+  const Merging at_agg = {at_leaf.first + at_leaf.step + hop, serialization(1000, agg_rate), 8};
+  const Time first_at_last = at_agg.first + at_agg.step + hop;
+  // When the n-th packet (from 1) comes to the last leaf, one of every 64 before it has left, the first at once.
+  const auto waiting = [](std::int64_t n) { return n - (n < 2 ? 0 : (n - 2) / 64 + 1); };
+  std::int64_t n = 1;
+  while (1000 * waiting(n) <=
+         Merging::threshold(settings.buffer, std::max<std::int64_t>(0, 1000 * (waiting(n) - 1) - settings.buffer.reserved)))
+    ++n;
+  const Time agg_paused = first_at_last + (n - 1) * at_agg.step + serialization(pfc_frame_wire_bytes, agg_rate) + hop;
+  std::vector<Time> leaf_paused;
+  std::vector<Time> host_paused;
+  for (const Time asked : at_agg.asks(agg_paused, settings.buffer)) {
+    leaf_paused.push_back(asked + serialization(pfc_frame_wire_bytes, leaf_rate) + hop);
+    for (const Time asked_by_leaf : at_leaf.asks(leaf_paused.back(), settings.buffer))
+      host_paused.push_back(asked_by_leaf + serialization(pfc_frame_wire_bytes, host_rate) + kDelay);
+  }
+  // With k accounts that fill alike, an account's x = reserved + alpha (pool - k (x - reserved)).
+  const auto fill = [&](int accounts) { return 4096 + 0.125 * 2e6 / (1 + 0.125 * accounts); };
+  EXPECT_NEAR(1000.0 * static_cast<double>(waiting(n)), fill(1), 1000);
+  EXPECT_LT(agg_paused, std::ranges::min(leaf_paused));
+  EXPECT_LT(std::ranges::max(leaf_paused), std::ranges::min(host_paused));
+
+  std::vector<Time> times = host_paused;
+  std::ranges::sort(times);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  for (const Time time : times) {
+    for (const std::uint64_t has_come : {0U, 1U}) {
+      engine.run({.until = time + Duration::ticks(has_come == 0 ? 0 : 1), .interrupt = nullptr, .progress = {}});
+      for (std::uint32_t host = 0; host < kSenders; ++host) {
+        if (host_paused[host] == time) {
+          EXPECT_EQ(endpoint_at(engine, host).pauses(), has_come) << "host " << host;
+        }
+      }
+    }
+  }
+
+  // All that was sent before the pauses has arrived, and nobody has let go.
+  const Time now = times.back() + host_step + hop + Duration::ticks(1);
+  engine.run({.until = now, .interrupt = nullptr, .progress = {}});
+  const auto held = [](std::int64_t came, std::int64_t left) { return static_cast<std::uint64_t>(1000 * (came - left)); };
+  EXPECT_EQ(switch_at(engine, last).pauses_sent(), 1U);
+  EXPECT_EQ(switch_at(engine, last).counters(1, now).queue_peak, held(waiting(at_agg.left(agg_paused)), 0));
+  const PacketPortCounters of_agg = switch_at(engine, agg).counters(8, now);
+  EXPECT_EQ(switch_at(engine, agg).pauses_sent(), 8U);
+  EXPECT_EQ(of_agg.paused, now - agg_paused);
+  std::int64_t came_to_agg = 0;
+  for (std::size_t i = 0; i < leafs.size(); ++i) {
+    came_to_agg += at_leaf.left(leaf_paused[i]);
+    std::int64_t came = 0;
+    for (std::size_t host = 8 * i; host < 8 * (i + 1); ++host) {
+      came += ((host_paused[host] - Time::zero()).in_ticks() - 1) / host_step.in_ticks() + 1;
+    }
+    const PacketPortCounters of_leaf = switch_at(engine, leafs[i]).counters(8, now);
+    EXPECT_EQ(switch_at(engine, leafs[i]).pauses_sent(), 8U);
+    EXPECT_EQ(of_leaf.paused, now - leaf_paused[i]) << "leaf " << i;
+    EXPECT_EQ(of_leaf.queue_peak, held(came, at_leaf.left(leaf_paused[i]))) << "leaf " << i;
+    EXPECT_GE(static_cast<double>(of_leaf.queue_peak), 8 * fill(8));
+  }
+  EXPECT_EQ(of_agg.queue_peak, held(came_to_agg, at_agg.left(agg_paused)));
+  EXPECT_GE(static_cast<double>(of_agg.queue_peak), 8 * fill(8));
+
+  // Nothing is lost, and the last link never idled.
+  engine.run({});
+  EXPECT_EQ(endpoint_at(engine, kSenders).data_received(), static_cast<std::uint64_t>(kSenders * kPackets));
+  EXPECT_EQ(endpoint_at(engine, kSenders).last_data(), first_at_last + kSenders * kPackets * host_step + kDelay);
 }
 
 // Expectation: a queue held at q bytes marks with the curve's probability: between Kmin and Kmax four standard deviations of a binomial.
