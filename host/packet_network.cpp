@@ -476,6 +476,7 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, std::v
         const PacketPortCounters counters = engine.entity_as<PacketSwitch>(id).counters(port, end);
         out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
         out.paused = counters.paused;
+        out.queue = Bytes::of(static_cast<std::int64_t>(counters.queue));
         out.queue_peak = Bytes::of(static_cast<std::int64_t>(counters.queue_peak));
         out.ecn_marks = counters.ecn_marks;
         usage[topology_.reverse(ports[port].out).index()].drops = counters.drops;

@@ -55,7 +55,11 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
 
 PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   const Contention& contention = contention_[port];
-  return {ports_[port].out.bytes_sent(), contention.peak, contention.marks, contention.drops,
+  return {ports_[port].out.bytes_sent(),
+          ports_[port].bytes,
+          contention.peak,
+          contention.marks,
+          contention.drops,
           contention.pauses.total(ports_[port].paused, now)};
 }
 

@@ -73,7 +73,8 @@ Duration pause_time_min(Bandwidth rate, Bytes largest_packet, std::uint32_t prio
 
 struct PacketPortCounters {
   std::uint64_t bytes = 0;
-  std::uint64_t queue_peak = 0;  ///< bytes waiting
+  std::uint64_t queue = 0;       ///< bytes waiting
+  std::uint64_t queue_peak = 0;  ///< most of them ever
   std::uint64_t ecn_marks = 0;
   std::uint64_t drops = 0;  ///< of what came in by it
   Duration paused;          ///< while the other end paused any priority

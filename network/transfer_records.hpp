@@ -43,7 +43,8 @@ struct UnfinishedTransfer {
 struct LinkUsage {
   Bytes bytes;                  ///< wire bytes
   double mean_utilization = 0;  ///< of the link's rate over the span asked for
-  Bytes queue_peak;             ///< most that waited for it in its switch
+  Bytes queue;                  ///< what waits for it in its switch
+  Bytes queue_peak;             ///< most that ever did
   std::uint64_t ecn_marks = 0;  ///< packets marked because of what waited for it
   Duration paused;              ///< while its end asked for a pause of any priority
   std::uint64_t drops = 0;      ///< packets that came by it and found no room

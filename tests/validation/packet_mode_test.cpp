@@ -195,6 +195,45 @@ TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   EXPECT_GT(tier->paused, Duration::zero());
 }
 
+// What samples say of a link adds up to what links.csv says of it, whatever the interval and the number of threads; taking them changes nothing. The
+// last of the flows begins a second after the others: intervals in between are passed over.
+TEST(PacketMode, SamplesOfLinksAddUp) {
+  const ScratchFolder folder;
+  RunFlags flags = on_a_fat_tree(folder);
+  std::vector<std::string> rows;
+  for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 200000 0");
+  rows.emplace_back("3 9 3 100 100000 1");
+  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.settings = {"packet.buffer=1MB", "packet.pause_time=10us", "packet.ecn_kmin=50kB", "packet.ecn_kmax=100kB"};
+  const ScenarioRun plain = run_scenario(flags, ScenarioRunOptions{});
+  for (const Duration interval : {Duration::us(1), Duration::ns(7'777)}) {
+    ScenarioRunOptions options;
+    options.sample = interval;
+    const ScenarioRun run = run_scenario(flags, options);
+    EXPECT_EQ(run.summary.fingerprint, plain.summary.fingerprint);
+    std::map<std::string, double> bytes, paused_ns, marks, longest;
+    for (const auto& row : run.link_samples) {
+      const std::string& link = row.at("link");
+      bytes[link] += value(row, "rate_bps") * interval.in_s() / 8;
+      paused_ns[link] += value(row, "pause_ns");
+      marks[link] += value(row, "ecn_marks");
+      longest[link] = std::max(longest[link], value(row, "queue_bytes"));
+    }
+    double queued = 0;
+    for (const auto& row : run.links) {
+      const std::string& link = row.at("link");
+      EXPECT_NEAR(bytes[link], value(row, "bytes"), 0.5) << link;
+      EXPECT_NEAR(paused_ns[link], value(row, "pause_ns"), 0.01 * static_cast<double>(run.link_samples.size())) << link;
+      EXPECT_EQ(marks[link], value(row, "ecn_marks")) << link;
+      EXPECT_LE(longest[link], value(row, "peak_queue_bytes")) << link;
+      queued = std::max(queued, longest[link]);
+    }
+    EXPECT_GT(queued, 50'000) << "samples see the queues";
+    options.threads = 2;
+    EXPECT_EQ(run_scenario(flags, options).link_samples, run.link_samples);
+  }
+}
+
 // The same incast under windows: nothing is lost, and as all windows together fit the last switch, nobody is paused. All packets of the first round
 // trips come marked, as windows begin with what the line carries alone; so windows are cut too far, and the link idles for a while.
 TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {

@@ -85,12 +85,14 @@ struct ScenarioRun {
   Table collectives;
   Table flows;
   Table links;
+  Table link_samples;  ///< if they were asked for
 };
 
 struct ScenarioRunOptions {
   std::uint32_t threads = 1;
   std::string zeta = "auto";
   bool trace = false;
+  std::optional<Duration> sample = {};
 };
 
 inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options) {
@@ -100,6 +102,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   simulation.threads = options.threads;
   simulation.zeta = options.zeta;
   simulation.trace = options.trace;
+  simulation.sample = options.sample;
   simulation.out = folder.path() / "out";
   ScenarioRun run;
   run.summary = run_simulation(scenario, simulation);
@@ -108,6 +111,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.collectives = read_table(simulation.out / "collectives.csv");
   run.flows = read_table(simulation.out / "flows.csv");
   run.links = read_table(simulation.out / "links.csv");
+  if (options.sample) run.link_samples = read_table(simulation.out / "link_samples.csv");
   return run;
 }
 

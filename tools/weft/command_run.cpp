@@ -39,6 +39,7 @@ struct RunOptions {
   std::string out = "weft-out";
   std::string log = "off";
   bool trace = false;
+  std::string sample;
   bool json = false;
   bool quiet = false;
 };
@@ -48,6 +49,22 @@ Log logger(const std::string& level) {
   if (level == "info") return Log::to_standard_error(LogLevel::info);
   if (level == "warning") return Log::to_standard_error(LogLevel::warning);
   return {};
+}
+
+std::optional<Duration> sample_interval(const RunOptions& options, const Scenario& scenario) {
+  if (options.sample.empty()) return std::nullopt;
+  const SourcePlace place = SourcePlace::named("--sample");
+  const ParsedQuantity<Duration> interval = parse_duration(options.sample);
+  if (!interval.value || *interval.value <= Duration::zero()) {
+    throw InputError({Severity::error, "bad-value",
+                      "--sample: " + (interval.value ? "an interval takes more than no time" : interval.error.message), place,
+                      "write an interval such as 10us"});
+  }
+  if (scenario.mode != Mode::packet) {
+    throw InputError({Severity::error, "unused-flag", "--sample looks at queues and pauses, which only packet mode has", place,
+                      "add --mode=packet, or drop --sample"});
+  }
+  return interval.value;
 }
 
 int run(RunOptions options, bool seed_given) {
@@ -65,6 +82,7 @@ int run(RunOptions options, bool seed_given) {
   simulation.zeta = options.zeta;
   simulation.out = options.out;
   simulation.trace = options.trace;
+  simulation.sample = sample_interval(options, scenario);
   simulation.interrupt = &interrupted;
   simulation.log = logger(options.log);
   simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
@@ -153,6 +171,12 @@ void add_run_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"off", "warning", "info", "debug"}));
   command->add_flag("--trace", options->trace,
                     "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication");
+  command
+      ->add_option(
+          "--sample", options->sample,
+          "Packet mode: also write link_samples.csv, with rate, queue and pauses of every busy link for each such interval, "
+          "and as counters into trace.json")
+      ->type_name("DURATION");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });

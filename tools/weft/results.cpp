@@ -29,7 +29,7 @@ std::filesystem::path created(std::filesystem::path folder) {
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
   for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "communicators.csv", "collectives.csv",
-                           "flows.csv", "links.csv", "trace.json"}) {
+                           "flows.csv", "links.csv", link_samples_file, "trace.json"}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
@@ -368,7 +368,7 @@ void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, cons
   tier->drops += usage.drops;
 }
 
-void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs) {
+void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs, const std::vector<LinkSample>& samples) {
   trace_.emplace(folder_ / "trace.json");
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   bool first = true;
@@ -405,6 +405,31 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTabl
          {"dur", (record.end - record.start).in_us()},
          {"args", arguments}});
   }
+  const std::size_t links = scenario_.jobs.size();
+  if (!samples.empty()) add({{"ph", "M"}, {"name", "process_name"}, {"pid", links}, {"args", {{"name", "links"}}}});
+  struct Known {
+    Time until;
+    std::array<double, 3> values{};
+  };
+  std::map<LinkId, Known> known;
+  // A counter keeps its value until the next; a link is idle where it has no sample.
+  const auto count = [&](LinkId link, Known& last, Time at, const std::array<double, 3>& values) {
+    static constexpr std::array<const char*, 3> names = {" Gb/s", " queued bytes", " paused %"};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == last.values[i]) continue;
+      const std::string name = scenario_.topology->link_name(link) + names[i];
+      add({{"ph", "C"}, {"name", name}, {"pid", links}, {"ts", at.since_start().in_us()}, {"args", {{"value", values[i]}}}});
+    }
+    last.values = values;
+  };
+  for (const LinkSample& sample : samples) {
+    Known& last = known[sample.link];
+    if (last.until < sample.begin) count(sample.link, last, last.until, {});
+    count(sample.link, last, sample.begin,
+          {sample.rate_bps / 1e9, static_cast<double>(sample.queue.count()), 100 * sample.paused_share});
+    last.until = sample.end;
+  }
+  for (auto& [link, last] : known) count(link, last, last.until, {});
   trace_->write("\n]}\n");
 }
 

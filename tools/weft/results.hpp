@@ -11,7 +11,8 @@
 //   flows.csv        flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
 //   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
-//                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)"
+//                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)". With samples
+//                    of links, a process "links" too, with counters for each
 //   summary.json, manifest.json
 //
 // Bus bandwidth follows nccl-tests: bytes over duration times the factor that makes it comparable with link rates (2(n-1)/n for
@@ -35,11 +36,15 @@
 #include "host/job.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_record.hpp"
+#include "tools/weft/link_samples.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {
+
+/// In the folder, besides the above, if samples are taken.
+inline constexpr const char* link_samples_file = "link_samples.csv";
 
 class ResultsWriter final : public JobObserver, public FlowObserver {
  public:
@@ -57,7 +62,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// communicators.csv.
   void write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
-  void write_trace(std::span<const OpRecord> records, const JobTable& jobs);
+  void write_trace(std::span<const OpRecord> records, const JobTable& jobs, const std::vector<LinkSample>& samples);
 
   /// What has finished so far. May be called from any thread while the run goes on.
   std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }

@@ -137,6 +137,9 @@ class Assembly {
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
     results_.emplace(scenario_, options_.out);
+    if (options_.sample && packet_network_) {
+      sampler_.emplace(*scenario_.topology, *packet_network_, *options_.sample, options_.out / link_samples_file, options_.trace);
+    }
     if (scenario_.flows) {
       add_flow_list(builder);
     } else if (simulates_network(scenario_.mode)) {
@@ -153,7 +156,6 @@ class Assembly {
     Engine engine = std::move(builder).build(std::move(engine_options));
 
     RunControl control;
-    if (packet_network_ && packet_network_->refreshes_pauses()) control.until = Time::zero();
     control.interrupt = options_.interrupt;
     if (options_.progress) {
       control.progress = [this](const RunProgress& progress) {
@@ -430,18 +432,25 @@ class Assembly {
   }
 
   /// Switches that wait for each other refresh their pauses for ever: where no card gets anything between two looks, they are looked for.
-  RunReport run_to_end(Engine& engine, RunControl& control) const {
-    if (!packet_network_ || !packet_network_->refreshes_pauses()) return engine.run(control);
+  RunReport run_to_end(Engine& engine, RunControl& control) {
     const Duration step = Duration::ms(10);
+    Time look = packet_network_ && packet_network_->refreshes_pauses() ? Time::zero() : Time::max();
     std::uint64_t received = 0;
     while (true) {
+      control.until = sampler_ ? std::min(look, sampler_->next()) : look;
       RunReport report = engine.run(control);
-      if (report.interrupted || report.next_event == Time::max()) return report;
+      const bool is_over = report.interrupted || report.next_event == Time::max();
+      if (sampler_ && (is_over || control.until == sampler_->next())) {
+        sampler_->sample(engine);
+        sampler_->skip_to(report.next_event);
+      }
+      if (is_over) return report;
+      if (control.until != look) continue;
       const std::uint64_t received_now = packet_network_->counters(engine, control.until).data_received;
       if (received_now > 0 && received_now == received && !packet_network_->deadlock(engine).empty()) return report;
       received = received_now;
       const std::int64_t steps = (report.next_event - Time::zero()).in_ticks() / step.in_ticks() + 1;
-      control.until = steps > (Time::max() - Time::zero()).in_ticks() / step.in_ticks() ? Time::max() : Time::zero() + step * steps;
+      look = steps > (Time::max() - Time::zero()).in_ticks() / step.in_ticks() ? Time::max() : Time::zero() + step * steps;
     }
   }
 
@@ -539,7 +548,8 @@ class Assembly {
       exposures.insert(exposures.end(), of_host.begin(), of_host.end());
     }
     results_->write_communicators(exposures, jobs_);
-    if (options_.trace) results_->write_trace(records, jobs_);
+    if (sampler_) sampler_->commit();
+    if (options_.trace) results_->write_trace(records, jobs_, sampler_ ? sampler_->samples() : std::vector<LinkSample>());
     if (fabric_ != EntityId::none()) {
       const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
       std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time);
@@ -572,6 +582,7 @@ class Assembly {
   std::unique_ptr<NetworkPort> port_;
   TransferCollector inside_hosts_;  ///< in packet mode
   std::optional<ResultsWriter> results_;
+  std::optional<LinkSampler> sampler_;
   std::vector<EntityId> hosts_;
   EntityId scheduler_ = EntityId::none();
   EntityId fabric_ = EntityId::none();

@@ -19,9 +19,10 @@ namespace weft {
 
 struct SimulationOptions {
   std::uint32_t threads = 1;
-  std::string zeta = "auto";  ///< "auto", "table", or a duration
-  std::filesystem::path out;  ///< created when the run starts
-  bool trace = false;         ///< also write trace.json
+  std::string zeta = "auto";       ///< "auto", "table", or a duration
+  std::filesystem::path out;       ///< created when the run starts
+  bool trace = false;              ///< also write trace.json
+  std::optional<Duration> sample;  ///< also write link_samples.csv, in packet mode
   const std::atomic<bool>* interrupt = nullptr;
   /// Called now and then with the state of the run; `share` of the work done, negative if unknown.
   std::function<void(Time sim_time, std::uint64_t events, double share)> progress;
