@@ -73,6 +73,8 @@ class SweepNode : public Entity {
   };
   /// Does everything before `end`.
   virtual Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) = 0;
+  /// It will sweep soon and has been fetched itself: may fetch what it points at (core/cache).
+  virtual void prefetch() const {}
 
  private:
   friend class SweepProcess;

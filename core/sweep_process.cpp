@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/cache.hpp"
+
 namespace weft {
 
 namespace {
 
+// So many nodes before its turn a node is fetched into the cache, and then what it points at: clusters are larger than caches.
+constexpr std::size_t kNodesAhead = 4;
+constexpr std::size_t kStatesAhead = 2;
+constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
 constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 /// Longer windows gain nothing, and times in them would not fit a key.
 constexpr Duration kWindowMax = Duration::ticks((std::int64_t{1} << SortedParcels::time_bits) - 1);
@@ -107,7 +113,13 @@ std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox
 SweepProcess::Failure SweepProcess::sweep_all(std::uint64_t& handled) {
   Failure first;
   for (std::size_t i = 0; i < now_.size(); ++i) {
-    if (i + 2 < now_.size()) prefetch_parcels(now_[i + 2]);
+    if (i + kNodesAhead < now_.size()) {
+      cache::fetch(slots_[now_[i + kNodesAhead]].node, kNodeBytes);
+    }
+    if (i + kStatesAhead < now_.size()) {
+      prefetch_parcels(now_[i + kStatesAhead]);
+      slots_[now_[i + kStatesAhead]].node->prefetch();
+    }
     try {
       handled += sweep(now_[i]);
     } catch (...) {
@@ -182,13 +194,9 @@ std::uint64_t SweepProcess::sweep(std::uint32_t local) {
   return swept.events;
 }
 
-void SweepProcess::prefetch(const Chunk& chunk) {
-  for (std::size_t byte = 0; byte < sizeof(Chunk); byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(&chunk) + byte);
-}
-
 void SweepProcess::prefetch_parcels(std::uint32_t local) const {
   const Chunk* const chunk = slots_[local].lists[window_number_ % 2].oldest;
-  if (chunk != nullptr) prefetch(*chunk);
+  if (chunk != nullptr) cache::fetch(chunk, sizeof(Chunk));
 }
 
 void SweepProcess::add_chunk(ParcelList& list) {
@@ -215,7 +223,7 @@ void SweepProcess::take(ParcelList& list, std::uint32_t local) {
     Parcel* const parcels = parcels_.data();
     std::uint64_t* const keys = keys_.data();
     Chunk* const newer = chunk->newer;
-    if (newer != nullptr) prefetch(*newer);
+    if (newer != nullptr) cache::fetch(newer, sizeof(Chunk));
     const Parcel* const end = newer != nullptr ? chunk->parcels.data() + chunk->parcels.size() : list.end;
     for (const Parcel* parcel = chunk->parcels.data(); parcel != end; ++parcel) {
       if (parcel->time >= end_) {

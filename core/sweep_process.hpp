@@ -127,7 +127,6 @@ class alignas(64) SweepProcess final : public LogicalProcess {
     if (list.end == nullptr || (reinterpret_cast<std::uintptr_t>(list.end) & (alignof(Chunk) - 1)) == full) add_chunk(list);
     return list.end++;
   }
-  static void prefetch(const Chunk& chunk);
   void prefetch_parcels(std::uint32_t local) const;
   void take(ParcelList& list, std::uint32_t local);
   std::span<const std::uint64_t> sort();

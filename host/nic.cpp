@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/cache.hpp"
 #include "core/check.hpp"
 #include "core/free_slots.hpp"
 #include "network/ecmp.hpp"
@@ -74,6 +75,13 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
   }
   swept.next = std::max(end, swept.next);
   return swept;
+}
+
+void Nic::prefetch() const {
+  // Most hosts have few ports, and few queue pairs that are at it.
+  cache::fetch(ports_.data(), sizeof(Port));
+  if (!senders_.empty()) cache::fetch(senders_.back().get(), sizeof(Sender));
+  if (!receivers_.empty()) cache::fetch(&receivers_.back(), sizeof(Receiver));
 }
 
 // --- Messages out -----------------------------------------------------------------------------------------------------------------

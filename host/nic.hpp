@@ -116,6 +116,7 @@ class Nic final : public SweepNode {
       NicWiring wiring);
 
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
+  void prefetch() const override;
 
   const NicCounters& counters() const { return counters_; }
   /// As of `now`, the time until which the run has come.

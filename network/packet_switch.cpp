@@ -80,6 +80,12 @@ std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
   return blocked;
 }
 
+void PacketSwitch::prefetch() const {
+  cache::fetch(ports_.data(), ports_.size() * sizeof(Port));
+  next_start_.prefetch();
+  buffer_.prefetch();
+}
+
 [[gnu::flatten]] SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
   WEFT_CHECK(arrivals.events.empty(), "a switch gets packets only");
   swept_ = {};

@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cache.hpp"
 #include "core/fifo.hpp"
 #include "core/sweep_node.hpp"
 #include "core/sweep_process.hpp"
@@ -93,6 +94,7 @@ class PacketSwitch final : public SweepNode {
   PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes);
 
   Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
+  void prefetch() const override;
 
   /// As of `now`, the time until which the run has come.
   PacketPortCounters counters(std::uint32_t port, Time now) const;
@@ -144,6 +146,7 @@ class PacketSwitch final : public SweepNode {
    public:
     explicit StartTimes(std::size_t ports) : times_(ports, Time::max()), known_((ports + 63) / 64) {}
     Time operator[](std::uint32_t port) const { return times_[port]; }
+    void prefetch() const { cache::fetch(times_.data(), times_.size() * sizeof(Time)); }
     void set(std::uint32_t port, Time time) {
       times_[port] = time;
       const std::uint64_t bit = std::uint64_t{1} << port % 64;

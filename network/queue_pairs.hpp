@@ -95,7 +95,6 @@ class QueuePairs {
     const std::uint32_t block = queue_pair / per_row;
     rows_[block >> card_bits_][block & card_mask_][queue_pair % per_row].receiver = receiver;
   }
-  void prefetch(std::uint32_t queue_pair) const { __builtin_prefetch(&(*this)[queue_pair]); }
   /// Which card opened it.
   std::uint32_t card_of(std::uint32_t queue_pair) const { return queue_pair / per_row & card_mask_; }
   /// As which of its queue pairs.

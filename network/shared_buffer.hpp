@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/cache.hpp"
 #include "core/check.hpp"
 #include "core/units.hpp"
 
@@ -84,6 +85,7 @@ class SharedBuffer {
     taken_ += shared_of(a) - before;
   }
 
+  void prefetch() const { cache::fetch(accounts_.data(), accounts_.size() * sizeof(Account)); }
   bool is_lossless(std::size_t account) const { return headrooms_[account].bytes > 0; }
   bool pauses(std::size_t account) const { return headrooms_[account].pauses; }
   void set_pauses(std::size_t account, bool pauses) { headrooms_[account].pauses = pauses; }
