@@ -2,11 +2,13 @@
 //
 // A k-ary fat tree with links of 100 Gb/s and 200 m, in which hosts send as much as makes about 20 million hops. Hops of data packets are counted;
 // acknowledgements, one per `ack` packets, and congestion notifications are simulated and not counted. Setting up is not measured.
+// `peak_mb` is the most memory that the process has had, over all cases so far.
 //   shift     every host to the one half of all hosts further, routed by destination: all links are busy all the time
 //   random    every host to another, one to one, over ways chosen by hash: flows meet, fill buffers, are marked, slowed down and paused
 //   incast    groups of 100 hosts to one
 //   sparse    one host in 64 to another
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
@@ -91,6 +93,9 @@ void run(benchmark::State& state, Pattern pattern) {
     state.counters["events"] = static_cast<double>(report.events);
     state.counters["marks"] = static_cast<double>(counters.ecn_marks);
     state.counters["pauses"] = static_cast<double>(counters.pauses);
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    state.counters["peak_mb"] = static_cast<double>(usage.ru_maxrss) / 1024;
     state.counters["simulated_us"] = (report.end_time - Time::zero()).in_us();
     state.ResumeTiming();
   }

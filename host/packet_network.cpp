@@ -74,7 +74,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     return nullptr;
   };
   for (const std::uint32_t priority : packet_.lossy) {
-    if (PacketClass* const c = class_called("packet.lossy", priority)) c->lossless = false;
+    if (PacketClass* const c = class_called("packet.lossy", priority)) *c = {false, !packet_.drops_early, 0, packet_.drops_early};
   }
   for (const auto& [priority, weight] : packet_.weights) {
     if (PacketClass* const c = class_called("packet.weights", priority))

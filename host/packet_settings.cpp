@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 17> kPacketParams = {{
+constexpr std::array<ParamSpec, 18> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -158,6 +158,16 @@ constexpr std::array<ParamSpec, 17> kPacketParams = {{
      .choices = "",
      .meaning = "Priorities without pauses, such as 0,2: switches drop what finds no room, and senders send it again.",
      .origin = "RoCE as it is run: lossless"},
+    {.name = "lossy_queues",
+     .kind = ParamKind::choice,
+     .default_text = "tail_drop",
+     .minimum = "",
+     .maximum = "",
+     .choices = "tail_drop|wred",
+     .meaning =
+         "What lossy priorities do with a packet that joins a long queue. tail_drop: mark it, and drop it only where it finds no "
+         "room. wred: drop it with the probability with which others mark (ecn_kmin, ecn_kmax, ecn_pmax).",
+     .origin = "weighted random early detection, for traffic without ECN"},
     {.name = "weights",
      .kind = ParamKind::text,
      .default_text = "strict",
@@ -225,7 +235,8 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       pause_time(packet.duration("pause_time")),
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
-      ecn_pmax(packet.real("ecn_pmax")) {
+      ecn_pmax(packet.real("ecn_pmax")),
+      drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
     throw InputError({Severity::error, "bad-threshold",
                       "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),
@@ -236,6 +247,10 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
       lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));
     });
+  }
+  if (drops_early && lossy.empty()) {
+    throw InputError({Severity::error, "bad-value", "packet.lossy_queues = wred, and no priority is lossy",
+                      SourcePlace::named("packet.lossy_queues"), "say which are, such as packet.lossy=0"});
   }
   if (packet.text("weights") != "strict") {
     for_each_item(packet.text("weights"), [&](std::string_view item) {

@@ -39,6 +39,7 @@ struct PacketSettings {
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax = 0;
+  bool drops_early = false;                                      ///< lossy priorities, where others mark
   std::vector<std::uint32_t> lossy;                              ///< priorities
   std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;  ///< priority and weight; others are strict
 };

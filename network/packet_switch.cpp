@@ -12,6 +12,11 @@ namespace weft {
 
 namespace {
 
+#ifdef NDEBUG
+constexpr bool kAudits = false;
+#else
+constexpr bool kAudits = true;
+#endif
 constexpr std::size_t kAhead = 8;  // so many arrivals before its own, a packet's route is fetched
 
 }  // namespace
@@ -32,6 +37,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
       port_choice_(settings.port_choice) {
   WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
+    WEFT_CHECK(!(classes_[priority].lossless && classes_[priority].drops_early), "a lossless priority drops nothing");
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
   }
   std::int64_t waiting_max = settings.buffer.pool;
@@ -117,7 +123,26 @@ void PacketSwitch::prefetch() const {
   next_start_.for_each([&](std::uint32_t port) { swept_.next = std::min(swept_.next, next_start_[port]); });
   for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
   swept_.events = parcels.size();
+  if constexpr (kAudits) audit();
   return swept_;
+}
+
+/// Conservation: what came in and was neither sent on nor dropped, by the accounts, is what waits, by the queues.
+void PacketSwitch::audit() const {
+  std::int64_t waiting = 0;
+  for (std::uint32_t port = 0; port < ports_.size(); ++port) {
+    std::int64_t of_port = 0;
+    for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
+      const Queue& one = queues_[account_of(port, priority)];
+      std::int64_t bytes = 0;
+      for (std::uint32_t i = 0; i < one.packets.size(); ++i) bytes += one.packets[i].packet.wire_bytes();
+      WEFT_CHECK(bytes == one.bytes, "a queue knows its bytes");
+      of_port += bytes;
+    }
+    WEFT_CHECK(of_port == ports_[port].bytes, "a port knows its bytes");
+    waiting += of_port;
+  }
+  WEFT_CHECK(waiting == buffer_.held(), "what a switch holds waits in its queues");
 }
 
 // --- In ---------------------------------------------------------------------------------------------------------------------------
@@ -192,6 +217,11 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   }
   Contention& contention = contention_[to];
   Queue& joined = queue(to, priority);
+  if (classes_[priority].drops_early && contention.marker.marks(joined.bytes)) {
+    buffer_.release(account, packet.wire_bytes());
+    ++contention_[account / class_count_].drops;
+    return;
+  }
   Queued& queued = joined.packets.push();
   queued.packet = packet;
   queued.packet.next_hop();

@@ -50,6 +50,7 @@ struct PacketClass {
   bool lossless = true;
   bool marks = false;        ///< ECN, by the curve of the port
   std::uint32_t weight = 0;  ///< bytes per turn of deficit round robin; 0: strict priority
+  bool drops_early = false;  ///< WRED: what the curve would mark is dropped; lossy priorities only
 };
 
 /// How a switch sends on the packets of queue pairs whose route leaves it to the switches.
@@ -176,6 +177,7 @@ class PacketSwitch final : public SweepNode {
   void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
+  void audit() const;
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);
   void bring_all_forward(Time until, SweepContext& context);
   void send_next(std::uint32_t port, SweepContext& context);

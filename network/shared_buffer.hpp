@@ -86,6 +86,12 @@ class SharedBuffer {
   }
 
   void prefetch() const { cache::fetch(accounts_.data(), accounts_.size() * sizeof(Account)); }
+  /// Bytes of all accounts.
+  std::int64_t held() const {
+    std::int64_t all = 0;
+    for (const Account& account : accounts_) all += account.bytes;
+    return all;
+  }
   bool is_lossless(std::size_t account) const { return headrooms_[account].bytes > 0; }
   bool pauses(std::size_t account) const { return headrooms_[account].pauses; }
   void set_pauses(std::size_t account, bool pauses) { headrooms_[account].pauses = pauses; }

@@ -47,7 +47,7 @@ struct LinkUsage {
   Bytes queue_peak;             ///< most that ever did
   std::uint64_t ecn_marks = 0;  ///< packets marked because of what waited for it
   Duration paused;              ///< while its end asked for a pause of any priority
-  std::uint64_t drops = 0;      ///< packets that came by it and found no room
+  std::uint64_t drops = 0;      ///< packets that came by it and were dropped
 };
 
 /// What all packets of a run came to.

@@ -372,6 +372,34 @@ TEST(PacketSwitch, MarksPacketsThatFindALongQueue) {
   EXPECT_EQ(switch_at(engine, star.hub).counters(2, Time::max()).ecn_marks, expected);
 }
 
+// The same with a lossy priority that drops where others mark: a packet that finds more than 50 others is dropped, so that no more than 51 ever wait.
+TEST(PacketSwitch, ALossyPriorityMayDropEarly) {
+  Star star(2);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.classes = {{.lossless = false, .marks = false, .weight = 0, .drops_early = true}};
+  star.fabric.ecn = {50'000, 50'000, 1};
+  Engine engine = star.fabric.build(settings, star.streams(200, 1000), {}, 0, 0, true);
+  engine.run({});
+  std::uint64_t expected = 0;
+  int waiting = 0;
+  int peak = 0;
+  for (int k = 1; k <= 200; ++k) {
+    for (int packet = k == 1 ? 1 : 0; packet < 2; ++packet) {
+      if (waiting > 50) {
+        ++expected;
+      } else {
+        peak = std::max(peak, ++waiting);
+      }
+    }
+    if (k > 1) --waiting;
+  }
+  const PacketSwitch& hub = switch_at(engine, star.hub);
+  EXPECT_EQ(hub.counters(0, Time::max()).drops + hub.counters(1, Time::max()).drops, expected);
+  EXPECT_EQ(hub.counters(2, Time::max()).queue_peak, 1000U * static_cast<unsigned>(peak));
+  EXPECT_EQ(endpoint_at(engine, 2).data_received(), 400 - expected);
+  EXPECT_EQ(endpoint_at(engine, 2).marked(), 0U);
+}
+
 // Expectation: of a lossy priority, what does not fit is dropped and the rest arrives; sent = arrived + dropped.
 TEST(PacketSwitch, ALossyPriorityDropsWhatDoesNotFit) {
   Star star(4);

@@ -93,6 +93,8 @@ TEST(Threads, AnIncastInPacketMode) {
   expect_one_result(flags);
   flags.settings = {"packet.buffer=700kB", "flow.routing=adaptive", "packet.lossy=0", "packet.retransmission_timeout=50us"};
   expect_one_result(flags);
+  flags.settings.insert(flags.settings.end(), {"packet.lossy_queues=wred", "packet.ecn_kmin=10kB", "packet.ecn_kmax=100kB"});
+  expect_one_result(flags);
 }
 
 TEST(Threads, DurationsFromDistributions) {
