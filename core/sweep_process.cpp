@@ -17,7 +17,7 @@ constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 /// Longer windows gain nothing, and times in them would not fit a key.
 constexpr Duration kWindowMax = Duration::ticks((std::int64_t{1} << SortedParcels::time_bits) - 1);
 
-/// Checks on the way that no two are of one port and instant.
+/// Checks on the way that no two are of one port and instant. Requires: those that are come in order of their places, and so end side by side.
 void insertion_sort(std::span<std::uint64_t> keys) {
   for (std::size_t i = 1; i < keys.size(); ++i) {
     const std::uint64_t key = keys[i];
@@ -118,7 +118,7 @@ SweepProcess::Failure SweepProcess::sweep_all(std::uint64_t& handled) {
     }
     if (i + kStatesAhead < now_.size()) {
       prefetch_parcels(now_[i + kStatesAhead]);
-      slots_[now_[i + kStatesAhead]].node->prefetch();
+      if (const SweepNode* const node = slots_[now_[i + kStatesAhead]].node) node->prefetch();
     }
     try {
       handled += sweep(now_[i]);

@@ -34,9 +34,9 @@ struct QueuePairLimits {
   Bytes full_packet;    ///< on the wire
 };
 
-/// Something was acknowledged for the first time; bytes on the wire.
+/// An answer came. Bytes on the wire, each packet counted as a full one.
 struct Acknowledgement {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;      ///< with a window: of the packet that was answered; else what was acknowledged for the first time
   std::int64_t in_flight = 0;  ///< sent and not acknowledged, now
   bool marked = false;         ///< the packet that was answered
 };
@@ -55,7 +55,7 @@ class CongestionControl {
   virtual void on_notification(Time) {}
   virtual void on_acknowledged(const Acknowledgement&) {}
   /// Something was found missing, or nothing was acknowledged for too long.
-  virtual void on_loss() {}
+  virtual void on_loss(std::int64_t /*in_flight*/) {}
 };
 
 class CongestionAlgorithm {
@@ -64,6 +64,7 @@ class CongestionAlgorithm {
   virtual MarkFeedback feedback() const = 0;
   /// The least time between notifications of a queue pair.
   virtual Duration notification_interval() const { return Duration::zero(); }
+  /// Requires: the algorithm outlives what it begins.
   virtual std::unique_ptr<CongestionControl> begin(const QueuePairLimits& limits) const = 0;
 };
 

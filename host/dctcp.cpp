@@ -84,10 +84,16 @@ Dctcp::Dctcp(const DctcpSettings& settings, const QueuePairLimits& limits)
 }
 
 void Dctcp::on_acknowledged(const Acknowledgement& acknowledgement) {
+  if (left_ < 0) left_ = acknowledgement.in_flight + acknowledgement.bytes;
   acknowledged_ += acknowledgement.bytes;
+  cut_left_ -= acknowledgement.bytes;
   if (acknowledgement.marked) {
     marked_ += acknowledgement.bytes;
-    cut(alpha_ / 2);
+    if (cut_left_ <= 0) {
+      before_cut_ = window_;
+      cut_left_ = acknowledgement.in_flight;
+      window_ = std::max(packet_, window_ * (1 - alpha_ / 2));
+    }
   } else if (static_cast<double>(acknowledgement.in_flight + acknowledgement.bytes) > window_ - packet_) {
     window_ += increase_ * static_cast<double>(acknowledgement.bytes) / window_;
   }
@@ -97,15 +103,15 @@ void Dctcp::on_acknowledged(const Acknowledgement& acknowledgement) {
   left_ = acknowledgement.in_flight;
   acknowledged_ = 0;
   marked_ = 0;
-  was_cut_ = false;
 }
 
-void Dctcp::on_loss() { cut(0.5); }
-
-void Dctcp::cut(double by) {
-  if (was_cut_) return;
-  was_cut_ = true;
-  window_ = std::max(packet_, window_ * (1 - by));
+void Dctcp::on_loss(std::int64_t in_flight) {
+  if (cut_left_ <= 0) {
+    before_cut_ = window_;
+    cut_left_ = in_flight;
+  }
+  // A mark in the same window of data may have cut it by less.
+  window_ = std::max(packet_, std::min(window_, before_cut_ / 2));
 }
 
 }  // namespace weft

@@ -4,10 +4,12 @@
 // idle network, or what the user says.
 //
 // Model (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; RFC 8257, section 3.3):
-//   about once a round trip - when all is acknowledged that was under way when the last began - with F the share of bytes acknowledged as marked
+//   about once a round trip - when so much was answered as was under way when the last began - with F the share of it that came marked
 //                                     alpha = (1 - g) alpha + g F
-//   the first mark of a round trip    window = window (1 - alpha / 2)
-//   something is missing              window = window / 2, once a round trip as well
+//   a mark                            window = window (1 - alpha / 2)
+//   something is missing, or nothing was acknowledged for too long
+//                                     window = half of what it was (RFC 5681 would begin with a packet after a time-out)
+//                                     both once in a window of data: not again before so much was answered as was under way
 //   unmarked, and the window full     window += increase packets a round trip
 //   The window is never below a packet.
 // Threads: as CongestionControl.
@@ -38,13 +40,11 @@ class Dctcp final : public CongestionControl {
   double on_sent(std::int64_t, Time) override { return line_bps_; }
   std::int64_t window() const override { return static_cast<std::int64_t>(window_); }
   void on_acknowledged(const Acknowledgement& acknowledgement) override;
-  void on_loss() override;
+  void on_loss(std::int64_t in_flight) override;
 
   double alpha() const { return alpha_; }
 
  private:
-  void cut(double by);
-
   double g_;
   double packet_;    ///< bytes
   double increase_;  ///< likewise, a round trip
@@ -53,8 +53,9 @@ class Dctcp final : public CongestionControl {
   double alpha_ = 1;
   std::int64_t acknowledged_ = 0;  ///< bytes, in this round trip
   std::int64_t marked_ = 0;        ///< of them
-  std::int64_t left_ = 0;          ///< bytes until it ends
-  bool was_cut_ = false;           ///< in this round trip
+  std::int64_t left_ = -1;         ///< bytes until it ends; -1 before the first
+  std::int64_t cut_left_ = 0;      ///< bytes until the window may be cut again
+  double before_cut_ = 0;          ///< the window then
 };
 
 std::shared_ptr<const CongestionAlgorithm> make_dctcp(const ParamSet& params);

@@ -151,6 +151,10 @@ void Nic::set_window(Sender& sender) const {
     sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes) / full_packet_);
 }
 
+std::int64_t Nic::in_flight(const Sender& sender) const {
+  return static_cast<std::int64_t>(sender.next - std::min(sender.next, sender.acknowledged)) * full_packet_;
+}
+
 bool Nic::has_packet(const Sender& sender) {
   return (sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty();
 }
@@ -295,10 +299,6 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
     sender.progress_at = now;
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
-    sender.congestion->on_acknowledged({std::int64_t{more} * full_packet_,
-                                        static_cast<std::int64_t>(sender.next - sender.acknowledged) * full_packet_,
-                                        packet.echoes_mark()});
-    set_window(sender);
     while (!sender.parts.empty() && sender.parts.front().end <= sender.acknowledged) {
       const std::uint32_t slot = sender.parts.front().transfer;
       Outgoing& outgoing = outgoing_[slot];
@@ -312,6 +312,12 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       if (sender.sending > 0) --sender.sending;
     }
   }
+  const bool has_window = sender.window != Sender::no_window;
+  if (more > 0 || has_window) {
+    sender.congestion->on_acknowledged(
+        {(has_window ? 1 : std::int64_t{more}) * full_packet_, in_flight(sender), packet.echoes_mark()});
+    set_window(sender);
+  }
   if (packet.kind() == PacketKind::nack && more >= 0) {
     on_loss(sender);
     go_back(number, port, sender.acknowledged, now);
@@ -321,7 +327,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
 }
 
 void Nic::on_loss(Sender& sender) const {
-  sender.congestion->on_loss();
+  sender.congestion->on_loss(in_flight(sender));
   set_window(sender);
 }
 

@@ -202,6 +202,8 @@ class Nic final : public SweepNode {
   /// Whether the sender has a packet that may go.
   static bool has_packet(const Sender& sender);
   void set_window(Sender& sender) const;
+  /// Bytes sent and not acknowledged, each packet counted as a full one.
+  std::int64_t in_flight(const Sender& sender) const;
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);

@@ -31,7 +31,9 @@ constexpr std::array<ParamSpec, 18> kPacketParams = {{
      .minimum = "1",
      .maximum = "65536",
      .choices = "",
-     .meaning = "Data packets of a queue pair that one acknowledgement answers; a message's last packet is always answered.",
+     .meaning =
+         "Data packets of a queue pair that one acknowledgement answers; a message's last packet is always answered, and so is "
+         "every packet of a queue pair with a window (dctcp).",
      .origin = "NICs coalesce acknowledgements; every packet is answered in the preset hpcc"},
     {.name = "answers",
      .kind = ParamKind::choice,
@@ -166,7 +168,8 @@ constexpr std::array<ParamSpec, 18> kPacketParams = {{
      .choices = "tail_drop|wred",
      .meaning =
          "What lossy priorities do with a packet that joins a long queue. tail_drop: mark it, and drop it only where it finds no "
-         "room. wred: drop it with the probability with which others mark (ecn_kmin, ecn_kmax, ecn_pmax).",
+         "room. wred: drop it with the probability with which others mark (ecn_kmin, ecn_kmax, ecn_pmax), by the queue of the "
+         "instant; nothing is marked then.",
      .origin = "weighted random early detection, for traffic without ECN"},
     {.name = "weights",
      .kind = ParamKind::text,

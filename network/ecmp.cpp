@@ -19,10 +19,25 @@ EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::u
   return {source, destination, 0, (connection + queue_pair) % rule.source_ports};
 }
 
-std::size_t number_of(const Topology& topology, NodeId endpoint) {
+/// Of a destination: leaf by leaf, and there cable by cable.
+std::size_t number_of(const Topology& topology, NodeId endpoint, std::vector<LinkId>& hops) {
+  const auto endpoints = topology.endpoints();
   const HostId host = topology.node(endpoint).host;
-  const auto of_host = topology.endpoints_of(host);
-  return host.index() + static_cast<std::size_t>(std::find(of_host.begin(), of_host.end(), endpoint) - of_host.begin());
+  const NodeId other = topology.node(endpoints.front()).host == host ? endpoints.back() : endpoints.front();
+  NodeId leaf = endpoint;
+  LinkId up;
+  while (topology.node(leaf).host == host && leaf != other) {
+    topology.routes().next_hops(topology, leaf, other, hops);
+    up = hops.front();
+    leaf = topology.link(up).destination;
+  }
+  std::size_t cables = 0;
+  std::size_t place = 0;
+  for (const LinkId down : topology.out_links(leaf)) {
+    if (down == topology.reverse(up)) place = cables;
+    cables += topology.node(topology.link(down).destination).host.is_none() ? 0 : 1;
+  }
+  return leaf.index() * cables + place;
 }
 
 /// Appends the path to `links`, which is empty; `hops` is for its own use.
@@ -30,7 +45,7 @@ void walk(const Topology& topology, const PathRule& rule, const EcmpHash& hash, 
           std::vector<LinkId>& hops, std::vector<LinkId>& links) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
   const bool by_hash = rule.choice == PathRule::Choice::by_hash;
-  std::size_t left = by_hash ? 0 : number_of(topology, destination);
+  std::size_t left = by_hash ? 0 : number_of(topology, destination, hops);
   const auto choice = [&](NodeId at) {
     if (by_hash) return hash.choice(rule.seed, at, hops.size());
     const std::size_t chosen = left % hops.size();

@@ -7,9 +7,10 @@
 // independently of the others, so that there is no polarisation. A transfer is split over n queue pairs (QP scaling), each with a source port
 // of its own unless there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al., "RDMA over Ethernet for
 // Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which is as good as having a port each.
-// By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012): a
-// destination has number d = its host's + its own in the host. The first switch with n > 1 next hops takes number d mod n, and the next goes on
-// with d / n. In a fat tree shift permutations so never meet on their way up.
+// By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012):
+// destinations are numbered leaf by leaf, and there cable by cable. The first switch with n > 1 next hops takes number d mod n, and the next goes
+// on with d / n. In a fat tree, where all ways up have as many choices, a switch so has one port for a destination, and shift permutations never
+// meet on their way up; on other networks the port may depend on how far a flow has come.
 //
 // Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next tuple that maps to it. What is cached shows
 // in no result.
@@ -34,7 +35,7 @@ struct PathRule {
   enum class Choice : std::uint8_t { by_hash, by_destination };
   Choice choice = Choice::by_hash;
   std::uint64_t seed = 0;          ///< of hashing
-  std::uint32_t source_ports = 0;  ///< UDP source ports that the queue pairs between two endpoints take in turn; 0: each its own
+  std::uint32_t source_ports = 0;  ///< queue pair q of connection c has UDP source port (c + q) mod so many; 0: each its own
 };
 
 /// What switches hash of a queue pair.

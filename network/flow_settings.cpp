@@ -165,7 +165,8 @@ constexpr std::array<ParamSpec, 22> kParams = {{
      .choices = "ecmp|e_ecmp|static|spray|adaptive|adaptive_global",
      .meaning =
          "ecmp: each queue pair takes one shortest path, by a hash of both ends and its UDP source port. e_ecmp: likewise, and its "
-         "number at the destination is hashed too. static: one that depends on the destination alone (D-mod-k: neighbouring "
+         "number at the destination is hashed too, so that few source ports (flow.source_ports) do not matter. static: one that "
+         "depends on the destination alone (D-mod-k: neighbouring "
          "destinations over neighbouring ports). adaptive: when it starts, every switch sends it over the next hop with the least "
          "flows for its rate. adaptive_global: it takes the path whose worst link has the least flows for its rate. spray: it is "
          "spread evenly over all of them.",
@@ -208,9 +209,9 @@ constexpr std::array<ParamSpec, 22> kParams = {{
      .minimum = "0",
      .maximum = "16384",
      .choices = "",
-     .meaning =
-         "UDP source ports that the queue pairs between two endpoints take in turn, all that ecmp can tell them apart by; 0: "
-         "each has its own. It makes no difference to e_ecmp.",
+     .meaning = "UDP source ports of the queue pairs between two endpoints, all that ecmp can tell them apart by: q of connection "
+                "c has number "
+                "(c + q) modulo so many; 0: each has its own. No other routing minds.",
      .origin =
          "network cards draw a port for every queue pair from 0xC000 to 0xFFFF (RoCEv2); those that do not are what E-ECMP is for"},
 }};

@@ -41,21 +41,20 @@ TEST(Dctcp, AWindowThatIsNotFullDoesNotGrow) {
   EXPECT_EQ(dctcp.window(), 101'000);
 }
 
-// alpha begins at 1: the first mark halves the window, and the others of its round trip do nothing more. The next round trip takes alpha a sixteenth of
-// the way to the share of its bytes that were marked, a tenth.
-TEST(Dctcp, CutsOnceARoundTripByHalfOfAlpha) {
+// 20 packets are under way. alpha begins at 1: the first mark halves the window, and others do nothing before the 20 that were under way then have
+// been answered. The round trip of 21 packets takes alpha a sixteenth of the way to the share of them that were marked.
+TEST(Dctcp, CutsOnceInAWindowOfDataByHalfOfAlpha) {
   Dctcp dctcp({}, kLimits);
-  dctcp.on_acknowledged({1000, 20'000, false});  // the first acknowledgement ends a round trip of nothing
-  const double alpha = 15.0 / 16.0;
+  for (int i = 0; i < 3; ++i) dctcp.on_acknowledged({1000, 20'000, true});
+  EXPECT_EQ(dctcp.window(), 50'500);
+  for (int i = 0; i < 17; ++i) dctcp.on_acknowledged({1000, 10'000, false});
+  EXPECT_EQ(dctcp.alpha(), 1);
+  dctcp.on_acknowledged({1000, 20'000, false});
+  const double alpha = 0.9375 + 0.0625 * 3.0 / 21.0;
   EXPECT_DOUBLE_EQ(dctcp.alpha(), alpha);
-  const double window = static_cast<double>(dctcp.window());
-  for (int i = 0; i < 2; ++i) dctcp.on_acknowledged({1000, 20'000, true});
-  EXPECT_NEAR(static_cast<double>(dctcp.window()), window * (1 - alpha / 2), 1);
-  for (int i = 0; i < 18; ++i) dctcp.on_acknowledged({1000, 20'000, false});
-  EXPECT_DOUBLE_EQ(dctcp.alpha(), 15.0 / 16 * alpha + 0.1 / 16);
   const double before = static_cast<double>(dctcp.window());
   dctcp.on_acknowledged({1000, 20'000, true});
-  EXPECT_NEAR(static_cast<double>(dctcp.window()), before * (1 - dctcp.alpha() / 2), 1);
+  EXPECT_NEAR(static_cast<double>(dctcp.window()), before * (1 - alpha / 2), 1);
 }
 
 // Marks on the share F of all bytes bring alpha to F; it goes there by 1/16 of the way each round trip.
@@ -67,17 +66,28 @@ TEST(Dctcp, AlphaComesToTheShareOfMarks) {
   EXPECT_NEAR(dctcp.alpha(), 0.3, 0.01);
 }
 
-TEST(Dctcp, ALossHalvesAndAWindowIsAPacketAtLeast) {
+TEST(Dctcp, ALossHalvesOnceInAWindowOfDataAndAWindowIsAPacketAtLeast) {
   Dctcp dctcp({}, kLimits);
-  dctcp.on_loss();
+  dctcp.on_loss(100'000);
   EXPECT_EQ(dctcp.window(), 50'500);
-  dctcp.on_loss();
-  EXPECT_EQ(dctcp.window(), 50'500) << "once a round trip";
-  for (int i = 0; i < 100; ++i) {
-    dctcp.on_acknowledged({1000, 0, false});
-    dctcp.on_loss();
+  dctcp.on_loss(100'000);
+  EXPECT_EQ(dctcp.window(), 50'500);
+  for (int i = 0; i < 10; ++i) {
+    for (int packet = 0; packet < 100; ++packet) dctcp.on_acknowledged({1000, 0, false});
+    dctcp.on_loss(100'000);
   }
   EXPECT_EQ(dctcp.window(), 1'000);
+}
+
+// A mark with a small alpha cuts a little; a loss in the same window of data still halves what the window was before.
+TEST(Dctcp, ALossHalvesAfterAMarkToo) {
+  Dctcp dctcp({}, kLimits);
+  for (int trip = 0; trip < 100; ++trip) dctcp.on_acknowledged({100'000, 0, false});
+  const double window = static_cast<double>(dctcp.window());
+  dctcp.on_acknowledged({1000, 90'000, true});
+  EXPECT_GT(static_cast<double>(dctcp.window()), 0.99 * window);
+  dctcp.on_loss(90'000);
+  EXPECT_NEAR(static_cast<double>(dctcp.window()), window / 2, 1);
 }
 
 TEST(Dctcp, RefusesSettingsThatMeanNothing) {

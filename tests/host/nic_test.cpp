@@ -316,7 +316,8 @@ TEST(Nic, DcqcnSharesALinkFairly) {
 }
 
 // Expectation: with n windows under a step of marks at K the queue grows until it passes K and a round trip later is cut, so that the link is always busy
-// and no more than K, what is on its way in a round trip and a packet of each ever wait (Alizadeh et al. 2010, section 3.3); shares are fair over time.
+// and no more than K, what is on its way in a round trip and a packet of each ever wait (Alizadeh et al. 2010, section 3.3); shares are even over time, here
+// within a fifth over 100 ms.
 TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
   constexpr std::int64_t threshold = 100'000;
   constexpr std::uint32_t first = 4;  // of another pod: all are equally far, as windows share by round trips
@@ -340,7 +341,7 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
     for (std::uint32_t i = 0; i < flows; ++i) moved[i] += sent(i);
     const double all = std::accumulate(moved.begin(), moved.end(), 0.0);
     EXPECT_GT(all * 1000 * 8 / span.in_s(), 0.999 * 40e9) << flows << " flows keep the link busy";
-    for (const double m : moved) EXPECT_NEAR(m / all * flows, 1.0, 0.05) << flows << " flows";
+    for (const double m : moved) EXPECT_NEAR(m / all * flows, 1.0, 0.2) << flows << " flows";
     std::uint64_t repeated = 0;
     for (std::uint32_t i = 0; i < flows; ++i) repeated += cluster.card(engine, first + i).counters().data_repeated;
     EXPECT_EQ(repeated, 0U);
@@ -355,7 +356,7 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
   }
 }
 
-// Expectation: a window of one packet is a packet per round trip, whatever the interval of acknowledgements: the packet that fills it asks for one.
+// Expectation: a window of one packet is a packet per round trip, whatever the interval of acknowledgements: packets of a window ask for one.
 TEST(Nic, AWindowOfOnePacketIsAPacketPerRoundTrip) {
   class OnePacket final : public CongestionControl, public CongestionAlgorithm {
    public:

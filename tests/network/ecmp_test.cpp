@@ -100,6 +100,27 @@ TEST(EcmpPaths, ByDestinationShiftPermutationsNeverMeet) {
   }
 }
 
+// Neither do they where servers have several GPUs: 16 servers of 4 GPUs, two on each leaf, whose eight cables meet eight aggregation switches; and
+// rails of 16 on 16 spines.
+TEST(EcmpPaths, ByDestinationAlsoWhereHostsHaveSeveralGpus) {
+  for (const char* builder : {"clos", "rail_optimized"}) {
+    const auto topology =
+        builder == std::string("clos")
+            ? built(
+                  "clos",
+                  {{"hosts", "16"}, {"gpus_per_host", "4"}, {"nics_per_host", "4"}, {"hosts_per_leaf", "2"}, {"aggs_per_pod", "8"}})
+            : built("rail_optimized", {{"hosts", "32"}, {"hosts_per_leaf_group", "16"}, {"spines", "16"}});
+    const auto endpoints = topology->endpoints();
+    EcmpPaths paths(*topology, {.choice = PathRule::Choice::by_destination}, kCache);
+    std::set<LinkId> used;
+    for (std::size_t i = 0; i < endpoints.size(); ++i) {
+      for (const LinkId link : path_of(paths, endpoints[i], endpoints[(i + endpoints.size() / 2) % endpoints.size()], 0, 0)) {
+        EXPECT_TRUE(used.insert(link).second) << builder << ": " << topology->link_name(link);
+      }
+    }
+  }
+}
+
 // With two source ports the queue pairs of a pair of hosts take at most two ways, in turn; connections share them.
 TEST(EcmpPaths, QueuePairsOfOneSourcePortTakeOneWay) {
   const auto topology = built("fat_tree", {{"k", "8"}});

@@ -234,8 +234,9 @@ TEST(PacketMode, SamplesOfLinksAddUp) {
   }
 }
 
-// The same incast under windows: nothing is lost, and as all windows together fit the last switch, nobody is paused. All packets of the first round
-// trips come marked, as windows begin with what the line carries alone; so windows are cut too far, and the link idles for a while.
+// The same incast under windows: nothing is lost, and as all windows together fit the last switch, nobody is paused. Windows begin with what the line
+// carries alone, so that they are cut again and again at first; and when others end, those left grow by a packet in a round trip: the link idles for
+// up to a fifth of the time.
 TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
@@ -249,7 +250,7 @@ TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {
   double last_ns = 0;
   for (const auto& row : run.flows) last_ns = std::max(last_ns, value(row, "end_ns"));
   EXPECT_GE(last_ns, busy_ns);
-  EXPECT_LE(last_ns, 1.15 * busy_ns);
+  EXPECT_LE(last_ns, 1.25 * busy_ns);
   EXPECT_EQ(run.summary.packets->drops, 0U);
   EXPECT_EQ(run.summary.packets->pauses, 0U);
   EXPECT_GT(run.summary.packets->ecn_marks, 0U);
@@ -272,7 +273,8 @@ TEST(PacketMode, EnhancedEcmpTellsQueuePairsOfOneSourcePortApart) {
   EXPECT_EQ(leaf_links_used("e_ecmp", "1"), 2);
 }
 
-// Routed by destination, 16 transfers by half the fat tree meet nowhere: each takes its ideal time to the tick.
+// Routed by destination, 16 transfers by half the fat tree meet nowhere: each takes its ideal time, give or take acknowledgements of
+// others, which go first.
 TEST(PacketMode, StaticRoutesKeepAShiftPermutationApart) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);

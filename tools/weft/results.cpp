@@ -368,7 +368,7 @@ void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, cons
   tier->drops += usage.drops;
 }
 
-void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs, const std::vector<LinkSample>& samples) {
+void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples) {
   trace_.emplace(folder_ / "trace.json");
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   bool first = true;

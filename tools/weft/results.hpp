@@ -62,7 +62,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// communicators.csv.
   void write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
-  void write_trace(std::span<const OpRecord> records, const JobTable& jobs, const std::vector<LinkSample>& samples);
+  void write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples);
 
   /// What has finished so far. May be called from any thread while the run goes on.
   std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }

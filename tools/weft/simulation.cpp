@@ -274,7 +274,9 @@ class Assembly {
   /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
   void look_for_folding() {
     plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
-    if (plan_.folding != nullptr || flow_settings_->routing != Routing::single) return;
+    if (plan_.folding != nullptr || flow_settings_->routing != Routing::single ||
+        flow_settings_->path_rule.choice != PathRule::Choice::by_hash)
+      return;
     FlowSettings sprayed = *flow_settings_;
     sprayed.routing = Routing::spray;
     // Only for a hint: not worth more than a moment.
@@ -440,7 +442,7 @@ class Assembly {
       control.until = sampler_ ? std::min(look, sampler_->next()) : look;
       RunReport report = engine.run(control);
       const bool is_over = report.interrupted || report.next_event == Time::max();
-      if (sampler_ && (is_over || control.until == sampler_->next())) {
+      if (sampler_ && !report.interrupted && (is_over || control.until == sampler_->next())) {
         sampler_->sample(engine);
         sampler_->skip_to(report.next_event);
       }
@@ -549,7 +551,8 @@ class Assembly {
     }
     results_->write_communicators(exposures, jobs_);
     if (sampler_) sampler_->commit();
-    if (options_.trace) results_->write_trace(records, jobs_, sampler_ ? sampler_->samples() : std::vector<LinkSample>());
+    if (options_.trace)
+      results_->write_trace(records, jobs_, sampler_ ? std::span(sampler_->samples()) : std::span<const LinkSample>());
     if (fabric_ != EntityId::none()) {
       const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
       std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time);
