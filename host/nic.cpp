@@ -25,10 +25,9 @@ Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std:
       card_(card),
       queue_pairs_(queue_pairs),
       wiring_(std::move(wiring)),
-      notifies_marks_(settings.congestion != nullptr && settings.congestion->feedback() == MarkFeedback::notifications),
-      echoes_marks_(settings.congestion != nullptr && settings.congestion->feedback() == MarkFeedback::echoes),
       full_packet_(static_cast<std::uint32_t>(settings.wire_format.full_packet().count())) {
   WEFT_CHECK(settings.congestion != nullptr, "a card has a congestion control");
+  feedback_ = settings.congestion->feedback();
   notification_interval_ = settings.congestion->notification_interval();
   WEFT_CHECK(settings.queue_pairs >= 1 && settings.ack_interval >= 1, "a transfer has a queue pair, and packets are acknowledged");
   WEFT_CHECK(full_packet_ <= UINT16_MAX, "a packet has less than 64 KiB");
@@ -195,7 +194,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
 
 void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   Receiver& receiver = receivers_[receiver_of(packet.queue_pair)];
-  if (packet.congestion_experienced() && notifies_marks_ &&
+  if (packet.congestion_experienced() && feedback_ == MarkFeedback::notifications &&
       (!receiver.notified || now - receiver.notified_at >= notification_interval_)) {
     receiver.notified = true;
     receiver.notified_at = now;
@@ -229,7 +228,8 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
 /// All that has arrived in order.
 void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context) {
   receiver.since_answer = 0;
-  answer(PacketKind::ack, data, receiver.expected, ack_wire_bytes, now, context, echoes_marks_ && data.congestion_experienced());
+  answer(PacketKind::ack, data, receiver.expected, ack_wire_bytes, now, context,
+         feedback_ == MarkFeedback::echoes && data.congestion_experienced());
 }
 
 /// A packet that others come before, of which `ahead` is the number.

@@ -233,8 +233,7 @@ class Nic final : public SweepNode {
   std::uint32_t card_;
   QueuePairs& queue_pairs_;
   NicWiring wiring_;
-  bool notifies_marks_ = false;
-  bool echoes_marks_ = false;
+  MarkFeedback feedback_ = MarkFeedback::none;
   Duration notification_interval_;
   std::uint32_t full_packet_ = 0;  ///< wire bytes
 

@@ -292,13 +292,17 @@ Duration PacketNetwork::entry_latency(const Transfer& transfer) const {
   return flow_.wqe_latency + staging_.delay(transfer.source);
 }
 
+/// Cards leave some of the first link idle.
+Bandwidth PacketNetwork::rate_of(const PacketTopology::Way& way, std::size_t hop) const {
+  const Bandwidth rate = topology_.link(way.links[hop]).rate;
+  return hop == 0 ? scaled(rate, flow_.network_efficiency) : rate;
+}
+
 /// From a packet's first bit on its first cable until the card at the end has it.
 Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) const {
-  Duration all = packet_.card_delay;
+  Duration all = packet_.card_delay + flow_.switching_delay * (static_cast<std::int64_t>(way.links.size()) - 1);
   for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
-    const Link& link = topology_.link(way.links[hop]);
-    all += transmit_time(packet, hop == 0 ? scaled(link.rate, flow_.network_efficiency) : link.rate) + link.propagation_delay +
-           (hop == 0 ? Duration::zero() : flow_.switching_delay);
+    all += transmit_time(packet, rate_of(way, hop)) + topology_.link(way.links[hop]).propagation_delay;
   }
   return all;
 }
@@ -326,10 +330,6 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     Duration rest_min = Duration::max();  ///< from there to the destination, for the last packet of a queue pair
   };
   std::map<LinkId, Load> loads;
-  const auto rate_of = [&](const PacketTopology::Way& way, std::size_t hop) {
-    const Bandwidth rate = topology_.link(way.links[hop]).rate;
-    return hop == 0 ? scaled(rate, flow_.network_efficiency) : rate;
-  };
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, flow_.queue_pairs));
   Duration longest;
   Duration inside;

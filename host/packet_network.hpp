@@ -87,6 +87,7 @@ class PacketNetwork {
   NicSettings nic_settings() const;
   Bandwidth rate_max(const PacketTopology::Way& way, const Transfer& transfer) const;
   Duration entry_latency(const Transfer& transfer) const;
+  Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
   QueuePairPlan plan(const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;

@@ -27,8 +27,8 @@ inline constexpr std::uint32_t packet_classes_max = 8;
 struct Packet {
   std::uint32_t queue_pair = 0;
   std::uint32_t sequence = 0;  ///< number of the packet in its queue pair, modulo 2^32
-  std::uint32_t bits =
-      0;  ///< from the lowest: size 16, hop 7, asks for an answer 1, kind 3, priority 3, congestion experienced 1, ends message 1
+  /// From the lowest: size 16, hop 7, asks for an answer 1, kind 3, priority 3, congestion experienced 1, ends message or echoes a mark 1.
+  std::uint32_t bits = 0;
 
   Packet() = default;
   Packet(PacketKind kind, std::uint32_t queue_pair_id, std::uint32_t number, std::uint32_t wire_size, std::uint32_t traffic_class)

@@ -50,9 +50,9 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
       buffer_.add_account(c.lossless ? cable.headroom : 0);
       waiting_max += settings.buffer.reserved + (c.lossless ? cable.headroom : 0);
     }
-    WEFT_CHECK(pause_time_ == Duration::zero() || pause_time_ >= pause_time_min(cable.out.rate(), settings.largest_packet,
-                                                                                static_cast<std::uint32_t>(classes_.size())),
-               "a pause is refreshed before it runs out");
+    WEFT_CHECK(
+        pause_time_ == Duration::zero() || pause_time_ >= pause_time_min(cable.out.rate(), settings.largest_packet, class_count_),
+        "a pause is refreshed before it runs out");
   }
   WEFT_CHECK(waiting_max < std::int64_t{1} << 32, "what can wait in a switch is below 4 GiB");
   WEFT_CHECK(settings.buffer.resume_offset >= settings.largest_packet.count(),
@@ -71,13 +71,12 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
 
 std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> found;
-  const auto priorities = static_cast<std::uint32_t>(classes_.size());
   for (std::uint32_t to = 0; to < ports_.size(); ++to) {
-    for (std::uint32_t priority = 0; priority < priorities; ++priority) {
+    for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
       if ((ports_[to].paused >> priority & 1U) == 0) continue;
-      const Fifo<Queued>& waiting = queues_[to * priorities + priority].packets;
+      const Fifo<Queued>& waiting = queues_[account_of(to, priority)].packets;
       for (std::uint32_t i = 0; i < waiting.size(); ++i) {
-        if (buffer_.pauses(waiting[i].account)) found.emplace(waiting[i].account / priorities, to, priority);
+        if (buffer_.pauses(waiting[i].account)) found.emplace(waiting[i].account / class_count_, to, priority);
       }
     }
   }
@@ -101,7 +100,7 @@ void PacketSwitch::prefetch() const {
     const auto packet = parcels[i].payload_as<Packet>();
     if (packet.kind() == PacketKind::pfc) return;
     routes[i % kAhead] = &routes_[packet.queue_pair];
-    __builtin_prefetch(routes[i % kAhead]);
+    cache::fetch(routes[i % kAhead], sizeof(QueuePairs::Route));
   };
   for (std::size_t i = 0; i < std::min(kAhead, parcels.size()); ++i) fetch_route(i);
   for (std::size_t i = 0; i < parcels.size(); ++i) {
@@ -358,9 +357,8 @@ void PacketSwitch::let_go(std::uint32_t account, Time now, SweepContext& context
 }
 
 void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now, SweepContext& context) {
-  const auto class_count = static_cast<std::uint32_t>(classes_.size());
-  const std::uint32_t port_number = account / class_count;
-  const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count);
+  const std::uint32_t port_number = account / class_count_;
+  const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count_);
   Port& port = ports_[port_number];
   port.out.send(frame, std::max(now, port.out.free_at()), context);
   if (next_start_[port_number] != Time::max()) next_start_.set(port_number, std::max(next_start_[port_number], port.out.free_at()));

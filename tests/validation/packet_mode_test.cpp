@@ -44,6 +44,25 @@ RunFlags on_a_fat_tree(const ScratchFolder& folder) {
   return flags;
 }
 
+/// Flows of 2 MB from all other hosts of the fat tree to host 0.
+std::string incast_of_15(const ScratchFolder& folder) {
+  std::vector<std::string> rows;
+  for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 2000000 0");
+  return folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+}
+
+/// How long they take on the last link of 400 Gb/s: 1,456 B of content per packet, 16 B of them once per message; 82 B of headers.
+double busy_with_incast_of_15_ns() {
+  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
+  return (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
+}
+
+double last_end_ns(const ScenarioRun& run) {
+  double last_ns = 0;
+  for (const auto& row : run.flows) last_ns = std::max(last_ns, value(row, "end_ns"));
+  return last_ns;
+}
+
 // Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
 // alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
 TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
@@ -175,16 +194,11 @@ TEST(PacketMode, AgreesWithFlowModeOnLargeUncongestedCollectives) {
 TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
-  std::vector<std::string> rows;
-  for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 2000000 0");
-  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.flows = incast_of_15(folder);
   flags.settings = {"packet.buffer=1MB", "packet.congestion_control=none"};
   const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
-  // 1,456 B of content per packet, 16 B of them once per message; 82 B of headers.
-  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
-  const double busy_ns = (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
-  double last_ns = 0;
-  for (const auto& row : run.flows) last_ns = std::max(last_ns, value(row, "end_ns"));
+  const double busy_ns = busy_with_incast_of_15_ns();
+  const double last_ns = last_end_ns(run);
   EXPECT_GE(last_ns, busy_ns);
   EXPECT_LE(last_ns, busy_ns + 10'000);
   EXPECT_EQ(sum_of_links(run, "drops"), 0U);
@@ -240,15 +254,11 @@ TEST(PacketMode, SamplesOfLinksAddUp) {
 TEST(PacketMode, WindowsHoldAnIncastWithoutPauses) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
-  std::vector<std::string> rows;
-  for (int i = 1; i < 16; ++i) rows.push_back(std::to_string(i) + " 0 3 100 2000000 0");
-  flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+  flags.flows = incast_of_15(folder);
   flags.settings = {"packet.congestion_control=dctcp", "packet.ecn_kmin=25kB", "packet.ecn_kmax=25kB", "packet.ecn_pmax=1"};
   const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
-  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
-  const double busy_ns = (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
-  double last_ns = 0;
-  for (const auto& row : run.flows) last_ns = std::max(last_ns, value(row, "end_ns"));
+  const double busy_ns = busy_with_incast_of_15_ns();
+  const double last_ns = last_end_ns(run);
   EXPECT_GE(last_ns, busy_ns);
   EXPECT_LE(last_ns, 1.25 * busy_ns);
   EXPECT_EQ(run.summary.packets->drops, 0U);
