@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "core/ids.hpp"
 #include "core/parcel.hpp"
 
 namespace weft {
@@ -29,13 +30,14 @@ class Channel {
   virtual void open_window() = 0;
   /// Adds a message to the current window.
   virtual void write(const Event& event) = 0;
-  virtual void write(const ParcelTo& parcel) = 0;
+  virtual void write(const ParcelTo& parcel, LpId lp) = 0;
   /// Ends the window for the writer, before the barrier.
   virtual void close_window() = 0;
   /// What was written in the window that ended.
   struct Contents {
-    std::span<const Event> events;      ///< in the order written
-    std::span<const ParcelTo> parcels;  ///< likewise
+    std::span<const Event> events;                      ///< in the order written
+    std::span<const LpId> lps;                          ///< that parcels were written to
+    std::span<const std::vector<ParcelTo>> parcels_to;  ///< by LpId, each in the order written
   };
   /// Call once per window; valid until the next barrier.
   virtual Contents read() = 0;
@@ -46,14 +48,15 @@ class LocalChannel final : public Channel {
  public:
   void open_window() override;
   void write(const Event& event) override;
-  void write(const ParcelTo& parcel) override;
+  void write(const ParcelTo& parcel, LpId lp) override;
   void close_window() override;
   Contents read() override;
 
  private:
   struct alignas(64) Buffer {
     std::vector<Event> events;
-    std::vector<ParcelTo> parcels;
+    std::vector<LpId> lps;
+    std::vector<std::vector<ParcelTo>> parcels_to;
   };
   struct alignas(64) Side {
     std::size_t parity = 0;

@@ -27,16 +27,17 @@ namespace {
 using WallClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kSliceEvents = 16384;   // about a millisecond of work
-constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is timed per logical process
+constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is timed per logical process,
+constexpr std::uint64_t kTimedEvents = 256;     // and every one that has at least so many events for each
 constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least once in so many windows
 constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
+constexpr int kFirstLookShare =
+    32;  // the first look at the balance comes after this part of the interval, the others twice as late each
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
 /// A logical process and what its worker knows about it.
 struct alignas(64) LpSlot : Agenda::Item {
   std::unique_ptr<LogicalProcess> process;
-  std::vector<Event> inbox;
-  std::vector<ParcelTo> parcels;
   std::uint64_t weight = 1;  ///< number of entities, for the first deal
   std::uint64_t events_since_redeal = 0;
   std::uint64_t timed_ns_since_redeal = 0;
@@ -115,6 +116,7 @@ struct Engine::State {
     WorkerCounters counters;
     std::optional<Failure> failure;
     Time last_event;
+    bool has_long_windows = false;  ///< the last one
     Bulletin bulletins[2];
   };
 
@@ -123,6 +125,7 @@ struct Engine::State {
     WallClock::time_point start;
     WallClock::time_point next_progress;
     WallClock::time_point next_balance;
+    WallClock::duration balance_wait;  ///< until the look after the next
     std::uint64_t windows_since_look = 0;
     std::uint64_t events_at_look = 0;
   };
@@ -187,8 +190,6 @@ void Engine::State::fill_agendas() {
   for (std::size_t lp = 0; lp < slots.size(); ++lp) {
     LpSlot& slot = slots[lp];
     slot.next = slot.failed ? Time::max() : slot.process->next_event_time();
-    for (const Event& event : slot.inbox) slot.next = std::min(slot.next, event.key.time);
-    for (const ParcelTo& parcel : slot.parcels) slot.next = std::min(slot.next, parcel.parcel.time);
     workers[worker_of_lp[lp]]->agenda.add(&slot);
   }
 }
@@ -215,11 +216,12 @@ bool Engine::State::wants_redeal(Watch& watch, WallClock::time_point now) const 
   if (workers.size() < 2) return false;
   const bool forced = options.redeal_every_windows > 0 && windows % options.redeal_every_windows == 0;
   if (!forced && now < watch.next_balance) return false;
-  watch.next_balance = now + balance_interval();
+  watch.balance_wait = std::min(2 * watch.balance_wait, balance_interval());
+  watch.next_balance = now + watch.balance_wait;
   return true;
 }
 
-// Called while every other worker waits and all messages are in the inboxes.
+// Called while every other worker waits and all messages are received.
 void Engine::State::redeal() {
   const auto worker_count = static_cast<std::uint32_t>(workers.size());
   const bool forced = options.redeal_every_windows > 0;
@@ -256,34 +258,35 @@ void Engine::State::receive(Worker& me) {
   for (std::size_t writer = 0; writer < workers.size(); ++writer) {
     const Channel::Contents arrived = channels[writer * workers.size() + me.index]->read();
     const auto due = [&](LpSlot& slot, Time time) {
-      if (time < slot.next && !slot.failed) me.agenda.move(&slot, time);
+      if (time < slot.next) me.agenda.move(&slot, time);
     };
     for (const Event& event : arrived.events) {
       LpSlot& slot = slots[directory.place(event.target).lp.index()];
-      slot.inbox.push_back(event);
+      if (slot.failed) continue;
+      slot.process->receive(event);
       due(slot, event.key.time);
     }
-    for (const ParcelTo& parcel : arrived.parcels) {
-      LpSlot& slot = slots[directory.place(parcel.target).lp.index()];
-      slot.parcels.push_back(parcel);
-      due(slot, parcel.parcel.time);
+    for (const LpId lp : arrived.lps) {
+      LpSlot& slot = slots[lp.index()];
+      if (slot.failed) continue;
+      slot.process->receive(arrived.parcels_to[lp.index()]);
+      due(slot, slot.process->next_event_time());
     }
   }
 }
 
 void Engine::State::run_processes(Worker& me, const Window& window, bool timed) {
   std::uint64_t events_left = window.events_max;
+  const std::uint64_t events_before = me.counters.events;
+  const std::uint64_t runs_before = me.counters.lp_runs;
   WallClock::time_point started = timed ? WallClock::now() : WallClock::time_point();
   while (events_left > 0 && me.agenda.earliest() < window.end) {
     LpSlot& slot = static_cast<LpSlot&>(*me.agenda.top());
     try {
-      const std::uint64_t handled =
-          slot.process->run_window({window.begin, window.end, events_left}, {slot.inbox, slot.parcels}, *me.outbox);
+      const std::uint64_t handled = slot.process->run_window({window.begin, window.end, events_left}, *me.outbox);
       me.counters.events += handled;
       slot.events_since_redeal += handled;
       events_left -= std::min(handled, events_left);
-      slot.inbox.clear();
-      slot.parcels.clear();
       me.agenda.move(&slot, slot.process->next_event_time());
     } catch (...) {
       note_failure(me, slot.process->last_event_key());
@@ -298,6 +301,7 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
       started = now;
     }
   }
+  me.has_long_windows = me.counters.events - events_before >= kTimedEvents * (me.counters.lp_runs - runs_before);
 }
 
 void Engine::State::publish(Worker& worker, std::size_t parity) {
@@ -373,7 +377,8 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     watch.start = WallClock::now();
     pace.resume(0, events_handled());
     watch.next_progress = watch.start + kProgressInterval;
-    watch.next_balance = watch.start + balance_interval();
+    watch.balance_wait = balance_interval() / kFirstLookShare;
+    watch.next_balance = watch.start + watch.balance_wait;
   }
   Time reached;
   bool solo = false;  // the window that is over was run by the coordinating worker alone
@@ -439,7 +444,9 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
                         sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
     const auto crew = solo ? everyone : own;
     for (const auto& worker : crew) worker->outbox->open_window(window.end);
-    for (const auto& worker : crew) run_processes(*worker, window, !alone && !solo && window_number % kTimedWindows == 0);
+    for (const auto& worker : crew) {
+      run_processes(*worker, window, !alone && !solo && (worker->has_long_windows || window_number % kTimedWindows == 0));
+    }
   }
 }
 

@@ -27,12 +27,17 @@ void EventProcess::post_initial(Event event) {
   push(event, place.local);
 }
 
-std::uint64_t EventProcess::run_window(const Window& window, Inbox inbox, Outbox& outbox) {
-  receive(inbox.events, outbox);
+void EventProcess::receive(std::span<const ParcelTo> parcels) { WEFT_CHECK(parcels.empty(), "a parcel goes to a sweep node"); }
+
+std::uint64_t EventProcess::run_window(const Window& window, Outbox& outbox) {
+  outbox_ = &outbox;
   return run(queue_, window.end, window.events_max);
 }
 
-std::uint64_t EventProcess::hand_over(Time end) { return run(apart_, end, UINT64_MAX); }
+std::uint64_t EventProcess::hand_over(Time end, Outbox& outbox) {
+  outbox_ = &outbox;
+  return run(apart_, end, UINT64_MAX);
+}
 
 std::uint64_t EventProcess::run(EventQueue& queue, Time end, std::uint64_t events_max) {
   std::uint64_t handled = 0;

@@ -33,12 +33,9 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members);
 
   void post_initial(Event event) override;
-  std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) override;
-  /// Takes over events that arrived; what members post to others goes to `outbox` from now on.
-  void receive(std::span<const Event> events, Outbox& outbox) {
-    outbox_ = &outbox;
-    for (const Event& event : events) push(event, directory_->place(event.target).local);
-  }
+  void receive(const Event& event) override { push(event, directory_->place(event.target).local); }
+  void receive(std::span<const ParcelTo> parcels) override;
+  std::uint64_t run_window(const Window& window, Outbox& outbox) override;
   Time next_event_time() const override { return std::min(queue_.top_time(), apart_.top_time()); }
   EventKey last_event_key() const override { return current_.key; }
   void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
@@ -47,7 +44,7 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   /// Its events are handled by hand_over() instead of run_window(). Before any is posted.
   void set_apart(std::uint32_t local) { members_[local].apart = true; }
   /// Handles events of members set apart, before `end`. Returns how many.
-  std::uint64_t hand_over(Time end);
+  std::uint64_t hand_over(Time end, Outbox& outbox);
   /// What is posted goes out as the member's, as of `now`; until the next call or run_window().
   EventContext& act_as(std::uint32_t local, Time now);
   /// Throws the exception being handled again, with the time and the entity's name.

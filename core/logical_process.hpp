@@ -5,7 +5,7 @@
 //
 // Invariants an LP keeps
 //   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key order.
-//   2. Everything it does is a function of its state and of the set of messages received, not of their order in the inbox.
+//   2. Everything it does is a function of its state and of the set of messages received, not of their order.
 //   3. What it sends to other LPs arrives at or after window.end.
 // Threads: one worker at a time; which one may change between windows.
 #pragma once
@@ -31,12 +31,6 @@ struct Window {
 /// `span` after `begin`, or never where that is beyond the clock.
 inline Time later(Time begin, Duration span) { return Time::max() - begin > span ? begin + span : Time::max(); }
 
-/// What arrived since the last call, in no particular order, some perhaps for later windows.
-struct Inbox {
-  std::span<const Event> events;
-  std::span<const ParcelTo> parcels;
-};
-
 class LogicalProcess {
  public:
   virtual ~LogicalProcess() = default;
@@ -44,11 +38,15 @@ class LogicalProcess {
   /// Puts an event there before the run, as if its target, an entity of this process, had scheduled it for itself.
   virtual void post_initial(Event event) = 0;
 
-  /// Takes over everything of `inbox` and handles what falls into the window. Returns the number of events handled.
-  /// The engine does not call it for windows in which there is nothing to do.
-  virtual std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) = 0;
+  /// A message arrived, between windows, for the next or a later one.
+  virtual void receive(const Event& event) = 0;
+  virtual void receive(std::span<const ParcelTo> parcels) = 0;
 
-  /// Time of the earliest event held (inbox aside); Time::max() if there is none.
+  /// Handles what falls into the window. Returns the number of events handled.
+  /// The engine does not call it for windows in which there is nothing to do.
+  virtual std::uint64_t run_window(const Window& window, Outbox& outbox) = 0;
+
+  /// Time of the earliest event or parcel held; Time::max() if there is none.
   virtual Time next_event_time() const = 0;
 
   /// Key of the event handled last. When run_window() throws, it tells which of several failures came first.

@@ -23,8 +23,8 @@ class Outbox {
       : directory_(&directory), worker_of_lp_(&worker_of_lp), channel_to_(std::move(channel_to)) {}
 
   /// Delivers the message to its target's logical process at the end of this window.
-  void send(const Event& event) { send(event, event.key.time); }
-  void send(const ParcelTo& parcel) { send(parcel, parcel.parcel.time); }
+  void send(const Event& event) { channel_to(directory_->place(event.target).lp, event.key.time).write(event); }
+  void send(const ParcelTo& parcel, LpId lp) { channel_to(lp, parcel.parcel.time).write(parcel, lp); }
 
   void open_window(Time window_end) {
     window_end_ = window_end;
@@ -39,12 +39,11 @@ class Outbox {
   std::uint64_t message_count() const { return message_count_; }
 
  private:
-  template <class Message>
-  void send(const Message& message, Time arrival) {
+  Channel& channel_to(LpId lp, Time arrival) {
     WEFT_CHECK(arrival >= window_end_, "a message between logical processes travels at least one lookahead");
     if (arrival < earliest_) earliest_ = arrival;
     ++message_count_;
-    channel_to_[(*worker_of_lp_)[directory_->place(message.target).lp.index()]]->write(message);
+    return *channel_to_[(*worker_of_lp_)[lp.index()]];
   }
 
   const EntityDirectory* directory_;

@@ -4,8 +4,10 @@
 // each other than it gains, and so does a machine with fewer free cores than threads; neither can be known beforehand, both can
 // be measured.
 //
-// Model: events handled per second of wall time. Each way is tried for 5 ms, the faster one is kept for 200 ms, then the other is
-// tried again; every trial that confirms the choice doubles the time until the next, up to 3.2 s.
+// Model: events handled per second of wall time. After 5 ms in which memory is touched for the first time, each way is tried for 5 ms, the faster one
+// is kept for 200 ms, then the other is tried again; every trial that confirms the choice doubles the time until the next, up to 3.2 s.
+// Between trials lies at least 40 times what the last one took: where windows are long, a trial is one window, and all threads go on that long
+// before the first.
 // It moves no simulated result: which thread runs a window does not show.
 // Thread safety: belongs to one thread.
 #pragma once
@@ -28,8 +30,10 @@ class Pace {
 
  private:
   static constexpr std::uint64_t kTrialNs = 5'000'000;
+  static constexpr std::uint64_t kLongTrialNs = 2 * kTrialNs;
   static constexpr std::uint64_t kHoldNsMin = 200'000'000;
   static constexpr std::uint64_t kHoldNsMax = 3'200'000'000;
+  static constexpr std::uint64_t kTrialsApart = 40;
 
   Way other() const { return way_ == Way::all_threads ? Way::one_thread : Way::all_threads; }
   double& events_per_ns(Way way) { return events_per_ns_[static_cast<std::uint8_t>(way)]; }
@@ -37,6 +41,7 @@ class Pace {
 
   Way way_ = Way::all_threads;
   bool trying_ = true;
+  bool warming_up_ = true;
   bool both_tried_ = false;
   std::uint64_t hold_ns_ = kHoldNsMin;
   std::uint64_t since_wall_ns_ = 0;

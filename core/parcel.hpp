@@ -13,7 +13,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/ids.hpp"
 #include "core/units.hpp"
 
 namespace weft {
@@ -53,7 +52,7 @@ inline constexpr std::uint32_t parcel_ports_max = 1U << parcel_port_bits;
 /// A parcel on its way to another logical process.
 struct ParcelTo {
   Parcel parcel;
-  EntityId target;
+  std::uint32_t local = 0;  ///< place of the receiver in that process
 };
 static_assert(sizeof(ParcelTo) == 32);
 

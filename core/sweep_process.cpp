@@ -12,6 +12,7 @@ namespace {
 // So many nodes before its turn a node is fetched into the cache, and then what it points at: clusters are larger than caches.
 constexpr std::size_t kNodesAhead = 4;
 constexpr std::size_t kStatesAhead = 2;
+constexpr std::size_t kParcelsAhead = 8;   // and what parcels from elsewhere go to
 constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
 constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 /// Longer windows gain nothing, and times in them would not fit a key.
@@ -77,10 +78,20 @@ void SweepProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) 
   }
 }
 
-std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox& outbox) {
+void SweepProcess::receive(std::span<const ParcelTo> parcels) {
+  // Fetched: the receiver's slot, and then the end of its list.
+  const auto slot_of = [&](std::size_t i) { return &slots_[parcels[i].local]; };
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    if (i + 2 * kParcelsAhead < parcels.size()) cache::fetch(slot_of(i + 2 * kParcelsAhead), sizeof(NodeSlot));
+    if (i + kParcelsAhead < parcels.size()) {
+      cache::fetch(slot_of(i + kParcelsAhead)->lists[(window_number_ + 1) % 2].end, sizeof(Parcel));
+    }
+    put(parcels[i].local, parcels[i].parcel);
+  }
+}
+
+std::uint64_t SweepProcess::run_window(const Window& window, Outbox& outbox) {
   outbox_ = &outbox;
-  events_.receive(inbox.events, outbox);
-  for (const ParcelTo& parcel : inbox.parcels) put(directory_->place(parcel.target).local, parcel.parcel);
   std::uint64_t handled = 0;
   while (handled < window.events_max) {
     const Time begin = next_event_time();
@@ -90,14 +101,14 @@ std::uint64_t SweepProcess::run_window(const Window& window, Inbox inbox, Outbox
       if (events > 0) last_ = std::max(last_, events_.last_event_key());
       handled += events;
     };
-    count(events_.hand_over(end_));
+    count(events_.hand_over(end_, outbox));
     for (const std::uint32_t local : touched_) list_now(local);
     touched_.clear();
     const Failure failure = sweep_all(handled);
     // Where a node failed, others may have failed before it.
     const Time end = failure.error == nullptr ? end_ : later(failure.key.time, Duration::ticks(1));
     try {
-      count(events_.run_window({begin_, end}, {}, outbox));
+      count(events_.run_window({begin_, end}, outbox));
     } catch (...) {
       last_ = events_.last_event_key();
       if (failure.error == nullptr || last_ < failure.key) throw;

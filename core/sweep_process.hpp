@@ -60,7 +60,9 @@ class alignas(64) SweepProcess final : public LogicalProcess {
   SweepProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max);
 
   void post_initial(Event event) override { events_.post_initial(event); }
-  std::uint64_t run_window(const Window& window, Inbox inbox, Outbox& outbox) override;
+  void receive(const Event& event) override { events_.receive(event); }
+  void receive(std::span<const ParcelTo> parcels) override;
+  std::uint64_t run_window(const Window& window, Outbox& outbox) override;
   Time next_event_time() const override;
   EventKey last_event_key() const override { return last_; }
   void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
@@ -176,7 +178,7 @@ void SweepProcess::put(std::uint32_t local, Time arrival, std::uint32_t port, co
 template <class T>
 void SweepContext::send(EntityId target, Time arrival, std::uint32_t port, const T& payload) {
   const EntityPlace place = process_.directory_->place(target);
-  if (place.lp != process_.lp_) return process_.outbox_->send({Parcel(arrival, port, payload), target});
+  if (place.lp != process_.lp_) return process_.outbox_->send({Parcel(arrival, port, payload), place.local}, place.lp);
   WEFT_CHECK(arrival >= process_.end_, "a parcel travels at least one window");
   process_.put(place.local, arrival, port, payload);
 }

@@ -89,12 +89,26 @@ Pace::Way way_after(std::uint64_t wall_ms, double pace_all, double pace_one, std
 TEST(Pace, KeepsTheFasterWayAndSeldomTriesTheOther) {
   std::uint64_t on_all_threads_ms = 0;
   EXPECT_EQ(way_after(1000, 3, 10, &on_all_threads_ms), Pace::Way::one_thread);
-  // Trials of 5 ms at 0, at 10 + 200 and at 215 + 400 ms.
-  EXPECT_EQ(on_all_threads_ms, 15U);
+  // 5 ms to warm up; trials of 5 ms then, at 15 + 200 and at 220 + 400 ms.
+  EXPECT_EQ(on_all_threads_ms, 20U);
   on_all_threads_ms = 0;
   EXPECT_EQ(way_after(1000, 10, 3, &on_all_threads_ms), Pace::Way::all_threads);
-  // Trials of the other way at 5 and, as that confirmed the choice at 10 ms, at 410 ms.
+  // Trials of the other way at 10 and, as that confirmed the choice at 15 ms, at 415 ms.
   EXPECT_EQ(on_all_threads_ms, 1000U - 10U);
+}
+
+// Windows of 30 ms: a trial is a window, and 40 times as long lies before the first.
+TEST(Pace, TriesSeldomWhereWindowsAreLong) {
+  Pace pace;
+  std::uint64_t events = 0;
+  std::vector<std::uint64_t> alone;
+  for (std::uint64_t window = 0; window < 200; ++window) {
+    if (pace.way() == Pace::Way::one_thread) alone.push_back(window);
+    events += 1'000'000;
+    pace.look(30'000'000 * (window + 1), events);
+  }
+  // One window to warm up, one that is measured, 40 on all threads. At equal pace the choice stays, and the next trial comes after 80.
+  EXPECT_EQ(alone, (std::vector<std::uint64_t>{42, 42 + 1 + 80}));
 }
 
 }  // namespace
