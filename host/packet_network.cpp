@@ -206,6 +206,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
     settings.port_choice.seed = mix64(flow_.path_rule.seed + (std::uint64_t{node} << 32));
   }
   settings.pause_time = packet_.pause_time;
+  settings.watchdog = packet_.watchdog;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
@@ -415,6 +416,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     }
     const auto& packet_switch = engine.entity_as<PacketSwitch>(id);
     sum.pauses += packet_switch.pauses_sent();
+    sum.pause_storms += packet_switch.storms().size();
     for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
       const PacketPortCounters of_port = packet_switch.counters(port, end);
       sum.ecn_marks += of_port.ecn_marks;
@@ -422,6 +424,17 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     }
   }
   return sum;
+}
+
+std::vector<LinkStorm> PacketNetwork::storms(const Engine& engine) const {
+  std::vector<LinkStorm> all;
+  for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count(); ++node) {
+    for (const PauseStorm& storm : engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).storms()) {
+      all.push_back({nodes_.ports(node)[storm.port].out, storm});
+    }
+  }
+  std::ranges::stable_sort(all, {}, [](const LinkStorm& of_link) { return of_link.storm.found; });
+  return all;
 }
 
 std::vector<LinkId> PacketNetwork::deadlock(const Engine& engine) const {

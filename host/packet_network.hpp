@@ -45,6 +45,12 @@ struct PacketTraffic {
   bool is_known = false;         ///< all of them before the run: they are the cards' initial events, and hosts get notices only
 };
 
+/// A queue that a switch's watchdog found stuck, and the link it leads to.
+struct LinkStorm {
+  LinkId link;
+  PauseStorm storm;
+};
+
 class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
@@ -68,7 +74,10 @@ class PacketNetwork {
   /// As of `end`, like add_usage().
   PacketCounters counters(const Engine& engine, Time end) const;
   /// Whether switches that wait for each other go on sending pauses for ever: the run does not end by itself then.
-  bool refreshes_pauses() const { return packet_.pause_time > Duration::zero(); }
+  bool refreshes_pauses() const { return packet_.pause_time > Duration::zero() && !has_watchdog(); }
+  bool has_watchdog() const { return packet_.watchdog.is_on(); }
+  /// What watchdogs found, in order of time.
+  std::vector<LinkStorm> storms(const Engine& engine) const;
   /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
   /// Empty if there is no such circle.
   std::vector<LinkId> deadlock(const Engine& engine) const;

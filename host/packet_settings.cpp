@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 18> kPacketParams = {{
+constexpr std::array<ParamSpec, 20> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -128,6 +128,25 @@ constexpr std::array<ParamSpec, 18> kPacketParams = {{
      .choices = "",
      .meaning = "How long a pause holds if nothing more comes; it is sent again after half of that. 0ns: until resumed.",
      .origin = "a pause of 65,535 quanta is 336 us at 100 Gb/s and refreshed in time, which comes to the same"},
+    {.name = "watchdog",
+     .kind = ParamKind::duration,
+     .default_text = "0ns",
+     .minimum = "0ns",
+     .maximum = "100s",
+     .choices = "",
+     .meaning =
+         "PFC watchdog of switches: a queue that pauses have held for so long without a break is in a storm; what waits in it is "
+         "dropped, and what comes for it. 0ns: none, and a run whose pauses wait for each other in a circle ends with the error "
+         "pfc-deadlock.",
+     .origin = "SONiC's is off until configured, and then looks for 200 ms"},
+    {.name = "watchdog_restoration",
+     .kind = ParamKind::duration,
+     .default_text = "200ms",
+     .minimum = "0ns",
+     .maximum = "100s",
+     .choices = "",
+     .meaning = "After a storm (packet.watchdog), the queue takes packets again when its priority has not been paused for so long.",
+     .origin = "SONiC's default"},
     {.name = "ecn_kmin",
      .kind = ParamKind::bytes,
      .default_text = "400kB",
@@ -236,6 +255,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       headroom(size_or(packet, "headroom", "auto")),
       resume_offset(size_or(packet, "resume_offset", "auto")),
       pause_time(packet.duration("pause_time")),
+      watchdog{packet.duration("watchdog"), packet.duration("watchdog_restoration")},
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),

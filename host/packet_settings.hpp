@@ -14,6 +14,7 @@
 #include "core/params.hpp"
 #include "core/units.hpp"
 #include "host/congestion_control.hpp"
+#include "network/pfc_watchdog.hpp"
 
 namespace weft {
 
@@ -36,6 +37,7 @@ struct PacketSettings {
   std::optional<Bytes> headroom;  ///< of each port and lossless priority; none: as cable and rate need
   std::optional<Bytes> resume_offset;
   Duration pause_time;
+  PfcWatchdogSettings watchdog;
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax = 0;

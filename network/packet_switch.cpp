@@ -28,6 +28,7 @@ Duration pause_time_min(Bandwidth rate, Bytes largest_packet, std::uint32_t prio
 
 PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes)
     : pause_time_(settings.pause_time),
+      watchdog_(settings.watchdog),
       classes_(settings.classes),
       class_count_(static_cast<std::uint32_t>(settings.classes.size())),
       routes_(routes),
@@ -202,7 +203,10 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   Port& port = ports_[to];
   const std::uint32_t priority = packet.priority();
   const auto bit = static_cast<std::uint8_t>(1U << priority);
-  if (port.paused != 0) contention_[to].pauses.expire(port.paused, now);
+  if ((port.paused | port.stormy) != 0) {
+    contention_[to].pauses.expire(port.paused, now);
+    if ((port.stormy & bit) != 0 && is_in_storm(to, priority, now)) return drop(packet, account, now, context);
+  }
   if ((port.waiting | (port.paused & bit)) == 0 && port.out.free_at() <= now) {
     Packet leaving = packet;
     leaving.next_hop();
@@ -210,11 +214,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   }
   Contention& contention = contention_[to];
   Queue& joined = queue(to, priority);
-  if (classes_[priority].drops_early && contention.marker.marks(joined.bytes)) {
-    buffer_.release(account, packet.wire_bytes());
-    ++contention_[account / class_count_].drops;
-    return;
-  }
+  if (classes_[priority].drops_early && contention.marker.marks(joined.bytes)) return drop(packet, account, now, context);
   Queued& queued = joined.packets.push();
   queued.packet = packet;
   queued.packet.next_hop();
@@ -226,12 +226,20 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   joined.bytes += packet.wire_bytes();
   port.bytes += packet.wire_bytes();
   contention.peak = std::max(contention.peak, port.bytes);
-  port.waiting |= bit;
   if ((port.paused & bit) == 0) {
+    port.waiting |= bit;
     next_start_.set(to, std::min(next_start_[to], std::max(now, port.out.free_at())));
-  } else if (!may_go(port)) {
+  } else {
+    if ((port.waiting & bit) == 0) contention.watchdog.set_stuck(priority, now);
+    port.waiting |= bit;
     set_next_start(to, now);
   }
+}
+
+/// What had been charged to the account goes no further.
+void PacketSwitch::drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
+  ++contention_[account / class_count_].drops;
+  release(packet, account, now, context);
 }
 
 // --- Out --------------------------------------------------------------------------------------------------------------------------
@@ -271,7 +279,13 @@ void PacketSwitch::step_until(Time until, SweepContext& context) {
 void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
   Port& port = ports_[port_number];
   const Time now = next_start_[port_number];
-  if (port.paused != 0) contention_[port_number].pauses.expire(port.paused, now);
+  if (port.paused != 0) {
+    contention_[port_number].pauses.expire(port.paused, now);
+    if (watchdog_.is_on()) {
+      look_for_storms(port_number, now, context);
+      if (!may_go(port) || port.out.free_at() > now) return set_next_start(port_number, now);
+    }
+  }
   const std::uint32_t priority = choose(port_number, static_cast<std::uint8_t>(port.waiting & ~port.paused));
   Queue& chosen = queue(port_number, priority);
   const Queued& queued = chosen.packets.front();
@@ -288,6 +302,10 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   port.out.send(packet, now, context);
+  release(packet, account, now, context);
+}
+
+void PacketSwitch::release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   buffer_.release(account, packet.wire_bytes());
   if (in_step_ && buffer_.pauses(account) && buffer_.can_resume(account)) let_go(account, now, context);
 }
@@ -316,12 +334,18 @@ std::uint32_t PacketSwitch::choose(std::uint32_t port_number, std::uint8_t ready
 void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   const Port& port = ports_[port_number];
   if (port.waiting == 0) return next_start_.set(port_number, Time::max());
-  if (may_go(port)) return next_start_.set(port_number, std::max(earliest, port.out.free_at()));
-  Time next = Time::max();
-  for (std::uint8_t left = port.waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
-    next = std::min(next, contention_[port_number].pauses.until(static_cast<std::uint32_t>(std::countr_zero(left))));
+  Time next = Time::zero();
+  if (!may_go(port)) {
+    next = Time::max();
+    for (std::uint8_t left = port.waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+      next = std::min(next, contention_[port_number].pauses.until(static_cast<std::uint32_t>(std::countr_zero(left))));
+    }
   }
-  next_start_.set(port_number, std::max({next, earliest, port.out.free_at()}));
+  next = std::max({next, earliest, port.out.free_at()});
+  if (watchdog_.is_on() && (port.waiting & port.paused) != 0) {
+    next = std::min(next, contention_[port_number].watchdog.due(port.waiting & port.paused, watchdog_));
+  }
+  next_start_.set(port_number, next);
 }
 
 // --- PFC --------------------------------------------------------------------------------------------------------------------------
@@ -332,6 +356,7 @@ void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time n
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
   if (frame.sequence == pfc_pause) {
+    if ((port.paused >> frame.priority() & 1U) == 0) contention_[port_number].watchdog.set_stuck(frame.priority(), now);
     pauses.pause(port.paused, frame.priority(), now, pause_time_);
   } else {
     pauses.resume(port.paused, frame.priority(), now);
@@ -361,7 +386,40 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count_);
   Port& port = ports_[port_number];
   port.out.send(frame, std::max(now, port.out.free_at()), context);
-  if (next_start_[port_number] != Time::max()) next_start_.set(port_number, std::max(next_start_[port_number], port.out.free_at()));
+  set_next_start(port_number, now);
+}
+
+/// Empties the queues that have been stuck for so long by now. Requires: what was paused is known as of now.
+void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepContext& context) {
+  Port& port = ports_[port_number];
+  for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
+    const auto bit = static_cast<std::uint8_t>(1U << priority);
+    if ((port.waiting & port.paused & bit) == 0 || contention_[port_number].watchdog.due(bit, watchdog_) > now) continue;
+    Queue& stuck = queue(port_number, priority);
+    storms_.push_back({now, port_number, priority, stuck.packets.size()});
+    port.bytes -= static_cast<std::uint32_t>(stuck.bytes);
+    stuck.bytes = 0;
+    port.waiting &= static_cast<std::uint8_t>(~bit);
+    port.stormy |= bit;
+    for (; !stuck.packets.empty(); stuck.packets.pop()) {
+      const Queued& queued = stuck.packets.front();
+      drop(queued.packet, queued.account, now, context);
+    }
+  }
+}
+
+/// Whether what comes for the priority, which was in a storm, is still dropped. Requires: as for look_for_storms().
+bool PacketSwitch::is_in_storm(std::uint32_t port_number, std::uint32_t priority, Time now) {
+  Port& port = ports_[port_number];
+  const bool is_paused = (port.paused >> priority & 1U) != 0;
+  if (is_paused || now < contention_[port_number].pauses.until(priority) + watchdog_.restoration) {
+    const auto storm = std::find_if(storms_.rbegin(), storms_.rend(),
+                                    [&](const PauseStorm& s) { return s.port == port_number && s.priority == priority; });
+    ++storm->packets;
+    return true;
+  }
+  port.stormy &= static_cast<std::uint8_t>(~(1U << priority));
+  return false;
 }
 
 }  // namespace weft

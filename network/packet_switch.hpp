@@ -12,7 +12,8 @@
 // An account lets go when a packet of its own leaves and it has fallen far enough by then, as in the simulators around HPCC; that others have left
 // room is not noticed before.
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
-// after half of that as long as it is needed.
+// after half of that as long as it is needed. Queues that pauses hold for too long are emptied by a watchdog, if there is one
+// (network/pfc_watchdog).
 //
 // How it is swept: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
 // brought forward one at a time, when a packet joins them (`bring_forward`), and what has left since is not yet taken off the accounts: they
@@ -20,7 +21,7 @@
 // pause is asked for, ports go forward together, in order of time (`in_step_`).
 //
 // Invariants
-//   1. Lossless priorities lose nothing (SharedBuffer's WEFT_CHECK).
+//   1. Lossless priorities lose nothing (SharedBuffer's WEFT_CHECK) but what the watchdog drops.
 //   2. At one instant: what arrives by port number, and leaves at once if its port is idle; then departures by port number.
 // Threads: as SweepNode.
 #pragma once
@@ -40,6 +41,7 @@
 #include "network/egress_port.hpp"
 #include "network/packet.hpp"
 #include "network/pause_clock.hpp"
+#include "network/pfc_watchdog.hpp"
 #include "network/queue_pairs.hpp"
 #include "network/shared_buffer.hpp"
 
@@ -66,7 +68,8 @@ struct PacketSwitchSettings {
   std::vector<PacketClass> classes;  ///< by priority
   Duration pause_time;               ///< zero: until resumed; else at least pause_time_min() of every port
   Bytes largest_packet;              ///< on the wire; resume_offset is no less
-  std::uint64_t seed = 0;            ///< of marking
+  PfcWatchdogSettings watchdog = {};
+  std::uint64_t seed = 0;  ///< of marking
   PortChoice port_choice = {};
 };
 
@@ -108,6 +111,8 @@ class PacketSwitch final : public SweepNode {
     std::uint32_t priority = 0;
   };
   std::vector<Blocked> blocked() const;
+  /// What the watchdog found, in order of time.
+  const std::vector<PauseStorm>& storms() const { return storms_; }
 
  private:
   struct Queued {
@@ -127,6 +132,7 @@ class PacketSwitch final : public SweepNode {
     EgressPort out;
     std::uint8_t waiting = 0;  ///< bit per priority: packets wait
     std::uint8_t paused = 0;   ///< bit per priority: by the other end
+    std::uint8_t stormy = 0;   ///< bit per priority: the watchdog drops what comes for it
     std::uint8_t turn = 0;     ///< of deficit round robin
     std::uint32_t bytes = 0;   ///< waiting
   };
@@ -140,6 +146,7 @@ class PacketSwitch final : public SweepNode {
     std::uint64_t marks = 0;
     std::uint64_t drops = 0;
     PauseClock pauses;
+    PfcWatchdog watchdog;
     std::array<std::int64_t, packet_classes_max> deficit{};
   };
   /// By port: when its next packet goes unless more happens; max() if none can.
@@ -177,6 +184,10 @@ class PacketSwitch final : public SweepNode {
   void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
+  void drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
+  bool is_in_storm(std::uint32_t port, std::uint32_t priority, Time now);
   void audit() const;
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);
   void bring_all_forward(Time until, SweepContext& context);
@@ -192,6 +203,7 @@ class PacketSwitch final : public SweepNode {
   bool may_go(const Port& port) const { return (port.waiting & ~port.paused) != 0; }
 
   Duration pause_time_;
+  PfcWatchdogSettings watchdog_;
   std::vector<PacketClass> classes_;
   std::uint32_t class_count_;
   std::uint8_t strict_ = 0;  ///< bit per priority
@@ -207,6 +219,7 @@ class PacketSwitch final : public SweepNode {
   std::vector<Asking> asking_;                ///< accounts that ask for a pause
   bool in_step_ = false;                      ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;
+  std::vector<PauseStorm> storms_;
   Swept swept_;
 };
 

@@ -27,6 +27,7 @@ class PauseClock {
   void resume(std::uint8_t& paused, std::uint32_t priority, Time now) {
     if ((paused >> priority & 1U) == 0) return;
     paused &= static_cast<std::uint8_t>(~(1U << priority));
+    until_[priority] = now;
     if (paused == 0) before_ += now - since_;
   }
   /// Pauses that have run out by `now` are over.
@@ -42,7 +43,7 @@ class PauseClock {
     if (paused == 0) before_ += last - since_;
   }
 
-  /// Requires: the priority is paused.
+  /// When the pause of the priority runs out, or when the last one ended.
   Time until(std::uint32_t priority) const { return until_[priority]; }
   /// How long any priority was paused, up to `now`.
   Duration total(std::uint8_t paused, Time now) const {

@@ -470,11 +470,13 @@ class Pauser final : public SweepNode {
 };
 
 /// A sender of packets of 1,000 bytes, a switch, and a Pauser that asks once. Entities 0, 1, 2.
-Engine paused_once(QueuePairs& routes, std::uint32_t packets, Time start, Time asked, Duration pause_time) {
+Engine paused_once(QueuePairs& routes, std::uint32_t packets, Time start, Time asked, Duration pause_time,
+                   const PfcWatchdogSettings& watchdog = {}) {
   QueuePairs::Route route{};
   route.there[1] = 1;
   PacketSwitchSettings settings = lossless_settings();
   settings.pause_time = pause_time;
+  settings.watchdog = watchdog;
   EngineBuilder builder;
   auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 0));
   sender->add({routes.open(0, 0, route), packets, 1000, 0, start});
@@ -529,6 +531,42 @@ TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
   EXPECT_EQ(switch_at(engine, 1).counters(1, Time::max()).paused, pause_time);
 }
 
+// Expectation: packets come every s, and the first after the pause took effect at p waits from its arrival a on. At a + detection all that wait are
+// dropped, and so is what comes until p + pause time + restoration; the rest goes on at once. A pause that ends before that drops nothing.
+TEST(PacketSwitch, TheWatchdogDropsWhatAPauseHoldsForTooLong) {
+  const Time asked = Time::zero() + Duration::us(4);
+  const Duration s = serialization(1000);
+  const Time paused = asked + serialization(pfc_frame_wire_bytes) + kDelay + kPipeline;
+  const Time first = Time::zero() + s + kDelay + kPipeline;  // arrives at the switch
+  const PfcWatchdogSettings watchdog{Duration::us(5), Duration::us(3)};
+  {
+    const Duration pause_time = Duration::us(20);
+    QueuePairs routes(1);
+    Engine engine = paused_once(routes, 1000, Time::zero(), asked, pause_time, watchdog);
+    engine.run({});
+    const std::int64_t before = (paused - first).in_ticks() / s.in_ticks() + 1;
+    const Time stuck = first + before * s;
+    const std::int64_t dropped =
+        ((paused + pause_time + watchdog.restoration) - stuck - Duration::ticks(1)).in_ticks() / s.in_ticks() + 1;
+    const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
+    ASSERT_EQ(arrivals.size(), static_cast<std::size_t>(1000 - dropped));
+    EXPECT_EQ(arrivals[static_cast<std::size_t>(before) - 1], stuck + kDelay);
+    EXPECT_EQ(arrivals[static_cast<std::size_t>(before)], stuck + dropped * s + s + kDelay);
+    const std::vector<PauseStorm>& storms = switch_at(engine, 1).storms();
+    ASSERT_EQ(storms.size(), 1U);
+    EXPECT_EQ(storms[0].found, stuck + watchdog.detection);
+    EXPECT_EQ(storms[0].port, 1U);
+    EXPECT_EQ(storms[0].packets, static_cast<std::uint64_t>(dropped));
+    EXPECT_EQ(switch_at(engine, 1).counters(0, Time::max()).drops, static_cast<std::uint64_t>(dropped))
+        << "of the port they came by";
+  }
+  QueuePairs routes(1);
+  Engine engine = paused_once(routes, 1000, Time::zero(), asked, watchdog.detection, watchdog);
+  engine.run({});
+  EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size(), 1000U);
+  EXPECT_TRUE(switch_at(engine, 1).storms().empty());
+}
+
 // Expectation: pauses that run out after 5 us but are sent again as long as they are needed stop the upstream switch just as long as pauses that
 // hold until the resume.
 TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
@@ -560,8 +598,9 @@ TEST(PacketSwitch, PausesAreRefreshedAsLongAsTheyAreNeeded) {
   EXPECT_EQ(paused[0], paused[1]);
 }
 
-/// Random streams over a fat tree with small buffers: pauses, marks, answers, three priorities.
-RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::vector<std::uint64_t>* counters = nullptr) {
+/// Random streams over a fat tree with small buffers: pauses, marks, answers, three priorities. Nothing is lost but to the watchdog.
+RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::vector<std::uint64_t>* counters = nullptr,
+                         const PfcWatchdogSettings& watchdog = {}) {
   FatTree tree(4, kRate, Duration::ns(300));
   tree.switching_delay = seed % 2 == 0 ? kPipeline : Duration::zero();
   RandomStream random(seed, 3, 0);
@@ -584,6 +623,7 @@ RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::
   settings.largest_packet = Bytes::of(4300);
   tree.ecn = {20'000, 80'000, 0.5};
   settings.pause_time = seed % 3 == 0 ? Duration::us(4) : Duration::zero();
+  settings.watchdog = watchdog;
   settings.seed = seed;
   Engine engine = tree.build(settings, streams, options, 4, 2);
   const RunReport report = engine.run({});
@@ -593,18 +633,23 @@ RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::
     received += endpoint_at(engine, host).data_received();
     answers += endpoint_at(engine, host).answers_received();
   }
+  std::uint64_t dropped = 0;
   for (std::uint32_t node = tree.hosts(); node < tree.node_count(); ++node) {
     const PacketSwitch& at = switch_at(engine, node);
     if (counters != nullptr) counters->push_back(at.pauses_sent());
+    for (const PauseStorm& storm : at.storms()) dropped += storm.packets;
     for (std::uint32_t port = 0; port < 4; ++port) {
       const PacketPortCounters of_port = at.counters(port, report.end_time);
-      EXPECT_EQ(of_port.drops, 0U);
+      if (!watchdog.is_on()) {
+        EXPECT_EQ(of_port.drops, 0U);
+      }
       if (counters == nullptr) continue;
-      for (const std::uint64_t count : {of_port.bytes, of_port.queue_peak, of_port.ecn_marks}) counters->push_back(count);
+      for (const std::uint64_t count : {of_port.bytes, of_port.queue_peak, of_port.ecn_marks, of_port.drops})
+        counters->push_back(count);
       counters->push_back(static_cast<std::uint64_t>(of_port.paused.in_ticks()));
     }
   }
-  EXPECT_EQ(received, sent) << "nothing is lost or stuck";
+  EXPECT_EQ(received + dropped, sent) << "nothing is lost or stuck";
   EXPECT_GT(answers, sent / 8);
   return report;
 }
@@ -626,10 +671,31 @@ TEST(PacketSwitch, LosesNothingUnderRandomTrafficAndCountsAlikeHoweverCut) {
     const RunReport whole = random_traffic(seed, {}, &whole_counts);
     EXPECT_EQ(whole.fingerprint.to_text(), random_traffic(seed, cut, &cut_counts).fingerprint.to_text()) << seed;
     EXPECT_EQ(whole_counts, cut_counts) << seed;
-    // 17 numbers a switch, the first of them pauses.
-    for (std::size_t i = 0; i < whole_counts.size(); i += 17) pauses += whole_counts[i];
+    // 21 numbers a switch, the first of them pauses.
+    for (std::size_t i = 0; i < whole_counts.size(); i += 21) pauses += whole_counts[i];
   }
   EXPECT_GT(pauses, 500U);
+}
+
+TEST(PacketSwitch, WatchdogsDropAlikeHoweverCut) {
+  std::uint64_t drops = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    PartitionExplicit each;
+    for (std::uint32_t i = 0; i < 36; ++i) each.lp_of_entity.push_back(LpId(i));
+    EngineOptions cut;
+    cut.partition = each;
+    const PfcWatchdogSettings watchdog{Duration::us(2), Duration::us(static_cast<std::int64_t>(seed % 4))};
+    std::vector<std::uint64_t> whole_counts;
+    std::vector<std::uint64_t> cut_counts;
+    const RunReport whole = random_traffic(seed, {}, &whole_counts, watchdog);
+    EXPECT_EQ(whole.fingerprint.to_text(), random_traffic(seed, cut, &cut_counts, watchdog).fingerprint.to_text()) << seed;
+    EXPECT_EQ(whole_counts, cut_counts) << seed;
+    // 21 numbers a switch, the first of them pauses; of the five of each port the fourth is drops.
+    for (std::size_t i = 0; i < whole_counts.size(); i += 21) {
+      for (std::size_t port = 0; port < 4; ++port) drops += whole_counts[i + 4 + 5 * port];
+    }
+  }
+  EXPECT_GT(drops, 500U);
 }
 
 }  // namespace

@@ -290,6 +290,20 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
   const std::vector<std::string> notes = load_scenario(list).assumptions;
   ASSERT_FALSE(notes.empty());
   EXPECT_EQ(notes.back(), "scheduler.control_delay is set and changes nothing: a flow list in flow mode does not use scheduler");
+  // Settings that another one makes idle.
+  list.mode = "packet";
+  list.settings = {"flow.routing=static",   "flow.source_ports=8",
+                   "flow.ecmp_seed=3",      "packet.congestion_control=dctcp",
+                   "packet.ack_interval=4", "packet.watchdog_restoration=1ms"};
+  EXPECT_EQ(load_scenario(list).assumptions,
+            (std::vector<std::string>{
+                "flow.source_ports is set and changes nothing: only flow.routing = ecmp goes by them",
+                "flow.ecmp_seed is set and changes nothing: flow.routing = static hashes nothing",
+                "packet.ack_interval is set and changes nothing: with packet.congestion_control = dctcp every packet is answered",
+                "packet.watchdog_restoration is set and changes nothing: packet.watchdog is off"}));
+  list.settings = {"flow.source_ports=8", "flow.ecmp_seed=3", "packet.ack_interval=4", "packet.watchdog=1ms",
+                   "packet.watchdog_restoration=1ms"};
+  EXPECT_TRUE(load_scenario(list).assumptions.empty());
 }
 
 // A scenario's fields were called by the flags of the command line, which the scenario does not have: "--time-zone says nothing about ...".

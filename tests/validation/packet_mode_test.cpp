@@ -209,6 +209,43 @@ TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   EXPECT_GT(tier->paused, Duration::zero());
 }
 
+// Expectation: five switches in a circle, each host sends over three of them, and the pauses of the five links between switches wait for each other
+// (the golden case packet_deadlock). A watchdog empties a queue of the circle; what it dropped is sent again, and all transfers end.
+TEST(PacketMode, AWatchdogEndsADeadlock) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  std::string cables = "10 5 10\n5 6 7 8 9\n";
+  std::vector<std::string> flows;
+  for (int i = 0; i < 5; ++i) cables += std::to_string(i) + " " + std::to_string(5 + i) + " 100Gbps 0.001ms 0\n";
+  for (int i = 0; i < 5; ++i) {
+    cables += std::to_string(5 + i) + " " + std::to_string(5 + (i + 1) % 5) + " 100Gbps 0.001ms 0\n";
+    flows.push_back(std::to_string(i) + " " + std::to_string((i + 2) % 5) + " 3 100 3000000 0");
+  }
+  flags.topology = folder.write("net.txt", cables) + ":hpcc";
+  flags.flows = folder.write("flow.txt", flow_list(flows)) + ":hpcc";
+  flags.settings = {"packet.congestion_control=none", "packet.buffer=400kB", "packet.retransmission_timeout=1ms"};
+  EXPECT_THROW(run_scenario(flags), InputError);
+  flags.settings.insert(flags.settings.end(), {"packet.watchdog=100us", "packet.watchdog_restoration=10us"});
+  for (const char* pause_time : {"0ns", "20us"}) {
+    RunFlags watched = flags;
+    watched.settings.push_back(std::string("packet.pause_time=") + pause_time);
+    const ScenarioRun run = run_scenario(watched);
+    EXPECT_EQ(run.flows.size(), 5U);
+    ASSERT_FALSE(run.pause_storms.empty());
+    std::uint64_t drops = 0;
+    for (const auto& row : run.pause_storms) {
+      // Host links are never paused from the host's side.
+      EXPECT_GE(std::stoi(row.at("link").substr(row.at("link").find('>') + 1)), 5) << row.at("link");
+      EXPECT_GE(value(row, "time_ns"), 100'000);
+      drops += std::stoull(row.at("drops"));
+    }
+    EXPECT_EQ(drops, run.summary.packets->drops);
+    EXPECT_EQ(run.pause_storms.size(), run.summary.packets->pause_storms);
+    EXPECT_GT(run.summary.packets->data_repeated, 0U);
+  }
+}
+
 // What samples say of a link adds up to what links.csv says of it, whatever the interval and the number of threads; taking them changes nothing. The
 // last of the flows begins a second after the others: intervals in between are passed over.
 TEST(PacketMode, SamplesOfLinksAddUp) {

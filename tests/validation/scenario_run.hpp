@@ -86,6 +86,7 @@ struct ScenarioRun {
   Table flows;
   Table links;
   Table link_samples;  ///< if they were asked for
+  Table pause_storms;  ///< if there is a watchdog
 };
 
 struct ScenarioRunOptions {
@@ -111,6 +112,8 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.collectives = read_table(simulation.out / "collectives.csv");
   run.flows = read_table(simulation.out / "flows.csv");
   run.links = read_table(simulation.out / "links.csv");
+  if (std::filesystem::exists(simulation.out / "pause_storms.csv"))
+    run.pause_storms = read_table(simulation.out / "pause_storms.csv");
   if (options.sample) run.link_samples = read_table(simulation.out / "link_samples.csv");
   return run;
 }

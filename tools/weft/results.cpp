@@ -29,7 +29,7 @@ std::filesystem::path created(std::filesystem::path folder) {
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
   for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "communicators.csv", "collectives.csv",
-                           "flows.csv", "links.csv", link_samples_file, "trace.json"}) {
+                           "flows.csv", "links.csv", link_samples_file, pause_storms_file, "trace.json"}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
@@ -344,6 +344,17 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
   }
 }
 
+void ResultsWriter::write_storms(const Topology& topology, std::span<const LinkStorm> storms) {
+  storms_.emplace(folder_ / pause_storms_file, "time_ns,link,priority,drops");
+  for (const LinkStorm& of_link : storms) {
+    storms_->nanoseconds(of_link.storm.found - Time::zero())
+        .text(topology.link_name(of_link.link))
+        .number(std::uint64_t{of_link.storm.priority})
+        .number(of_link.storm.packets)
+        .end_row();
+  }
+}
+
 void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, const LinkUsage& usage) {
   const auto tier_of = [&](NodeId id) -> std::string {
     const Node& node = topology.node(id);
@@ -464,6 +475,7 @@ void ResultsWriter::finish(const RunSummary& summary) {
   collectives_.commit();
   flows_.commit();
   links_.commit();
+  if (storms_) storms_->commit();
   if (trace_) trace_->commit();
   manifest.commit();
   headline.commit();

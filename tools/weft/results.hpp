@@ -34,6 +34,7 @@
 
 #include "host/host_entity.hpp"
 #include "host/job.hpp"
+#include "host/packet_network.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_record.hpp"
 #include "tools/weft/link_samples.hpp"
@@ -45,6 +46,8 @@ namespace weft {
 
 /// In the folder, besides the above, if samples are taken.
 inline constexpr const char* link_samples_file = "link_samples.csv";
+/// Likewise, if switches have a watchdog.
+inline constexpr const char* pause_storms_file = "pause_storms.csv";
 
 class ResultsWriter final : public JobObserver, public FlowObserver {
  public:
@@ -62,6 +65,8 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// communicators.csv.
   void write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
+  /// pause_storms.csv.
+  void write_storms(const Topology& topology, std::span<const LinkStorm> storms);
   void write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples);
 
   /// What has finished so far. May be called from any thread while the run goes on.
@@ -97,6 +102,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   CsvFile collectives_;
   CsvFile flows_;
   CsvFile links_;
+  std::optional<CsvFile> storms_;
   std::optional<OutputFile> trace_;
   std::atomic<std::uint64_t> jobs_done_{0};
   std::atomic<std::uint64_t> iterations_done_{0};

@@ -77,7 +77,7 @@ std::string RunSummary::to_json() const {
     json["packets"] = {{"data", packets->data_packets},   {"repeated", packets->data_repeated},
                        {"acks", packets->acks},           {"congestion_notifications", packets->notifications},
                        {"ecn_marks", packets->ecn_marks}, {"pauses", packets->pauses},
-                       {"drops", packets->drops}};
+                       {"drops", packets->drops},         {"pause_storms", packets->pause_storms}};
   }
   for (const TierUsage& tier : tiers) {
     json["tiers"].push_back({{"tiers", tier.tiers},
@@ -157,7 +157,8 @@ std::string RunSummary::to_text() const {
             counted(packets->acks, "acknowledgement", "acknowledgements") + ", " +
             counted(packets->notifications, "congestion notification", "congestion notifications") + "\n";
     text += "  switches        " + counted(packets->ecn_marks, "ECN mark", "ECN marks") + ", " +
-            counted(packets->pauses, "pause", "pauses") + ", " + counted(packets->drops, "drop", "drops") + "\n";
+            counted(packets->pauses, "pause", "pauses") + ", " + counted(packets->drops, "drop", "drops") +
+            (packets->pause_storms > 0 ? ", " + counted(packets->pause_storms, "storm of pauses", "storms of pauses") : "") + "\n";
   }
   for (const TierUsage& tier : tiers) {
     line(text, "  %-15s %s, longest queue %.4g kB, %s, paused %s at most, %s", tier.tiers.c_str(),

@@ -560,6 +560,7 @@ class Assembly {
         packet_network_->add_usage(engine, begin, report.end_time, usage);
         add_packet_transfers(engine);
         summary.packets = packet_network_->counters(engine, report.end_time);
+        if (packet_network_->has_watchdog()) results_->write_storms(*scenario_.topology, packet_network_->storms(engine));
       }
       results_->write_links(*scenario_.topology, usage);
     }

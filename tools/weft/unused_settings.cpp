@@ -3,6 +3,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
@@ -58,13 +59,25 @@ void note_unused_settings(Scenario& scenario, bool has_builder) {
   if (!scenario.parameters.preset().empty() && !used.contains("flow")) {
     scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
   }
-  const ParamSet& collective = scenario.parameters.of("collective");
-  if (used.contains("collective") && !collective.is_default("rules") && !CollectiveLibrary::uses_rules(collective)) {
-    scenario.assumptions.push_back("collective.rules is set and changes nothing: no algorithm and no protocol is auto");
+  const auto note = [&](const std::string& module, std::string_view name, const std::string& because) {
+    if (scenario.parameters.of(module).is_default(name) || scenario.parameters.is_of_preset(module, name)) return;
+    scenario.assumptions.push_back(module + "." + std::string(name) + " is set and changes nothing: " + because);
+  };
+  if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
+    note("collective", "rules", "no algorithm and no protocol is auto");
   }
-  if (scenario.mode == Mode::packet && !scenario.parameters.of("flow").is_default("share")) {
-    scenario.assumptions.push_back(
-        "flow.share is set and changes nothing: in packet mode queue pairs share links packet by packet");
+  if (used.contains("flow")) {
+    const std::string& routing = scenario.parameters.of("flow").text("routing");
+    if (routing != "ecmp") note("flow", "source_ports", "only flow.routing = ecmp goes by them");
+    if (routing == "static") note("flow", "ecmp_seed", "flow.routing = static hashes nothing");
+  }
+  if (scenario.mode == Mode::packet) {
+    note("flow", "share", "in packet mode queue pairs share links packet by packet");
+    const ParamSet& packet = scenario.parameters.of("packet");
+    if (packet.text("congestion_control") == "dctcp") {
+      note("packet", "ack_interval", "with packet.congestion_control = dctcp every packet is answered");
+    }
+    if (packet.duration("watchdog") == Duration::zero()) note("packet", "watchdog_restoration", "packet.watchdog is off");
   }
   if (scenario.mode == Mode::packet && has_host_folding(scenario)) {
     scenario.assumptions.push_back("host.fold_ranks is on and changes nothing: in packet mode every rank is simulated");
@@ -72,9 +85,7 @@ void note_unused_settings(Scenario& scenario, bool has_builder) {
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;
     for (const ParamSpec& spec : set.table()) {
-      if (set.is_default(spec.name) || scenario.parameters.is_of_preset(set.module(), spec.name)) continue;
-      scenario.assumptions.push_back(set.module() + "." + std::string(spec.name) + " is set and changes nothing: " + run +
-                                     " does not use " + set.module());
+      note(set.module(), spec.name, run + " does not use " + set.module());
     }
   }
 }
