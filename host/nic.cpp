@@ -31,7 +31,10 @@ Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std:
   notification_interval_ = settings.congestion->notification_interval();
   WEFT_CHECK(settings.queue_pairs >= 1 && settings.ack_interval >= 1, "a transfer has a queue pair, and packets are acknowledged");
   WEFT_CHECK(full_packet_ <= UINT16_MAX, "a packet has less than 64 KiB");
-  for (const EgressPort& port : ports) ports_.emplace_back(port);
+  for (const EgressPort& port : ports) {
+    ports_.emplace_back(port);
+    if (settings.keeps_pauses) ports_.back().clock.keep_spans();
+  }
 }
 
 NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {

@@ -71,6 +71,7 @@ struct NicSettings {
   std::shared_ptr<const CongestionAlgorithm> congestion = nullptr;
   Duration receive_latency = {};
   Duration completion_latency = {};
+  bool keeps_pauses = false;  ///< for pauses()
 };
 
 /// What a new queue pair is to be like.
@@ -121,6 +122,8 @@ class Nic final : public SweepNode {
   const NicCounters& counters() const { return counters_; }
   /// As of `now`, the time until which the run has come.
   NicPortCounters port_counters(std::uint32_t port, Time now) const;
+  /// While the switch paused any priority of the port, up to `now`. Requires: settings.keeps_pauses.
+  std::vector<PauseSpan> pauses(std::uint32_t port, Time now) const { return ports_[port].clock.spans(ports_[port].paused, now); }
   /// In order of arrival.
   const std::vector<DeliveredTransfer>& delivered() const { return delivered_; }
   /// Transfers that were not acknowledged in full, in no order; they start when the node got them.

@@ -207,6 +207,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   }
   settings.pause_time = packet_.pause_time;
   settings.watchdog = packet_.watchdog;
+  settings.keeps_pauses = keeps_pauses_;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
@@ -240,6 +241,7 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.congestion = packet_.congestion;
   settings.receive_latency = std::max(flow_.receive_latency, packet_.card_delay) - packet_.card_delay;
   settings.completion_latency = flow_.completion_latency;
+  settings.keeps_pauses = keeps_pauses_;
   return settings;
 }
 
@@ -424,6 +426,20 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     }
   }
   return sum;
+}
+
+std::vector<LinkPause> PacketNetwork::pauses(const Engine& engine, Time end) const {
+  std::vector<LinkPause> all;
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    const EntityId id(first_entity_ + node);
+    const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
+    for (std::uint32_t port = 0; port < ports.size(); ++port) {
+      const std::vector<PauseSpan> spans =
+          nodes_.is_host(node) ? engine.entity_as<Nic>(id).pauses(port, end) : engine.entity_as<PacketSwitch>(id).pauses(port, end);
+      for (const PauseSpan& span : spans) all.push_back({ports[port].out, span});
+    }
+  }
+  return all;
 }
 
 std::vector<LinkStorm> PacketNetwork::storms(const Engine& engine) const {

@@ -51,6 +51,12 @@ struct LinkStorm {
   PauseStorm storm;
 };
 
+/// A time during which the end of a link asked for a pause of any priority.
+struct LinkPause {
+  LinkId link;
+  PauseSpan span;
+};
+
 class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
@@ -59,6 +65,8 @@ class PacketNetwork {
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
+  /// Every pause is kept, for pauses(). Before add_to().
+  void keep_pauses() { keeps_pauses_ = true; }
   /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
   void add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host);
   /// Which node takes the transfers of a host. Requires: added.
@@ -76,6 +84,8 @@ class PacketNetwork {
   /// Whether switches that wait for each other go on sending pauses for ever: the run does not end by itself then.
   bool refreshes_pauses() const { return packet_.pause_time > Duration::zero() && !has_watchdog(); }
   bool has_watchdog() const { return packet_.watchdog.is_on(); }
+  /// Of all links, as of `end`: link by link, of each in order of time. Requires: keep_pauses().
+  std::vector<LinkPause> pauses(const Engine& engine, Time end) const;
   /// What watchdogs found, in order of time.
   std::vector<LinkStorm> storms(const Engine& engine) const;
   /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
@@ -114,6 +124,7 @@ class PacketNetwork {
   std::vector<PacketClass> classes_;
   std::uint32_t answer_priority_ = 0;
   bool hosts_start_;
+  bool keeps_pauses_ = false;
   QueuePairs queue_pairs_;
   std::uint32_t first_entity_ = 0;
   std::vector<EntityId> entity_of_host_;

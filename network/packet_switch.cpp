@@ -46,6 +46,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
     const Cable& cable = cables[port];
     ports_.emplace_back(cable.out);
     contention_.emplace_back(EcnMarker(cable.ecn, settings.seed + port));
+    if (settings.keeps_pauses) contention_.back().pauses.keep_spans();
     for (const PacketClass& c : classes_) {
       WEFT_CHECK(!c.lossless || cable.headroom > 0, "a lossless priority has headroom");
       buffer_.add_account(c.lossless ? cable.headroom : 0);

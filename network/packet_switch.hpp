@@ -71,6 +71,7 @@ struct PacketSwitchSettings {
   PfcWatchdogSettings watchdog = {};
   std::uint64_t seed = 0;  ///< of marking
   PortChoice port_choice = {};
+  bool keeps_pauses = false;  ///< for pauses()
 };
 
 /// The shortest pause that can be sent again before it runs out: it is after half of that, when the cable is free.
@@ -102,6 +103,10 @@ class PacketSwitch final : public SweepNode {
 
   /// As of `now`, the time until which the run has come.
   PacketPortCounters counters(std::uint32_t port, Time now) const;
+  /// While the other end of the port's cable paused any priority, up to `now`. Requires: settings.keeps_pauses.
+  std::vector<PauseSpan> pauses(std::uint32_t port, Time now) const {
+    return contention_[port].pauses.spans(ports_[port].paused, now);
+  }
   /// Times a pause was sent, refreshes not counted.
   std::uint64_t pauses_sent() const { return pauses_sent_; }
   /// Packets that came in by `from`, for which it asks for a pause, wait at `to`, where the other end does.

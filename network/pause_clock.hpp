@@ -9,14 +9,24 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "core/units.hpp"
 #include "network/packet.hpp"
 
 namespace weft {
 
+/// During which any priority of a port was paused.
+struct PauseSpan {
+  Time begin;
+  Time end;
+};
+
 class PauseClock {
  public:
+  /// From now on spans() knows them all.
+  void keep_spans() { keeps_spans_ = true; }
+
   /// A pause came. `pause_time` zero: it holds until resumed.
   void pause(std::uint8_t& paused, std::uint32_t priority, Time now, Duration pause_time) {
     if (paused == 0) since_ = now;
@@ -28,7 +38,7 @@ class PauseClock {
     if ((paused >> priority & 1U) == 0) return;
     paused &= static_cast<std::uint8_t>(~(1U << priority));
     until_[priority] = now;
-    if (paused == 0) before_ += now - since_;
+    if (paused == 0) end_span(now);
   }
   /// Pauses that have run out by `now` are over.
   void expire(std::uint8_t& paused, Time now) {
@@ -40,25 +50,41 @@ class PauseClock {
       paused &= static_cast<std::uint8_t>(~(1U << priority));
       last = std::max(last, until_[priority]);
     }
-    if (paused == 0) before_ += last - since_;
+    if (paused == 0) end_span(last);
   }
 
   /// When the pause of the priority runs out, or when the last one ended.
   Time until(std::uint32_t priority) const { return until_[priority]; }
   /// How long any priority was paused, up to `now`.
   Duration total(std::uint8_t paused, Time now) const {
-    if (paused == 0) return before_;
-    Time until;
-    for (std::uint8_t left = paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
-      until = std::max(until, until_[static_cast<std::size_t>(std::countr_zero(left))]);
-    }
-    return before_ + (std::min(until, now) - since_);
+    return paused == 0 ? before_ : before_ + (std::min(end_of_span(paused), now) - since_);
+  }
+  /// When any priority was paused, up to `now`. Requires: keep_spans().
+  std::vector<PauseSpan> spans(std::uint8_t paused, Time now) const {
+    std::vector<PauseSpan> all = spans_;
+    if (paused != 0) all.push_back({since_, std::min(end_of_span(paused), now)});
+    return all;
   }
 
  private:
+  void end_span(Time end) {
+    before_ += end - since_;
+    if (keeps_spans_) spans_.push_back({since_, end});
+  }
+  /// If nothing more comes.
+  Time end_of_span(std::uint8_t paused) const {
+    Time end;
+    for (std::uint8_t left = paused; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+      end = std::max(end, until_[static_cast<std::size_t>(std::countr_zero(left))]);
+    }
+    return end;
+  }
+
   std::array<Time, packet_classes_max> until_;
   Time since_;  ///< counts while a priority is paused
   Duration before_;
+  bool keeps_spans_ = false;
+  std::vector<PauseSpan> spans_;
 };
 
 }  // namespace weft

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -207,6 +209,50 @@ TEST(PacketMode, AnIncastKeepsItsLinkBusyAndLosesNothing) {
   const auto tier = std::ranges::find(run.summary.tiers, "host->leaf", &TierUsage::tiers);
   ASSERT_NE(tier, run.summary.tiers.end());
   EXPECT_GT(tier->paused, Duration::zero());
+}
+
+// Expectation: the slices of a link in the trace are as long together as links.csv says that it was paused; none meets another.
+TEST(PacketMode, TheTraceHasEveryPause) {
+  const ScratchFolder folder;
+  RunFlags flags = on_a_fat_tree(folder);
+  flags.flows = incast_of_15(folder);
+  for (const char* pause_time : {"0ns", "5us"}) {
+    flags.settings = {"packet.buffer=1MB", "packet.congestion_control=none", std::string("packet.pause_time=") + pause_time};
+    ScenarioRunOptions options;
+    options.trace = true;
+    const ScenarioRun run = run_scenario(flags, options);
+    struct OfLink {
+      double sum_us = 0;
+      double end_us = 0;
+      int slices = 0;
+    };
+    std::map<std::uint32_t, OfLink> links;
+    std::map<std::string, std::uint32_t> track_of;
+    const nlohmann::json trace = nlohmann::json::parse(run.trace);
+    for (const auto& event : trace["traceEvents"]) {
+      if (event["name"] == "thread_name") track_of[event["args"]["name"]] = event["tid"];
+      if (event["name"] != "paused") continue;
+      OfLink& link = links[event["tid"]];
+      EXPECT_GT(event["dur"].get<double>(), 0);
+      EXPECT_GE(event["ts"].get<double>(), link.end_us);
+      link.sum_us += event["dur"].get<double>();
+      link.end_us = event["ts"].get<double>() + event["dur"].get<double>();
+      ++link.slices;
+    }
+    int slices = 0;
+    for (const auto& row : run.links) {
+      const auto track = track_of.find(row.at("link"));
+      const double paused_ns = value(row, "pause_ns");
+      if (paused_ns == 0) {
+        EXPECT_EQ(track, track_of.end()) << row.at("link");
+        continue;
+      }
+      ASSERT_NE(track, track_of.end()) << row.at("link");
+      EXPECT_NEAR(1e3 * links[track->second].sum_us, paused_ns, 1e-6 * paused_ns + 0.01) << row.at("link");
+      slices += links[track->second].slices;
+    }
+    EXPECT_GT(slices, 50);
+  }
 }
 
 // Expectation: five switches in a circle, each host sends over three of them, and the pauses of the five links between switches wait for each other

@@ -87,6 +87,7 @@ struct ScenarioRun {
   Table links;
   Table link_samples;  ///< if they were asked for
   Table pause_storms;  ///< if there is a watchdog
+  std::string trace;   ///< if it was asked for
 };
 
 struct ScenarioRunOptions {
@@ -114,6 +115,11 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.links = read_table(simulation.out / "links.csv");
   if (std::filesystem::exists(simulation.out / "pause_storms.csv"))
     run.pause_storms = read_table(simulation.out / "pause_storms.csv");
+  if (options.trace) {
+    std::ostringstream trace;
+    trace << std::ifstream(simulation.out / "trace.json").rdbuf();
+    run.trace = trace.str();
+  }
   if (options.sample) run.link_samples = read_table(simulation.out / "link_samples.csv");
   return run;
 }

@@ -176,7 +176,7 @@ void add_run_command(CLI::App& app, Action& action) {
       ->add_option(
           "--sample", options->sample,
           "Packet mode: also write link_samples.csv, with rate, queue and pauses of every busy link for each such interval, "
-          "and as counters into trace.json")
+          "and rates and queues as counters into trace.json")
       ->type_name("DURATION");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");

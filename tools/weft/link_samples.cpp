@@ -37,7 +37,7 @@ void LinkSampler::sample(const Engine& engine) {
         .number(now.ecn_marks - before.ecn_marks)
         .number(drops)
         .end_row();
-    if (keeps_) samples_.push_back({end_ - interval_, end_, LinkId(i), rate_bps, now.queue, paused.in_s() / interval_.in_s()});
+    if (keeps_) samples_.push_back({end_ - interval_, end_, LinkId(i), rate_bps, now.queue});
   }
   before_.swap(now_);
   end_ += interval_;

@@ -28,7 +28,6 @@ struct LinkSample {
   LinkId link;
   double rate_bps = 0;
   Bytes queue;
-  double paused_share = 0;  ///< of the interval
 };
 
 class LinkSampler {

@@ -379,7 +379,8 @@ void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, cons
   tier->drops += usage.drops;
 }
 
-void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples) {
+void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples,
+                                std::span<const LinkPause> pauses) {
   trace_.emplace(folder_ / "trace.json");
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   bool first = true;
@@ -417,15 +418,16 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTabl
          {"args", arguments}});
   }
   const std::size_t links = scenario_.jobs.size();
-  if (!samples.empty()) add({{"ph", "M"}, {"name", "process_name"}, {"pid", links}, {"args", {{"name", "links"}}}});
+  if (!samples.empty() || !pauses.empty())
+    add({{"ph", "M"}, {"name", "process_name"}, {"pid", links}, {"args", {{"name", "links"}}}});
   struct Known {
     Time until;
-    std::array<double, 3> values{};
+    std::array<double, 2> values{};
   };
   std::map<LinkId, Known> known;
   // A counter keeps its value until the next; a link is idle where it has no sample.
-  const auto count = [&](LinkId link, Known& last, Time at, const std::array<double, 3>& values) {
-    static constexpr std::array<const char*, 3> names = {" Gb/s", " queued bytes", " paused %"};
+  const auto count = [&](LinkId link, Known& last, Time at, const std::array<double, 2>& values) {
+    static constexpr std::array<const char*, 2> names = {" Gb/s", " queued bytes"};
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i] == last.values[i]) continue;
       const std::string name = scenario_.topology->link_name(link) + names[i];
@@ -436,11 +438,26 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTabl
   for (const LinkSample& sample : samples) {
     Known& last = known[sample.link];
     if (last.until < sample.begin) count(sample.link, last, last.until, {});
-    count(sample.link, last, sample.begin,
-          {sample.rate_bps / 1e9, static_cast<double>(sample.queue.count()), 100 * sample.paused_share});
+    count(sample.link, last, sample.begin, {sample.rate_bps / 1e9, static_cast<double>(sample.queue.count())});
     last.until = sample.end;
   }
   for (auto& [link, last] : known) count(link, last, last.until, {});
+  // A track per link that was paused.
+  LinkId named_link = LinkId::none();
+  for (const LinkPause& pause : pauses) {
+    if (pause.link != named_link) {
+      named_link = pause.link;
+      const std::string& name = scenario_.topology->link_name(pause.link);
+      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", links}, {"tid", pause.link.index()}, {"args", {{"name", name}}}});
+    }
+    add({{"ph", "X"},
+         {"name", "paused"},
+         {"cat", "pfc"},
+         {"pid", links},
+         {"tid", pause.link.index()},
+         {"ts", pause.span.begin.since_start().in_us()},
+         {"dur", (pause.span.end - pause.span.begin).in_us()}});
+  }
   trace_->write("\n]}\n");
 }
 

@@ -67,7 +67,8 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
   /// pause_storms.csv.
   void write_storms(const Topology& topology, std::span<const LinkStorm> storms);
-  void write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples);
+  void write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples,
+                   std::span<const LinkPause> pauses);
 
   /// What has finished so far. May be called from any thread while the run goes on.
   std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }

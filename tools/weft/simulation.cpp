@@ -116,6 +116,7 @@ class Assembly {
     if (scenario_.mode == Mode::packet) {
       packet_network_.emplace(*scenario_.topology, *flow_settings_, packet_settings(scenario_.parameters),
                               PacketTraffic{priorities_in_use(scenario_), scenario_.flows.has_value()}, scenario_.seed);
+      if (options_.trace) packet_network_->keep_pauses();
       // Packet switches pass on packets of one destination; what NVSwitches do inside a host stays as it is.
       if (flow_settings_->reducing_switches == ReducingSwitches::all) {
         flow_settings_->reducing_switches = ReducingSwitches::nvswitches;
@@ -551,8 +552,11 @@ class Assembly {
     }
     results_->write_communicators(exposures, jobs_);
     if (sampler_) sampler_->commit();
-    if (options_.trace)
-      results_->write_trace(records, jobs_, sampler_ ? std::span(sampler_->samples()) : std::span<const LinkSample>());
+    if (options_.trace) {
+      const std::vector<LinkPause> pauses =
+          packet_network_ ? packet_network_->pauses(engine, report.end_time) : std::vector<LinkPause>();
+      results_->write_trace(records, jobs_, sampler_ ? std::span(sampler_->samples()) : std::span<const LinkSample>(), pauses);
+    }
     if (fabric_ != EntityId::none()) {
       const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
       std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time);
