@@ -30,13 +30,14 @@ class Channel {
   virtual void open_window() = 0;
   /// Adds a message to the current window.
   virtual void write(const Event& event) = 0;
+  /// Requires: the reader runs the logical process.
   virtual void write(const ParcelTo& parcel, LpId lp) = 0;
   /// Ends the window for the writer, before the barrier.
   virtual void close_window() = 0;
   /// What was written in the window that ended.
   struct Contents {
     std::span<const Event> events;                      ///< in the order written
-    std::span<const LpId> lps;                          ///< that parcels were written to
+    std::span<const LpId> lps;                          ///< to which parcels were written, each once
     std::span<const std::vector<ParcelTo>> parcels_to;  ///< by LpId, each in the order written
   };
   /// Call once per window; valid until the next barrier.

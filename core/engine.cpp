@@ -28,11 +28,11 @@ using WallClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kSliceEvents = 16384;   // about a millisecond of work
 constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is timed per logical process,
-constexpr std::uint64_t kTimedEvents = 256;     // and every one that has at least so many events for each
+constexpr std::uint64_t kTimedEvents = 256;     // and every one after one that had at least so many events for each
 constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least once in so many windows
 constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
 constexpr int kFirstLookShare =
-    32;  // the first look at the balance comes after this part of the interval, the others twice as late each
+    32;  // the first look at the balance comes after this part of its interval, the next after twice that
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
 /// A logical process and what its worker knows about it.
@@ -41,6 +41,7 @@ struct alignas(64) LpSlot : Agenda::Item {
   std::uint64_t weight = 1;  ///< number of entities, for the first deal
   std::uint64_t events_since_redeal = 0;
   std::uint64_t timed_ns_since_redeal = 0;
+  std::uint64_t timed_events_since_redeal = 0;
   bool failed = false;
 };
 
@@ -116,7 +117,7 @@ struct Engine::State {
     WorkerCounters counters;
     std::optional<Failure> failure;
     Time last_event;
-    bool has_long_windows = false;  ///< the last one
+    bool has_long_windows = false;  ///< its logical processes had much to do in the last window
     Bulletin bulletins[2];
   };
 
@@ -125,7 +126,6 @@ struct Engine::State {
     WallClock::time_point start;
     WallClock::time_point next_progress;
     WallClock::time_point next_balance;
-    WallClock::duration balance_wait;  ///< until the look after the next
     std::uint64_t windows_since_look = 0;
     std::uint64_t events_at_look = 0;
   };
@@ -137,7 +137,7 @@ struct Engine::State {
   WallClock::duration balance_interval() const {
     return std::chrono::duration_cast<WallClock::duration>(std::chrono::duration<double>(options.redeal_interval_wall_s));
   }
-  bool wants_redeal(Watch& watch, WallClock::time_point now) const;
+  bool wants_redeal(Watch& watch, WallClock::time_point now);
   void redeal();
 
   void work(Worker& me, const RunControl& control, WindowBarrier& barrier);
@@ -148,6 +148,7 @@ struct Engine::State {
   bool wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo);
   Verdict read_bulletins(std::size_t parity) const;
   void note_failure(Worker& me, const EventKey& key);
+  void fail(Worker& me, LpSlot& slot);
 
   EngineOptions options;
   EntityDirectory directory;
@@ -159,6 +160,8 @@ struct Engine::State {
   std::uint64_t windows = 0;
   std::uint64_t redeals = 0;
   Pace pace;
+  WallClock::duration balance_wait{};   ///< between the next look at the balance and the one after it
+  WallClock::duration until_balance{};  ///< from the end of the last run() to the next look
   bool interrupted = false;
   Time next_event = Time::max();
   bool broken = false;
@@ -201,23 +204,31 @@ std::uint64_t Engine::State::events_handled() const {
 }
 
 std::vector<std::uint64_t> Engine::State::loads() const {
-  std::vector<std::uint64_t> by_time;
-  std::vector<std::uint64_t> by_events;
+  // What an event takes, by what was timed of each, or of all.
   std::uint64_t timed_ns = 0;
+  std::uint64_t timed_events = 0;
   for (const LpSlot& slot : slots) {
-    by_time.push_back(slot.timed_ns_since_redeal);
-    by_events.push_back(slot.events_since_redeal);
     timed_ns += slot.timed_ns_since_redeal;
+    timed_events += slot.timed_events_since_redeal;
   }
-  return timed_ns > 0 ? by_time : by_events;
+  const auto ns_per_event = [](std::uint64_t ns, std::uint64_t events, double otherwise) {
+    return events > 0 ? static_cast<double>(ns) / static_cast<double>(events) : otherwise;
+  };
+  const double of_all = ns_per_event(timed_ns, timed_events, 1);
+  std::vector<std::uint64_t> loads;
+  for (const LpSlot& slot : slots) {
+    const double of_slot = ns_per_event(slot.timed_ns_since_redeal, slot.timed_events_since_redeal, of_all);
+    loads.push_back(static_cast<std::uint64_t>(of_slot * static_cast<double>(slot.events_since_redeal)));
+  }
+  return loads;
 }
 
-bool Engine::State::wants_redeal(Watch& watch, WallClock::time_point now) const {
+bool Engine::State::wants_redeal(Watch& watch, WallClock::time_point now) {
   if (workers.size() < 2) return false;
   const bool forced = options.redeal_every_windows > 0 && windows % options.redeal_every_windows == 0;
   if (!forced && now < watch.next_balance) return false;
-  watch.balance_wait = std::min(2 * watch.balance_wait, balance_interval());
-  watch.next_balance = now + watch.balance_wait;
+  balance_wait = std::min(2 * balance_wait, balance_interval());
+  watch.next_balance = now + balance_wait;
   return true;
 }
 
@@ -229,6 +240,7 @@ void Engine::State::redeal() {
   for (LpSlot& slot : slots) {
     slot.events_since_redeal = 0;
     slot.timed_ns_since_redeal = 0;
+    slot.timed_events_since_redeal = 0;
   }
   const double before = imbalance(load, worker_of_lp, worker_count);
   if (!forced && before <= options.redeal_imbalance) return;
@@ -254,24 +266,28 @@ void Engine::State::note_failure(Worker& me, const EventKey& key) {
   if (!me.failure || key < me.failure->key) me.failure = Failure{key, std::current_exception()};
 }
 
+/// The process is not asked for anything any more, because of the exception that is being handled.
+void Engine::State::fail(Worker& me, LpSlot& slot) {
+  note_failure(me, slot.process->last_event_key());
+  slot.failed = true;
+  me.agenda.move(&slot, Time::max());
+}
+
 void Engine::State::receive(Worker& me) {
   for (std::size_t writer = 0; writer < workers.size(); ++writer) {
     const Channel::Contents arrived = channels[writer * workers.size() + me.index]->read();
-    const auto due = [&](LpSlot& slot, Time time) {
-      if (time < slot.next) me.agenda.move(&slot, time);
+    const auto receive = [&](LpSlot& slot, const auto& messages) {
+      if (slot.failed) return;
+      try {
+        slot.process->receive(messages);
+        const Time next = slot.process->next_event_time();
+        if (next < slot.next) me.agenda.move(&slot, next);
+      } catch (...) {
+        fail(me, slot);
+      }
     };
-    for (const Event& event : arrived.events) {
-      LpSlot& slot = slots[directory.place(event.target).lp.index()];
-      if (slot.failed) continue;
-      slot.process->receive(event);
-      due(slot, event.key.time);
-    }
-    for (const LpId lp : arrived.lps) {
-      LpSlot& slot = slots[lp.index()];
-      if (slot.failed) continue;
-      slot.process->receive(arrived.parcels_to[lp.index()]);
-      due(slot, slot.process->next_event_time());
-    }
+    for (const Event& event : arrived.events) receive(slots[directory.place(event.target).lp.index()], event);
+    for (const LpId lp : arrived.lps) receive(slots[lp.index()], std::span(arrived.parcels_to[lp.index()]));
   }
 }
 
@@ -288,10 +304,9 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
       slot.events_since_redeal += handled;
       events_left -= std::min(handled, events_left);
       me.agenda.move(&slot, slot.process->next_event_time());
+      if (timed) slot.timed_events_since_redeal += handled;
     } catch (...) {
-      note_failure(me, slot.process->last_event_key());
-      slot.failed = true;
-      me.agenda.move(&slot, Time::max());
+      fail(me, slot);
     }
     ++me.counters.lp_runs;
     me.last_event = std::max(me.last_event, slot.process->last_event_key().time);
@@ -301,7 +316,8 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
       started = now;
     }
   }
-  me.has_long_windows = me.counters.events - events_before >= kTimedEvents * (me.counters.lp_runs - runs_before);
+  const std::uint64_t runs = me.counters.lp_runs - runs_before;
+  me.has_long_windows = runs > 0 && me.counters.events - events_before >= kTimedEvents * runs;
 }
 
 void Engine::State::publish(Worker& worker, std::size_t parity) {
@@ -377,8 +393,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     watch.start = WallClock::now();
     pace.resume(0, events_handled());
     watch.next_progress = watch.start + kProgressInterval;
-    watch.balance_wait = balance_interval() / kFirstLookShare;
-    watch.next_balance = watch.start + watch.balance_wait;
+    watch.next_balance = watch.start + until_balance;
   }
   Time reached;
   bool solo = false;  // the window that is over was run by the coordinating worker alone
@@ -414,6 +429,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
       if (coordinating) {
         interrupted = verdict.stop;
         next_event = verdict.begin;
+        until_balance = watch.next_balance - WallClock::now();
       }
       if (solo && verdict.solo) {
         finished_alone = true;
@@ -618,6 +634,8 @@ Engine EngineBuilder::build(EngineOptions options) && {
   }
   for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
   state->options = std::move(options);
+  state->balance_wait = state->balance_interval() / kFirstLookShare;
+  state->until_balance = state->balance_wait;
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
   if (state->options.log.wants(LogLevel::info)) {
     state->options.log.info(

@@ -76,7 +76,7 @@ using PartitionChoice = std::variant<PartitionAutomatic, PartitionByZeta, Partit
 struct EngineOptions {
   std::uint32_t threads = 1;  ///< >= 1; no more are used than there are logical processes
   PartitionChoice partition = PartitionAutomatic{};
-  double redeal_interval_wall_s = 2.0;  ///< how often the balance is looked at
+  double redeal_interval_wall_s = 2.0;  ///< how often the balance is looked at; in the beginning up to 32 times as often
   double redeal_imbalance = 0.05;       ///< re-deal when the busiest worker is this much above the mean
   bool measure_pace = true;             ///< run windows on one thread as long as that is measured to be faster (core/pace)
   // For tests, > 0: re-deal after every so many windows whatever the balance; change between one thread and all after every so

@@ -6,8 +6,8 @@
 //
 // Model: events handled per second of wall time. After 5 ms in which memory is touched for the first time, each way is tried for 5 ms, the faster one
 // is kept for 200 ms, then the other is tried again; every trial that confirms the choice doubles the time until the next, up to 3.2 s.
-// Between trials lies at least 40 times what the last one took: where windows are long, a trial is one window, and all threads go on that long
-// before the first.
+// However long windows are, at least one is tried, and at least 40 times as long as a trial took lies before the next. Where a window takes 10 ms and
+// more, the first trial of one thread comes only then, too.
 // It moves no simulated result: which thread runs a window does not show.
 // Thread safety: belongs to one thread.
 #pragma once
