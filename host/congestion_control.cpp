@@ -9,21 +9,14 @@ namespace weft {
 
 namespace {
 
-class AtLineRate final : public CongestionControl {
- public:
-  explicit AtLineRate(Bandwidth line) : line_bps_(static_cast<double>(line.in_bps())) {}
-  double on_sent(std::int64_t, Time) override { return line_bps_; }
-
- private:
-  double line_bps_;
-};
-
 class NoCongestionControl final : public CongestionAlgorithm {
  public:
   MarkFeedback feedback() const override { return MarkFeedback::none; }
-  std::unique_ptr<CongestionControl> begin(const QueuePairLimits& limits) const override {
-    return std::make_unique<AtLineRate>(limits.line);
+  /// The line's rate in bits per second.
+  CongestionState begin(const QueuePairLimits& limits) const override {
+    return CongestionState(static_cast<double>(limits.line.in_bps()));
   }
+  double on_sent(CongestionState& state, std::int64_t, Time) const override { return state.as<double>(); }
 };
 
 std::shared_ptr<const CongestionAlgorithm> make_none(const ParamSet&) { return std::make_shared<NoCongestionControl>(); }

@@ -1,19 +1,26 @@
 // Congestion control: how fast a queue pair sends, and how much of what it sent may be unacknowledged, by what comes back.
 //
-// Where it sits: chosen by name from congestion_algorithms(); a network card asks it for one CongestionControl per queue pair that it opens, and tells
-// that of what happens to the queue pair.
+// Where it sits: chosen by name from congestion_algorithms(). A network card keeps a CongestionState for each queue pair that it opens, and tells the
+// algorithm what happens to the queue pair.
 //
 //   dcqcn   rates by congestion notifications (host/dcqcn)
 //   dctcp   windows by marks that acknowledgements echo (host/dctcp)
 //   none    line rate: pauses alone hold queue pairs back
 //
-// Threads: algorithms are immutable; a CongestionControl belongs to its card.
+// All that an algorithm knows of a queue pair is in that state, a plain value: what it does is a function of the state and of what it is told.
+//
+// Threads: algorithms are immutable; a CongestionState belongs to its card.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <span>
+#include <type_traits>
 
 #include "core/params.hpp"
 #include "core/units.hpp"
@@ -41,31 +48,50 @@ struct Acknowledgement {
   bool marked = false;         ///< the packet that was answered
 };
 
-/// Of one queue pair, at its sender. Times that are handed over never go back.
-class CongestionControl {
+/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 80 bytes.
+class CongestionState {
+ public:
+  CongestionState() = default;
+  template <class T>
+  explicit CongestionState(const T& state) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(bytes_) && alignof(T) <= alignof(CongestionState));
+    std::memcpy(bytes_.data(), &state, sizeof(T));
+  }
+  /// Requires: it was made from a T.
+  template <class T>
+  T& as() {
+    return *std::launder(reinterpret_cast<T*>(bytes_.data()));
+  }
+  template <class T>
+  const T& as() const {
+    return *std::launder(reinterpret_cast<const T*>(bytes_.data()));
+  }
+
+ private:
+  alignas(8) std::array<std::byte, 80> bytes_{};
+};
+
+/// What is handed over: a state that its own begin() has made, and times that never go back for it.
+class CongestionAlgorithm {
  public:
   static constexpr std::int64_t no_window = std::numeric_limits<std::int64_t>::max();
 
-  virtual ~CongestionControl() = default;
-  /// A packet of so many bytes on the wire goes out. Returns the rate that paces it, in bits per second.
-  virtual double on_sent(std::int64_t bytes, Time now) = 0;
-  /// Bytes that may be sent and not acknowledged; a packet may be in any case. Where there is a window, every packet asks for an answer.
-  /// Either always or never no_window.
-  virtual std::int64_t window() const { return no_window; }
-  virtual void on_notification(Time) {}
-  virtual void on_acknowledged(const Acknowledgement&) {}
-  /// Something was found missing, or nothing was acknowledged for too long.
-  virtual void on_loss(std::int64_t /*in_flight*/) {}
-};
-
-class CongestionAlgorithm {
- public:
   virtual ~CongestionAlgorithm() = default;
   virtual MarkFeedback feedback() const = 0;
   /// The least time between notifications of a queue pair.
   virtual Duration notification_interval() const { return Duration::zero(); }
-  /// Requires: the algorithm outlives what it begins.
-  virtual std::unique_ptr<CongestionControl> begin(const QueuePairLimits& limits) const = 0;
+
+  /// A queue pair is opened.
+  virtual CongestionState begin(const QueuePairLimits& limits) const = 0;
+  /// A packet of so many bytes on the wire goes out. Returns the rate that paces it, in bits per second.
+  virtual double on_sent(CongestionState& state, std::int64_t bytes, Time now) const = 0;
+  /// Bytes that may be sent and not acknowledged; a packet may be in any case. Where there is a window, every packet asks for an answer.
+  /// Either always or never no_window.
+  virtual std::int64_t window(const CongestionState&) const { return no_window; }
+  virtual void on_notification(CongestionState&, Time) const {}
+  virtual void on_acknowledged(CongestionState&, const Acknowledgement&) const {}
+  /// Something was found missing, or nothing was acknowledged for too long.
+  virtual void on_loss(CongestionState&, std::int64_t /*in_flight*/) const {}
 };
 
 /// Makes an algorithm, with parameters from its module's table. Throws InputError [bad-value] for texts that are no sizes.

@@ -106,31 +106,20 @@ constexpr std::array<ParamSpec, 11> kParams = {{
      .origin = "DCQCN (SIGCOMM 2015), section 3.1"},
 }};
 
-class DcqcnControl final : public CongestionControl {
- public:
-  DcqcnControl(const Dcqcn& dcqcn, Bandwidth line) : dcqcn_(dcqcn), state_(dcqcn.begin(line)) {}
-
-  double on_sent(std::int64_t bytes, Time now) override {
-    const double rate_bps = dcqcn_.rate_bps(state_, now);
-    dcqcn_.on_sent(state_, Bytes::of(bytes), now);
-    return rate_bps;
-  }
-  void on_notification(Time now) override { dcqcn_.on_notification(state_, now); }
-
- private:
-  const Dcqcn& dcqcn_;
-  DcqcnState state_;
-};
-
 class DcqcnAlgorithm final : public CongestionAlgorithm {
  public:
   DcqcnAlgorithm(const DcqcnSettings& settings, Duration notification_interval)
       : dcqcn_(settings), notification_interval_(notification_interval) {}
   MarkFeedback feedback() const override { return MarkFeedback::notifications; }
   Duration notification_interval() const override { return notification_interval_; }
-  std::unique_ptr<CongestionControl> begin(const QueuePairLimits& limits) const override {
-    return std::make_unique<DcqcnControl>(dcqcn_, limits.line);
+  CongestionState begin(const QueuePairLimits& limits) const override { return CongestionState(dcqcn_.begin(limits.line)); }
+  double on_sent(CongestionState& state, std::int64_t bytes, Time now) const override {
+    auto& dcqcn = state.as<DcqcnState>();
+    const double rate_bps = dcqcn_.rate_bps(dcqcn, now);
+    dcqcn_.on_sent(dcqcn, Bytes::of(bytes), now);
+    return rate_bps;
   }
+  void on_notification(CongestionState& state, Time now) const override { dcqcn_.on_notification(state.as<DcqcnState>(), now); }
 
  private:
   Dcqcn dcqcn_;

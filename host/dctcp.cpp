@@ -51,14 +51,20 @@ std::optional<Bytes> initial_window_of(const ParamSet& params) {
 
 class DctcpAlgorithm final : public CongestionAlgorithm {
  public:
-  explicit DctcpAlgorithm(const DctcpSettings& settings) : settings_(settings) {}
+  explicit DctcpAlgorithm(const DctcpSettings& settings) : dctcp_(settings) {}
   MarkFeedback feedback() const override { return MarkFeedback::echoes; }
-  std::unique_ptr<CongestionControl> begin(const QueuePairLimits& limits) const override {
-    return std::make_unique<Dctcp>(settings_, limits);
+  CongestionState begin(const QueuePairLimits& limits) const override { return CongestionState(dctcp_.begin(limits)); }
+  double on_sent(CongestionState& state, std::int64_t, Time) const override { return state.as<DctcpState>().line_bps; }
+  std::int64_t window(const CongestionState& state) const override {
+    return static_cast<std::int64_t>(state.as<DctcpState>().window);
   }
+  void on_acknowledged(CongestionState& state, const Acknowledgement& acknowledgement) const override {
+    dctcp_.on_acknowledged(state.as<DctcpState>(), acknowledgement);
+  }
+  void on_loss(CongestionState& state, std::int64_t in_flight) const override { dctcp_.on_loss(state.as<DctcpState>(), in_flight); }
 
  private:
-  DctcpSettings settings_;
+  Dctcp dctcp_;
 };
 
 }  // namespace
@@ -73,45 +79,49 @@ std::shared_ptr<const CongestionAlgorithm> make_dctcp(const ParamSet& params) {
   return std::make_shared<DctcpAlgorithm>(settings);
 }
 
-Dctcp::Dctcp(const DctcpSettings& settings, const QueuePairLimits& limits)
-    : g_(settings.g),
-      packet_(static_cast<double>(limits.full_packet.count())),
-      increase_(packet_ * settings.increase),
-      line_bps_(static_cast<double>(limits.line.in_bps())),
-      window_(line_bps_ / 8 * limits.round_trip.in_s() + packet_) {
-  WEFT_CHECK(g_ > 0 && g_ <= 1, "g is above 0 and at most 1");
-  if (settings.initial_window) window_ = std::max(packet_, static_cast<double>(settings.initial_window->count()));
+Dctcp::Dctcp(const DctcpSettings& settings) : settings_(settings) {
+  WEFT_CHECK(settings.g > 0 && settings.g <= 1, "g is above 0 and at most 1");
 }
 
-void Dctcp::on_acknowledged(const Acknowledgement& acknowledgement) {
-  if (left_ < 0) left_ = acknowledgement.in_flight + acknowledgement.bytes;
-  acknowledged_ += acknowledgement.bytes;
-  cut_left_ -= acknowledgement.bytes;
+DctcpState Dctcp::begin(const QueuePairLimits& limits) const {
+  DctcpState state;
+  state.packet = static_cast<double>(limits.full_packet.count());
+  state.line_bps = static_cast<double>(limits.line.in_bps());
+  state.window = settings_.initial_window ? std::max(state.packet, static_cast<double>(settings_.initial_window->count()))
+                                          : state.line_bps / 8 * limits.round_trip.in_s() + state.packet;
+  return state;
+}
+
+void Dctcp::on_acknowledged(DctcpState& state, const Acknowledgement& acknowledgement) const {
+  if (state.left < 0) state.left = acknowledgement.in_flight + acknowledgement.bytes;
+  state.acknowledged += acknowledgement.bytes;
+  state.cut_left -= acknowledgement.bytes;
   if (acknowledgement.marked) {
-    marked_ += acknowledgement.bytes;
-    if (cut_left_ <= 0) {
-      before_cut_ = window_;
-      cut_left_ = acknowledgement.in_flight;
-      window_ = std::max(packet_, window_ * (1 - alpha_ / 2));
+    state.marked += acknowledgement.bytes;
+    if (state.cut_left <= 0) {
+      state.before_cut = state.window;
+      state.cut_left = acknowledgement.in_flight;
+      state.window = std::max(state.packet, state.window * (1 - state.alpha / 2));
     }
-  } else if (static_cast<double>(acknowledgement.in_flight + acknowledgement.bytes) > window_ - packet_) {
-    window_ += increase_ * static_cast<double>(acknowledgement.bytes) / window_;
+  } else if (static_cast<double>(acknowledgement.in_flight + acknowledgement.bytes) > state.window - state.packet) {
+    state.window += state.packet * settings_.increase * static_cast<double>(acknowledgement.bytes) / state.window;
   }
-  left_ -= acknowledgement.bytes;
-  if (left_ > 0) return;
-  alpha_ = (1 - g_) * alpha_ + g_ * static_cast<double>(marked_) / static_cast<double>(acknowledged_);
-  left_ = acknowledgement.in_flight;
-  acknowledged_ = 0;
-  marked_ = 0;
+  state.left -= acknowledgement.bytes;
+  if (state.left > 0) return;
+  state.alpha =
+      (1 - settings_.g) * state.alpha + settings_.g * static_cast<double>(state.marked) / static_cast<double>(state.acknowledged);
+  state.left = acknowledgement.in_flight;
+  state.acknowledged = 0;
+  state.marked = 0;
 }
 
-void Dctcp::on_loss(std::int64_t in_flight) {
-  if (cut_left_ <= 0) {
-    before_cut_ = window_;
-    cut_left_ = in_flight;
+void Dctcp::on_loss(DctcpState& state, std::int64_t in_flight) const {
+  if (state.cut_left <= 0) {
+    state.before_cut = state.window;
+    state.cut_left = in_flight;
   }
   // A mark in the same window of data may have cut it by less.
-  window_ = std::max(packet_, std::min(window_, before_cut_ / 2));
+  state.window = std::max(state.packet, std::min(state.window, state.before_cut / 2));
 }
 
 }  // namespace weft

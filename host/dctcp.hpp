@@ -1,6 +1,6 @@
 // DCTCP: the window of a queue pair, by the share of its packets that arrive marked.
 //
-// Where it sits: one of the algorithms of host/congestion_control. As NICs have no slow start, the window begins with what fills the line on an
+// Where it sits: one of the algorithms of host/congestion_control, with a DctcpState per queue pair. As NICs have no slow start, the window begins with what fills the line on an
 // idle network, or what the user says.
 //
 // Model (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; RFC 8257, section 3.3):
@@ -12,7 +12,7 @@
 //                                     both once in a window of data: not again before so much was answered as was under way
 //   unmarked, and the window full     window += increase packets a round trip
 //   The window is never below a packet.
-// Threads: as CongestionControl.
+// Threads: values; functions without side effects.
 #pragma once
 
 #include <cstdint>
@@ -32,30 +32,30 @@ struct DctcpSettings {
   std::optional<Bytes> initial_window;  ///< on the wire; none: what the line carries in a round trip, and a packet
 };
 
-class Dctcp final : public CongestionControl {
+struct DctcpState {
+  double packet = 0;  ///< bytes
+  double line_bps = 0;
+  double window = 0;  ///< bytes
+  double alpha = 1;
+  double before_cut = 0;          ///< the window then
+  std::int64_t acknowledged = 0;  ///< bytes, in this round trip
+  std::int64_t marked = 0;        ///< of them
+  std::int64_t left = -1;         ///< bytes until it ends; -1 before the first
+  std::int64_t cut_left = 0;      ///< bytes until the window may be cut again
+};
+
+/// The sender's arithmetic.
+class Dctcp {
  public:
   /// Requires: 0 < g <= 1 (WEFT_CHECK).
-  Dctcp(const DctcpSettings& settings, const QueuePairLimits& limits);
+  explicit Dctcp(const DctcpSettings& settings);
 
-  double on_sent(std::int64_t, Time) override { return line_bps_; }
-  std::int64_t window() const override { return static_cast<std::int64_t>(window_); }
-  void on_acknowledged(const Acknowledgement& acknowledgement) override;
-  void on_loss(std::int64_t in_flight) override;
-
-  double alpha() const { return alpha_; }
+  DctcpState begin(const QueuePairLimits& limits) const;
+  void on_acknowledged(DctcpState& state, const Acknowledgement& acknowledgement) const;
+  void on_loss(DctcpState& state, std::int64_t in_flight) const;
 
  private:
-  double g_;
-  double packet_;    ///< bytes
-  double increase_;  ///< likewise, a round trip
-  double line_bps_;
-  double window_;  ///< bytes
-  double alpha_ = 1;
-  std::int64_t acknowledged_ = 0;  ///< bytes, in this round trip
-  std::int64_t marked_ = 0;        ///< of them
-  std::int64_t left_ = -1;         ///< bytes until it ends; -1 before the first
-  std::int64_t cut_left_ = 0;      ///< bytes until the window may be cut again
-  double before_cut_ = 0;          ///< the window then
+  DctcpSettings settings_;
 };
 
 std::shared_ptr<const CongestionAlgorithm> make_dctcp(const ParamSet& params);

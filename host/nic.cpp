@@ -148,8 +148,8 @@ void Nic::append(Sender& sender, const Message& message) {
 }
 
 void Nic::set_window(Sender& sender) const {
-  const std::int64_t bytes = sender.congestion->window();
-  if (bytes != CongestionControl::no_window)
+  const std::int64_t bytes = settings_.congestion->window(sender.congestion);
+  if (bytes != CongestionAlgorithm::no_window)
     sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes) / full_packet_);
 }
 
@@ -187,7 +187,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
     case PacketKind::cnp: {
       Sender& sender = *senders_[queue_pairs_.number_of(packet.queue_pair)];
       port_at(sender.port, now, context);
-      sender.congestion->on_notification(now);
+      settings_.congestion->on_notification(sender.congestion, now);
       return;
     }
     case PacketKind::pfc:
@@ -317,8 +317,8 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
   const bool has_window = sender.window != Sender::no_window;
   if (more > 0 || has_window) {
-    sender.congestion->on_acknowledged(
-        {(has_window ? 1 : std::int64_t{more}) * full_packet_, in_flight(sender), packet.echoes_mark()});
+    settings_.congestion->on_acknowledged(
+        sender.congestion, {(has_window ? 1 : std::int64_t{more}) * full_packet_, in_flight(sender), packet.echoes_mark()});
     set_window(sender);
   }
   if (packet.kind() == PacketKind::nack && more >= 0) {
@@ -330,7 +330,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
 }
 
 void Nic::on_loss(Sender& sender) const {
-  sender.congestion->on_loss(in_flight(sender));
+  settings_.congestion->on_loss(sender.congestion, in_flight(sender));
   set_window(sender);
 }
 
@@ -456,7 +456,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
   if (sender.window != Sender::no_window) packet.ask_for_answer();
-  const double rate_bps = sender.congestion->on_sent(wire_bytes, now);
+  const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   port.out.send(packet, now, context);
   sender.next_at = port.out.free_at();
   if (rate_bps < port.out.rate_bps()) {

@@ -154,7 +154,7 @@ class Nic final : public SweepNode {
     Time next_at;      ///< by pacing
     Time progress_at;  ///< when something was acknowledged, or sending began
     Duration inside_hosts;
-    std::unique_ptr<CongestionControl> congestion;
+    CongestionState congestion;
     std::uint64_t window = no_window;          ///< packets that may be sent and not acknowledged
     Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
     std::uint32_t in_last_page = 0;

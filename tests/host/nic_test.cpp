@@ -358,12 +358,12 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
 
 // Expectation: a window of one packet is a packet per round trip, whatever the interval of acknowledgements: packets of a window ask for one.
 TEST(Nic, AWindowOfOnePacketIsAPacketPerRoundTrip) {
-  class OnePacket final : public CongestionControl, public CongestionAlgorithm {
+  class OnePacket final : public CongestionAlgorithm {
    public:
-    double on_sent(std::int64_t, Time) override { return 1e18; }
-    std::int64_t window() const override { return 1; }
     MarkFeedback feedback() const override { return MarkFeedback::none; }
-    std::unique_ptr<CongestionControl> begin(const QueuePairLimits&) const override { return std::make_unique<OnePacket>(); }
+    CongestionState begin(const QueuePairLimits&) const override { return {}; }
+    double on_sent(CongestionState&, std::int64_t, Time) const override { return 1e18; }
+    std::int64_t window(const CongestionState&) const override { return 1; }
   };
   Cluster cluster(4, kRate, kDelay);
   constexpr std::int64_t packets = 20;
