@@ -23,6 +23,13 @@ class OverflowFailure : public CheckFailure {
   using CheckFailure::CheckFailure;
 };
 
+/// Builds with assertions (without NDEBUG: sanitized ones) audit more than is cheap.
+#ifdef NDEBUG
+inline constexpr bool audits_state = false;
+#else
+inline constexpr bool audits_state = true;
+#endif
+
 [[noreturn]] void fail_check(const char* expression, const std::string& expectation, const char* file, int line);
 
 }  // namespace weft

@@ -38,6 +38,7 @@ class ParcelCalendar {
   void take_due(Time end, Take take);
 
   bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
 
  private:
   static constexpr std::size_t bucket_count = 1024;

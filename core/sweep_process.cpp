@@ -12,7 +12,8 @@ namespace {
 // So many nodes before its turn a node is fetched into the cache, and then what it points at: clusters are larger than caches.
 constexpr std::size_t kNodesAhead = 4;
 constexpr std::size_t kStatesAhead = 2;
-constexpr std::size_t kParcelsAhead = 8;   // and what parcels from elsewhere go to
+constexpr std::size_t kParcelsAhead =
+    8;  // and twice as many parcels before its own the slot to which one from elsewhere goes, then the end of its list
 constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
 constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 /// Longer windows gain nothing, and times in them would not fit a key.
@@ -105,6 +106,7 @@ std::uint64_t SweepProcess::run_window(const Window& window, Outbox& outbox) {
     for (const std::uint32_t local : touched_) list_now(local);
     touched_.clear();
     const Failure failure = sweep_all(handled);
+    if constexpr (audits_state) audit();
     // Where a node failed, others may have failed before it.
     const Time end = failure.error == nullptr ? end_ : later(failure.key.time, Duration::ticks(1));
     try {
@@ -222,6 +224,19 @@ void SweepProcess::add_chunk(ParcelList& list) {
   list.end = chunk->parcels.data();
 }
 
+/// Conservation: what came and was not handed to its node yet stands in lists or in the calendar.
+void SweepProcess::audit() const {
+  std::uint64_t held = later_.size();
+  for (const NodeSlot& slot : slots_) {
+    for (const ParcelList& list : slot.lists) {
+      for (const Chunk* chunk = list.oldest; chunk != nullptr; chunk = chunk->newer) {
+        held += chunk->newer != nullptr ? chunk->parcels.size() : static_cast<std::size_t>(list.end - chunk->parcels.data());
+      }
+    }
+  }
+  WEFT_CHECK(held == audited_, "every parcel is on its way until its node gets it");
+}
+
 /// Copies the parcels that arrive in this window to parcels_, with their keys; the others are put off.
 void SweepProcess::take(ParcelList& list, std::uint32_t local) {
   std::size_t due = 0;
@@ -236,6 +251,7 @@ void SweepProcess::take(ParcelList& list, std::uint32_t local) {
     Chunk* const newer = chunk->newer;
     if (newer != nullptr) cache::fetch(newer, sizeof(Chunk));
     const Parcel* const end = newer != nullptr ? chunk->parcels.data() + chunk->parcels.size() : list.end;
+    if constexpr (audits_state) audited_ -= static_cast<std::uint64_t>(end - chunk->parcels.data());
     for (const Parcel* parcel = chunk->parcels.data(); parcel != end; ++parcel) {
       if (parcel->time >= end_) {
         put(local, *parcel);

@@ -449,7 +449,8 @@ std::vector<LinkStorm> PacketNetwork::storms(const Engine& engine) const {
       all.push_back({nodes_.ports(node)[storm.port].out, storm});
     }
   }
-  std::ranges::stable_sort(all, {}, [](const LinkStorm& of_link) { return of_link.storm.found; });
+  std::ranges::sort(all, {},
+                    [](const LinkStorm& of_link) { return std::tuple(of_link.storm.found, of_link.link, of_link.storm.priority); });
   return all;
 }
 

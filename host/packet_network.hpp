@@ -86,7 +86,7 @@ class PacketNetwork {
   bool has_watchdog() const { return packet_.watchdog.is_on(); }
   /// Of all links, as of `end`: link by link, of each in order of time. Requires: keep_pauses().
   std::vector<LinkPause> pauses(const Engine& engine, Time end) const;
-  /// What watchdogs found, in order of time.
+  /// What watchdogs found, by (time, link, priority).
   std::vector<LinkStorm> storms(const Engine& engine) const;
   /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
   /// Empty if there is no such circle.

@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "core/check.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/max_min_audit.hpp"
 #include "network/max_min_layer.hpp"
@@ -33,15 +34,10 @@ namespace weft {
 
 class MaxMinSolver final : public AllocationPolicy {
  public:
-#ifdef NDEBUG
-  static constexpr std::uint32_t audit_updates_default = 0;
-#else
-  static constexpr std::uint32_t audit_updates_default = 1000;
-#endif
   struct Options : MaxMinLayer::Options {
     std::uint32_t threads = 0;  ///< 0: all cores; 1: no other thread is touched
     /// Every so many updates audit() must pass (WEFT_CHECK), whatever it costs; 0: never.
-    std::uint32_t audit_updates = audit_updates_default;
+    std::uint32_t audit_updates = audits_state ? 1000 : 0;
   };
 
   MaxMinSolver(std::vector<double> capacities, Options options);

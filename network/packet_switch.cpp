@@ -12,11 +12,6 @@ namespace weft {
 
 namespace {
 
-#ifdef NDEBUG
-constexpr bool kAudits = false;
-#else
-constexpr bool kAudits = true;
-#endif
 constexpr std::size_t kAhead = 8;  // so many arrivals before its own, a packet's route is fetched
 
 }  // namespace
@@ -124,11 +119,11 @@ void PacketSwitch::prefetch() const {
   next_start_.for_each([&](std::uint32_t port) { swept_.next = std::min(swept_.next, next_start_[port]); });
   for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
   swept_.events = parcels.size();
-  if constexpr (kAudits) audit();
+  if constexpr (audits_state) audit();
   return swept_;
 }
 
-/// Conservation: what came in and was neither sent on nor dropped, by the accounts, is what waits, by the queues.
+/// Conservation: what came in has been sent on or dropped, or is held by the accounts; and that is what waits in the queues.
 void PacketSwitch::audit() const {
   std::int64_t waiting = 0;
   for (std::uint32_t port = 0; port < ports_.size(); ++port) {
@@ -138,6 +133,7 @@ void PacketSwitch::audit() const {
     waiting += of_port;
   }
   WEFT_CHECK(waiting == buffer_.held(), "what a switch holds waits in its queues");
+  WEFT_CHECK(audited_.in == audited_.out + audited_.dropped + waiting, "what came to a switch left it, waits, or was dropped");
 }
 
 // --- In ---------------------------------------------------------------------------------------------------------------------------
@@ -148,6 +144,17 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
              "a packet has a priority and a hop that exist");
   const std::uint32_t account = account_of(port, packet.priority());
   const std::int64_t bytes = packet.wire_bytes();
+  if constexpr (audits_state) audited_.in += bytes;
+  const bool is_data = packet.kind() == PacketKind::data;
+  const std::uint32_t to = is_data && route.there[1] == QueuePairs::by_destination
+                               ? choose_port(packet, QueuePairs::destination(route.there), now, context)
+                               : (is_data ? route.there : route.back)[packet.hop()];
+  WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
+  bring_forward(to, now, context);
+  if (is_stormy(to, packet.priority()) && is_in_storm(to, packet.priority(), now)) {
+    ++storms_[contention_[to].watchdog.storm(packet.priority())].packets;
+    return count_drop(packet, account);
+  }
   bool is_charged = buffer_.charge(account, bytes);
   if (!is_charged && !in_step_) {
     // Perhaps only because what has left is not taken off yet.
@@ -155,18 +162,10 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
     is_charged = buffer_.charge(account, bytes);
   }
   if (!is_charged) {
-    if (!buffer_.is_lossless(account)) {
-      ++contention_[port].drops;
-      return;
-    }
+    if (!buffer_.is_lossless(account)) return count_drop(packet, account);
     if (!buffer_.pauses(account)) ask(account, now, context);
     buffer_.charge_headroom(account, bytes);
   }
-  const bool is_data = packet.kind() == PacketKind::data;
-  const std::uint32_t to = is_data && route.there[1] == QueuePairs::by_destination
-                               ? choose_port(packet, QueuePairs::destination(route.there), now, context)
-                               : (is_data ? route.there : route.back)[packet.hop()];
-  WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
   join_queue(packet, account, to, now, context);
 }
 
@@ -191,7 +190,8 @@ std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, T
     const std::uint32_t port = ports[(first + i) % ports.size()];
     if (!in_step_) bring_forward(port, now, context);
     // What is on the wire counts as well: an idle port goes before one that has just begun to send.
-    const std::uint64_t waiting = 2 * std::uint64_t{ports_[port].bytes} + (ports_[port].out.free_at() > now ? 1 : 0);
+    std::uint64_t waiting = 2 * std::uint64_t{ports_[port].bytes} + (ports_[port].out.free_at() > now ? 1 : 0);
+    if (is_stormy(port, packet.priority()) && is_in_storm(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
     if (waiting >= least) continue;
     least = waiting;
     best = port;
@@ -200,14 +200,10 @@ std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, T
 }
 
 void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {
-  bring_forward(to, now, context);
   Port& port = ports_[to];
   const std::uint32_t priority = packet.priority();
   const auto bit = static_cast<std::uint8_t>(1U << priority);
-  if ((port.paused | port.stormy) != 0) {
-    contention_[to].pauses.expire(port.paused, now);
-    if ((port.stormy & bit) != 0 && is_in_storm(to, priority, now)) return drop(packet, account, now, context);
-  }
+  if (port.paused != 0) contention_[to].pauses.expire(port.paused, now);
   if ((port.waiting | (port.paused & bit)) == 0 && port.out.free_at() <= now) {
     Packet leaving = packet;
     leaving.next_hop();
@@ -239,8 +235,13 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
 
 /// What had been charged to the account goes no further.
 void PacketSwitch::drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
-  ++contention_[account / class_count_].drops;
+  count_drop(packet, account);
   release(packet, account, now, context);
+}
+
+void PacketSwitch::count_drop(const Packet& packet, std::uint32_t account) {
+  ++contention_[account / class_count_].drops;
+  if constexpr (audits_state) audited_.dropped += packet.wire_bytes();
 }
 
 // --- Out --------------------------------------------------------------------------------------------------------------------------
@@ -282,11 +283,9 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
   const Time now = next_start_[port_number];
   if (port.paused != 0) {
     contention_[port_number].pauses.expire(port.paused, now);
-    if (watchdog_.is_on()) {
-      look_for_storms(port_number, now, context);
-      if (!may_go(port) || port.out.free_at() > now) return set_next_start(port_number, now);
-    }
+    if (watchdog_.is_on()) look_for_storms(port_number, now, context);
   }
+  if (watchdog_.is_on() && (!may_go(port) || port.out.free_at() > now)) return set_next_start(port_number, now);
   const std::uint32_t priority = choose(port_number, static_cast<std::uint8_t>(port.waiting & ~port.paused));
   Queue& chosen = queue(port_number, priority);
   const Queued& queued = chosen.packets.front();
@@ -303,6 +302,7 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   port.out.send(packet, now, context);
+  if constexpr (audits_state) audited_.out += packet.wire_bytes();
   release(packet, account, now, context);
 }
 
@@ -397,6 +397,7 @@ void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepCon
     const auto bit = static_cast<std::uint8_t>(1U << priority);
     if ((port.waiting & port.paused & bit) == 0 || contention_[port_number].watchdog.due(bit, watchdog_) > now) continue;
     Queue& stuck = queue(port_number, priority);
+    contention_[port_number].watchdog.set_storm(priority, storms_.size());
     storms_.push_back({now, port_number, priority, stuck.packets.size()});
     port.bytes -= static_cast<std::uint32_t>(stuck.bytes);
     stuck.bytes = 0;
@@ -409,16 +410,12 @@ void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepCon
   }
 }
 
-/// Whether what comes for the priority, which was in a storm, is still dropped. Requires: as for look_for_storms().
+/// Whether what comes for the priority, which was in a storm, is still dropped. Requires: the port was brought to `now`.
 bool PacketSwitch::is_in_storm(std::uint32_t port_number, std::uint32_t priority, Time now) {
   Port& port = ports_[port_number];
-  const bool is_paused = (port.paused >> priority & 1U) != 0;
-  if (is_paused || now < contention_[port_number].pauses.until(priority) + watchdog_.restoration) {
-    const auto storm = std::find_if(storms_.rbegin(), storms_.rend(),
-                                    [&](const PauseStorm& s) { return s.port == port_number && s.priority == priority; });
-    ++storm->packets;
-    return true;
-  }
+  PauseClock& pauses = contention_[port_number].pauses;
+  pauses.expire(port.paused, now);
+  if ((port.paused >> priority & 1U) != 0 || now < pauses.until(priority) + watchdog_.restoration) return true;
   port.stormy &= static_cast<std::uint8_t>(~(1U << priority));
   return false;
 }

@@ -9,7 +9,7 @@
 //              says, marked by network/ecn_marking
 //   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
 //              is released, which may send a resume
-// An account lets go when a packet of its own leaves and it has fallen far enough by then, as in the simulators around HPCC; that others have left
+// An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that others have left
 // room is not noticed before.
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
 // after half of that as long as it is needed. Queues that pauses hold for too long are emptied by a watchdog, if there is one
@@ -116,7 +116,7 @@ class PacketSwitch final : public SweepNode {
     std::uint32_t priority = 0;
   };
   std::vector<Blocked> blocked() const;
-  /// What the watchdog found, in order of time.
+  /// What the watchdog found, of each port in order of time.
   const std::vector<PauseStorm>& storms() const { return storms_; }
 
  private:
@@ -190,8 +190,10 @@ class PacketSwitch final : public SweepNode {
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
   void drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void count_drop(const Packet& packet, std::uint32_t account);
   void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
   void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
+  bool is_stormy(std::uint32_t port, std::uint32_t priority) const { return (ports_[port].stormy >> priority & 1U) != 0; }
   bool is_in_storm(std::uint32_t port, std::uint32_t priority, Time now);
   void audit() const;
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);
@@ -226,6 +228,13 @@ class PacketSwitch final : public SweepNode {
   std::uint64_t pauses_sent_ = 0;
   std::vector<PauseStorm> storms_;
   Swept swept_;
+  /// Bytes since the beginning, pauses aside; counted in builds that audit.
+  struct Audited {
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    std::int64_t dropped = 0;
+  };
+  Audited audited_;
 };
 
 }  // namespace weft

@@ -1,10 +1,11 @@
-// PFC watchdog: finds queues that pauses have held for too long, and says when they have recovered.
+// PFC watchdog: finds queues that pauses have held for too long.
 //
-// Where it sits: switches that have one keep it per port, beside its PauseClock. It is for pauses that do not end: switches that wait for each other
-// in a circle, a host that never lets go.
+// Where it sits: switches that have one keep it per port, beside its PauseClock. It is for pauses that do not end by themselves: of switches that wait
+// for each other in a circle.
 //
 // Model: a queue is stuck while packets wait in it and the other end pauses its priority. Stuck for `detection` without a break, it is in a storm:
-// the switch drops what waits in it, and all that comes for it, until its priority has not been paused for `restoration`. Switches in the field look
+// the switch drops what waits in it, and all that comes for it, until its priority has not been paused for `restoration`. What is dropped on arrival
+// is charged to no account, and switches that choose ports by what waits there choose no port in a storm if there is another. Switches in the field look
 // every so often and find a storm late by up to that; here it is found to the tick.
 // Threads: belongs to its switch.
 #pragma once
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/units.hpp"
@@ -28,7 +30,7 @@ struct PfcWatchdogSettings {
 
 /// A queue that was found stuck.
 struct PauseStorm {
-  Time found;
+  Time found;  ///< after packets waited and were paused for `detection`
   std::uint32_t port = 0;
   std::uint32_t priority = 0;
   std::uint64_t packets = 0;  ///< that were dropped, then and until the queue recovered
@@ -47,8 +49,13 @@ class PfcWatchdog {
     return first;
   }
 
+  /// A priority is in a storm, which has this number; counts until the next.
+  void set_storm(std::uint32_t priority, std::size_t number) { storms_[priority] = static_cast<std::uint32_t>(number); }
+  std::size_t storm(std::uint32_t priority) const { return storms_[priority]; }
+
  private:
   std::array<Time, packet_classes_max> since_{};  ///< counts while stuck
+  std::array<std::uint32_t, packet_classes_max> storms_{};
 };
 
 }  // namespace weft

@@ -59,7 +59,7 @@ struct PacketCounters {
   std::uint64_t notifications = 0;  ///< congestion notifications
   std::uint64_t ecn_marks = 0;
   std::uint64_t pauses = 0;        ///< asked for by switches, refreshes not counted
-  std::uint64_t pause_storms = 0;  ///< queues that watchdogs of switches found stuck
+  std::uint64_t pause_storms = 0;  ///< how often a watchdog of a switch found a queue stuck
   std::uint64_t drops = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "core/random.hpp"
@@ -469,30 +470,59 @@ class Pauser final : public SweepNode {
   std::vector<Time> arrivals_;
 };
 
-/// A sender of packets of 1,000 bytes, a switch, and a Pauser that asks once. Entities 0, 1, 2.
-Engine paused_once(QueuePairs& routes, std::uint32_t packets, Time start, Time asked, Duration pause_time,
-                   const PfcWatchdogSettings& watchdog = {}) {
+struct PausedSettings {
+  std::vector<Time> asked;
+  Duration pause_time;
+  PfcWatchdogSettings watchdog = {};
+  Bandwidth out_rate = kRate;
+  std::uint32_t priorities = 1;  ///< a stream of each; only the lowest is paused
+  std::uint32_t pausers = 1;     ///< of which the first asks; the switch chooses the one with the least waiting for each packet
+};
+
+/// A sender of packets of 1,000 bytes, a switch, and Pausers at its ports 1 and up. Entities 0, 1, 2 and up.
+Engine paused(QueuePairs& routes, std::uint32_t packets, Time start, const PausedSettings& paused) {
   QueuePairs::Route route{};
   route.there[1] = 1;
   PacketSwitchSettings settings = lossless_settings();
-  settings.pause_time = pause_time;
-  settings.watchdog = watchdog;
+  settings.classes.assign(paused.priorities, {true, false, 0});
+  settings.pause_time = paused.pause_time;
+  settings.watchdog = paused.watchdog;
+  if (paused.pausers > 1) {
+    QueuePairs::set_destination(route.there, NodeId(0));
+    settings.port_choice = {[&paused](NodeId, std::vector<std::uint16_t>& ports) {
+                              for (std::uint16_t port = 1; port <= paused.pausers; ++port) ports.push_back(port);
+                            },
+                            1, true};
+  }
   EngineBuilder builder;
   auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 0));
-  sender->add({routes.open(0, 0, route), packets, 1000, 0, start});
+  for (std::uint8_t priority = 0; priority < paused.priorities; ++priority) {
+    sender->add({routes.open(0, priority, route), packets, 1000, priority, start});
+  }
   builder.add_entity(std::move(sender), "sender");
-  const std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}},
-                                                   {EgressPort(kRate, kDelay, EntityId(2), 0), 100'000, {}}};
+  std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}}};
+  for (std::uint32_t i = 0; i < paused.pausers; ++i) {
+    cables.push_back({EgressPort(paused.out_rate, kDelay, EntityId(2 + i), 0), 100'000, {}});
+  }
   builder.add_entity(std::make_unique<PacketSwitch>(settings, cables, routes), "switch");
-  builder.add_entity(std::make_unique<Pauser>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 1)), "pauser");
-  for (const std::uint32_t end : {0U, 2U}) {
+  std::vector<std::uint32_t> ends = {0};
+  for (std::uint32_t i = 0; i < paused.pausers; ++i) {
+    builder.add_entity(std::make_unique<Pauser>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 1 + i)), "pauser");
+    ends.push_back(2 + i);
+  }
+  for (const std::uint32_t end : ends) {
     builder.connect(EntityId(end), EntityId(1), kDelay + kPipeline);
     builder.connect(EntityId(1), EntityId(end), kDelay);
   }
   builder.post_initial(EntityId(0), Time::zero(), EventClass::message, 0);
-  builder.post_initial(EntityId(2), asked, EventClass::message, 0);
-  return std::move(builder).build({});
+  for (const Time asked : paused.asked) builder.post_initial(EntityId(2), asked, EventClass::message, 0);
+  Engine engine = std::move(builder).build({});
+  engine.run({});
+  return engine;
 }
+
+/// When a pause that is asked for takes effect.
+Time in_effect(Time asked) { return asked + serialization(pfc_frame_wire_bytes) + kDelay + kPipeline; }
 
 // Expectation: packets every s from a sender; a pause that takes effect at t holds back those whose turn comes in (t, t + pause time], and ends
 // by itself; what has waited follows back to back.
@@ -500,18 +530,17 @@ TEST(PacketSwitch, APauseThatIsNotRefreshedRunsOut) {
   const Duration pause_time = Duration::us(5);
   const Time asked = Time::zero() + Duration::us(4);
   QueuePairs routes(1);
-  Engine engine = paused_once(routes, 200, Time::zero(), asked, pause_time);
-  engine.run({});
+  const Engine engine = paused(routes, 200, Time::zero(), {{asked}, pause_time});
   const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
   ASSERT_EQ(arrivals.size(), 200U);
-  const Time paused = asked + serialization(pfc_frame_wire_bytes) + kDelay + kPipeline;
+  const Time begin = in_effect(asked);
   const Time first = Time::zero() + 2 * serialization(1000) + 2 * kDelay + kPipeline;
   // The k-th packet (from 0) leaves the switch k s after the first, as long as that is not after the pause came.
   const Time first_leaves = first - kDelay - serialization(1000);
-  const std::int64_t before = (paused - first_leaves).in_ticks() / serialization(1000).in_ticks() + 1;
+  const std::int64_t before = (begin - first_leaves).in_ticks() / serialization(1000).in_ticks() + 1;
   for (std::int64_t k = 0; k < 200; ++k) {
     const Time expected =
-        k < before ? first + k * serialization(1000) : paused + pause_time + (k - before + 1) * serialization(1000) + kDelay;
+        k < before ? first + k * serialization(1000) : begin + pause_time + (k - before + 1) * serialization(1000) + kDelay;
     ASSERT_EQ(arrivals[static_cast<std::size_t>(k)], expected) << "packet " << k;
   }
   EXPECT_EQ(switch_at(engine, 1).counters(1, Time::max()).paused, pause_time);
@@ -522,8 +551,7 @@ TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
   const Duration pause_time = Duration::us(5);
   const Time start = Time::zero() + Duration::us(40);
   QueuePairs routes(1);
-  Engine engine = paused_once(routes, 3, start, Time::zero(), pause_time);
-  engine.run({});
+  const Engine engine = paused(routes, 3, start, {{Time::zero()}, pause_time});
   const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
   ASSERT_EQ(arrivals.size(), 3U);
   const Time first = start + 2 * serialization(1000) + 2 * kDelay + kPipeline;
@@ -532,22 +560,24 @@ TEST(PacketSwitch, APauseThatRanOutUnnoticedIsOver) {
 }
 
 // Expectation: packets come every s, and the first after the pause took effect at p waits from its arrival a on. At a + detection all that wait are
-// dropped, and so is what comes until p + pause time + restoration; the rest goes on at once. A pause that ends before that drops nothing.
+// dropped, and so is what comes until the pause has been over for `restoration`; the rest goes on at once. That the pause is sent again meanwhile
+// makes no difference.
 TEST(PacketSwitch, TheWatchdogDropsWhatAPauseHoldsForTooLong) {
   const Time asked = Time::zero() + Duration::us(4);
   const Duration s = serialization(1000);
-  const Time paused = asked + serialization(pfc_frame_wire_bytes) + kDelay + kPipeline;
   const Time first = Time::zero() + s + kDelay + kPipeline;  // arrives at the switch
   const PfcWatchdogSettings watchdog{Duration::us(5), Duration::us(3)};
-  {
-    const Duration pause_time = Duration::us(20);
+  const std::vector<PausedSettings> same = {
+      {{asked}, Duration::us(20), watchdog},
+      {{asked, asked + Duration::us(3), asked + Duration::us(6)}, Duration::us(4), watchdog},
+      {{asked, asked + Duration::us(3), asked + Duration::us(6)}, Duration::us(14), watchdog}};
+  for (const PausedSettings& settings : same) {
     QueuePairs routes(1);
-    Engine engine = paused_once(routes, 1000, Time::zero(), asked, pause_time, watchdog);
-    engine.run({});
-    const std::int64_t before = (paused - first).in_ticks() / s.in_ticks() + 1;
+    const Engine engine = paused(routes, 1000, Time::zero(), settings);
+    const std::int64_t before = (in_effect(asked) - first).in_ticks() / s.in_ticks() + 1;
     const Time stuck = first + before * s;
-    const std::int64_t dropped =
-        ((paused + pause_time + watchdog.restoration) - stuck - Duration::ticks(1)).in_ticks() / s.in_ticks() + 1;
+    const Time over = in_effect(settings.asked.back()) + settings.pause_time + watchdog.restoration;
+    const std::int64_t dropped = (over - stuck - Duration::ticks(1)).in_ticks() / s.in_ticks() + 1;
     const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
     ASSERT_EQ(arrivals.size(), static_cast<std::size_t>(1000 - dropped));
     EXPECT_EQ(arrivals[static_cast<std::size_t>(before) - 1], stuck + kDelay);
@@ -560,11 +590,68 @@ TEST(PacketSwitch, TheWatchdogDropsWhatAPauseHoldsForTooLong) {
     EXPECT_EQ(switch_at(engine, 1).counters(0, Time::max()).drops, static_cast<std::uint64_t>(dropped))
         << "of the port they came by";
   }
-  QueuePairs routes(1);
-  Engine engine = paused_once(routes, 1000, Time::zero(), asked, watchdog.detection, watchdog);
-  engine.run({});
-  EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size(), 1000U);
-  EXPECT_TRUE(switch_at(engine, 1).storms().empty());
+}
+
+// Expectation: packets come twice as fast as they leave, so that some wait when the pause takes effect at p. It ends at p + pause time; where that is
+// the instant at which the watchdog would find the queue stuck, or before it, nothing is dropped, and one tick later all that waits is.
+TEST(PacketSwitch, TheWatchdogLetsPausesPassThatEndInTime) {
+  const Duration pause_time = Duration::us(5);
+  const Time asked = Time::zero() + Duration::us(4);
+  for (const std::int64_t ticks : {0, 1, -1}) {
+    PausedSettings settings{{asked}, pause_time, {pause_time + Duration::ticks(ticks), Duration::zero()}, Bandwidth::gbps(50)};
+    QueuePairs routes(1);
+    const Engine engine = paused(routes, 1000, Time::zero(), settings);
+    const std::vector<PauseStorm>& storms = switch_at(engine, 1).storms();
+    ASSERT_EQ(storms.size(), ticks < 0 ? 1U : 0U) << ticks;
+    EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size(), 1000U - (ticks < 0 ? storms[0].packets : 0));
+    if (ticks < 0) {
+      EXPECT_EQ(storms[0].found, in_effect(asked) + pause_time - Duration::ticks(1));
+    }
+  }
+}
+
+// Expectation: of two priorities the lower is paused, the higher goes on. Wherever in a packet of the higher the watchdog looks at the lower, packets
+// leave one after the other; the lower loses what waited if and only if the pause was too long.
+TEST(PacketSwitch, TheWatchdogOfOnePriorityLeavesTheOtherAlone) {
+  const Bandwidth out_rate = Bandwidth::gbps(50);
+  const Duration pause_time = Duration::us(5);
+  const Duration eighth = Duration::ticks(serialization(1000, out_rate).in_ticks() / 8);
+  for (std::int64_t later = -16; later <= 16; ++later) {
+    for (std::int64_t asked = 0; asked < 8; ++asked) {
+      QueuePairs routes(1);
+      const PausedSettings settings{{Time::zero() + Duration::us(4) + asked * eighth},
+                                    pause_time,
+                                    {pause_time + later * eighth, Duration::zero()},
+                                    out_rate,
+                                    2};
+      const Engine engine = paused(routes, 300, Time::zero(), settings);
+      const auto& arrivals = engine.entity_as<Pauser>(EntityId(2)).arrivals();
+      const std::vector<PauseStorm>& storms = switch_at(engine, 1).storms();
+      EXPECT_EQ(storms.size(), later < 0 ? 1U : 0U) << later;
+      std::uint64_t dropped = 0;
+      for (const PauseStorm& storm : storms) {
+        EXPECT_EQ(storm.priority, 0U);
+        dropped += storm.packets;
+      }
+      ASSERT_EQ(arrivals.size(), 600 - dropped);
+      for (std::size_t i = 1; i < arrivals.size(); ++i)
+        ASSERT_GE(arrivals[i] - arrivals[i - 1], serialization(1000, out_rate)) << i;
+    }
+  }
+}
+
+// Expectation: a switch that chooses the port with the least waiting sends nothing into a storm, though nothing waits there any more.
+TEST(PacketSwitch, AdaptiveChoiceAvoidsAStorm) {
+  QueuePairs routes(2);
+  const Engine engine =
+      paused(routes, 1000, Time::zero(),
+             {{Time::zero() + Duration::us(4)}, Duration::us(60), {Duration::us(5), Duration::us(3)}, kRate, 1, 2});
+  const std::vector<PauseStorm>& storms = switch_at(engine, 1).storms();
+  ASSERT_EQ(storms.size(), 1U);
+  EXPECT_EQ(storms[0].port, 1U);
+  EXPECT_LE(storms[0].packets, 2U) << "what waited when it was found";
+  EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size() + engine.entity_as<Pauser>(EntityId(3)).arrivals().size(),
+            1000U - storms[0].packets);
 }
 
 // Expectation: pauses that run out after 5 us but are sent again as long as they are needed stop the upstream switch just as long as pauses that
@@ -628,16 +715,28 @@ RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::
   Engine engine = tree.build(settings, streams, options, 4, 2);
   const RunReport report = engine.run({});
   std::uint64_t received = 0;
+  std::uint64_t answered = 0;
   std::uint64_t answers = 0;
   for (std::uint32_t host = 0; host < tree.hosts(); ++host) {
     received += endpoint_at(engine, host).data_received();
+    answered += endpoint_at(engine, host).data_received() / 4;
     answers += endpoint_at(engine, host).answers_received();
   }
   std::uint64_t dropped = 0;
+  std::vector<std::uint64_t> storm_counts;  // after the others
   for (std::uint32_t node = tree.hosts(); node < tree.node_count(); ++node) {
     const PacketSwitch& at = switch_at(engine, node);
     if (counters != nullptr) counters->push_back(at.pauses_sent());
-    for (const PauseStorm& storm : at.storms()) dropped += storm.packets;
+    std::vector<PauseStorm> storms = at.storms();
+    std::ranges::sort(storms, {}, [](const PauseStorm& storm) { return std::tuple(storm.found, storm.port, storm.priority); });
+    for (const PauseStorm& storm : storms) {
+      dropped += storm.packets;
+      if (counters == nullptr) continue;
+      for (const std::uint64_t count : {static_cast<std::uint64_t>(storm.found.in_ticks()), std::uint64_t{storm.port},
+                                        std::uint64_t{storm.priority}, storm.packets}) {
+        storm_counts.push_back(count);
+      }
+    }
     for (std::uint32_t port = 0; port < 4; ++port) {
       const PacketPortCounters of_port = at.counters(port, report.end_time);
       if (!watchdog.is_on()) {
@@ -649,7 +748,9 @@ RunReport random_traffic(std::uint64_t seed, const EngineOptions& options, std::
       counters->push_back(static_cast<std::uint64_t>(of_port.paused.in_ticks()));
     }
   }
-  EXPECT_EQ(received + dropped, sent) << "nothing is lost or stuck";
+  // Receivers answer every fourth packet of data.
+  EXPECT_EQ(received + answers + dropped, sent + answered) << "nothing is lost or stuck";
+  if (counters != nullptr) counters->insert(counters->end(), storm_counts.begin(), storm_counts.end());
   EXPECT_GT(answers, sent / 8);
   return report;
 }
@@ -690,8 +791,9 @@ TEST(PacketSwitch, WatchdogsDropAlikeHoweverCut) {
     const RunReport whole = random_traffic(seed, {}, &whole_counts, watchdog);
     EXPECT_EQ(whole.fingerprint.to_text(), random_traffic(seed, cut, &cut_counts, watchdog).fingerprint.to_text()) << seed;
     EXPECT_EQ(whole_counts, cut_counts) << seed;
-    // 21 numbers a switch, the first of them pauses; of the five of each port the fourth is drops.
-    for (std::size_t i = 0; i < whole_counts.size(); i += 21) {
+    // 21 numbers for each of 20 switches, the first of them pauses; of the five of each port the fourth is drops. Storms come after that.
+    ASSERT_GT(whole_counts.size(), 20U * 21U);
+    for (std::size_t i = 0; i < 20 * 21; i += 21) {
       for (std::size_t port = 0; port < 4; ++port) drops += whole_counts[i + 4 + 5 * port];
     }
   }

@@ -125,7 +125,7 @@ void add_run_command(CLI::App& app, Action& action) {
       "  weft run --jobs=philly.csv.gz:philly --hosts=300 --gpus-per-host=8 --scheduler=fcfs\n"
       "Results: summary.json, manifest.json, jobs.csv, iterations.csv, communicators.csv, collectives.csv, flows.csv,\n"
       "links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
-      "--set=packet.watchdog=200ms.");
+      "packet.watchdog above 0.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")

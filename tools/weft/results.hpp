@@ -10,9 +10,11 @@
 //                    bus_bandwidth_gbps,multiplicity
 //   flows.csv        flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
+//   pause_storms.csv time_ns,link,priority,drops: when the watchdog of a switch found the queue that leads to the link stuck, and how many packets it
+//                    dropped at that queue until it recovered (drops in links.csv are by the link that packets came by); only with a watchdog
 //   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
-//                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)". With samples
-//                    of links, a process "links" too, with counters for each
+//                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)". In packet
+//                    mode a process "links" too, with a slice for each pause and, with samples, counters
 //   summary.json, manifest.json
 //
 // Bus bandwidth follows nccl-tests: bytes over duration times the factor that makes it comparable with link rates (2(n-1)/n for

@@ -158,7 +158,7 @@ std::string RunSummary::to_text() const {
             counted(packets->notifications, "congestion notification", "congestion notifications") + "\n";
     text += "  switches        " + counted(packets->ecn_marks, "ECN mark", "ECN marks") + ", " +
             counted(packets->pauses, "pause", "pauses") + ", " + counted(packets->drops, "drop", "drops") +
-            (packets->pause_storms > 0 ? ", " + counted(packets->pause_storms, "storm of pauses", "storms of pauses") : "") + "\n";
+            (packets->pause_storms > 0 ? ", " + counted(packets->pause_storms, "pause storm", "pause storms") : "") + "\n";
   }
   for (const TierUsage& tier : tiers) {
     line(text, "  %-15s %s, longest queue %.4g kB, %s, paused %s at most, %s", tier.tiers.c_str(),
