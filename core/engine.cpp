@@ -38,7 +38,7 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 /// A logical process and what its worker knows about it.
 struct alignas(64) LpSlot : Agenda::Item {
   std::unique_ptr<LogicalProcess> process;
-  std::uint64_t weight = 1;  ///< number of entities, for the first deal
+  std::uint64_t weight = 1;  ///< for the first deal
   std::uint64_t events_since_redeal = 0;
   std::uint64_t timed_ns_since_redeal = 0;
   std::uint64_t timed_events_since_redeal = 0;
@@ -625,7 +625,10 @@ Engine EngineBuilder::build(EngineOptions options) && {
   state->slots = std::vector<LpSlot>(partition.lp_count);
   const std::vector<std::optional<Duration>> sweep_windows = longest_sweep_windows(directory, partition, edges_);
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
-    state->slots[lp].weight = members[lp].size();
+    // What a sweep node has to do comes by its connections.
+    std::uint64_t& weight = state->slots[lp].weight;
+    weight = members[lp].size();
+    for (const EntityId member : members[lp]) weight += sweep_windows[lp] ? directory.connection_count(member) : 0;
     if (sweep_windows[lp]) {
       state->slots[lp].process = std::make_unique<SweepProcess>(LpId(lp), directory, members[lp], *sweep_windows[lp]);
     } else {

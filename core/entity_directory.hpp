@@ -39,6 +39,10 @@ class EntityDirectory {
   const std::string& name(EntityId id) const { return names_[id.index()]; }
   EntityPlace place(EntityId id) const { return places_[id.index()]; }
 
+  std::size_t connection_count(EntityId from) const {
+    return connections_begin_[from.index() + 1] - connections_begin_[from.index()];
+  }
+
   /// The least delay a message may have; null if the two were not connected.
   const Duration* find_min_delay(EntityId from, EntityId to) const {
     const Connection* first = connections_.data() + connections_begin_[from.index()];

@@ -89,12 +89,24 @@ Pace::Way way_after(std::uint64_t wall_ms, double pace_all, double pace_one, std
 TEST(Pace, KeepsTheFasterWayAndSeldomTriesTheOther) {
   std::uint64_t on_all_threads_ms = 0;
   EXPECT_EQ(way_after(1000, 3, 10, &on_all_threads_ms), Pace::Way::one_thread);
-  // 5 ms to warm up; trials of 5 ms then, at 15 + 200 and at 220 + 400 ms.
-  EXPECT_EQ(on_all_threads_ms, 20U);
+  // 5 ms to warm up, 10 of the first comparison; 5 of each at 20 + 200 and 235 + 400 ms.
+  EXPECT_EQ(on_all_threads_ms, 25U);
   on_all_threads_ms = 0;
   EXPECT_EQ(way_after(1000, 10, 3, &on_all_threads_ms), Pace::Way::all_threads);
-  // Trials of the other way at 10 and, as that confirmed the choice at 15 ms, at 415 ms.
+  // Trials of the other way at 10 and, as that confirmed the choice at 20 ms, at 425 ms.
   EXPECT_EQ(on_all_threads_ms, 1000U - 10U);
+}
+
+// The run becomes faster and faster by itself: what comes later is no better for that.
+TEST(Pace, IsNotMisledByWhatChangesEvenly) {
+  Pace pace;
+  double events = 0;
+  for (std::uint64_t ms = 1; ms <= 100; ++ms) {
+    const double by_itself = 1000 * static_cast<double>(ms);
+    events += by_itself * (pace.way() == Pace::Way::all_threads ? 1 : 0.9);
+    pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events));
+  }
+  EXPECT_EQ(pace.way(), Pace::Way::all_threads);
 }
 
 // Windows of 30 ms: a trial is a window, and 40 times as long lies before the first.
@@ -107,8 +119,8 @@ TEST(Pace, TriesSeldomWhereWindowsAreLong) {
     events += 1'000'000;
     pace.look(30'000'000 * (window + 1), events);
   }
-  // One window to warm up, one that is measured, 40 on all threads. At equal pace the choice stays, and the next trial comes after 80.
-  EXPECT_EQ(alone, (std::vector<std::uint64_t>{42, 42 + 1 + 80}));
+  // One window to warm up, one that is measured, 40 on all threads, one before. At equal pace the choice stays; one after, 80, and one before.
+  EXPECT_EQ(alone, (std::vector<std::uint64_t>{43, 43 + 1 + 80 + 2}));
 }
 
 }  // namespace
