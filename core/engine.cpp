@@ -107,6 +107,14 @@ std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory
   return window_of_lp;
 }
 
+/// The lookahead, or as much of it as makes whole windows of the logical processes that have shorter ones: a rest would cost them as much as a whole one.
+Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& sweep_windows) {
+  Duration shortest = lookahead;
+  for (const std::optional<Duration>& window : sweep_windows)
+    shortest = std::min({shortest, window.value_or(lookahead), window ? SweepProcess::window_limit : lookahead});
+  return lookahead == Duration::max() ? lookahead : shortest * (lookahead.in_ticks() / shortest.in_ticks());
+}
+
 }  // namespace
 
 struct Engine::State {
@@ -153,6 +161,7 @@ struct Engine::State {
   EngineOptions options;
   EntityDirectory directory;
   Duration lookahead;
+  Duration window_span;  ///< how long windows are
   std::vector<LpSlot> slots;
   std::vector<std::uint32_t> worker_of_lp;
   std::vector<std::unique_ptr<LocalChannel>> channels;  ///< from worker w to worker r at w * workers + r
@@ -456,12 +465,12 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     reached = verdict.begin;
     if (coordinating) ++windows;
     ++window_number;
-    const Window window{verdict.begin, std::min(later(verdict.begin, lookahead), until),
-                        sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
+    const Window current{verdict.begin, std::min(later(verdict.begin, window_span), until),
+                         sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
     const auto crew = solo ? everyone : own;
-    for (const auto& worker : crew) worker->outbox->open_window(window.end);
+    for (const auto& worker : crew) worker->outbox->open_window(current.end);
     for (const auto& worker : crew) {
-      run_processes(*worker, window, !alone && !solo && (worker->has_long_windows || window_number % kTimedWindows == 0));
+      run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % kTimedWindows == 0));
     }
   }
 }
@@ -624,6 +633,7 @@ Engine EngineBuilder::build(EngineOptions options) && {
   }
   state->slots = std::vector<LpSlot>(partition.lp_count);
   const std::vector<std::optional<Duration>> sweep_windows = longest_sweep_windows(directory, partition, edges_);
+  state->window_span = window_span_of(partition.lookahead, sweep_windows);
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
     // What a sweep node has to do comes by its connections.
     std::uint64_t& weight = state->slots[lp].weight;

@@ -16,8 +16,6 @@ constexpr std::size_t kParcelsAhead =
     8;  // and twice as many parcels before its own the slot to which one from elsewhere goes, then the end of its list
 constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
 constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
-/// Longer windows gain nothing, and times in them would not fit a key.
-constexpr Duration kWindowMax = Duration::ticks((std::int64_t{1} << SortedParcels::time_bits) - 1);
 
 /// Checks on the way that no two are of one port and instant. Requires: those that are come in order of their places, and so end side by side.
 void insertion_sort(std::span<std::uint64_t> keys) {
@@ -46,7 +44,7 @@ SweepProcess::SweepProcess(LpId lp, const EntityDirectory& directory, std::span<
     : lp_(lp),
       directory_(&directory),
       events_(lp, directory, members),
-      window_max_(std::min(window_max, kWindowMax)),
+      window_max_(std::min(window_max, window_limit)),
       slots_(members.size()),
       states_(members.size()),
       later_(window_max_),

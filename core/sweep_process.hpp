@@ -56,6 +56,9 @@ class SweepContext {
 
 class alignas(64) SweepProcess final : public LogicalProcess {
  public:
+  /// Longer windows gain nothing, and times in them would not fit a key.
+  static constexpr Duration window_limit = Duration::ticks((std::int64_t{1} << SortedParcels::time_bits) - 1);
+
   /// As EventProcess. `window_max`: the least delay of a connection between two members that leads to a sweep node, > 0.
   SweepProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max);
 
