@@ -169,6 +169,29 @@ Bandwidth ParamSet::bandwidth(std::string_view name) const {
 }
 Length ParamSet::length(std::string_view name) const { return *parse_length(values_[index_of(name, ParamKind::length)]).value; }
 
+namespace {
+
+template <class Quantity>
+std::optional<Quantity> quantity_or(const ParamSet& set, std::string_view name, std::string_view word,
+                                    ParsedQuantity<Quantity> (*parse)(std::string_view), std::string_view example) {
+  const std::string& text = set.text(name);
+  if (text == word) return std::nullopt;
+  const ParsedQuantity<Quantity> parsed = parse(text);
+  if (parsed.value) return parsed.value;
+  const std::string full = set.module() + "." + std::string(name);
+  throw InputError({Severity::error, "bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
+                    "write " + std::string(word) + ", or " + std::string(example)});
+}
+
+}  // namespace
+
+std::optional<Bytes> ParamSet::bytes_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_bytes, "a size such as 100kB");
+}
+std::optional<Bandwidth> ParamSet::bandwidth_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_bandwidth, "a rate such as 100Gbps");
+}
+
 std::string_view to_text(ParamKind kind) {
   switch (kind) {
     case ParamKind::integer:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ class ParamSet {
   Bytes bytes(std::string_view name) const;
   Bandwidth bandwidth(std::string_view name) const;
   Length length(std::string_view name) const;
+  /// Of a parameter of kind text: a quantity, or none for `word`. Throws InputError [bad-value].
+  std::optional<Bytes> bytes_or(std::string_view name, std::string_view word) const;
+  std::optional<Bandwidth> bandwidth_or(std::string_view name, std::string_view word) const;
 
   const std::string& module() const { return module_; }
   ParamTable table() const { return table_; }

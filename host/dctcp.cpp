@@ -40,12 +40,9 @@ constexpr std::array<ParamSpec, 3> kParams = {{
 }};
 
 std::optional<Bytes> initial_window_of(const ParamSet& params) {
-  const std::string& text = params.text("initial_window");
-  if (text == "auto") return std::nullopt;
-  const ParsedQuantity<Bytes> parsed = parse_bytes(text);
-  if (parsed.value && *parsed.value > Bytes::zero()) return parsed.value;
-  throw InputError({Severity::error, "bad-value",
-                    "dctcp.initial_window: " + (parsed.value ? "a window of nothing sends nothing" : parsed.error.message),
+  const std::optional<Bytes> window = params.bytes_or("initial_window", "auto");
+  if (!window || *window > Bytes::zero()) return window;
+  throw InputError({Severity::error, "bad-value", "dctcp.initial_window: a window of nothing sends nothing",
                     SourcePlace::named("dctcp.initial_window"), "write auto, or a size such as 100kB"});
 }
 

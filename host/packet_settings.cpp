@@ -202,17 +202,6 @@ constexpr std::array<ParamSpec, 20> kPacketParams = {{
      .origin = "as in flow mode (flow.priorities)"},
 }};
 
-/// A size, or none for `word`.
-std::optional<Bytes> size_or(const ParamSet& packet, std::string_view name, std::string_view word) {
-  const std::string& text = packet.text(name);
-  if (text == word) return std::nullopt;
-  const ParsedQuantity<Bytes> parsed = parse_bytes(text);
-  if (parsed.value) return parsed.value;
-  const std::string full = "packet." + std::string(name);
-  throw InputError({Severity::error, "bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
-                    "write " + std::string(word) + ", or a size such as 100kB"});
-}
-
 /// Calls `add` with each text between commas.
 template <class Add>
 void for_each_item(std::string_view list, const Add& add) {
@@ -249,11 +238,11 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       selective_repeat(packet.text("retransmission") == "selective_repeat"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
       card_delay(packet.duration("card_delay")),
-      buffer(size_or(packet, "buffer", "topology")),
+      buffer(packet.bytes_or("buffer", "topology")),
       reserved(packet.bytes("reserved")),
       alpha(packet.real("alpha")),
-      headroom(size_or(packet, "headroom", "auto")),
-      resume_offset(size_or(packet, "resume_offset", "auto")),
+      headroom(packet.bytes_or("headroom", "auto")),
+      resume_offset(packet.bytes_or("resume_offset", "auto")),
       pause_time(packet.duration("pause_time")),
       watchdog{packet.duration("watchdog"), packet.duration("watchdog_restoration")},
       ecn_kmin(packet.bytes("ecn_kmin")),

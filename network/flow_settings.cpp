@@ -241,19 +241,12 @@ PathRule path_rule_of(const ParamSet& flow) {
   return rule;
 }
 
-std::optional<Bandwidth> rate_limit(const std::string& text) {
-  if (text == "unlimited") return std::nullopt;
-  const SourcePlace place = SourcePlace::named("flow.queue_pair_rate_max");
-  const ParsedQuantity<Bandwidth> parsed = parse_bandwidth(text);
-  if (!parsed.value) {
-    throw InputError({Severity::error, "bad-value", "flow.queue_pair_rate_max: " + parsed.error.message, place,
-                      "write unlimited, or a rate such as 100Gbps"});
-  }
-  if (*parsed.value < Bandwidth::bps(1)) {
-    throw InputError({Severity::error, "out-of-range", "flow.queue_pair_rate_max = " + text + " lets nothing through", place,
-                      "at least 1bps, or unlimited"});
-  }
-  return parsed.value;
+std::optional<Bandwidth> rate_limit(const ParamSet& flow) {
+  const std::optional<Bandwidth> rate = flow.bandwidth_or("queue_pair_rate_max", "unlimited");
+  if (!rate || *rate >= Bandwidth::bps(1)) return rate;
+  throw InputError({Severity::error, "out-of-range",
+                    "flow.queue_pair_rate_max = " + flow.text("queue_pair_rate_max") + " lets nothing through",
+                    SourcePlace::named("flow.queue_pair_rate_max"), "at least 1bps, or unlimited"});
 }
 
 constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
@@ -276,7 +269,7 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       network_efficiency(flow.real("network_efficiency")),
       nvls_efficiency(flow.real("nvls_efficiency")),
       queue_pairs(static_cast<std::uint32_t>(flow.integer("queue_pairs"))),
-      queue_pair_rate_max(rate_limit(flow.text("queue_pair_rate_max"))),
+      queue_pair_rate_max(rate_limit(flow)),
       share(flow.text("share") == "per_transfer" ? QueuePairShare::per_transfer : QueuePairShare::per_queue_pair),
       routing(routing_called(flow.text("routing"))),
       path_rule(path_rule_of(flow)),

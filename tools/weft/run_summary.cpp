@@ -141,8 +141,7 @@ std::string RunSummary::to_text() const {
   }
   if (!not_folded_because.empty()) text += "  alike           " + not_folded_because + "\n";
   if (ranks_simulated_if_sprayed > 0) {
-    line(text,
-         "  alike           no two ranks, as hashed paths collide for some; with --set=flow.routing=spray %llu would do for all",
+    line(text, "  alike           no two ranks, as paths collide for some; with --set=flow.routing=spray %llu would do for all",
          static_cast<unsigned long long>(ranks_simulated_if_sprayed));
   }
   if (flows_finished > 0) {
