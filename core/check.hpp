@@ -23,7 +23,7 @@ class OverflowFailure : public CheckFailure {
   using CheckFailure::CheckFailure;
 };
 
-/// Builds with assertions (without NDEBUG: sanitized ones) audit more than is cheap.
+/// Builds with assertions (without NDEBUG: sanitized ones) audit more than is cheap. All of a program is built with or without.
 #ifdef NDEBUG
 inline constexpr bool audits_state = false;
 #else

@@ -31,8 +31,7 @@ constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is time
 constexpr std::uint64_t kTimedEvents = 256;     // and every one after one that had at least so many events for each
 constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least once in so many windows
 constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
-constexpr int kFirstLookShare =
-    32;  // the first look at the balance comes after this part of its interval, the next after twice that
+constexpr std::uint64_t kFirstLookShare = 32;   // the first look at the balance comes after this part of its interval
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
 /// A logical process and what its worker knows about it.
@@ -107,11 +106,18 @@ std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory
   return window_of_lp;
 }
 
+/// What an entity is taken to have to do, before anything is known. To a sweep node it comes by its connections.
+std::uint64_t weight_of(const EntityDirectory& directory, EntityId id) {
+  const bool sweeps = dynamic_cast<const SweepNode*>(&directory.entity(id)) != nullptr;
+  return 1 + (sweeps ? directory.connection_count(id) : 0);
+}
+
 /// The lookahead, or as much of it as makes whole windows of the logical processes that have shorter ones: a rest would cost them as much as a whole one.
 Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& sweep_windows) {
   Duration shortest = lookahead;
   for (const std::optional<Duration>& window : sweep_windows)
     shortest = std::min({shortest, window.value_or(lookahead), window ? SweepProcess::window_limit : lookahead});
+  WEFT_CHECK(shortest > Duration::zero(), "what a sweep node sends takes time");
   return lookahead == Duration::max() ? lookahead : shortest * (lookahead.in_ticks() / shortest.in_ticks());
 }
 
@@ -133,19 +139,15 @@ struct Engine::State {
   struct Watch {
     WallClock::time_point start;
     WallClock::time_point next_progress;
-    WallClock::time_point next_balance;
     std::uint64_t windows_since_look = 0;
     std::uint64_t events_at_look = 0;
   };
 
   void make_workers(std::uint32_t worker_count);
   void fill_agendas();
-  std::uint64_t events_handled() const;
   std::vector<std::uint64_t> loads() const;
-  WallClock::duration balance_interval() const {
-    return std::chrono::duration_cast<WallClock::duration>(std::chrono::duration<double>(options.redeal_interval_wall_s));
-  }
-  bool wants_redeal(Watch& watch, WallClock::time_point now);
+  std::uint64_t balance_interval_ns() const { return static_cast<std::uint64_t>(options.redeal_interval_wall_s * 1e9); }
+  bool wants_redeal(std::uint64_t wall_ns);
   void redeal();
 
   void work(Worker& me, const RunControl& control, WindowBarrier& barrier);
@@ -169,8 +171,9 @@ struct Engine::State {
   std::uint64_t windows = 0;
   std::uint64_t redeals = 0;
   Pace pace;
-  WallClock::duration balance_wait{};   ///< between the next look at the balance and the one after it
-  WallClock::duration until_balance{};  ///< from the end of the last run() to the next look
+  std::uint64_t wall_ns_before = 0;   ///< what earlier calls of run() took; those below count from there
+  std::uint64_t next_balance_ns = 0;  ///< when the balance is looked at again
+  std::uint64_t balance_wait_ns = 0;  ///< between that and the look after it
   bool interrupted = false;
   Time next_event = Time::max();
   bool broken = false;
@@ -206,12 +209,6 @@ void Engine::State::fill_agendas() {
   }
 }
 
-std::uint64_t Engine::State::events_handled() const {
-  std::uint64_t events = 0;
-  for (const auto& worker : workers) events += worker->counters.events;
-  return events;
-}
-
 std::vector<std::uint64_t> Engine::State::loads() const {
   // What an event takes, by what was timed of each, or of all.
   std::uint64_t timed_ns = 0;
@@ -232,12 +229,12 @@ std::vector<std::uint64_t> Engine::State::loads() const {
   return loads;
 }
 
-bool Engine::State::wants_redeal(Watch& watch, WallClock::time_point now) {
+bool Engine::State::wants_redeal(std::uint64_t wall_ns) {
   if (workers.size() < 2) return false;
   const bool forced = options.redeal_every_windows > 0 && windows % options.redeal_every_windows == 0;
-  if (!forced && now < watch.next_balance) return false;
-  balance_wait = std::min(2 * balance_wait, balance_interval());
-  watch.next_balance = now + balance_wait;
+  if (!forced && wall_ns < next_balance_ns) return false;
+  balance_wait_ns = std::min(2 * balance_wait_ns, balance_interval_ns());
+  next_balance_ns = wall_ns + balance_wait_ns;
   return true;
 }
 
@@ -378,8 +375,9 @@ void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& wat
   for (const auto& worker : workers) {
     if (worker->index != me.index) events += worker->bulletins[parity ^ 1U].events;
   }
-  bulletin.solo = wants_solo(wall_ns_since(watch.start, now), events, bulletin.solo);
-  bulletin.redeal = !bulletin.solo && wants_redeal(watch, now);
+  const std::uint64_t wall_ns = wall_ns_before + wall_ns_since(watch.start, now);
+  bulletin.solo = wants_solo(wall_ns, events, bulletin.solo);
+  bulletin.redeal = !bulletin.solo && wants_redeal(wall_ns);
   if (control.progress && now >= watch.next_progress) {
     watch.next_progress = now + kProgressInterval;
     control.progress({reached, events});
@@ -400,9 +398,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
   Watch watch;
   if (coordinating) {
     watch.start = WallClock::now();
-    pace.resume(0, events_handled());
     watch.next_progress = watch.start + kProgressInterval;
-    watch.next_balance = watch.start + until_balance;
   }
   Time reached;
   bool solo = false;  // the window that is over was run by the coordinating worker alone
@@ -438,7 +434,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
       if (coordinating) {
         interrupted = verdict.stop;
         next_event = verdict.begin;
-        until_balance = watch.next_balance - WallClock::now();
+        wall_ns_before += wall_ns_since(watch.start, WallClock::now());
       }
       if (solo && verdict.solo) {
         finished_alone = true;
@@ -635,10 +631,8 @@ Engine EngineBuilder::build(EngineOptions options) && {
   const std::vector<std::optional<Duration>> sweep_windows = longest_sweep_windows(directory, partition, edges_);
   state->window_span = window_span_of(partition.lookahead, sweep_windows);
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
-    // What a sweep node has to do comes by its connections.
-    std::uint64_t& weight = state->slots[lp].weight;
-    weight = members[lp].size();
-    for (const EntityId member : members[lp]) weight += sweep_windows[lp] ? directory.connection_count(member) : 0;
+    state->slots[lp].weight = 0;
+    for (const EntityId member : members[lp]) state->slots[lp].weight += weight_of(directory, member);
     if (sweep_windows[lp]) {
       state->slots[lp].process = std::make_unique<SweepProcess>(LpId(lp), directory, members[lp], *sweep_windows[lp]);
     } else {
@@ -647,8 +641,8 @@ Engine EngineBuilder::build(EngineOptions options) && {
   }
   for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
   state->options = std::move(options);
-  state->balance_wait = state->balance_interval() / kFirstLookShare;
-  state->until_balance = state->balance_wait;
+  state->balance_wait_ns = state->balance_interval_ns() / kFirstLookShare;
+  state->next_balance_ns = state->balance_wait_ns;
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
   if (state->options.log.wants(LogLevel::info)) {
     state->options.log.info(

@@ -12,7 +12,7 @@
 //   const RunReport report = engine.run({});
 //
 // Model: conservative windows. Entities are partitioned into logical processes (core/partition), the least delay between two of
-// which is the lookahead. A window begins at the earliest event anywhere and is one lookahead long: nothing sent in it can arrive
+// which is the lookahead. A window begins at the earliest event anywhere and is at most one lookahead long: nothing sent in it can arrive
 // in it, so all logical processes run it independently. One barrier per window; messages change hands there (core/channel). A run
 // with a single logical process needs no windows and goes in slices of some thousand events.
 // Each worker thread keeps its logical processes ordered by next event, so those without work in a window are not looked at. When

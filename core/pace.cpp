@@ -38,13 +38,9 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       break;
     }
   }
-  resume(wall_ns, events);
-  return way_;
-}
-
-void Pace::resume(std::uint64_t wall_ns, std::uint64_t events) {
   since_wall_ns_ = wall_ns;
   since_events_ = events;
+  return way_;
 }
 
 }  // namespace weft

@@ -7,8 +7,8 @@
 // Model: events handled per second of wall time. Three trials of 5 ms make a comparison: the way that the run goes, the other, and the first again,
 // so that what changes evenly does not count. The faster way is kept for 200 ms, then they are compared again; every comparison that confirms the
 // choice doubles the time until the next, up to 3.2 s. The first 5 ms, in which memory is touched for the first time, do not count.
-// However long windows are, a trial has one, and the next comparison comes no sooner than after 40 times as long as a trial took. Where a window
-// takes 10 ms and more, the first comparison comes only then, too.
+// However long windows are, a trial has at least one, and the next comparison comes no sooner than after 40 times as long as a trial took. Where a
+// window takes 10 ms and more, the first comparison comes only after 40 times as long.
 // It moves no simulated result: which thread runs a window does not show.
 // Thread safety: belongs to one thread.
 #pragma once
@@ -24,10 +24,8 @@ class Pace {
   Way way() const { return way_; }
   /// Whether a trial is under way: then look after every window.
   bool trying() const { return step_ != Step::hold; }
-  /// Tells how far the run has come by now. Returns the way to go on.
+  /// Tells how far the run has come by now; pauses of the run do not count. Returns the way to go on.
   Way look(std::uint64_t wall_ns, std::uint64_t events);
-  /// The run goes on after a pause: what is under way begins again.
-  void resume(std::uint64_t wall_ns, std::uint64_t events);
 
  private:
   static constexpr std::uint64_t kTrialNs = 5'000'000;

@@ -4,7 +4,7 @@
 //
 // Model (propagation-delay-based partitioning of the paper): nodes are vertices, whoever may send to whom with which
 // least delay are edges. Nodes joined by an edge with delay < zeta share an LP, so that no short edge remains between LPs. The
-// lookahead, the length of a window, is the least delay of the edges that remain: a larger zeta gives fewer LPs and longer windows.
+// lookahead, the most that a window is long, is the least delay of the edges that remain: a larger zeta gives fewer LPs and longer windows.
 // Zeta is given, looked up by the mean size of the jobs, or chosen: automatically means the longest lookahead that still leaves
 // enough LPs for the threads. No choice changes the results of a run, only its speed.
 //

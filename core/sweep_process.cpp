@@ -12,8 +12,8 @@ namespace {
 // So many nodes before its turn a node is fetched into the cache, and then what it points at: clusters are larger than caches.
 constexpr std::size_t kNodesAhead = 4;
 constexpr std::size_t kStatesAhead = 2;
-constexpr std::size_t kParcelsAhead =
-    8;  // and twice as many parcels before its own the slot to which one from elsewhere goes, then the end of its list
+// So many parcels from elsewhere before its own the end of the list that one joins is fetched, twice as many before it where that list is.
+constexpr std::size_t kParcelsAhead = 8;
 constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
 constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 
@@ -104,7 +104,7 @@ std::uint64_t SweepProcess::run_window(const Window& window, Outbox& outbox) {
     for (const std::uint32_t local : touched_) list_now(local);
     touched_.clear();
     const Failure failure = sweep_all(handled);
-    if constexpr (audits_state) audit();
+    if (audits_state && failure.error == nullptr) audit();
     // Where a node failed, others may have failed before it.
     const Time end = failure.error == nullptr ? end_ : later(failure.key.time, Duration::ticks(1));
     try {

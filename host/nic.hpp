@@ -122,7 +122,7 @@ class Nic final : public SweepNode {
   const NicCounters& counters() const { return counters_; }
   /// As of `now`, the time until which the run has come.
   NicPortCounters port_counters(std::uint32_t port, Time now) const;
-  /// While the switch paused any priority of the port, up to `now`. Requires: settings.keeps_pauses.
+  /// While the switch paused any priority of the port, as of `now`. Requires: settings.keeps_pauses.
   std::vector<PauseSpan> pauses(std::uint32_t port, Time now) const { return ports_[port].clock.spans(ports_[port].paused, now); }
   /// In order of arrival.
   const std::vector<DeliveredTransfer>& delivered() const { return delivered_; }

@@ -151,7 +151,7 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
                                : (is_data ? route.there : route.back)[packet.hop()];
   WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
   bring_forward(to, now, context);
-  if (is_stormy(to, packet.priority()) && is_in_storm(to, packet.priority(), now)) {
+  if (is_in_storm(to, packet.priority(), now)) {
     ++storms_[contention_[to].watchdog.storm(packet.priority())].packets;
     return count_drop(packet, account);
   }
@@ -191,7 +191,7 @@ std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, T
     if (!in_step_) bring_forward(port, now, context);
     // What is on the wire counts as well: an idle port goes before one that has just begun to send.
     std::uint64_t waiting = 2 * std::uint64_t{ports_[port].bytes} + (ports_[port].out.free_at() > now ? 1 : 0);
-    if (is_stormy(port, packet.priority()) && is_in_storm(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
+    if (is_in_storm(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
     if (waiting >= least) continue;
     least = waiting;
     best = port;
@@ -356,6 +356,7 @@ void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time n
   Port& port = ports_[port_number];
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
+  is_in_storm(port_number, frame.priority(), now);  // one that is over ends before this pause
   if (frame.sequence == pfc_pause) {
     if ((port.paused >> frame.priority() & 1U) == 0) contention_[port_number].watchdog.set_stuck(frame.priority(), now);
     pauses.pause(port.paused, frame.priority(), now, pause_time_);
@@ -410,9 +411,10 @@ void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepCon
   }
 }
 
-/// Whether what comes for the priority, which was in a storm, is still dropped. Requires: the port was brought to `now`.
+/// Whether what comes for the priority is dropped. Requires: the port was brought to `now`.
 bool PacketSwitch::is_in_storm(std::uint32_t port_number, std::uint32_t priority, Time now) {
   Port& port = ports_[port_number];
+  if ((port.stormy >> priority & 1U) == 0) return false;
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
   if ((port.paused >> priority & 1U) != 0 || now < pauses.until(priority) + watchdog_.restoration) return true;

@@ -4,9 +4,10 @@
 // pipeline takes, pauses as well (IEEE 802.1Qbb, annex O, allows for such a reaction time): parsing and look-up come before the memory.
 //
 // Model of a packet that arrives at t:
-//   t          charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
-//              sends a pause the other way, a lossy one drops the packet; then it joins the queue of (egress port, priority) that its route
-//              says, marked by network/ecn_marking
+//   t          its route says by which (egress port, priority) it goes on; if a watchdog drops what comes for that, it is dropped. Else it is
+//              charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
+//              sends a pause the other way, a lossy one drops the packet; then it joins the queue,
+//              marked by network/ecn_marking
 //   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
 //              is released, which may send a resume
 // An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that others have left
@@ -60,7 +61,8 @@ struct PortChoice {
   /// Appends the ports that lead to an endpoint, at least one.
   std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
   std::uint64_t seed = 0;
-  bool adaptive = false;  ///< by the port with the least bytes waiting, among equals by hash; else by hash of queue pair and number
+  bool adaptive =
+      false;  ///< by the port with the least bytes waiting, in no storm if one is not, among equals by hash; else by hash of queue pair and number
 };
 
 struct PacketSwitchSettings {
@@ -103,7 +105,7 @@ class PacketSwitch final : public SweepNode {
 
   /// As of `now`, the time until which the run has come.
   PacketPortCounters counters(std::uint32_t port, Time now) const;
-  /// While the other end of the port's cable paused any priority, up to `now`. Requires: settings.keeps_pauses.
+  /// While the other end of the port's cable paused any priority, as of `now`, the time until which the run has come. Requires: settings.keeps_pauses.
   std::vector<PauseSpan> pauses(std::uint32_t port, Time now) const {
     return contention_[port].pauses.spans(ports_[port].paused, now);
   }
@@ -193,7 +195,6 @@ class PacketSwitch final : public SweepNode {
   void count_drop(const Packet& packet, std::uint32_t account);
   void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
   void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
-  bool is_stormy(std::uint32_t port, std::uint32_t priority) const { return (ports_[port].stormy >> priority & 1U) != 0; }
   bool is_in_storm(std::uint32_t port, std::uint32_t priority, Time now);
   void audit() const;
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);

@@ -59,10 +59,10 @@ class PauseClock {
   Duration total(std::uint8_t paused, Time now) const {
     return paused == 0 ? before_ : before_ + (std::min(end_of_span(paused), now) - since_);
   }
-  /// When any priority was paused, up to `now`. Requires: keep_spans().
+  /// When any priority was paused, as of `now`, the time until which the run has come. Requires: keep_spans().
   std::vector<PauseSpan> spans(std::uint8_t paused, Time now) const {
     std::vector<PauseSpan> all = spans_;
-    if (paused != 0) all.push_back({since_, std::min(end_of_span(paused), now)});
+    if (paused != 0 && since_ < now) all.push_back({since_, std::min(end_of_span(paused), now)});
     return all;
   }
 

@@ -285,6 +285,52 @@ TEST(SweepProcess, StopsWhereAParcelWouldArriveInItsOwnWindow) {
   }
 }
 
+/// Takes events only.
+class Plain final : public Entity {
+ public:
+  void handle(const Event&, EventContext&) override {}
+};
+
+/// Sends a parcel a microsecond later.
+class Sender final : public SweepNode {
+ public:
+  Swept sweep(Time, const Arrivals& arrivals, SweepContext& context) override {
+    if (arrivals.events.empty()) return {};
+    const Time now = arrivals.events.front().key.time;
+    context.send(EntityId(1), now + Duration::us(1), 0, 0);
+    return {1, now, Time::max()};
+  }
+};
+
+// It used to end the program, since another thread received it.
+TEST(SweepProcess, AParcelForAPlainEntityOfAnotherProcessStopsTheRun) {
+  for (const std::uint32_t sender_worker : {0U, 1U}) {
+    EngineBuilder builder;
+    builder.add_entity(std::make_unique<Sender>(), "sender");
+    builder.add_entity(std::make_unique<Plain>(), "plain");
+    builder.connect(EntityId(0), EntityId(1), Duration::us(1));
+    builder.post_initial(EntityId(0), Time::zero(), EventClass::message, 0);
+    EngineOptions options;
+    options.threads = 2;
+    options.partition = PartitionExplicit{{LpId(sender_worker), LpId(1 - sender_worker)}};
+    Engine engine = std::move(builder).build(options);
+    EXPECT_THROW(engine.run({}), CheckFailure);
+  }
+}
+
+// Expectation: no connection to a sweep node is without delay, in one process or in several.
+TEST(SweepProcess, RefusesConnectionsWithoutDelay) {
+  for (const std::uint32_t lps : {1U, 2U}) {
+    EngineBuilder builder;
+    for (int i = 0; i < 3; ++i) builder.add_entity(std::make_unique<Sender>(), "sender");
+    builder.connect(EntityId(0), EntityId(1), Duration::zero());
+    builder.connect(EntityId(1), EntityId(2), Duration::us(1));
+    EngineOptions options;
+    options.partition = PartitionExplicit{{LpId(0), LpId(0), LpId(lps - 1)}};
+    EXPECT_THROW(std::move(builder).build(options), CheckFailure);
+  }
+}
+
 struct Item {
   Parcel parcel;
 };

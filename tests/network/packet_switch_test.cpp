@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -452,7 +453,7 @@ TEST(PacketSwitch, DeficitRoundRobinSharesBytesByWeight) {
   EXPECT_NEAR(static_cast<double>(bytes.at(2)) / all, 0.25, 0.01);
 }
 
-/// Pauses what comes to it once, for as long as a pause holds.
+/// Asks for a pause at each event that it gets, for as long as a pause holds.
 class Pauser final : public SweepNode {
  public:
   explicit Pauser(const EgressPort& out) : out_(out) {}
@@ -477,6 +478,8 @@ struct PausedSettings {
   Bandwidth out_rate = kRate;
   std::uint32_t priorities = 1;  ///< a stream of each; only the lowest is paused
   std::uint32_t pausers = 1;     ///< of which the first asks; the switch chooses the one with the least waiting for each packet
+  bool keeps_pauses = false;
+  std::optional<Time> later = {};  ///< as many packets again from then on
 };
 
 /// A sender of packets of 1,000 bytes, a switch, and Pausers at its ports 1 and up. Entities 0, 1, 2 and up.
@@ -487,6 +490,7 @@ Engine paused(QueuePairs& routes, std::uint32_t packets, Time start, const Pause
   settings.classes.assign(paused.priorities, {true, false, 0});
   settings.pause_time = paused.pause_time;
   settings.watchdog = paused.watchdog;
+  settings.keeps_pauses = paused.keeps_pauses;
   if (paused.pausers > 1) {
     QueuePairs::set_destination(route.there, NodeId(0));
     settings.port_choice = {[&paused](NodeId, std::vector<std::uint16_t>& ports) {
@@ -497,7 +501,9 @@ Engine paused(QueuePairs& routes, std::uint32_t packets, Time start, const Pause
   EngineBuilder builder;
   auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 0));
   for (std::uint8_t priority = 0; priority < paused.priorities; ++priority) {
-    sender->add({routes.open(0, priority, route), packets, 1000, priority, start});
+    const std::uint32_t queue_pair = routes.open(0, priority, route);
+    sender->add({queue_pair, packets, 1000, priority, start});
+    if (paused.later) sender->add({queue_pair, packets, 1000, priority, *paused.later});
   }
   builder.add_entity(std::move(sender), "sender");
   std::vector<PacketSwitch::Cable> cables = {{EgressPort(kRate, kDelay, EntityId(0), 0), 100'000, {}}};
@@ -650,8 +656,48 @@ TEST(PacketSwitch, AdaptiveChoiceAvoidsAStorm) {
   ASSERT_EQ(storms.size(), 1U);
   EXPECT_EQ(storms[0].port, 1U);
   EXPECT_LE(storms[0].packets, 2U) << "what waited when it was found";
+  EXPECT_GT(engine.entity_as<Pauser>(EntityId(2)).arrivals().back(), in_effect(Time::zero() + Duration::us(4)) + Duration::us(63))
+      << "and takes packets again when it is over";
   EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size() + engine.entity_as<Pauser>(EntityId(3)).arrivals().size(),
             1000U - storms[0].packets);
+}
+
+// Expectation: pauses of 5 us that take effect at p, p + 3 us and p + 20 us are two spans, of 8 and of 5 us; one that still holds ends now, and one that
+// has not begun is none.
+TEST(PacketSwitch, KeepsTheTimesOfPauses) {
+  const Time asked = Time::zero() + Duration::us(4);
+  PausedSettings settings{{asked, asked + Duration::us(3), asked + Duration::us(20)}, Duration::us(5)};
+  settings.keeps_pauses = true;
+  QueuePairs routes(1);
+  const Engine engine = paused(routes, 10, Time::zero(), settings);
+  const Time begin = in_effect(asked);
+  const auto expect = [&](Time now, const std::vector<PauseSpan>& expected) {
+    const std::vector<PauseSpan> spans = switch_at(engine, 1).pauses(1, now);
+    ASSERT_EQ(spans.size(), expected.size());
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      EXPECT_EQ(spans[i].begin, expected[i].begin) << i;
+      EXPECT_EQ(spans[i].end, expected[i].end) << i;
+    }
+  };
+  const PauseSpan first{begin, begin + Duration::us(8)};
+  const Time second = begin + Duration::us(20);
+  expect(Time::max(), {first, {second, second + Duration::us(5)}});
+  expect(second + Duration::us(2), {first, {second, second + Duration::us(2)}});
+  expect(second, {first});
+}
+
+// Expectation: a storm is over when its priority has not been paused for `restoration`, though nothing came to notice: a later pause finds the queue as
+// any other, and what it holds for less than `detection` goes on.
+TEST(PacketSwitch, AStormThatNobodyNoticedIsOver) {
+  // Ten packets wait from 0.98 us on, and are dropped 4 us later; the first pause is over at 6.9 us. The next ten wait from 64.5 us until 66.9 us, when the
+  // second is over.
+  PausedSettings settings{{Time::zero(), Time::zero() + Duration::us(60)}, Duration::us(6), {Duration::us(4), Duration::us(3)}};
+  settings.later = Time::zero() + Duration::ns(63'500);
+  QueuePairs routes(1);
+  const Engine engine = paused(routes, 10, Time::zero(), settings);
+  ASSERT_EQ(switch_at(engine, 1).storms().size(), 1U);
+  EXPECT_EQ(switch_at(engine, 1).storms()[0].packets, 10U);
+  EXPECT_EQ(engine.entity_as<Pauser>(EntityId(2)).arrivals().size(), 10U) << "those that came later";
 }
 
 // Expectation: pauses that run out after 5 us but are sent again as long as they are needed stop the upstream switch just as long as pauses that

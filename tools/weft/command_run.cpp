@@ -171,7 +171,8 @@ void add_run_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"off", "warning", "info", "debug"}));
   command->add_flag("--trace", options->trace,
-                    "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication");
+                    "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication; in packet mode "
+                    "also every pause of a link");
   command
       ->add_option(
           "--sample", options->sample,

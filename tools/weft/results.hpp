@@ -14,7 +14,7 @@
 //                    dropped at that queue until it recovered (drops in links.csv are by the link that packets came by); only with a watchdog
 //   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
 //                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)". In packet
-//                    mode a process "links" too, with a slice for each pause and, with samples, counters
+//                    mode a process "links", if there were pauses or samples: a slice for each pause, counters by samples
 //   summary.json, manifest.json
 //
 // Bus bandwidth follows nccl-tests: bytes over duration times the factor that makes it comparable with link rates (2(n-1)/n for
