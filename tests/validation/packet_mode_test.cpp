@@ -266,7 +266,7 @@ TEST(PacketMode, AWatchdogEndsADeadlock) {
   for (int i = 0; i < 5; ++i) cables += std::to_string(i) + " " + std::to_string(5 + i) + " 100Gbps 0.001ms 0\n";
   for (int i = 0; i < 5; ++i) {
     cables += std::to_string(5 + i) + " " + std::to_string(5 + (i + 1) % 5) + " 100Gbps 0.001ms 0\n";
-    flows.push_back(std::to_string(i) + " " + std::to_string((i + 2) % 5) + " 3 100 3000000 0");
+    flows.push_back(std::to_string(i) + " " + std::to_string((i + 2) % 5) + " 3 100 1000000 0");
   }
   flags.topology = folder.write("net.txt", cables) + ":hpcc";
   flags.flows = folder.write("flow.txt", flow_list(flows)) + ":hpcc";
