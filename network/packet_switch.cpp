@@ -223,14 +223,11 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   joined.bytes += packet.wire_bytes();
   port.bytes += packet.wire_bytes();
   contention.peak = std::max(contention.peak, port.bytes);
-  if ((port.paused & bit) == 0) {
-    port.waiting |= bit;
-    next_start_.set(to, std::min(next_start_[to], std::max(now, port.out.free_at())));
-  } else {
-    if ((port.waiting & bit) == 0) contention.watchdog.set_stuck(priority, now);
-    port.waiting |= bit;
-    set_next_start(to, now);
-  }
+  const bool was_waiting = (port.waiting & bit) != 0;
+  port.waiting |= bit;
+  if ((port.paused & bit) == 0) return next_start_.set(to, std::min(next_start_[to], std::max(now, port.out.free_at())));
+  if (!was_waiting) contention.watchdog.set_stuck(priority, now);
+  set_next_start(to, now);
 }
 
 /// What had been charged to the account goes no further.

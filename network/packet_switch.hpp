@@ -4,14 +4,13 @@
 // pipeline takes, pauses as well (IEEE 802.1Qbb, annex O, allows for such a reaction time): parsing and look-up come before the memory.
 //
 // Model of a packet that arrives at t:
-//   t          its route says by which (egress port, priority) it goes on; if a watchdog drops what comes for that, it is dropped. Else it is
-//              charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
-//              sends a pause the other way, a lossy one drops the packet; then it joins the queue,
-//              marked by network/ecn_marking
+//   t          its route says by which (egress port, priority) it goes on; what comes for one in a storm is dropped (network/pfc_watchdog). Else it
+//              is charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
+//              sends a pause the other way, a lossy one drops the packet; then it joins the queue, marked by network/ecn_marking
 //   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
 //              is released, which may send a resume
-// An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that others have left
-// room is not noticed before.
+// An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that
+// others have left room is not noticed before.
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
 // after half of that as long as it is needed. Queues that pauses hold for too long are emptied by a watchdog, if there is one
 // (network/pfc_watchdog).
@@ -61,8 +60,8 @@ struct PortChoice {
   /// Appends the ports that lead to an endpoint, at least one.
   std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
   std::uint64_t seed = 0;
-  bool adaptive =
-      false;  ///< by the port with the least bytes waiting, in no storm if one is not, among equals by hash; else by hash of queue pair and number
+  /// By the port with the least bytes waiting, in no storm if one is not, among equals by hash; else by hash of queue pair and number.
+  bool adaptive = false;
 };
 
 struct PacketSwitchSettings {

@@ -806,20 +806,26 @@ TEST(PacketSwitch, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
                          [](const EngineOptions& options) { return random_traffic(6, options); });
 }
 
+/// What random_traffic() counts in one process; the same, and the fingerprint, with a process for every node.
+std::vector<std::uint64_t> counts_however_cut(std::uint64_t seed, const PfcWatchdogSettings& watchdog = {}) {
+  PartitionExplicit each;
+  for (std::uint32_t i = 0; i < 36; ++i) each.lp_of_entity.push_back(LpId(i));
+  EngineOptions cut;
+  cut.partition = each;
+  std::vector<std::uint64_t> whole_counts;
+  std::vector<std::uint64_t> cut_counts;
+  const RunReport whole = random_traffic(seed, {}, &whole_counts, watchdog);
+  EXPECT_EQ(whole.fingerprint.to_text(), random_traffic(seed, cut, &cut_counts, watchdog).fingerprint.to_text()) << seed;
+  EXPECT_EQ(whole_counts, cut_counts) << seed;
+  return whole_counts;
+}
+
 TEST(PacketSwitch, LosesNothingUnderRandomTrafficAndCountsAlikeHoweverCut) {
   std::uint64_t pauses = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    PartitionExplicit each;
-    for (std::uint32_t i = 0; i < 36; ++i) each.lp_of_entity.push_back(LpId(i));
-    EngineOptions cut;
-    cut.partition = each;
-    std::vector<std::uint64_t> whole_counts;
-    std::vector<std::uint64_t> cut_counts;
-    const RunReport whole = random_traffic(seed, {}, &whole_counts);
-    EXPECT_EQ(whole.fingerprint.to_text(), random_traffic(seed, cut, &cut_counts).fingerprint.to_text()) << seed;
-    EXPECT_EQ(whole_counts, cut_counts) << seed;
+    const std::vector<std::uint64_t> counts = counts_however_cut(seed);
     // 21 numbers a switch, the first of them pauses.
-    for (std::size_t i = 0; i < whole_counts.size(); i += 21) pauses += whole_counts[i];
+    for (std::size_t i = 0; i < counts.size(); i += 21) pauses += counts[i];
   }
   EXPECT_GT(pauses, 500U);
 }
@@ -827,20 +833,12 @@ TEST(PacketSwitch, LosesNothingUnderRandomTrafficAndCountsAlikeHoweverCut) {
 TEST(PacketSwitch, WatchdogsDropAlikeHoweverCut) {
   std::uint64_t drops = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    PartitionExplicit each;
-    for (std::uint32_t i = 0; i < 36; ++i) each.lp_of_entity.push_back(LpId(i));
-    EngineOptions cut;
-    cut.partition = each;
-    const PfcWatchdogSettings watchdog{Duration::us(2), Duration::us(static_cast<std::int64_t>(seed % 4))};
-    std::vector<std::uint64_t> whole_counts;
-    std::vector<std::uint64_t> cut_counts;
-    const RunReport whole = random_traffic(seed, {}, &whole_counts, watchdog);
-    EXPECT_EQ(whole.fingerprint.to_text(), random_traffic(seed, cut, &cut_counts, watchdog).fingerprint.to_text()) << seed;
-    EXPECT_EQ(whole_counts, cut_counts) << seed;
+    const std::vector<std::uint64_t> counts =
+        counts_however_cut(seed, {Duration::us(2), Duration::us(static_cast<std::int64_t>(seed % 4))});
     // 21 numbers for each of 20 switches, the first of them pauses; of the five of each port the fourth is drops. Storms come after that.
-    ASSERT_GT(whole_counts.size(), 20U * 21U);
+    ASSERT_GT(counts.size(), 20U * 21U);
     for (std::size_t i = 0; i < 20 * 21; i += 21) {
-      for (std::size_t port = 0; port < 4; ++port) drops += whole_counts[i + 4 + 5 * port];
+      for (std::size_t port = 0; port < 4; ++port) drops += counts[i + 4 + 5 * port];
     }
   }
   EXPECT_GT(drops, 500U);
