@@ -88,7 +88,7 @@ void Nic::prefetch() const {
 
 // --- Messages out -----------------------------------------------------------------------------------------------------------------
 
-void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
+[[gnu::noinline]] void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
   outgoing_[slot] = {transfer, now, parts};
@@ -108,7 +108,7 @@ void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
   }
 }
 
-Nic::Sender& Nic::sender_of(const Transfer& transfer, std::uint32_t part) {
+[[gnu::noinline]] Nic::Sender& Nic::sender_of(const Transfer& transfer, std::uint32_t part) {
   const Key key{transfer.source, transfer.destination, transfer.connection, transfer.priority, part};
   const auto number = static_cast<std::uint32_t>(senders_.size());
   const auto [found, is_new] = sender_by_key_.emplace(key, number);
@@ -236,7 +236,7 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
 }
 
 /// A packet that others come before, of which `ahead` is the number.
-void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context) {
+[[gnu::noinline]] void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context) {
   const std::uint32_t known = receiver.early.size();
   while (receiver.early.size() <= ahead) receiver.early.push(kMissing);
   if (receiver.early[ahead] != kMissing) return;
@@ -335,7 +335,7 @@ void Nic::on_loss(Sender& sender) const {
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
-void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) {
+[[gnu::noinline]] void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) {
   Sender& sender = *senders_[number];
   sender.next = to;
   sender.sending = 0;
@@ -343,7 +343,7 @@ void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) 
   take_turn(number, port, now);
 }
 
-void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
+[[gnu::noinline]] void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
   end_pauses(port, now);
   if (frame.sequence == pfc_pause) {
     ++port.pauses;
@@ -371,7 +371,7 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
 }
 
 /// Does what the port does by itself before `until`.
-void Nic::run_until(Port& port, Time until, SweepContext& context) {
+[[gnu::noinline, gnu::flatten]] void Nic::run_until(Port& port, Time until, SweepContext& context) {
   while (true) {
     const Time start = next_start(port);
     const Time timer = port.timers.empty() ? Time::max() : port.timers.front().time;
@@ -469,7 +469,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.
-void Nic::on_timer(Port& port, Time now) {
+[[gnu::noinline]] void Nic::on_timer(Port& port, Time now) {
   const std::uint32_t number = port.timers.front().sender;
   std::pop_heap(port.timers.begin(), port.timers.end());
   port.timers.pop_back();
@@ -500,7 +500,7 @@ void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
 }
 
 /// Timers that ran out during pauses that are over.
-void Nic::set_timers_again(Port& port, Time now) {
+[[gnu::noinline]] void Nic::set_timers_again(Port& port, Time now) {
   std::erase_if(port.timed_out, [&](std::uint32_t number) {
     const Sender& sender = *senders_[number];
     if ((port.paused >> sender.priority & 1U) != 0) return false;
