@@ -26,11 +26,20 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       break;
     case Step::other:
       pace_of_other_ = pace;
+      ++tries_;
       way_ = other();
       step_ = Step::after;
       break;
     case Step::after: {
-      const bool other_is_better = pace_of_other_ > (pace_before_ + pace) / 2;
+      const auto [lesser, greater] = std::minmax(pace_before_, pace);
+      if (lesser < pace_of_other_ && pace_of_other_ < greater && tries_ < kTriesMax) {
+        pace_before_ = pace;
+        way_ = other();
+        step_ = Step::other;
+        break;
+      }
+      tries_ = 0;
+      const bool other_is_better = pace_of_other_ > (lesser + greater) / 2;
       if (other_is_better) way_ = other();
       compared_ = true;
       hold_ns_ = std::max(other_is_better ? kHoldNsMin : std::min(2 * hold_ns_, kHoldNsMax), kTrialsApart * elapsed_ns);

@@ -4,9 +4,11 @@
 // each other than it gains, and so does a machine with fewer free cores than threads; neither can be known beforehand, both can
 // be measured.
 //
-// Model: events handled per second of wall time. Three trials of 5 ms make a comparison: the way that the run goes, the other, and the first again,
-// so that what changes evenly does not count. The faster way is kept for 200 ms, then they are compared again; every comparison that confirms the
-// choice doubles the time until the next, up to 3.2 s. The first 5 ms, in which memory is touched for the first time, do not count.
+// Model: events handled per second of wall time. Three trials of 5 ms make a comparison: the way that the run goes, the other, and the first again.
+// Where the other lies between the two, the run changes by itself by more than what is compared (at its beginning memory is touched for the first
+// time): other and first are tried once more, up to four times, and in the end the other must exceed the mean of the two. The faster way is kept
+// for 200 ms, then they are compared again; every comparison that confirms the choice doubles the time until the next, up to 3.2 s. The first 5 ms
+// do not count.
 // However long windows are, a trial has at least one, and the next comparison comes no sooner than after 40 times as long as a trial took. Where a
 // window takes 10 ms and more, the first comparison comes only after 40 times as long.
 // It moves no simulated result: which thread runs a window does not show.
@@ -33,6 +35,7 @@ class Pace {
   static constexpr std::uint64_t kHoldNsMin = 200'000'000;
   static constexpr std::uint64_t kHoldNsMax = 3'200'000'000;
   static constexpr std::uint64_t kTrialsApart = 40;
+  static constexpr int kTriesMax = 4;
 
   enum class Step : std::uint8_t { warm_up, before, other, after, hold };
 
@@ -41,6 +44,7 @@ class Pace {
   Way way_ = Way::all_threads;
   Step step_ = Step::warm_up;
   bool compared_ = false;  ///< or found windows long
+  int tries_ = 0;          ///< of the other way, in this comparison
   std::uint64_t hold_ns_ = kHoldNsMin;
   std::uint64_t since_wall_ns_ = 0;
   std::uint64_t since_events_ = 0;
