@@ -169,7 +169,7 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
   join_queue(packet, account, to, now, context);
 }
 
-std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context) {
+[[gnu::noinline]] std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context) {
   if (choices_begin_.size() <= endpoint.index()) choices_begin_.resize(endpoint.index() + 1, 0);
   std::uint32_t& begin = choices_begin_[endpoint.index()];
   if (begin == 0) {
@@ -253,7 +253,7 @@ void PacketSwitch::bring_all_forward(Time until, SweepContext& context) {
 }
 
 /// Ports in order of time, as long as an account asks for a pause.
-void PacketSwitch::step_until(Time until, SweepContext& context) {
+[[gnu::noinline, gnu::flatten]] void PacketSwitch::step_until(Time until, SweepContext& context) {
   while (in_step_) {
     std::uint32_t first = 0;
     Time start = Time::max();
@@ -349,7 +349,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
 // --- PFC --------------------------------------------------------------------------------------------------------------------------
 
 /// The other end of the cable asks for a pause or lets go.
-void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time now) {
+[[gnu::noinline]] void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time now) {
   Port& port = ports_[port_number];
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
@@ -364,7 +364,7 @@ void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time n
 }
 
 /// Requires: all ports were brought to `now`.
-void PacketSwitch::ask(std::uint32_t account, Time now, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::ask(std::uint32_t account, Time now, SweepContext& context) {
   buffer_.set_pauses(account, true);
   const bool refreshes = pause_time_ > Duration::zero();
   asking_.push_back({account, refreshes ? now + Duration::ticks(pause_time_.in_ticks() / 2) : Time::max()});
@@ -373,7 +373,7 @@ void PacketSwitch::ask(std::uint32_t account, Time now, SweepContext& context) {
   send_pfc(account, pfc_pause, now, context);
 }
 
-void PacketSwitch::let_go(std::uint32_t account, Time now, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::let_go(std::uint32_t account, Time now, SweepContext& context) {
   buffer_.set_pauses(account, false);
   std::erase_if(asking_, [account](const Asking& asking) { return asking.account == account; });
   in_step_ = !asking_.empty();
@@ -389,7 +389,7 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
 }
 
 /// Empties the queues that have been stuck for so long by now. Requires: what was paused is known as of now.
-void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepContext& context) {
   Port& port = ports_[port_number];
   for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
     const auto bit = static_cast<std::uint8_t>(1U << priority);
