@@ -236,7 +236,8 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
 }
 
 /// A packet that others come before, of which `ahead` is the number.
-[[gnu::noinline]] void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context) {
+[[gnu::noinline]] void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now,
+                                     SweepContext& context) {
   const std::uint32_t known = receiver.early.size();
   while (receiver.early.size() <= ahead) receiver.early.push(kMissing);
   if (receiver.early[ahead] != kMissing) return;

@@ -127,7 +127,6 @@ TEST(PacketStudies, LittleOfAnAllReduceCrossesTheSpines) {
 // Figure 17. So it does not matter how much memory spines have, whatever the algorithm, where the same change at the leafs is felt: two children of
 // a tree send to their parent at once, and what waits for its link stands in its leaf.
 TEST(PacketStudies, SpineBuffersHardlyMatterForAllReduce) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   const std::string work = collective(64, 1, "ALL_REDUCE", "16MB");
   for (const auto& [algorithm, seeds] :
        {std::pair{"ring", 1}, std::pair{"double_binary_tree", 4}, std::pair{"halving_doubling", 4}}) {
@@ -177,7 +176,6 @@ std::string one_pod(const std::string& agg_buffer) {
 // if packets are marked early: each of the 252 queue pairs of a card begins at line rate and must be cut to half eight times before it is held to
 // its share, 50 us apart, and by then the operation is over.
 TEST(PacketStudies, AggregationBuffersMatterUpToTwoMegabytesForAllToAll) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   const std::string work = collective(64, 1, "ALL_TO_ALL", "16MB");
   const Settings pauses_alone = {{"packet.congestion_control", "none"}, {"flow.queue_pairs", "4"}};
   const Settings with_dcqcn = {{"packet.ecn_kmin", "12500B"}, {"packet.ecn_kmax", "50kB"}, {"flow.queue_pairs", "4"}};
@@ -199,7 +197,6 @@ TEST(PacketStudies, AggregationBuffersMatterUpToTwoMegabytesForAllToAll) {
 // The limit of that finding: with a queue pair per transfer hashing loads some links more than others for as long as the operation lasts, and what
 // waits for them grows with it. Then there is no size that is enough: 2 MB fill as 1 MB do, and the step to 16 MB is worth more than that to 2.
 TEST(PacketStudies, WithoutQueuePairScalingNoBufferIsEnoughForAllToAll) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   const std::string work = collective(64, 1, "ALL_TO_ALL", "32MB");
   const Settings settings = {{"packet.congestion_control", "none"}};
   const double one = over_seeds(3, one_pod("1MB"), work, settings).time_us;
@@ -248,7 +245,6 @@ double all_reduce_us(int aggs, int queue_pairs) {
 // Figure 22. With one queue pair 8 streams of 200 Gb/s leave a leaf by 8 links of 400 Gb/s as hashing has it: where three or more meet all rings that
 // pass there go at their pace. The more queue pairs, the smaller the parts that are dealt, until no link gets more than it can carry.
 TEST(PacketStudies, QueuePairsBringALoneAllReduceToItsRoofline) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   double before = 0;
   std::map<int, double> slowdown;
   for (const int queue_pairs : {1, 2, 4, 8, 32}) {
@@ -314,7 +310,6 @@ TwoJobs two_jobs(int seeds, const Settings& topology, int gpus, int stride, int 
 // of 1 MB twice at 400 Gb/s, so that together they take no less than that, and each alone half of it and its latencies. Without a host in common
 // neither knows of the other.
 TEST(PacketStudies, JobsThatShareAHostSlowEachOther) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   Settings hosts = {{"hosts", "10"},         {"gpus_per_host", "8"}, {"nics_per_host", "1"}, {"hosts_per_leaf", "1"},
                     {"leafs_per_pod", "10"}, {"aggs_per_pod", "8"},  {"spines", "0"},        {"leaf_fibre", "30m"}};
   for (const char* queue_pairs : {"1", "32"}) {
@@ -331,7 +326,6 @@ TEST(PacketStudies, JobsThatShareAHostSlowEachOther) {
 // Two hosts to a leaf: jobs of five hosts each share the third. Its links could carry both at full rate, and alone each finds a way; together they
 // take all there is, so that hashing decides again. More queue pairs help, but not as they do alone.
 TEST(PacketStudies, JobsThatShareALeafSlowEachOther) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   std::map<int, double> slowdown;
   for (const int queue_pairs : {4, 32}) {
     const Settings settings = {{"flow.queue_pairs", std::to_string(queue_pairs)}};
@@ -347,7 +341,6 @@ TEST(PacketStudies, JobsThatShareALeafSlowEachOther) {
 // With one queue pair per transfer the links that the jobs' streams share fill until packets are marked, and DCQCN, which cuts at once and takes
 // hundreds of microseconds to come back, makes them wait longer than pauses alone do.
 TEST(PacketStudies, CongestionControlMakesSharingALeafDearer) {
-  if (WEFT_SANITIZED) GTEST_SKIP() << "long, and what it runs is checked by the others";
   std::map<std::string, double> together;
   for (const char* control : {"none", "dcqcn"}) {
     together[control] =
