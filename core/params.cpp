@@ -68,6 +68,7 @@ Magnitude measure(const ParamSpec& spec, std::string_view text) {
       return {false, 0, {"\"" + std::string(text) + "\" is not one of the choices", suggestion(text, names, "choice")}};
     }
     case ParamKind::text:
+    case ParamKind::file:
       return {true, 0, {}};
     case ParamKind::duration:
       return magnitude_of<Duration>(parse_duration(text), [](Duration d) { return d.in_ticks(); });
@@ -140,7 +141,7 @@ bool ParamSet::is_given(std::string_view name) const {
 
 std::size_t ParamSet::index_of(std::string_view name, ParamKind kind) const {
   for (std::size_t i = 0; i < table_.size(); ++i) {
-    const bool both_text = kind == ParamKind::text && table_[i].kind == ParamKind::choice;
+    const bool both_text = kind == ParamKind::text && (table_[i].kind == ParamKind::choice || table_[i].kind == ParamKind::file);
     if (table_[i].name == name && (table_[i].kind == kind || both_text)) return i;
   }
   fail_check("name is in table", module_ + " has a parameter " + std::string(name) + " of that kind", __FILE__, __LINE__);
@@ -202,6 +203,8 @@ std::string_view to_text(ParamKind kind) {
       return "true|false";
     case ParamKind::text:
       return "text";
+    case ParamKind::file:
+      return "file";
     case ParamKind::choice:
       return "choice";
     case ParamKind::duration:

@@ -18,7 +18,7 @@
 
 namespace weft {
 
-enum class ParamKind { integer, real, boolean, text, choice, duration, bytes, bandwidth, length };
+enum class ParamKind { integer, real, boolean, text, file, choice, duration, bytes, bandwidth, length };
 
 /// One parameter. All members are texts so that a table is a constant; values are checked when the set is built.
 struct ParamSpec {
@@ -50,7 +50,7 @@ class ParamSet {
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   bool boolean(std::string_view name) const;
-  const std::string& text(std::string_view name) const;  ///< also for choices
+  const std::string& text(std::string_view name) const;  ///< also for files and choices
   Duration duration(std::string_view name) const;
   Bytes bytes(std::string_view name) const;
   Bandwidth bandwidth(std::string_view name) const;

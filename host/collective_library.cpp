@@ -32,7 +32,7 @@ constexpr std::array<ParamSpec, collective_types + 3> kTable = {{
     {"protocol", ParamKind::choice, "ideal", "", "", "", "What moving data costs beside the network's own time", "none"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
-    {"rules", ParamKind::text, "", "", "", "",
+    {"rules", ParamKind::file, "", "", "", "",
      "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before the built-in ones, "
      "which "
      "`weft modules --rules` prints. Relative to the current folder",

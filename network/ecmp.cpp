@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "network/static_routes.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -56,9 +57,11 @@ void walk(const Topology& topology, const PathRule& rule, const EcmpHash& hash, 
     topology.routes().next_hops(topology, at, destination, hops);
     WEFT_CHECK(!hops.empty(),
                "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
-    links.push_back(hops[choice(at)]);
+    const LinkId chosen = hops[choice(at)];
+    const LinkId route = rule.routes == nullptr ? LinkId::none() : rule.routes->next(at, destination);
+    links.push_back(route.is_none() ? chosen : route);
     at = topology.link(links.back()).destination;
-    WEFT_CHECK(links.size() <= topology.node_count(), "a shortest path visits no node twice");
+    WEFT_CHECK(links.size() <= topology.node_count(), "a path visits no node twice");
   }
 }
 

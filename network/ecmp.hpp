@@ -10,7 +10,8 @@
 // By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012):
 // destinations are numbered leaf by leaf, and there cable by cable. The first switch with n > 1 next hops takes number d mod n, and the next goes
 // on with d / n. In a fat tree, where all ways up have as many choices, a switch so has one port for a destination, and shift permutations never
-// meet on their way up; on other networks the port may depend on how far a flow has come.
+// meet on their way up; on other networks the port may depend on how far a flow has come. Where the user has given a switch a route
+// (network/static_routes), that goes first.
 //
 // Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next tuple that maps to it. What is cached shows
 // in no result.
@@ -20,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,13 +30,15 @@
 
 namespace weft {
 
+class StaticRoutes;
 class Topology;
 
 /// Which of the shortest paths queue pairs take.
 struct PathRule {
   enum class Choice : std::uint8_t { by_hash, by_destination };
   Choice choice = Choice::by_hash;
-  std::uint64_t seed = 0;          ///< of hashing
+  std::uint64_t seed = 0;                                ///< of hashing
+  std::shared_ptr<const StaticRoutes> routes = nullptr;  ///< by_destination: go first; null: none
   std::uint32_t source_ports = 0;  ///< queue pair q of connection c has UDP source port (c + q) mod so many; 0: each its own
 };
 

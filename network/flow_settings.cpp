@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 22> kParams = {{
+constexpr std::array<ParamSpec, 23> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -176,6 +176,16 @@ constexpr std::array<ParamSpec, 22> kParams = {{
          "adaptive_global "
          "what they could if switches knew of each other; spraying is what Ultra Ethernet and adaptive routing of packets come to "
          "on average"},
+    {.name = "routes",
+     .kind = ParamKind::file,
+     .default_text = "",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "For flow.routing = static: routes of your own, a file in protobuf text format, see network/routes_file.proto. They go "
+         "before those by destination. Relative to the current folder.",
+     .origin = "none: those by destination alone"},
     {.name = "priorities",
      .kind = ParamKind::choice,
      .default_text = "strict",

@@ -22,7 +22,7 @@ namespace {
 
 namespace pb = program_file;
 
-constexpr std::array<ParamSpec, 1> kParams = {{{"file", ParamKind::text, "", "", "", "",
+constexpr std::array<ParamSpec, 1> kParams = {{{"file", ParamKind::file, "", "", "", "",
                                                 "The algorithm, in protobuf text: see host/program_file.proto and "
                                                 "host/collectives/examples. Relative to the current folder",
                                                 "none: has to be given"}}};

@@ -10,6 +10,9 @@
 #include "core/source_text.hpp"
 #include "host/collective_rules.hpp"
 #include "host/collectives/program.hpp"
+#include "network/ecmp.hpp"
+#include "network/static_routes.hpp"
+#include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/dag.hpp"
 #include "workloads/formats/chakra_trace.hpp"
@@ -60,6 +63,19 @@ void read_rules(const std::string& path) {
   for (const CollectiveRule& rule : read_collective_rules(SourceText::read(path))) rule.holds(request);
 }
 
+/// For a topology in which shortest ways, detours and circles are a few letters apart.
+void read_routes(const std::string& path) {
+  static const auto topology = read_topology(SourceText("triangle", R"(
+    host { port: "a" } host { port: "b" } switch { name: "s" } switch { name: "t" } switch { name: "u" }
+    link { a: "a" b: "s" rate: "1Gbps" fibre: "2m" } link { a: "b" b: "t" rate: "1Gbps" fibre: "2m" }
+    link { a: "s" b: "t" rate: "1Gbps" fibre: "2m" cables: 2 } link { a: "t" b: "u" rate: "1Gbps" fibre: "2m" }
+    link { a: "u" b: "s" rate: "1Gbps" fibre: "2m" })"),
+                                             "weft");
+  PathRule rule{.choice = PathRule::Choice::by_destination};
+  rule.routes = read_static_routes(SourceText::read(path), *topology);
+  ecmp_path(*topology, rule, topology->endpoints().front(), topology->endpoints().back(), 0, 0);
+}
+
 constexpr std::array kReaders = {
     FuzzedReader{"topology_weft", [](const std::string& path) { load_topology(path, "weft"); }},
     FuzzedReader{"topology_hpcc", [](const std::string& path) { load_topology(path, "hpcc"); }},
@@ -83,6 +99,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"flows_hpcc", [](const std::string& path) { import_hpcc_flows(path); }},
     FuzzedReader{"collective_program", read_program},
     FuzzedReader{"collective_rules", read_rules},
+    FuzzedReader{"routes", read_routes},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
     FuzzedReader{"jobs_muri", [](const std::string& path) { load_job_trace(path, "muri"); }},

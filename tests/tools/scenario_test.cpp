@@ -153,6 +153,17 @@ TEST_F(Scenarios, TheManifestHoldsInputsWithHashesAndParametersWithOrigin) {
   EXPECT_EQ(manifest.at("inputs")[0].at("size_bytes"), text.size());
 }
 
+TEST_F(Scenarios, TheManifestHoldsFilesThatParametersName) {
+  RunFlags flags;
+  const std::string rules = "rule { algorithm: \"ring\" }\n";
+  flags.scenario_file = write("s.textproto", "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n");
+  flags.settings = {"collective.rules=" + write("rules.textproto", rules)};
+  const auto manifest = nlohmann::json::parse(load_scenario(flags).manifest.to_json());
+  ASSERT_EQ(manifest.at("inputs").size(), 2u);
+  EXPECT_EQ(manifest.at("inputs")[1].at("role"), "collective.rules");
+  EXPECT_EQ(manifest.at("inputs")[1].at("sha256"), sha256_hex(rules));
+}
+
 TEST(Sha256, MatchesThePublishedExample) {
   // FIPS 180-4 example "abc".
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

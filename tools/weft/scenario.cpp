@@ -960,6 +960,12 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
   note_unused_settings(scenario, flags.topology.empty());
+  for (const ParamSet& set : scenario.parameters.all()) {
+    for (const ParamSpec& spec : set.table()) {
+      if (spec.kind != ParamKind::file || set.is_default(spec.name)) continue;
+      scenario.manifest.add_input(set.module() + "." + std::string(spec.name), set.text(spec.name), "weft");
+    }
+  }
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
     scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});

@@ -69,6 +69,7 @@ void note_unused_settings(Scenario& scenario, bool has_builder) {
   if (used.contains("flow")) {
     const std::string& routing = scenario.parameters.of("flow").text("routing");
     if (routing != "ecmp") note("flow", "source_ports", "only flow.routing = ecmp goes by them");
+    if (routing != "static") note("flow", "routes", "only flow.routing = static goes by them");
     // Operations in switches choose their tree by hash, whatever the routing.
     if (routing == "static" && scenario.flows) note("flow", "ecmp_seed", "flow.routing = static hashes nothing");
   }
