@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "core/agenda.hpp"
 #include "core/channel.hpp"
@@ -49,6 +50,9 @@ struct alignas(64) Bulletin {
   Time earliest = Time::max();
   Time failed_at = Time::max();
   std::uint64_t events = 0;
+  // Messages, in builds that audit: sent up to the window before the one that is over, and received since then and before.
+  std::uint64_t sent_before = 0;
+  std::uint64_t received = 0;
   // Set by the coordinating worker only.
   bool stop = false;
   bool redeal = false;
@@ -131,7 +135,9 @@ struct Engine::State {
     WorkerCounters counters;
     std::optional<Failure> failure;
     Time last_event;
-    bool has_long_windows = false;  ///< its logical processes had much to do in the last window
+    bool has_long_windows = false;   ///< its logical processes had much to do in the last window
+    std::uint64_t sent_audited = 0;  ///< by its last bulletin; counted in builds that audit, like the next
+    std::uint64_t received_audited = 0;
     Bulletin bulletins[2];
   };
 
@@ -292,6 +298,10 @@ void Engine::State::receive(Worker& me) {
         fail(me, slot);
       }
     };
+    if constexpr (audits_state) {
+      me.received_audited += arrived.events.size();
+      for (const LpId lp : arrived.lps) me.received_audited += arrived.parcels_to[lp.index()].size();
+    }
     for (const Event& event : arrived.events) receive(slots[directory.place(event.target).lp.index()], event);
     for (const LpId lp : arrived.lps) receive(slots[lp.index()], std::span(arrived.parcels_to[lp.index()]));
   }
@@ -332,6 +342,10 @@ void Engine::State::publish(Worker& worker, std::size_t parity) {
   bulletin.earliest = std::min(worker.agenda.earliest(), worker.outbox->earliest());
   bulletin.events = worker.counters.events;
   if (worker.failure) bulletin.failed_at = worker.failure->key.time;
+  if constexpr (audits_state) {
+    bulletin.sent_before = std::exchange(worker.sent_audited, worker.outbox->message_count());
+    bulletin.received = worker.received_audited;
+  }
   worker.outbox->close_window();
 }
 
@@ -340,6 +354,15 @@ Verdict Engine::State::read_bulletins(std::size_t parity) const {
   for (const auto& worker : workers) {
     verdict.begin = std::min(verdict.begin, worker->bulletins[parity].earliest);
     verdict.failed_at = std::min(verdict.failed_at, worker->bulletins[parity].failed_at);
+  }
+  if constexpr (audits_state) {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    for (const auto& worker : workers) {
+      sent += worker->bulletins[parity].sent_before;
+      received += worker->bulletins[parity].received;
+    }
+    WEFT_CHECK(sent == received, "what logical processes send each other in a window is received before the next");
   }
   const Bulletin& of_coordinator = workers[0]->bulletins[parity];
   verdict.stop = of_coordinator.stop;

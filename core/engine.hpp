@@ -24,6 +24,7 @@
 //      re-dealing.
 //   2. An exception from an entity stops the run at that window, and of several the one of the smallest event key is rethrown.
 //   3. After an interrupt or `until`, run() may be called again and continues as if it had not stopped.
+//   4. What logical processes send each other in a window is received before the next; builds that audit (core/check) count it.
 // Threads: builder and engine belong to one thread; run() makes and joins its own. The progress callback is called on run()'s
 // thread.
 #pragma once

@@ -114,6 +114,32 @@ TEST(PacketMode, LatenciesMayBeOfAnyOrderAndMessagesEmpty) {
   }
 }
 
+// State knows times only by their differences, so that time can be skipped: an incast with marks and pauses and what meets it happen three hours
+// later as they do at once, to the tick. Windows begin elsewhere then.
+TEST(PacketMode, WhatHappensDoesNotDependOnWhen) {
+  const ScratchFolder folder;
+  RunFlags flags = on_a_fat_tree(folder);
+  flags.settings = {"packet.buffer=8MB"};
+  const auto run_after = [&](std::int64_t seconds) {
+    std::vector<std::string> rows;
+    for (int i = 1; i < 16; ++i) {
+      const std::string start = std::to_string(seconds) + (i % 2 == 0 ? ".0000013" : ".0000000");
+      rows.push_back(std::to_string(i) + " 0 3 100 2000000 " + start);
+      rows.push_back(std::to_string(i) + " " + std::to_string(16 - i == i ? 1 : 16 - i) + " 3 101 123456 " + start + "7");
+    }
+    flags.flows = folder.write("flow.txt", flow_list(rows)) + ":hpcc";
+    return run_scenario(flags, ScenarioRunOptions{});
+  };
+  const ScenarioRun now = run_after(0);
+  const ScenarioRun later = run_after(3 * 3600);
+  for (const char* column : {"ecn_marks", "pause_ns", "bytes"}) {
+    EXPECT_GT(sum_of_links(now, column), 0U) << column;
+    EXPECT_EQ(sum_of_links(now, column), sum_of_links(later, column)) << column;
+  }
+  ASSERT_EQ(now.flows.size(), later.flows.size());
+  for (std::size_t i = 0; i < now.flows.size(); ++i) EXPECT_EQ(now.flows[i].at("fct_ns"), later.flows[i].at("fct_ns")) << i;
+}
+
 // With several queue pairs the bound is one: they share the first link in turn and never wait for long.
 TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
   const ScratchFolder folder;
