@@ -3,9 +3,11 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/check.hpp"
 
@@ -46,7 +48,8 @@ std::string sha256_hex(std::string_view bytes) {
 
 void RunManifest::add_input(const std::string& role, const std::string& path, const std::string& format) {
   Input input{role, path, format, "", 0};
-  if (std::ifstream file(path, std::ios::binary); file) {
+  std::error_code unknown;
+  if (std::ifstream file(path, std::ios::binary); file && std::filesystem::is_regular_file(path, unknown)) {
     Sha256 hash;
     std::vector<char> chunk(1 << 20);
     while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || file.gcount() > 0) {

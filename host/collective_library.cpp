@@ -35,7 +35,7 @@ constexpr std::array<ParamSpec, collective_types + 3> kTable = {{
     {"rules", ParamKind::file, "", "", "", "",
      "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before the built-in ones, "
      "which "
-     "`weft modules --rules` prints. Relative to the current folder",
+     "`weft modules --rules` prints. Relative to the current folder, in a scenario to the scenario's",
      "none: the built-in rules alone"},
 }};
 

@@ -82,6 +82,7 @@ std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::sp
 std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection) {
   const NodeId from = endpoint_of_rank_[source];
   const NodeId to = endpoint_of_rank_[destination];
+  if (settings_.path_rule.routes != nullptr && !inside_host_.joins(from, to)) return piece_by_routes(from, to);
   const Way& up = ways_[source];
   const Way& down = ways_[destination];
   const bool has_ways =
@@ -111,12 +112,24 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
   }
   if (!branches_[found->second] || settings_.routing == Routing::spray) return found->second;
   if (is_adaptive(settings_.routing) || settings_.queue_pairs > 1) return {};
-  Piece hashed;
-  hashed.is_whole = true;
-  hashed.inside_host = pieces_[found->second].inside_host;
-  const std::span<const LinkId> path = ecmp_.path(from, to, connection, 0);
-  for (const LinkId link : path) hashed.delay += delays_[link.index()];
-  return add_piece(hashed, path, {});
+  return add_path(ecmp_.path(from, to, connection, 0), pieces_[found->second].inside_host);
+}
+
+/// A user's routes may differ for endpoints of one switch.
+std::optional<std::uint32_t> FoldingPaths::piece_by_routes(NodeId from, NodeId to) {
+  const auto found = between_.find(pair_key(from, to));
+  if (found != between_.end()) return found->second;
+  const std::optional<std::uint32_t> number = add_path(ecmp_.path(from, to, 0, 0), false);
+  if (number) between_.emplace(pair_key(from, to), *number);
+  return number;
+}
+
+std::optional<std::uint32_t> FoldingPaths::add_path(std::span<const LinkId> path, bool inside_host) {
+  Piece whole;
+  whole.is_whole = true;
+  whole.inside_host = inside_host;
+  for (const LinkId link : path) whole.delay += delays_[link.index()];
+  return add_piece(whole, path, {});
 }
 
 Duration FoldingPaths::delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const {

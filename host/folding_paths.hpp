@@ -5,7 +5,7 @@
 // Model: an endpoint with a single way to a first packet switch is simply attached. Between two such endpoints of different hosts every
 // sprayed path is the way up to the one's switch, the paths between the two switches, and the way down from the other's: the middle is the
 // same for all endpoints of the two switches. Where the middle branches and paths are hashed, and for everything else (inside a host,
-// several ports), a message has a piece of its own or shares one with messages between the same endpoints.
+// several ports, routes that a user gave), a message has a piece of its own or shares one with messages between the same endpoints.
 // Threads: one.
 #pragma once
 
@@ -69,6 +69,8 @@ class FoldingPaths {
   };
 
   Way find_way(NodeId endpoint) const;
+  std::optional<std::uint32_t> piece_by_routes(NodeId from, NodeId to);
+  std::optional<std::uint32_t> add_path(std::span<const LinkId> path, bool inside_host);
   std::optional<std::uint32_t> add_piece(const Piece& piece, std::span<const LinkId> links, std::span<const double> loads);
 
   const Topology& topology_;

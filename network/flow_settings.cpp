@@ -184,7 +184,8 @@ constexpr std::array<ParamSpec, 23> kParams = {{
      .choices = "",
      .meaning =
          "For flow.routing = static: routes of your own, a file in protobuf text format, see network/routes_file.proto. They go "
-         "before those by destination. Relative to the current folder.",
+         "before those by destination; operations in switches (sharp) keep to trees of their own. Relative to the current folder, "
+         "in a scenario to the scenario's.",
      .origin = "none: those by destination alone"},
     {.name = "priorities",
      .kind = ParamKind::choice,

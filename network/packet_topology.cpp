@@ -62,7 +62,8 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
 PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
                                         std::uint32_t queue_pair) const {
   Way way;
-  const auto refuse = [&](const char* code, const std::string& why, const char* hint) {
+  const std::string in_flow_mode = "take --mode=flow for this topology";
+  const auto refuse = [&](const char* code, const std::string& why, const std::string& hint) {
     throw InputError({Severity::error, code,
                       "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
                       SourcePlace::named(topology_.name()), hint});
@@ -77,10 +78,11 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
     const HostId from = topology_.node(link.source).host;
     if (!way.links.empty() && !from.is_none()) {
       refuse("relaying-host", "leads through host" + std::to_string(from.index()) + ", and packet mode has no hosts that relay",
-             "take --mode=flow for this topology");
+             rule_.routes == nullptr ? in_flow_mode : in_flow_mode + ", or lead flow.routes past the host");
     }
     if (way.links.size() == QueuePairs::hops_max) {
-      refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "take --mode=flow for this topology");
+      refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"),
+             rule_.routes == nullptr ? in_flow_mode : in_flow_mode + ", or shorten flow.routes");
     }
     way.ports[way.links.size()] = port_of_link_[id.index()];
     way.links.push_back(id);

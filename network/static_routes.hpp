@@ -4,8 +4,8 @@
 // (network/ecmp), which asks it at every switch before its own rule.
 //
 // Invariants
-//   1. From wherever a route leads, its destination is reached, whichever of the shortest next hops are taken where there is no route; and no
-//      host but the destination's is crossed.
+//   1. From wherever a route leads, its destination is reached, whichever of the shortest next hops are taken where there is no route: neither
+//      in a circle nor through another endpoint, and once in the destination's host, never out of it again.
 // Threads: immutable.
 #pragma once
 
@@ -37,7 +37,7 @@ class StaticRoutes {
 };
 
 /// Throws InputError with every error of the file: those of core/textproto, [missing-field], [unknown-node], [not-a-switch],
-/// [not-an-endpoint], [no-cable], [duplicate-route], and of the routes together [routing-loop] and [relaying-host].
+/// [not-an-endpoint], [no-cable], [duplicate-route]; or, of the routes together, one of [routing-loop] and [relaying-host] for each destination.
 std::shared_ptr<const StaticRoutes> read_static_routes(const SourceText& source, const Topology& topology);
 
 }  // namespace weft

@@ -22,10 +22,11 @@ namespace {
 
 namespace pb = program_file;
 
-constexpr std::array<ParamSpec, 1> kParams = {{{"file", ParamKind::file, "", "", "", "",
-                                                "The algorithm, in protobuf text: see host/program_file.proto and "
-                                                "host/collectives/examples. Relative to the current folder",
-                                                "none: has to be given"}}};
+constexpr std::array<ParamSpec, 1> kParams = {
+    {{"file", ParamKind::file, "", "", "", "",
+      "The algorithm, in protobuf text: see host/program_file.proto and "
+      "host/collectives/examples. Relative to the current folder, in a scenario to the scenario's",
+      "none: has to be given"}}};
 
 constexpr std::uint32_t kRanksMax = 4096;
 constexpr std::uint32_t kPartsMax = 1U << 16;

@@ -153,15 +153,22 @@ TEST_F(Scenarios, TheManifestHoldsInputsWithHashesAndParametersWithOrigin) {
   EXPECT_EQ(manifest.at("inputs")[0].at("size_bytes"), text.size());
 }
 
+// Named by the scenario, relative to its folder; one that the run has no use for is not an input.
 TEST_F(Scenarios, TheManifestHoldsFilesThatParametersName) {
   RunFlags flags;
   const std::string rules = "rule { algorithm: \"ring\" }\n";
-  flags.scenario_file = write("s.textproto", "cluster { hosts: 2 gpus_per_host: 4 }\njob { gpus: 3 duration: \"1h\" }\n");
-  flags.settings = {"collective.rules=" + write("rules.textproto", rules)};
+  const std::string path = write("rules.textproto", rules);
+  write("ring.textproto", "ranks: 2 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1MB\" } } }\n");
+  flags.scenario_file = write("s.textproto",
+                              "topology { builder: \"single_switch\" } job { workload { file: \"ring.textproto\" } }\n"
+                              "set { name: \"collective.rules\" value: \"rules.textproto\" }\n"
+                              "set { name: \"flow.routes\" value: \"nowhere.textproto\" }\n");
+  flags.settings = {"collective.all_reduce=auto"};
   const auto manifest = nlohmann::json::parse(load_scenario(flags).manifest.to_json());
-  ASSERT_EQ(manifest.at("inputs").size(), 2u);
-  EXPECT_EQ(manifest.at("inputs")[1].at("role"), "collective.rules");
-  EXPECT_EQ(manifest.at("inputs")[1].at("sha256"), sha256_hex(rules));
+  ASSERT_EQ(manifest.at("inputs").size(), 3u);
+  EXPECT_EQ(manifest.at("inputs")[2].at("role"), "collective.rules");
+  EXPECT_EQ(manifest.at("inputs")[2].at("path"), path);
+  EXPECT_EQ(manifest.at("inputs")[2].at("sha256"), sha256_hex(rules));
 }
 
 TEST(Sha256, MatchesThePublishedExample) {

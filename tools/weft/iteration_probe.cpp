@@ -43,6 +43,7 @@ Duration probe_iteration(const Scenario& scenario, const std::shared_ptr<const W
   alone.mode = simulates_network(scenario.mode) ? scenario.mode : Mode::flow;
   alone.seed = scenario.seed;
   alone.topology = scenario.topology;
+  alone.routes = scenario.routes;
   alone.placement = scenario.placement;
   alone.parameters = scenario.parameters;
   alone.workloads.push_back(workload);

@@ -100,6 +100,14 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
                     suggestion(module, names, "module")});
 }
 
+bool Parameters::is_file(std::string_view name) const {
+  return std::any_of(sets_.begin(), sets_.end(), [&](const ParamSet& set) {
+    return std::any_of(set.table().begin(), set.table().end(), [&](const ParamSpec& spec) {
+      return spec.kind == ParamKind::file && name == set.module() + "." + std::string(spec.name);
+    });
+  });
+}
+
 void Parameters::apply_flags(std::span<const std::string> texts) {
   for_each_setting(texts, "module.param=value", "",
                    [&](const std::string& name, const std::string& value, const SourcePlace& place) { apply(name, value, place); });

@@ -24,6 +24,8 @@ class Parameters {
   /// `name` is "module.param", or "preset", of which the last stands. Throws InputError [unknown-module], [unknown-param], [bad-value],
   /// [out-of-range] at `place`.
   void apply(std::string_view name, std::string_view value, const SourcePlace& place);
+  /// Whether "module.param" is a parameter whose value names a file.
+  bool is_file(std::string_view name) const;
   /// Each text is "module.param=value", as given to --set. What apply() throws for them, [bad-setting] without "=" and
   /// [duplicate-setting] are thrown together.
   void apply_flags(std::span<const std::string> texts);

@@ -301,10 +301,10 @@ class ScenarioFile {
     // Parameters first: whoever reads one later finds what the flags made of it.
     const Module<TopologyFactory>* builder = nullptr;
     loading_.is_place_good = try_to([&] { builder = choose_builder(places); });
-    for_each_setting(message_, places, loading_.diagnostics,
-                     [&](const std::string& name, const std::string& value, const SourcePlace& place) {
-                       scenario_.parameters.apply(name, value, place);
-                     });
+    for_each_setting(
+        message_, places, loading_.diagnostics, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
+          scenario_.parameters.apply(name, scenario_.parameters.is_file(name) ? relative_to(path_, value) : value, place);
+        });
     try_to([&] { scenario_.parameters.apply_flags(loading_.flags.settings); });
     scenario_.parameters.fill_in_preset();
     // With --topology what stands here is not used.
@@ -922,6 +922,24 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
   diagnostics.throw_if_errors();
 }
 
+void read_routes(Scenario& scenario) {
+  const ParamSet& flow = scenario.parameters.of("flow");
+  const std::string& file = flow.text("routes");
+  if (file.empty() || flow.text("routing") != "static") return;
+  scenario.routes = read_static_routes(SourceText::read(file), *scenario.topology);
+}
+
+/// Those that are used.
+void add_parameter_files(Scenario& scenario, const std::set<std::string>& unused) {
+  for (const ParamSet& set : scenario.parameters.all()) {
+    for (const ParamSpec& spec : set.table()) {
+      const std::string name = set.module() + "." + std::string(spec.name);
+      if (spec.kind != ParamKind::file || set.is_default(spec.name) || unused.contains(name)) continue;
+      scenario.manifest.add_input(name, set.text(spec.name), "weft");
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view to_text(Mode mode) {
@@ -956,16 +974,11 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   // Without anything to run it does not matter where.
   const bool has_content = attempt(loading, [&] { check_content(scenario, flags, file.get()); });
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
+  if (scenario.topology != nullptr) attempt(loading, [&] { read_routes(scenario); });
   diagnostics.throw_if_errors();
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
-  note_unused_settings(scenario, flags.topology.empty());
-  for (const ParamSet& set : scenario.parameters.all()) {
-    for (const ParamSpec& spec : set.table()) {
-      if (spec.kind != ParamKind::file || set.is_default(spec.name)) continue;
-      scenario.manifest.add_input(set.module() + "." + std::string(spec.name), set.text(spec.name), "weft");
-    }
-  }
+  add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});
     scenario.manifest.set("gpus_per_host", std::uint64_t{scenario.gpus_per_host});

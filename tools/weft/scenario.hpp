@@ -15,6 +15,7 @@
 #include "core/diagnostics.hpp"
 #include "core/manifest.hpp"
 #include "host/host_speed.hpp"
+#include "network/static_routes.hpp"
 #include "scheduler/job_spec.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
@@ -63,6 +64,7 @@ struct Scenario {
   std::shared_ptr<const Topology> topology;  ///< null: only a number of GPUs (job mode)
   std::uint32_t hosts = 0;                   ///< without a topology
   std::uint32_t gpus_per_host = 0;
+  std::shared_ptr<const StaticRoutes> routes;              ///< that flow.routes names; null: none, or routing is another
   std::vector<JobSpec> jobs;                               ///< sorted by submission
   std::vector<std::shared_ptr<const Workload>> workloads;  ///< distinct ones
   std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files

@@ -18,7 +18,6 @@
 #include "host/packet_network.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
-#include "network/static_routes.hpp"
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/results.hpp"
 #include "tools/weft/stuck_ranks.hpp"
@@ -113,12 +112,8 @@ class Assembly {
         library_(library),
         plan_(std::move(plan)) {
     if (!simulates_network(scenario_.mode)) return;
-    const ParamSet& flow = scenario_.parameters.of("flow");
-    flow_settings_.emplace(flow);
-    if (const std::string& routes = flow.text("routes");
-        !routes.empty() && flow_settings_->path_rule.choice == PathRule::Choice::by_destination) {
-      flow_settings_->path_rule.routes = read_static_routes(SourceText::read(routes), *scenario_.topology);
-    }
+    flow_settings_.emplace(scenario_.parameters.of("flow"));
+    flow_settings_->path_rule.routes = scenario_.routes;
     if (scenario_.mode == Mode::packet) {
       packet_network_.emplace(*scenario_.topology, *flow_settings_, packet_settings(scenario_.parameters),
                               PacketTraffic{priorities_in_use(scenario_), scenario_.flows.has_value()}, scenario_.seed);

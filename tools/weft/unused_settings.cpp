@@ -53,14 +53,16 @@ bool has_host_folding(const Scenario& scenario) {
 
 }  // namespace
 
-void note_unused_settings(Scenario& scenario, bool has_builder) {
+std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder) {
   const auto used = used_modules(scenario, has_builder);
   const std::string run = (scenario.flows ? "a flow list in " : "this run in ") + std::string(to_text(scenario.mode)) + " mode";
   if (!scenario.parameters.preset().empty() && !used.contains("flow")) {
     scenario.assumptions.push_back("preset " + scenario.parameters.preset() + " changes nothing: " + run + " simulates no network");
   }
+  std::set<std::string> unused;
   const auto note = [&](const std::string& module, std::string_view name, const std::string& because) {
     if (scenario.parameters.of(module).is_default(name) || scenario.parameters.is_of_preset(module, name)) return;
+    unused.insert(module + "." + std::string(name));
     scenario.assumptions.push_back(module + "." + std::string(name) + " is set and changes nothing: " + because);
   };
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
@@ -90,6 +92,7 @@ void note_unused_settings(Scenario& scenario, bool has_builder) {
       note(set.module(), spec.name, run + " does not use " + set.module());
     }
   }
+  return unused;
 }
 
 }  // namespace weft
