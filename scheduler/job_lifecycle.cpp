@@ -15,6 +15,13 @@ constexpr std::array params_table = {
     ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
               "time that a message between scheduler and host takes: start of a job, end of an iteration",
               "round figure between kernel-bypass calls (2.3 us, eRPC, NSDI 2019) and daemons over kernel TCP (tens of us)"},
+    ParamSpec{"round", ParamKind::duration, "0s", "0s", "", "",
+              "the policy has its say at multiples of this; 0s: whenever a job has arrived or GPUs have come free",
+              "schedulers that preempt by rounds take minutes (6 min in Muri's runs and Gavel's)"},
+    ParamSpec{"start_overhead", ParamKind::duration, "0s", "0s", "", "",
+              "what a job in job mode takes from its start until it gets on, each time that it starts: containers, libraries, its "
+              "last checkpoint",
+              "none; Muri's jobs took 20 s to 80 s"},
 };
 
 /// What the scheduler tells itself.
@@ -22,11 +29,24 @@ enum SchedulerEvent : std::uint16_t {
   job_arrives = 210,      ///< payload SchedulerTimer
   job_ends = 211,         ///< payload SchedulerTimer; job mode
   scheduling_pass = 212,  ///< class settle, no payload
+  policy_wakes = 213,     ///< no payload
 };
 
 struct SchedulerTimer {
   JobId job;
+  std::uint32_t starts = 0;  ///< of the job by then; if it has more by now, it was preempted since
 };
+
+/// floor(a b / c). Requires: c > 0, a, b >= 0, and the result fits.
+std::int64_t multiply_divide(std::int64_t a, std::uint64_t b, std::uint64_t c) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
+}
+
+/// When iteration `i` of `n` equal parts of `total` begins.
+Duration begin_of(Duration total, std::uint64_t i, std::uint64_t n) {
+  return Duration::ticks(multiply_divide(total.in_ticks(), i, n));
+}
 
 }  // namespace
 
@@ -40,19 +60,16 @@ class JobLifecycle::Pass final : public SchedulingPass {
   Time now() const override { return context_.now(); }
   const ClusterState& cluster() const override { return lifecycle_.cluster_; }
   const JobList& queue() const override { return lifecycle_.queue_; }
+  std::span<const JobId> arrived() const override { return lifecycle_.arrived_; }
   const JobList& running() const override { return lifecycle_.running_; }
-  JobView job(JobId job) const override {
-    const JobSpec& spec = lifecycle_.jobs_[job.index()];
-    JobView view;
-    view.submit = spec.submit;
-    view.gpus = spec.gpus;
-    view.priority = spec.priority;
-    view.iterations = spec.iterations;
-    if (spec.workload == nullptr) view.declared_run = spec.duration.mean();
-    view.start = lifecycle_.records_[job.index()].start;
-    return view;
+  JobView job(JobId job) const override { return lifecycle_.view(job, context_.now()); }
+  const Placement& placement(JobId job) const override { return lifecycle_.running_state_[job.index()]->placement; }
+  std::optional<Placement> place(const ClusterState& cluster, JobId job) const override {
+    return lifecycle_.settings_.placer->place(cluster, lifecycle_.jobs_[job.index()].gpus);
   }
-  bool try_start(JobId job) override { return lifecycle_.try_start(job, context_); }
+  void start(JobId job, Placement placement) override { lifecycle_.start(job, std::move(placement), context_); }
+  void preempt(JobId job) override { lifecycle_.preempt(job, context_.now()); }
+  void wake_at(Time when) override { lifecycle_.wake_at(when, context_); }
 
  private:
   JobLifecycle& lifecycle_;
@@ -65,6 +82,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       settings_(std::move(settings)),
       records_(jobs_.size()),
       running_state_(jobs_.size()),
+      progress_(jobs_.size()),
       queue_(jobs_.size()),
       running_(jobs_.size()) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
@@ -99,11 +117,20 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const std::optional<Time> first = lifecycle->jobs_.empty() ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
-  if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0)});
+  if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0), 0});
   return id;
 }
 
+/// What was to happen to a job that has been preempted since, and wishes of a policy that it has had another pass since.
+bool JobLifecycle::is_stale(const Event& event) const {
+  if (event.kind == policy_wakes) return event.key.time != wake_;
+  if (event.kind != job_ends) return false;
+  const auto timer = event.payload_as<SchedulerTimer>();
+  return running_state_[timer.job.index()] == nullptr || progress_[timer.job.index()].starts != timer.starts;
+}
+
 void JobLifecycle::handle(const Event& event, EventContext& context) {
+  if (is_stale(event)) return;
   advance_clock(context.now());
   switch (event.kind) {
     case job_arrives:
@@ -118,18 +145,23 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
     case scheduling_pass:
       run_pass(context);
       return;
+    case policy_wakes:
+      request_pass(context);
+      return;
     default:
       WEFT_CHECK(false, "the scheduler knows the kind of its events");
   }
 }
 
 void JobLifecycle::arrive(JobId job, EventContext& context) {
-  queue_.push_back(job);
+  queue_.insert(job);
+  arrived_.push_back(job);
+  progress_[job.index()].queued = context.now();
   ++counters_.arrived;
   request_pass(context);
   const JobId next(job.index() + 1);
   if (next.index() < jobs_.size()) {
-    context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, SchedulerTimer{next});
+    context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, SchedulerTimer{next, 0});
   }
 }
 
@@ -157,68 +189,156 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   WEFT_CHECK(running != nullptr, "a job that ends was running");
   JobRecord& record = records_[job.index()];
   record.end = context.now();
-  if (running->iterations == nullptr && record.iterations > 0) {
-    record.mean_iteration = Duration::from_seconds(record.run().in_s() / static_cast<double>(record.iterations));
+  const bool has_tally = running->iterations != nullptr;
+  leave_gpus(job, context.now());
+  if (!has_tally && record.iterations > 0) {
+    const Duration for_iterations = record.run - record.lost - record.overhead;
+    record.mean_iteration = Duration::from_seconds(for_iterations.in_s() / static_cast<double>(record.iterations));
   }
-  cluster_.release(job, running->placement);
-  running.reset();
-  running_.remove(job);
   ++counters_.finished;
   counters_.last_end = context.now();
   if (settings_.observer != nullptr) settings_.observer->job_finished(jobs_[job.index()], record);
   request_pass(context);
 }
 
+/// It ends or is preempted.
+void JobLifecycle::leave_gpus(JobId job, Time now) {
+  std::unique_ptr<Running>& running = running_state_[job.index()];
+  JobRecord& record = records_[job.index()];
+  record.run += now - running->since;
+  if (running->iterations == nullptr) record.overhead += std::min(now - running->since, settings_.start_overhead);
+  cluster_.release(job, running->placement);
+  running.reset();
+  running_.remove(job);
+}
+
+void JobLifecycle::preempt(JobId job, Time now) {
+  WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
+  const Running& running = *running_state_[job.index()];
+  WEFT_CHECK(running.iterations == nullptr, "jobs that run a workload are not preempted");
+  Progress& progress = progress_[job.index()];
+  JobRecord& record = records_[job.index()];
+  const Duration worked = std::max(Duration::zero(), now - running.since - settings_.start_overhead);
+  if (record.iterations == 0) {
+    progress.done += worked;
+  } else {
+    const Duration before = position(job, running.total);
+    const std::uint64_t n = record.iterations;
+    // The last iteration that has ended: the quotient, or one more, as beginnings are rounded down.
+    if (running.total > Duration::zero()) {
+      const Duration now_at = before + worked;
+      auto finished =
+          static_cast<std::uint64_t>(multiply_divide(now_at.in_ticks(), n, static_cast<std::uint64_t>(running.total.in_ticks())));
+      while (finished < n && begin_of(running.total, finished + 1, n) <= now_at) ++finished;
+      progress.iterations = std::max(progress.iterations, finished);
+      record.lost += worked - (position(job, running.total) - before);
+    }
+  }
+  leave_gpus(job, now);
+  queue_.insert(job);
+  progress.queued = now;
+  ++record.preemptions;
+  ++counters_.preempted;
+  if (settings_.observer != nullptr) settings_.observer->job_preempted(jobs_[job.index()], record);
+}
+
+Duration JobLifecycle::position(JobId job, Duration total) const {
+  const std::uint64_t n = records_[job.index()].iterations;
+  const Progress& progress = progress_[job.index()];
+  return n == 0 ? progress.done : begin_of(total, progress.iterations, n);
+}
+
+JobView JobLifecycle::view(JobId job, Time now) const {
+  const JobSpec& spec = jobs_[job.index()];
+  const Running* const running = running_state_[job.index()].get();
+  JobView view;
+  view.submit = spec.submit;
+  view.gpus = spec.gpus;
+  view.priority = spec.priority;
+  view.iterations = spec.iterations;
+  view.start = records_[job.index()].start;
+  view.attained = records_[job.index()].run;
+  if (running != nullptr) {
+    view.since = running->since;
+    view.attained += now - running->since;
+  }
+  if (spec.workload != nullptr) return view;
+  view.declared_run = spec.duration.mean();
+  const Duration until_now = running == nullptr ? Duration::zero() : now - running->since;
+  const Duration left = *view.declared_run - position(job, *view.declared_run) + settings_.start_overhead - until_now;
+  view.declared_left = std::max(Duration::zero(), left);
+  return view;
+}
+
 void JobLifecycle::request_pass(EventContext& context) {
-  if (pass_requested_) return;
+  if (pass_requested_ || queue_.empty()) return;
   pass_requested_ = true;
-  context.schedule(Duration::zero(), EventClass::settle, scheduling_pass);
+  Duration until = Duration::zero();
+  if (settings_.round > Duration::zero()) {
+    const std::int64_t round = settings_.round.in_ticks();
+    until = Duration::ticks((round - context.now().in_ticks() % round) % round);
+  }
+  context.schedule(until, EventClass::settle, scheduling_pass);
+}
+
+void JobLifecycle::wake_at(Time when, EventContext& context) {
+  WEFT_CHECK(when > context.now(), "a policy is called again later");
+  if (wake_ > context.now() && wake_ <= when) return;
+  wake_ = when;
+  context.schedule(when - context.now(), EventClass::timer, policy_wakes);
 }
 
 void JobLifecycle::run_pass(EventContext& context) {
   pass_requested_ = false;
+  wake_ = Time::zero();
   ++counters_.passes;
   Pass pass(*this, context);
   settings_.policy->schedule(pass);
+  arrived_.clear();
   counters_.queue_length_max = std::max<std::uint64_t>(counters_.queue_length_max, queue_.size());
   counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.gpu_count() - cluster_.free_gpus());
   if (settings_.wiring.after_pass) settings_.wiring.after_pass();
 }
 
-bool JobLifecycle::try_start(JobId job, EventContext& context) {
+void JobLifecycle::start(JobId job, Placement placement, EventContext& context) {
   WEFT_CHECK(queue_.contains(job), "a policy starts jobs that wait");
   const JobSpec& spec = jobs_[job.index()];
-  std::optional<Placement> placement = settings_.placer->place(cluster_, spec.gpus);
-  if (!placement) return false;
-  WEFT_CHECK(placement->gpus.size() == spec.gpus, "a placement is all or nothing");
-  cluster_.take(job, *placement);
+  WEFT_CHECK(placement.gpus.size() == spec.gpus, "a placement is all or nothing");
+  cluster_.take(job, placement);
   queue_.remove(job);
   running_.push_back(job);
   ++counters_.started;
 
   JobRecord& record = records_[job.index()];
-  record.start = context.now();
-  record.placement = cluster_.to_text(*placement);
-  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(*placement), nullptr});
+  Progress& progress = progress_[job.index()];
+  if (!record.start) record.start = context.now();
+  record.last_start = context.now();
+  record.wait += context.now() - progress.queued;
+  record.restarts = progress.starts++;
+  record.placement = cluster_.to_text(placement);
+  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr});
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else {
     start_on_hosts(job, context);
   }
   if (settings_.observer != nullptr) settings_.observer->job_started(spec, record);
-  return true;
 }
 
 void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
-  const Duration duration = duration_of(job);
-  if (duration > Time::max() - context.now()) {
+  Running& running = *running_state_[job.index()];
+  running.total = duration_of(job);
+  const Duration left = running.total - std::min(running.total, position(job, running.total));
+  const bool fits = left <= Time::max() - context.now() && settings_.start_overhead <= Time::max() - context.now() - left;
+  if (!fits) {
     throw InputError({Severity::error, "beyond-clock",
                       "job \"" + spec.name + "\" starts at " + to_text(context.now().since_start()) + " and would end after " +
                           to_text(Time::max().since_start()) + ", where the simulated clock ends",
                       spec.place, "use a larger cluster, fewer jobs or shorter ones"});
   }
-  context.schedule(duration, EventClass::timer, job_ends, SchedulerTimer{job});
+  context.schedule(settings_.start_overhead + left, EventClass::timer, job_ends,
+                   SchedulerTimer{job, progress_[job.index()].starts});
 }
 
 Duration JobLifecycle::duration_of(JobId job) const {
@@ -260,6 +380,7 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
 void JobLifecycle::advance_clock(Time now) {
   const double elapsed_s = (now - clock_).in_s();
   counters_.busy_gpu_s += elapsed_s * static_cast<double>(cluster_.gpu_count() - cluster_.free_gpus());
+  if (!queue_.empty()) counters_.stranded_gpu_s += elapsed_s * static_cast<double>(cluster_.free_gpus());
   queued_job_s_ += elapsed_s * static_cast<double>(queue_.size());
   clock_ = now;
 }

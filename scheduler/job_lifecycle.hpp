@@ -5,16 +5,18 @@
 //
 // Model
 //   - Arrivals are self events, one at a time: each schedules the next.
-//   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`). A job
-//     that ends at the instant it started (zero duration) leads to another pass.
-//   - Job mode: a started job ends after a draw from its duration model, or after its iterations at the measured time of its placement.
+//   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`), or with rounds
+//     at the next multiple of their length, if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
+//   - Job mode: a started job ends after `start_overhead` and a draw from its duration model, or its iterations at the measured time of its
+//     placement; if it was preempted, after what was left of that. A preempted job keeps the iterations that it has finished, each of which
+//     takes an equal part of its duration; one that declares no iterations keeps all that it has done.
 //   - Otherwise the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
 //     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - GPUs come free, and count as idle, at the instant the job ends.
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
-// Left out here: staging of data, failures, preemption and migration.
+// Left out here: staging of data, failures, migration, and preemption of jobs that run a workload.
 // Threads: belongs to its logical process; everything may be read once the engine has stopped.
 #pragma once
 
@@ -57,8 +59,10 @@ struct SchedulerWiring {
 struct JobLifecycleSettings {
   std::unique_ptr<SchedulingPolicy> policy;
   std::unique_ptr<Placer> placer;
-  Duration control_delay;  ///< of messages to hosts
-  std::uint64_t seed = 0;  ///< of the durations
+  Duration control_delay;        ///< of messages to hosts
+  Duration start_overhead = {};  ///< from the start of a job until it gets on, each time; job mode
+  Duration round = {};           ///< between passes of the policy; zero: whenever something has happened
+  std::uint64_t seed = 0;        ///< of the durations
   SchedulerWiring wiring;
   JobObserver* observer = nullptr;  ///< outlives the run; may be null
 };
@@ -66,10 +70,12 @@ struct JobLifecycleSettings {
 /// Figures over the whole run so far. Means are over simulated time from 0 to the last event.
 struct JobCounters {
   std::uint64_t arrived = 0;
-  std::uint64_t started = 0;
+  std::uint64_t started = 0;  ///< jobs; those that are preempted once more each time
+  std::uint64_t preempted = 0;
   std::uint64_t finished = 0;
-  std::uint64_t passes = 0;  ///< calls of the policy
-  double busy_gpu_s = 0;     ///< GPU-seconds held by jobs
+  std::uint64_t passes = 0;   ///< calls of the policy
+  double busy_gpu_s = 0;      ///< GPU-seconds held by jobs
+  double stranded_gpu_s = 0;  ///< GPU-seconds that nobody held while jobs waited
   double gpus_busy_mean = 0;
   std::uint32_t gpus_busy_max = 0;
   double queue_length_mean = 0;
@@ -106,16 +112,32 @@ class JobLifecycle final : public Entity {
   class Pass;
   struct Running {
     Placement placement;
+    Time since;
+    Duration total;                              ///< job mode: of the whole job on these GPUs
     std::unique_ptr<IterationTally> iterations;  ///< null in job mode
+  };
+  /// Of a job, over all its stays.
+  struct Progress {
+    std::uint32_t starts = 0;
+    std::uint64_t iterations = 0;  ///< job mode: finished before the last start, if it declares some
+    Duration done;                 ///< job mode: before the last start, if it declares none
+    Time queued;                   ///< when it last began to wait
   };
 
   void arrive(JobId job, EventContext& context);
   void take_report(const IterationDone& report, EventContext& context);
   void finish(JobId job, EventContext& context);
+  bool is_stale(const Event& event) const;
   void request_pass(EventContext& context);
   void run_pass(EventContext& context);
-  bool try_start(JobId job, EventContext& context);
+  void start(JobId job, Placement placement, EventContext& context);
+  void preempt(JobId job, Time now);
+  void leave_gpus(JobId job, Time now);
+  void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
+  /// Job mode: of `total`, what the finished iterations or the time done before the last start come to.
+  Duration position(JobId job, Duration total) const;
+  JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;
   void start_on_hosts(JobId job, EventContext& context);
   void advance_clock(Time now);
@@ -125,9 +147,12 @@ class JobLifecycle final : public Entity {
   JobLifecycleSettings settings_;
   std::vector<JobRecord> records_;
   std::vector<std::unique_ptr<Running>> running_state_;  ///< per job; null unless it runs
+  std::vector<Progress> progress_;                       ///< per job
   JobList queue_;
   JobList running_;
+  std::vector<JobId> arrived_;  ///< since the last pass
   bool pass_requested_ = false;
+  Time wake_;                ///< when the policy wants a pass; in the past if it does not
   JobCounters counters_;     ///< means aside
   double queued_job_s_ = 0;  ///< integral of the queue's length
   Time clock_;               ///< up to when the integrals go

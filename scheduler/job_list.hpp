@@ -66,6 +66,17 @@ class JobList {
     next_[job.index()] = head_;
     ++size_;
   }
+  /// Puts a job behind the last one of a smaller number. Requires: the others stand in order of their numbers.
+  void insert(JobId job) {
+    WEFT_CHECK(job.index() < head_ && !contains(job), "a job is added to a list once");
+    std::uint32_t before = previous_[head_];
+    while (before != head_ && before > job.index()) before = previous_[before];
+    const std::uint32_t after = next_[before];
+    next_[before] = previous_[after] = job.index();
+    previous_[job.index()] = before;
+    next_[job.index()] = after;
+    ++size_;
+  }
   void remove(JobId job) {
     WEFT_CHECK(contains(job), "a job removed from a list is in it");
     next_[previous_[job.index()]] = next_[job.index()];

@@ -4,9 +4,10 @@
 // iterations.csv can be written while the run goes on.
 //
 // Model
-//   - start, end and all that follows from them (wait = start - submit, run = end - start, completion = end - submit) are on the
-//     scheduler's clock: a job that runs a workload holds its GPUs from the decision to start it until the report of its last rank has
-//     arrived, one control-plane delay after the rank was done and one before it began.
+//   - start, end and all that follows from them (completion = end - submit = wait + run) are on the scheduler's clock: a job that runs a
+//     workload holds its GPUs from the decision to start it until the report of its last rank has arrived, one control-plane delay after the
+//     rank was done and one before it began. A job that was preempted starts several times: `start` is the first, wait all the time that it
+//     stood in the queue, run all the time that it held GPUs.
 //   - Iterations are on the ranks' clock: an iteration starts when its first rank starts it (the previous one done) and ends when
 //     its last rank ends it. Staggered ranks make iterations overlap.
 //   - Exposed communication of an iteration is the mean over the ranks.
@@ -28,20 +29,21 @@ struct JobRecord {
   std::uint32_t gpus = 0;
   Time submit;
   std::optional<Time> start;
+  std::optional<Time> last_start;
   std::optional<Time> end;
+  Duration wait;                 ///< in the queue, up to the last start
+  Duration run;                  ///< with GPUs, up to the last preemption or the end
+  Duration lost;                 ///< of that: for iterations that preemptions cut off; like the next, job mode
+  Duration overhead;             ///< of that: from starts until the job got on
   std::uint64_t iterations = 0;  ///< finished so far; in job mode as declared
-  /// First rank's start of the first iteration to last rank's end of the last, over their number; in job mode run / iterations. None
-  /// before the end or without iterations.
+  /// First rank's start of the first iteration to last rank's end of the last, over their number; in job mode all that was run for iterations
+  /// that count, over their number. None before the end or without iterations.
   std::optional<Duration> mean_iteration;
   Duration exposed_communication;  ///< summed over iterations; zero in job mode
-  std::uint32_t restarts = 0;
+  std::uint32_t restarts = 0;      ///< starts after the first
   std::uint32_t preemptions = 0;
-  std::string placement;  ///< ClusterState::to_text(); empty before the start
-
-  /// Requires: the job has started.
-  Duration wait() const { return start.value() - submit; }
+  std::string placement;  ///< the last, ClusterState::to_text(); empty before the start
   /// Requires: the job has ended.
-  Duration run() const { return end.value() - start.value(); }
   Duration completion() const { return end.value() - submit; }
 };
 
@@ -57,6 +59,7 @@ class JobObserver {
  public:
   virtual ~JobObserver() = default;
   virtual void job_started(const JobSpec&, const JobRecord&) {}
+  virtual void job_preempted(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
 };

@@ -1,12 +1,13 @@
-// Scheduling policy: which waiting jobs start now.
+// Scheduling policy: which waiting jobs start now, and which running ones make room for them.
 //
-// Where it sits: JobLifecycle calls schedule() once per instant at which jobs arrived or GPUs came free. Policies are chosen by name from
-// scheduling_policies().
+// Where it sits: JobLifecycle calls schedule() once per instant at which jobs arrived or GPUs came free, and when the policy asked to be
+// called; with `scheduler.round`, at multiples of that only. Policies are chosen by name from scheduling_policies().
 //
 // Contract
 //   1. A policy sees the cluster, the queue, the running jobs and what their owners declared, through a SchedulingPass; it never sees
 //      hosts or events. What a job will really take is not among it, only what was declared.
-//   2. It acts by try_start(), which places the job at once, so that the pass always shows the state that the next decision meets.
+//   2. It acts by try_start(), start() and preempt(), which change the cluster at once, so that the pass always shows the state that the next
+//      decision meets.
 //   3. Its decisions are a function of what it saw, so that runs repeat.
 // Threads: called from the scheduler's logical process.
 #pragma once
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "core/params.hpp"
 #include "core/units.hpp"
@@ -30,29 +32,54 @@ struct JobView {
   std::int32_t priority = 0;
   std::uint64_t iterations = 0;          ///< 0 if not declared
   std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload
-  std::optional<Time> start;             ///< none while the job waits
+  /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, and of the overhead of a start; >= 0.
+  std::optional<Duration> declared_left;
+  std::optional<Time> start;  ///< the first; none before it
+  std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits
+  Duration attained;          ///< how long it has held GPUs, preempted stays included
 };
 
-/// One look at the cluster, and the power to start jobs.
+/// One look at the cluster, and the power to start jobs and to take their GPUs away.
 class SchedulingPass {
  public:
   virtual ~SchedulingPass() = default;
   virtual Time now() const = 0;
   virtual const ClusterState& cluster() const = 0;
-  /// Waiting jobs, in order of submission.
+  /// Waiting jobs, in order of submission, preempted ones among them.
   virtual const JobList& queue() const = 0;
-  /// Jobs that hold GPUs, in order of start.
+  /// Those of them that have joined the queue since the last pass: new ones, and what others than the policy have sent back.
+  virtual std::span<const JobId> arrived() const = 0;
+  /// Jobs that hold GPUs, in order of their last start.
   virtual const JobList& running() const = 0;
   virtual JobView job(JobId job) const = 0;
-  /// Starts a waiting job if the placer finds GPUs for it; the job then has left the queue. An iterator on the job itself is invalid
-  /// afterwards, others stay valid. Requires: the job waits.
-  virtual bool try_start(JobId job) = 0;
+  /// Requires: the job runs. Valid until it stops.
+  virtual const Placement& placement(JobId job) const = 0;
+  /// Where the placer would put the job if the cluster were in that state.
+  virtual std::optional<Placement> place(const ClusterState& cluster, JobId job) const = 0;
+
+  /// Starts a waiting job on these GPUs; it then has left the queue. An iterator on the job itself is invalid afterwards, others stay valid.
+  /// Requires: the job waits, and its GPUs are free and as many as it wants.
+  virtual void start(JobId job, Placement placement) = 0;
+  /// Starts a waiting job if the placer finds GPUs for it.
+  bool try_start(JobId job) {
+    std::optional<Placement> placement = place(cluster(), job);
+    if (!placement) return false;
+    start(job, std::move(*placement));
+    return true;
+  }
+  /// Takes a running job's GPUs away at once; it goes back to the queue. Of what it did whole iterations count, or, where it declared none,
+  /// everything. Requires: the job runs.
+  virtual void preempt(JobId job) = 0;
+  /// Asks for another pass at `when` > now(). Only the earliest such wish of a pass is kept, until the next pass.
+  virtual void wake_at(Time when) = 0;
 };
 
 class SchedulingPolicy {
  public:
   virtual ~SchedulingPolicy() = default;
   virtual void schedule(SchedulingPass& pass) = 0;
+  /// Whether it ever calls preempt().
+  virtual bool preempts() const { return false; }
 };
 
 using SchedulingPolicyFactory = std::unique_ptr<SchedulingPolicy> (*)(const ParamSet& params);

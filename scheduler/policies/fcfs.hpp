@@ -1,12 +1,16 @@
-// First come, first served: jobs start strictly in order of submission.
+// First come, first served: jobs start in order of submission.
 //
-// Where it sits: the default SchedulingPolicy.
+// Where it sits: `fcfs` is the default SchedulingPolicy.
 //
-// Model: the job at the head of the queue starts as soon as the placer finds GPUs for it; until then nobody overtakes it, however
-// many GPUs stand idle. Of jobs submitted at one instant the one first in the input goes first.
-// Thread safety: holds no state; called from the scheduler's logical process.
+// Model
+//   fcfs       strictly: the job at the head of the queue starts as soon as the placer finds GPUs for it; until then nobody overtakes it, however
+//              many GPUs stand idle
+//   fcfs_fill  what comes free is filled with the first job that fits (the FIFO scheduler of the paper's figure 2); large jobs may wait for long
+// Of jobs submitted at one instant the one first in the input goes first.
+// Thread safety: called from the scheduler's logical process.
 #pragma once
 
+#include "scheduler/policies/job_order.hpp"
 #include "scheduler/policy.hpp"
 
 namespace weft {
@@ -16,6 +20,15 @@ class Fcfs final : public SchedulingPolicy {
   void schedule(SchedulingPass& pass) override;
 };
 
+class FcfsFill final : public SchedulingPolicy {
+ public:
+  void schedule(SchedulingPass& pass) override;
+
+ private:
+  JobOrder<Time> order_;  ///< by submission
+};
+
 Module<SchedulingPolicyFactory> fcfs_module();
+Module<SchedulingPolicyFactory> fcfs_fill_module();
 
 }  // namespace weft

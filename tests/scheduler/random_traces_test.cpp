@@ -159,13 +159,13 @@ TEST(RandomTraces, HaveThePropertiesOfASchedule) {
     double waited_s = 0;
     for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
       const JobRecord& record = run.records[i];
-      EXPECT_GE(record.wait(), Duration::zero());
-      EXPECT_EQ(record.run(), problem.jobs[i].duration.mean());
+      EXPECT_GE(record.wait, Duration::zero());
+      EXPECT_EQ(record.run, problem.jobs[i].duration.mean());
       if (i > 0) {
         EXPECT_GE(record.start, run.records[i - 1].start);  // nobody overtakes
       }
-      gpu_time_s += problem.jobs[i].gpus * record.run().in_s();
-      waited_s += record.wait().in_s();
+      gpu_time_s += problem.jobs[i].gpus * record.run.in_s();
+      waited_s += record.wait.in_s();
     }
     EXPECT_NEAR(run.counters.busy_gpu_s, gpu_time_s, 1e-9 * gpu_time_s);
     EXPECT_NEAR(run.counters.queue_length_mean * run.counters.last_end.in_s(), waited_s, 1e-9 * (1 + waited_s));  // Little's law

@@ -37,7 +37,7 @@ void expect_a_schedule(const std::vector<JobSpec>& jobs, const FinishedRun& run)
   EXPECT_EQ(find_double_booking(run.records), "");
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     ASSERT_GE(run.records[i].start, jobs[i].submit);
-    ASSERT_EQ(run.records[i].run(), jobs[i].duration.mean());
+    ASSERT_EQ(run.records[i].run, jobs[i].duration.mean());
     if (i > 0) {
       ASSERT_GE(run.records[i].start, run.records[i - 1].start);
     }

@@ -112,8 +112,8 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   file.text(spec.name).number(std::uint64_t{record.gpus}).number(record.submit.in_s());
   seconds(record.start);
   seconds(record.end);
-  record.start ? file.number(record.wait().in_s()) : file.text("");
-  ended ? file.number(record.run().in_s()) : file.text("");
+  record.start ? file.number(record.wait.in_s()) : file.text("");
+  ended ? file.number(record.run.in_s()) : file.text("");
   ended ? file.number(record.completion().in_s()) : file.text("");
   file.number(record.iterations);
   record.mean_iteration ? file.number(record.mean_iteration->in_s()) : file.text("");
@@ -140,7 +140,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
 
 void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
   jobs_done_.fetch_add(1, std::memory_order_relaxed);
-  wait_s_.add(record.wait().in_s());
+  wait_s_.add(record.wait.in_s());
   jct_s_.add(record.completion().in_s());
   write_job_row(jobs_, spec, record);
 }

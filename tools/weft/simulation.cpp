@@ -204,6 +204,13 @@ class Assembly {
   void check_jobs_fit() const {
     Diagnostics diagnostics;
     check_jobs(scenario_.jobs, empty_cluster(scenario_), *make_placer(scenario_), diagnostics);
+    const auto with_workload =
+        std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
+    if (with_workload != scenario_.jobs.end() && make_policy()->preempts()) {
+      diagnostics.error("cannot-preempt",
+                        "policy " + scenario_.policy + " preempts jobs, and job \"" + with_workload->name + "\" runs a workload",
+                        with_workload->place, "take --mode=job, or a policy that lets jobs finish, such as fcfs or backfill");
+    }
     diagnostics.throw_if_errors();
   }
 
@@ -309,12 +316,19 @@ class Assembly {
     }
   }
 
-  void add_scheduler(EngineBuilder& builder) {
+  std::unique_ptr<SchedulingPolicy> make_policy() const {
     const auto& module = find_module(scheduling_policies(), scenario_.policy, SourcePlace::named("scheduler"));
+    return module.make(scenario_.parameters.of(scenario_.policy));
+  }
+
+  void add_scheduler(EngineBuilder& builder) {
     JobLifecycleSettings settings;
-    settings.policy = module.make(scenario_.parameters.of(scenario_.policy));
+    settings.policy = make_policy();
     settings.placer = make_placer(scenario_);
-    settings.control_delay = scenario_.parameters.of("scheduler").duration("control_delay");
+    const ParamSet& params = scenario_.parameters.of("scheduler");
+    settings.control_delay = params.duration("control_delay");
+    settings.start_overhead = params.duration("start_overhead");
+    settings.round = params.duration("round");
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
     if (!hosts_.empty()) {

@@ -1,0 +1,40 @@
+#include "scheduler/policies/priority.hpp"
+
+#include <array>
+#include <utility>
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"preempt", ParamKind::boolean, "true", "", "", "", "false lets running jobs finish, whatever waits",
+              "what production schedulers do for their highest class"},
+    ParamSpec{"strict", ParamKind::boolean, "false", "", "", "", "true keeps all jobs waiting behind one that finds no GPUs",
+              "schedulers let smaller jobs use what the first cannot"},
+};
+
+std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+  return std::make_unique<PriorityPolicy>(params.boolean("preempt"), params.boolean("strict") ? Behind::waits : Behind::is_tried);
+}
+
+}  // namespace
+
+void PriorityPolicy::schedule(SchedulingPass& pass) {
+  const auto waiting_key = [](const JobView& job) { return std::pair(-std::int64_t{job.priority}, job.submit); };
+  order_.update(pass, waiting_key);
+  if (!preempts_) return order_.serve(pass, behind_);
+  // Whatever runs goes before everybody of its priority that waits.
+  order_.serve_preempting(pass, behind_, [&](const JobView& job) {
+    return std::pair(-std::int64_t{job.priority}, job.since ? Time::at_ticks(-1) : job.submit);
+  });
+}
+
+Module<SchedulingPolicyFactory> priority_module() {
+  return {
+      {"scheduler", "priority",
+       "The highest priority first, then first come, first served; jobs of lower priority are preempted for those of a higher one.",
+       params_table},
+      make};
+}
+
+}  // namespace weft

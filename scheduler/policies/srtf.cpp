@@ -1,0 +1,36 @@
+#include "scheduler/policies/srtf.hpp"
+
+#include <array>
+#include <limits>
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"by", ParamKind::choice, "time", "", "", "time|gpu_time",
+              "what is short: the time that is left, or that times the GPUs",
+              "time: least mean completion on one machine; gpu_time: SRSF of Tiresias (NSDI 2019)"},
+};
+
+std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) { return std::make_unique<Srtf>(params.text("by") == "gpu_time"); }
+
+}  // namespace
+
+void Srtf::schedule(SchedulingPass& pass) {
+  const auto key = [this](const JobView& job) {
+    if (!job.declared_left) return std::numeric_limits<double>::infinity();
+    return job.declared_left->in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
+  };
+  order_.update(pass, key);
+  order_.serve_preempting(pass, Behind::is_tried, key);
+}
+
+Module<SchedulingPolicyFactory> srtf_module() {
+  return {{"scheduler", "srtf",
+           "Shortest remaining time first: the jobs with the least left of their declared run time hold the GPUs; others are "
+           "preempted for them.",
+           params_table},
+          make};
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#include "scheduler/policies/tiresias.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"queues", ParamKind::integer, "2", "1", "64", "", "number of queues; 1 is first come, first served by start",
+              "two tell short jobs from others; more tell medium from long ones"},
+    ParamSpec{"threshold", ParamKind::duration, "1h", "1s", "", "", "GPU time up to which a job stays in the first queue",
+              "three quarters of Philly's jobs use less"},
+    ParamSpec{"growth", ParamKind::real, "10", "1.01", "1000000", "", "by what each further threshold is larger",
+              "exponential, as in multi-level feedback queues"},
+};
+
+std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+  std::vector<double> thresholds;
+  for (std::int64_t i = 1; i < params.integer("queues"); ++i) {
+    thresholds.push_back(thresholds.empty() ? params.duration("threshold").in_s() : thresholds.back() * params.real("growth"));
+  }
+  return std::make_unique<Tiresias>(std::move(thresholds));
+}
+
+}  // namespace
+
+std::size_t Tiresias::queue_of(const JobView& job) const {
+  const double service = job.attained.in_s() * static_cast<double>(job.gpus);
+  return static_cast<std::size_t>(std::upper_bound(thresholds_.begin(), thresholds_.end(), service) - thresholds_.begin());
+}
+
+void Tiresias::schedule(SchedulingPass& pass) {
+  const auto key = [this](const JobView& job) {
+    return std::tuple(queue_of(job), !job.start.has_value(), job.start.value_or(job.submit));
+  };
+  order_.update(pass, key);
+  order_.serve_preempting(pass, Behind::is_tried, key);
+  if (pass.queue().empty()) return;
+  Time next = Time::max();
+  for (const JobId running : pass.running()) {
+    const JobView job = pass.job(running);
+    const std::size_t queue = queue_of(job);
+    if (queue == thresholds_.size()) continue;
+    const double left_s = thresholds_[queue] / static_cast<double>(job.gpus) - job.attained.in_s();
+    const Duration left = std::max(Duration::ticks(1), Duration::from_seconds(left_s));
+    if (left < Time::max() - pass.now()) next = std::min(next, pass.now() + left);
+  }
+  if (next != Time::max()) pass.wake_at(next);
+}
+
+Module<SchedulingPolicyFactory> tiresias_module() {
+  return {{"scheduler", "tiresias",
+           "Least attained service (Tiresias): jobs that have used little GPU time go first and preempt those that have used much. "
+           "It needs no "
+           "declared run times.",
+           params_table},
+          make};
+}
+
+}  // namespace weft

@@ -1,0 +1,347 @@
+// Each policy by hand, and what holds for every schedule of any of them.
+#include "scheduler/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler_run.hpp"
+
+namespace weft {
+namespace {
+
+using testing_scheduler::FinishedRun;
+using testing_scheduler::gpus_of_text;
+using testing_scheduler::job;
+using testing_scheduler::run_jobs;
+
+std::unique_ptr<SchedulingPolicy> policy_called(const std::string& name,
+                                                std::vector<std::pair<std::string, std::string>> settings = {}) {
+  const SourcePlace place = SourcePlace::named("test");
+  const auto& module = find_module(scheduling_policies(), name, place);
+  ParamSet params(name, module.info.params);
+  for (const auto& [key, value] : settings) params.set(key, value, place);
+  return module.make(params);
+}
+
+JobLifecycleSettings settings_with(std::unique_ptr<SchedulingPolicy> policy, JobObserver* observer = nullptr) {
+  JobLifecycleSettings settings = testing_scheduler::fcfs_first_fit(observer);
+  settings.policy = std::move(policy);
+  return settings;
+}
+
+/// Who held which GPU from when to when; complains if two did at once.
+class Stays final : public JobObserver {
+ public:
+  void job_started(const JobSpec&, const JobRecord& record) override { run_before_[record.id] = record.run; }
+  void job_preempted(const JobSpec&, const JobRecord& record) override { close(record); }
+  void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
+
+  std::string double_booking() {
+    for (auto& [gpu, stays] : of_gpu_) {
+      std::sort(stays.begin(), stays.end());
+      for (std::size_t i = 1; i < stays.size(); ++i) {
+        if (stays[i].first < stays[i - 1].second) return "host " + std::to_string(gpu.first) + " GPU " + std::to_string(gpu.second);
+      }
+    }
+    return "";
+  }
+  double gpu_s = 0;
+
+ private:
+  void close(const JobRecord& record) {
+    const Duration stay = record.run - run_before_.at(record.id);
+    const auto gpus = gpus_of_text(record.placement);
+    EXPECT_EQ(gpus.size(), record.gpus);
+    for (const auto& gpu : gpus) of_gpu_[gpu].emplace_back(*record.last_start, *record.last_start + stay);
+    gpu_s += stay.in_s() * record.gpus;
+  }
+  std::map<JobId, Duration> run_before_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<Time, Time>>> of_gpu_;
+};
+
+/// Another policy, watched: `after` sees every pass when the policy is done with it.
+class Watched final : public SchedulingPolicy {
+ public:
+  Watched(std::unique_ptr<SchedulingPolicy> policy, std::function<void(SchedulingPass&)> before,
+          std::function<void(SchedulingPass&)> after)
+      : policy_(std::move(policy)), before_(std::move(before)), after_(std::move(after)) {}
+  void schedule(SchedulingPass& pass) override {
+    before_(pass);
+    policy_->schedule(pass);
+    after_(pass);
+  }
+
+ private:
+  std::unique_ptr<SchedulingPolicy> policy_;
+  std::function<void(SchedulingPass&)> before_;
+  std::function<void(SchedulingPass&)> after_;
+};
+
+std::vector<double> starts_s(const FinishedRun& run) {
+  std::vector<double> starts;
+  for (const JobRecord& record : run.records) starts.push_back(record.start->in_s());
+  return starts;
+}
+std::vector<double> ends_s(const FinishedRun& run) {
+  std::vector<double> ends;
+  for (const JobRecord& record : run.records) ends.push_back(record.end->in_s());
+  return ends;
+}
+
+// One host of 8. A holds 4 until 10. B wants 8, C and D 2 each, for 20 and 5 s; E wants 4 for 3 s.
+std::vector<JobSpec> mixed() {
+  return {job("A", 0, 4, Duration::s(10)), job("B", 1, 8, Duration::s(10)), job("C", 2, 2, Duration::s(20)),
+          job("D", 3, 2, Duration::s(5)), job("E", 4, 4, Duration::s(3))};
+}
+
+TEST(Policies, FcfsWaitsForTheHead) {
+  const FinishedRun run = run_jobs(mixed(), ClusterState(1, 8), settings_with(policy_called("fcfs")));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 10, 20, 20, 20}));
+}
+
+// C and D take what A leaves, E what they and A leave behind: B waits for all of them.
+TEST(Policies, FcfsFillStartsTheFirstThatFits) {
+  const FinishedRun run = run_jobs(mixed(), ClusterState(1, 8), settings_with(policy_called("fcfs_fill")));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 22, 2, 3, 10}));
+}
+
+// B can start at 10 at the earliest. C would end at 22 and needs what B needs; D ends at 8, and E, beside D, does not fit until then: at 8 it would end at
+// 11, too late.
+TEST(Policies, BackfillLetsPassWhoDoesNotDelayTheHead) {
+  const FinishedRun run = run_jobs(mixed(), ClusterState(1, 8), settings_with(policy_called("backfill")));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 10, 20, 3, 20}));
+}
+
+// Two hosts of 4: A holds host 0 until 10, so B is promised host 0, and C may have a GPU of host 1 for as long as it likes.
+TEST(Policies, BackfillKeepsOffReservedGpusOnly) {
+  const FinishedRun run =
+      run_jobs({job("A", 0, 4, Duration::s(10)), job("a", 0, 2, Duration::s(50)), job("B", 1, 4, Duration::s(10)),
+                job("C", 2, 1, Duration::s(100)), job("D", 3, 2, Duration::s(100))},
+               ClusterState(2, 4), settings_with(policy_called("backfill")));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 0, 10, 2, 20}));
+}
+
+TEST(Policies, SjfStartsTheShortest) {
+  const std::vector<JobSpec> jobs{job("A", 0, 8, Duration::s(10)), job("B", 1, 8, Duration::s(7)), job("C", 2, 8, Duration::s(3)),
+                                  job("D", 3, 2, Duration::s(5))};
+  EXPECT_EQ(starts_s(run_jobs(jobs, ClusterState(1, 8), settings_with(policy_called("sjf")))),
+            (std::vector<double>{0, 18, 10, 13}));
+  EXPECT_EQ(starts_s(run_jobs(jobs, ClusterState(1, 8), settings_with(policy_called("sjf", {{"by", "gpus"}})))),
+            (std::vector<double>{0, 15, 22, 10}));
+  // GPU-seconds: B 56, C 24, D 10.
+  EXPECT_EQ(starts_s(run_jobs(jobs, ClusterState(1, 8), settings_with(policy_called("sjf", {{"by", "gpu_time"}})))),
+            (std::vector<double>{0, 18, 15, 10}));
+}
+
+// A has 8 s left when B comes with 3, and 5 when C comes with 6.
+TEST(Policies, SrtfPreemptsWhoHasMoreLeft) {
+  const FinishedRun run =
+      run_jobs({job("A", 0, 8, Duration::s(10)), job("B", 2, 8, Duration::s(3)), job("C", 8, 8, Duration::s(6))},
+               ClusterState(1, 8), settings_with(policy_called("srtf")));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 2, 13}));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{13, 5, 19}));
+  EXPECT_EQ(run.records[0].preemptions, 1U);
+  EXPECT_EQ(run.records[0].restarts, 1U);
+  EXPECT_EQ(run.records[0].wait, Duration::s(3));
+  EXPECT_EQ(run.records[0].run, Duration::s(10));
+  EXPECT_EQ(run.counters.preempted, 1U);
+  EXPECT_EQ(run.counters.started, 4U);
+}
+
+// Whole iterations count: A has done 2 of 10 after 2.5 s, and half a second is lost. Each start takes 1 s more, of which B pays one, A two.
+TEST(Policies, PreemptedJobsKeepWholeIterations) {
+  std::vector<JobSpec> jobs{job("A", 0, 8, Duration::s(10)), job("B", 4, 8, Duration::s(3))};
+  jobs[0].iterations = 10;
+  jobs[0].submit = Time::zero() + Duration::ms(500);
+  JobLifecycleSettings settings = settings_with(policy_called("srtf"));
+  settings.start_overhead = Duration::s(1);
+  const FinishedRun run = run_jobs(jobs, ClusterState(1, 8), std::move(settings));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{8 + 1 + 8, 8}));
+  EXPECT_EQ(run.records[0].lost, Duration::ms(500));
+  EXPECT_EQ(run.records[0].run, Duration::ms(3500) + Duration::s(9));
+  EXPECT_EQ(*run.records[0].mean_iteration, Duration::s(1));
+}
+
+// With rounds of 4 s B comes in at 4, though GPUs are asked for at 2 and free at 5, and A goes on at 8.
+TEST(Policies, RoundsDelayWhatThePolicyDoes) {
+  JobLifecycleSettings settings = settings_with(policy_called("srtf"));
+  settings.round = Duration::s(4);
+  const FinishedRun run =
+      run_jobs({job("A", 0, 8, Duration::s(10)), job("B", 2, 8, Duration::s(1))}, ClusterState(1, 8), std::move(settings));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 4}));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{8 + 6, 5}));
+  EXPECT_EQ(run.counters.stranded_gpu_s, 8 * 3.0);  // from 5 to 8, while A waits
+}
+
+// B's priority is higher than A's; C's is not, and waits though it came before D.
+TEST(Policies, PriorityPreemptsLowerOnesOnly) {
+  std::vector<JobSpec> jobs{job("A", 0, 4, Duration::s(10)), job("C", 1, 8, Duration::s(1)), job("B", 2, 8, Duration::s(3)),
+                            job("D", 3, 8, Duration::s(2))};
+  jobs[2].priority = 2;
+  jobs[3].priority = 1;
+  EXPECT_EQ(ends_s(run_jobs(jobs, ClusterState(1, 8), settings_with(policy_called("priority")))),
+            (std::vector<double>{15, 16, 5, 7}));
+  EXPECT_EQ(ends_s(run_jobs(jobs, ClusterState(1, 8), settings_with(policy_called("priority", {{"preempt", "false"}})))),
+            (std::vector<double>{10, 16, 13, 15}));
+}
+
+// 8 GPUs, threshold 80 GPU-s = 10 s of all of them. A falls to the second queue at 10, when B, which came at 4, goes first; C, new at 15, goes after B,
+// which started before it, as long as both are in the first queue; B ends at 18. Then C (5 s), then A.
+TEST(Policies, TiresiasFavoursWhoHasHadLittle) {
+  const FinishedRun run =
+      run_jobs({job("A", 0, 8, Duration::s(30)), job("B", 4, 8, Duration::s(8)), job("C", 15, 8, Duration::s(5))},
+               ClusterState(1, 8), settings_with(policy_called("tiresias", {{"threshold", "80s"}})));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 10, 18}));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{43, 18, 23}));
+}
+
+struct Case {
+  std::vector<std::uint32_t> hosts;
+  std::vector<JobSpec> jobs;
+};
+
+Case random_case(std::uint32_t seed, bool alike_hosts) {
+  std::mt19937 random(seed);
+  Case result;
+  result.hosts.resize(1 + random() % 6);
+  const std::uint32_t size = 1 + random() % 8;
+  std::uint32_t gpus = 0;
+  for (std::uint32_t& host : result.hosts) gpus += host = alike_hosts ? size : 1 + random() % 8;
+  const std::uint32_t span_s = 1 + random() % 100;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const std::uint32_t wanted = random() % 3 == 0 ? 1 + random() % gpus : 1 + random() % std::min(gpus, 4U);
+    result.jobs.push_back(job("job" + std::to_string(i), random() % span_s, wanted, Duration::s(random() % 12)));
+    result.jobs.back().priority = static_cast<std::int32_t>(random() % 3);
+    if (random() % 2 == 0) result.jobs.back().iterations = 1 + random() % 20;
+  }
+  sort_by_submission(result.jobs);
+  return result;
+}
+
+class EveryPolicy : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const auto& module : scheduling_policies()) names.emplace_back(module.info.name);
+                           return names;
+                         }()),
+                         [](const auto& given) { return given.param; });
+
+// Nobody holds a GPU that another holds; every job does exactly its work, whatever it lost; time and GPU time add up; and runs repeat.
+TEST_P(EveryPolicy, GivesASchedule) {
+  std::uint64_t preempted = 0;
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const Case problem = random_case(seed, seed % 2 == 0);
+    Stays stays;
+    const auto settings = [&](JobObserver* observer) {
+      std::vector<std::pair<std::string, std::string>> params;
+      if (GetParam() == "tiresias") params = {{"queues", "3"}, {"threshold", "5s"}, {"growth", "4"}};
+      JobLifecycleSettings made = settings_with(policy_called(GetParam(), params), observer);
+      made.start_overhead = Duration::ms(seed % 3 * 700);
+      if (seed % 5 == 0) made.round = Duration::s(3);
+      return made;
+    };
+    const FinishedRun run = run_jobs(problem.jobs, ClusterState(problem.hosts), settings(&stays));
+    EXPECT_EQ(stays.double_booking(), "") << "seed " << seed;
+    preempted += run.counters.preempted;
+    double busy_gpu_s = 0;
+    double waited_s = 0;
+    for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
+      const JobRecord& record = run.records[i];
+      EXPECT_EQ(record.wait + record.run, record.completion());
+      EXPECT_EQ(record.run, problem.jobs[i].duration.mean() + record.lost + record.overhead) << "seed " << seed << " job " << i;
+      EXPECT_LE(record.overhead, Duration::ms(seed % 3 * 700) * std::int64_t{record.restarts + 1});
+      EXPECT_EQ(record.restarts, record.preemptions);
+      busy_gpu_s += record.run.in_s() * record.gpus;
+      waited_s += record.wait.in_s();
+    }
+    EXPECT_NEAR(stays.gpu_s, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
+    EXPECT_NEAR(run.counters.busy_gpu_s, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
+    EXPECT_NEAR(run.counters.queue_length_mean * run.counters.last_end.in_s(), waited_s, 1e-9 * (1 + waited_s));
+    EXPECT_EQ(run.report.fingerprint.to_text(),
+              run_jobs(problem.jobs, ClusterState(problem.hosts), settings(nullptr), 2).report.fingerprint.to_text());
+  }
+  EXPECT_EQ(preempted > 0, policy_called(GetParam())->preempts());
+}
+
+// The head of the queue has to start by the time at which it could if nobody else started any more, running jobs ending as they declare.
+TEST(Policies, BackfillNeverDelaysTheHead) {
+  std::uint64_t overtaken = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const Case problem = random_case(seed, seed % 2 == 0);
+    std::map<JobId, Time> latest;
+    const auto before = [&](SchedulingPass& pass) {
+      if (pass.queue().empty()) return;
+      const JobId head = pass.queue().front();
+      std::vector<std::pair<Time, JobId>> ends;
+      for (const JobId running : pass.running())
+        ends.emplace_back(*pass.job(running).since + problem.jobs[running.index()].duration.mean(), running);
+      std::sort(ends.begin(), ends.end());
+      ClusterState later = pass.cluster();
+      Time at = pass.now();
+      for (std::size_t i = 0; !pass.place(later, head); ++i) {
+        ASSERT_LT(i, ends.size());
+        later.release(ends[i].second, pass.placement(ends[i].second));
+        at = std::max(at, ends[i].first);
+      }
+      const auto [known, is_new] = latest.emplace(head, at);
+      known->second = std::min(known->second, at);
+    };
+    const FinishedRun run =
+        run_jobs(problem.jobs, ClusterState(problem.hosts),
+                 settings_with(std::make_unique<Watched>(policy_called("backfill"), before, [](SchedulingPass&) {})));
+    for (const auto& [head, at] : latest)
+      EXPECT_LE(*run.records[head.index()].start, at) << "seed " << seed << " job " << head.index();
+    for (std::size_t i = 1; i < run.records.size(); ++i) overtaken += run.records[i].start < run.records[i - 1].start ? 1 : 0;
+  }
+  EXPECT_GT(overtaken, 300U);
+}
+
+// When a pass of SRTF is over, nobody waits who would find a place on free GPUs and those of jobs that have more left.
+TEST(Policies, SrtfLeavesNobodyWaitingForLongerJobs) {
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const Case problem = random_case(seed, true);
+    const auto after = [&](SchedulingPass& pass) {
+      for (const JobId waiting : pass.queue()) {
+        ClusterState without = pass.cluster();
+        std::vector<JobId> longer;
+        for (const JobId running : pass.running()) {
+          if (std::pair(*pass.job(waiting).declared_left, waiting) < std::pair(*pass.job(running).declared_left, running))
+            longer.push_back(running);
+        }
+        for (const JobId running : longer) without.release(running, pass.placement(running));
+        EXPECT_FALSE(pass.place(without, waiting)) << "seed " << seed << " job " << waiting.index();
+      }
+    };
+    run_jobs(problem.jobs, ClusterState(problem.hosts),
+             settings_with(std::make_unique<Watched>(
+                 policy_called("srtf"), [](SchedulingPass&) {}, after)));
+  }
+}
+
+// All come at once and want equally many GPUs: no order has a lower mean completion time than the shortest first (SPT rule).
+TEST(Policies, SjfIsNeverWorseThanFcfsForJobsOfOneSize) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint32_t gpus = 1 + random() % 4;
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 30; ++i) jobs.push_back(job("job" + std::to_string(i), 0, gpus, Duration::s(random() % 40)));
+    const auto sum_s = [&](const char* policy) {
+      double sum = 0;
+      for (const JobRecord& record : run_jobs(jobs, ClusterState(3, 4), settings_with(policy_called(policy))).records)
+        sum += record.completion().in_s();
+      return sum;
+    };
+    EXPECT_LE(sum_s("sjf"), sum_s("fcfs")) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace weft
