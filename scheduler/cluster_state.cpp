@@ -38,6 +38,7 @@ ClusterState::ClusterState(std::span<const std::uint32_t> gpus_of_host)
     host_gpus_max_ = std::max(host_gpus_max_, gpus);
   }
   free_gpus_ = begin_.back();
+  wholly_free_gpus_ = free_gpus_;
   holder_.assign(free_gpus_, JobId::none());
   host_of_.reserve(free_gpus_);
   for (std::uint32_t host = 0; host < gpus_of_host.size(); ++host)
@@ -64,7 +65,9 @@ ClusterState::ClusterState(std::uint32_t hosts, std::uint32_t gpus_per_host)
 void ClusterState::update_tree(std::uint32_t host) {
   std::uint32_t at = tree_leaves_ + host;
   free_tree_[at] = free_of_host_[host];
+  wholly_free_gpus_ -= untouched_tree_[at] * gpu_count(HostId(host));
   untouched_tree_[at] = is_wholly_free(HostId(host)) ? 1 : 0;
+  wholly_free_gpus_ += untouched_tree_[at] * gpu_count(HostId(host));
   for (at /= 2; at > 0; at /= 2) {
     free_tree_[at] = std::max(free_tree_[2 * at], free_tree_[2 * at + 1]);
     untouched_tree_[at] = std::max(untouched_tree_[2 * at], untouched_tree_[2 * at + 1]);

@@ -47,6 +47,8 @@ class ClusterState {
   std::uint32_t host_gpus_max() const { return host_gpus_max_; }
   std::uint32_t free_gpus() const { return free_gpus_; }
   std::uint32_t free_gpus(HostId host) const { return free_of_host_[host.index()]; }
+  /// Free ones on hosts that have others which are held: what jobs of whole hosts cannot use.
+  std::uint32_t fragmented_gpus() const { return free_gpus_ - wholly_free_gpus_; }
   bool is_wholly_free(HostId host) const { return free_gpus(host) == gpu_count(host); }
 
   HostId host_of(GpuSlot gpu) const { return host_of_[gpu.index()]; }
@@ -79,6 +81,7 @@ class ClusterState {
   std::vector<JobId> holder_;         ///< per slot
   std::vector<std::uint32_t> free_of_host_;
   std::uint32_t free_gpus_ = 0;
+  std::uint32_t wholly_free_gpus_ = 0;  ///< on hosts where nothing runs
   std::uint32_t host_gpus_max_ = 0;
   std::uint32_t tree_leaves_ = 1;              ///< a power of two >= host_count()
   std::vector<std::uint32_t> free_tree_;       ///< maximum tree over free GPUs per host; leaves begin at tree_leaves_

@@ -34,7 +34,7 @@ enum SchedulerEvent : std::uint16_t {
 
 struct SchedulerTimer {
   JobId job;
-  std::uint32_t starts = 0;  ///< of the job by then; if it has more by now, it was preempted since
+  std::uint32_t restarts = 0;  ///< of the job by then; if it has more by now, it was preempted since
 };
 
 /// floor(a b / c). Requires: c > 0, a, b >= 0, and the result fits.
@@ -126,7 +126,7 @@ bool JobLifecycle::is_stale(const Event& event) const {
   if (event.kind == policy_wakes) return event.key.time != wake_;
   if (event.kind != job_ends) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
-  return running_state_[timer.job.index()] == nullptr || progress_[timer.job.index()].starts != timer.starts;
+  return running_state_[timer.job.index()] == nullptr || records_[timer.job.index()].restarts != timer.restarts;
 }
 
 void JobLifecycle::handle(const Event& event, EventContext& context) {
@@ -156,6 +156,7 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
 void JobLifecycle::arrive(JobId job, EventContext& context) {
   queue_.insert(job);
   arrived_.push_back(job);
+  waiting_gpus_ += jobs_[job.index()].gpus;
   progress_[job.index()].queued = context.now();
   ++counters_.arrived;
   request_pass(context);
@@ -198,6 +199,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   ++counters_.finished;
   counters_.last_end = context.now();
   if (settings_.observer != nullptr) settings_.observer->job_finished(jobs_[job.index()], record);
+  if (all_finished()) tell_cluster();
   request_pass(context);
 }
 
@@ -236,6 +238,7 @@ void JobLifecycle::preempt(JobId job, Time now) {
   }
   leave_gpus(job, now);
   queue_.insert(job);
+  waiting_gpus_ += record.gpus;
   progress.queued = now;
   ++record.preemptions;
   ++counters_.preempted;
@@ -271,10 +274,12 @@ JobView JobLifecycle::view(JobId job, Time now) const {
 }
 
 void JobLifecycle::request_pass(EventContext& context) {
-  if (pass_requested_ || queue_.empty()) return;
+  const bool has_rounds = settings_.round > Duration::zero();
+  // Nobody needs a round for which nobody waits, and it would be later than all else.
+  if (pass_requested_ || (has_rounds && queue_.empty())) return;
   pass_requested_ = true;
   Duration until = Duration::zero();
-  if (settings_.round > Duration::zero()) {
+  if (has_rounds) {
     const std::int64_t round = settings_.round.in_ticks();
     until = Duration::ticks((round - context.now().in_ticks() % round) % round);
   }
@@ -306,15 +311,18 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   WEFT_CHECK(placement.gpus.size() == spec.gpus, "a placement is all or nothing");
   cluster_.take(job, placement);
   queue_.remove(job);
+  waiting_gpus_ -= spec.gpus;
   running_.push_back(job);
   ++counters_.started;
 
   JobRecord& record = records_[job.index()];
-  Progress& progress = progress_[job.index()];
-  if (!record.start) record.start = context.now();
+  if (record.start) {
+    ++record.restarts;
+  } else {
+    record.start = context.now();
+  }
   record.last_start = context.now();
-  record.wait += context.now() - progress.queued;
-  record.restarts = progress.starts++;
+  record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
   running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr});
   if (spec.workload == nullptr) {
@@ -338,7 +346,7 @@ void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
                       spec.place, "use a larger cluster, fewer jobs or shorter ones"});
   }
   context.schedule(settings_.start_overhead + left, EventClass::timer, job_ends,
-                   SchedulerTimer{job, progress_[job.index()].starts});
+                   SchedulerTimer{job, records_[job.index()].restarts});
 }
 
 Duration JobLifecycle::duration_of(JobId job) const {
@@ -377,8 +385,23 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   }
 }
 
+void JobLifecycle::tell_cluster() {
+  ClusterSample sample;
+  sample.since = clock_;
+  sample.running_jobs = running_.size();
+  sample.waiting_jobs = queue_.size();
+  sample.waiting_gpus = waiting_gpus_;
+  sample.free_gpus = cluster_.free_gpus();
+  sample.busy_gpus = cluster_.gpu_count() - sample.free_gpus;
+  sample.fragmented_gpus = cluster_.fragmented_gpus();
+  if (told_ && told_->is_like(sample)) return;
+  told_ = sample;
+  if (settings_.observer != nullptr) settings_.observer->cluster_changed(sample);
+}
+
 void JobLifecycle::advance_clock(Time now) {
   const double elapsed_s = (now - clock_).in_s();
+  if (now > clock_) tell_cluster();
   counters_.busy_gpu_s += elapsed_s * static_cast<double>(cluster_.gpu_count() - cluster_.free_gpus());
   if (!queue_.empty()) counters_.stranded_gpu_s += elapsed_s * static_cast<double>(cluster_.free_gpus());
   queued_job_s_ += elapsed_s * static_cast<double>(queue_.size());
@@ -391,6 +414,10 @@ JobCounters JobLifecycle::counters() const {
   if (elapsed_s > 0) {
     result.gpus_busy_mean = counters_.busy_gpu_s / elapsed_s;
     result.queue_length_mean = queued_job_s_ / elapsed_s;
+  }
+  for (const JobRecord& record : records_) {
+    result.lost_gpu_s += record.lost.in_s() * record.gpus;
+    result.overhead_gpu_s += record.overhead.in_s() * record.gpus;
   }
   return result;
 }

@@ -6,7 +6,7 @@
 // Model
 //   - Arrivals are self events, one at a time: each schedules the next.
 //   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`), or with rounds
-//     at the next multiple of their length, if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
+//     at the next multiple of their length if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
 //   - Job mode: a started job ends after `start_overhead` and a draw from its duration model, or its iterations at the measured time of its
 //     placement; if it was preempted, after what was left of that. A preempted job keeps the iterations that it has finished, each of which
 //     takes an equal part of its duration; one that declares no iterations keeps all that it has done.
@@ -76,6 +76,8 @@ struct JobCounters {
   std::uint64_t passes = 0;   ///< calls of the policy
   double busy_gpu_s = 0;      ///< GPU-seconds held by jobs
   double stranded_gpu_s = 0;  ///< GPU-seconds that nobody held while jobs waited
+  double lost_gpu_s = 0;      ///< of busy_gpu_s: JobRecord::lost, of all jobs
+  double overhead_gpu_s = 0;  ///< likewise JobRecord::overhead
   double gpus_busy_mean = 0;
   std::uint32_t gpus_busy_max = 0;
   double queue_length_mean = 0;
@@ -118,7 +120,6 @@ class JobLifecycle final : public Entity {
   };
   /// Of a job, over all its stays.
   struct Progress {
-    std::uint32_t starts = 0;
     std::uint64_t iterations = 0;  ///< job mode: finished before the last start, if it declares some
     Duration done;                 ///< job mode: before the last start, if it declares none
     Time queued;                   ///< when it last began to wait
@@ -141,6 +142,7 @@ class JobLifecycle final : public Entity {
   Duration duration_of(JobId job) const;
   void start_on_hosts(JobId job, EventContext& context);
   void advance_clock(Time now);
+  void tell_cluster();
 
   std::vector<JobSpec> jobs_;
   ClusterState cluster_;
@@ -156,6 +158,8 @@ class JobLifecycle final : public Entity {
   JobCounters counters_;     ///< means aside
   double queued_job_s_ = 0;  ///< integral of the queue's length
   Time clock_;               ///< up to when the integrals go
+  std::uint64_t waiting_gpus_ = 0;
+  std::optional<ClusterSample> told_;  ///< last
 };
 
 }  // namespace weft

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
@@ -55,6 +56,25 @@ struct IterationRecord {
   Duration exposed_communication;
 };
 
+/// How the cluster stood from `since` on, until the next of these.
+struct ClusterSample {
+  Time since;
+  std::uint64_t running_jobs = 0;
+  std::uint64_t waiting_jobs = 0;
+  std::uint64_t waiting_gpus = 0;  ///< that waiting jobs want
+  std::uint32_t busy_gpus = 0;
+  std::uint32_t free_gpus = 0;
+  std::uint32_t fragmented_gpus = 0;  ///< of the free ones, those on hosts that are partly held
+
+  /// Free while jobs wait.
+  std::uint32_t stranded_gpus() const { return waiting_jobs > 0 ? free_gpus : 0; }
+  /// Whether all but the instant is the same.
+  bool is_like(const ClusterSample& other) const {
+    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, fragmented_gpus) ==
+           std::tie(other.running_jobs, other.waiting_jobs, other.waiting_gpus, other.busy_gpus, other.fragmented_gpus);
+  }
+};
+
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
@@ -62,6 +82,8 @@ class JobObserver {
   virtual void job_preempted(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
+  /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.
+  virtual void cluster_changed(const ClusterSample&) {}
 };
 
 }  // namespace weft

@@ -92,6 +92,11 @@ TEST(ClusterState, FindsTheSameHostsAsALinearSearch) {
         cluster.take(JobId(next_job), placement);
         held.emplace_back(JobId(next_job++), placement);
       }
+      std::uint32_t fragmented = 0;
+      for (std::uint32_t host = 0; host < cluster.host_count(); ++host) {
+        fragmented += cluster.is_wholly_free(HostId(host)) ? 0 : cluster.free_gpus(HostId(host));
+      }
+      ASSERT_EQ(cluster.fragmented_gpus(), fragmented);
       for (std::uint32_t from = 0; from <= cluster.host_count(); ++from) {
         for (std::uint32_t gpus = 1; gpus <= 10; ++gpus) {
           HostId expected = HostId::none();

@@ -68,13 +68,13 @@ TEST(JobLifecycle, WhatEndsNowIsFreeForWhatArrivesNow) {
       run_jobs({job("A", 0, 8, Duration::s(10)), job("B", 10, 8, Duration::s(1))}, ClusterState(1, 8), fcfs_first_fit());
   EXPECT_EQ(run.records[1].wait, Duration::zero());
   EXPECT_EQ(run.counters.queue_length_max, 0U);  // nobody waited for longer than an instant
-  EXPECT_EQ(run.counters.passes, 2U);            // at 0 and at 10; when B ends nobody waits
+  EXPECT_EQ(run.counters.passes, 3U);            // at 0, at 10 for both, and at 11 when B ended
 }
 
 TEST(JobLifecycle, AnInstantHasOnePass) {
   std::vector<JobSpec> jobs(5, job("same", 3, 1, Duration::s(2)));
   const FinishedRun run = run_jobs(jobs, ClusterState(1, 8), fcfs_first_fit());
-  EXPECT_EQ(run.counters.passes, 1U);  // five arrivals at 3; when they end at 5 nobody waits
+  EXPECT_EQ(run.counters.passes, 2U);  // five arrivals at 3, five ends at 5
   for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(run.records[i].placement, "host0:" + std::to_string(i));
 }
 

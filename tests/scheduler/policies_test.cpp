@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <random>
@@ -52,6 +53,24 @@ class Stays final : public JobObserver {
     }
     return "";
   }
+  /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
+  std::array<double, 3> integrals(Time end) const {
+    std::array<double, 3> sums{};
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const double length_s = ((i + 1 < samples_.size() ? samples_[i + 1].since : end) - samples_[i].since).in_s();
+      sums[0] += length_s * samples_[i].busy_gpus;
+      sums[1] += length_s * samples_[i].stranded_gpus();
+      sums[2] += length_s * static_cast<double>(samples_[i].waiting_jobs);
+    }
+    return sums;
+  }
+  void cluster_changed(const ClusterSample& sample) override {
+    if (!samples_.empty()) {
+      EXPECT_LE(samples_.back().since, sample.since);
+    }
+    EXPECT_LE(sample.fragmented_gpus, sample.free_gpus);
+    samples_.push_back(sample);
+  }
   double gpu_s = 0;
 
  private:
@@ -62,6 +81,7 @@ class Stays final : public JobObserver {
     for (const auto& gpu : gpus) of_gpu_[gpu].emplace_back(*record.last_start, *record.last_start + stay);
     gpu_s += stay.in_s() * record.gpus;
   }
+  std::vector<ClusterSample> samples_;
   std::map<JobId, Duration> run_before_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<Time, Time>>> of_gpu_;
 };
@@ -263,6 +283,10 @@ TEST_P(EveryPolicy, GivesASchedule) {
       waited_s += record.wait.in_s();
     }
     EXPECT_NEAR(stays.gpu_s, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
+    const auto [busy, stranded, waited] = stays.integrals(run.counters.last_end);
+    EXPECT_NEAR(busy, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
+    EXPECT_NEAR(stranded, run.counters.stranded_gpu_s, 1e-9 * (1 + stranded));
+    EXPECT_NEAR(waited, waited_s, 1e-9 * (1 + waited_s));
     EXPECT_NEAR(run.counters.busy_gpu_s, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
     EXPECT_NEAR(run.counters.queue_length_mean * run.counters.last_end.in_s(), waited_s, 1e-9 * (1 + waited_s));
     EXPECT_EQ(run.report.fingerprint.to_text(),

@@ -123,8 +123,9 @@ void add_run_command(CLI::App& app, Action& action) {
       "  weft run --topology=platform.xml:simgrid --workload=trace.json.gz:kineto --ranks=64\n"
       "  weft run --topology=topology.txt:hpcc --flows=flow.txt:hpcc\n"
       "  weft run --jobs=philly.csv.gz:philly --hosts=300 --gpus-per-host=8 --scheduler=fcfs\n"
-      "Results: summary.json, manifest.json, jobs.csv, iterations.csv, communicators.csv, collectives.csv, flows.csv,\n"
-      "links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
+      "  weft run --jobs=philly.csv.gz:philly --hosts=52 --gpus-per-host=8 --scheduler=srtf --set=scheduler.start_overhead=1min\n"
+      "Results: summary.json, manifest.json, jobs.csv, cluster.csv, iterations.csv, communicators.csv, collectives.csv,\n"
+      "flows.csv, links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
       "packet.watchdog above 0.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");

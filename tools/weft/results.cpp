@@ -28,8 +28,8 @@ std::filesystem::path created(std::filesystem::path folder) {
 
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
-  for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "iterations.csv", "communicators.csv", "collectives.csv",
-                           "flows.csv", "links.csv", link_samples_file, pause_storms_file, "trace.json"}) {
+  for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv",
+                           "collectives.csv", "flows.csv", "links.csv", link_samples_file, pause_storms_file, "trace.json"}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
@@ -129,6 +129,8 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
             "placement"),
+      cluster_(folder_ / "cluster.csv",
+               "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
       communicators_(folder_ / "communicators.csv",
                      "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
@@ -143,6 +145,12 @@ void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
   wait_s_.add(record.wait.in_s());
   jct_s_.add(record.completion().in_s());
   write_job_row(jobs_, spec, record);
+}
+
+void ResultsWriter::cluster_changed(const ClusterSample& sample) {
+  cluster_.number(sample.since.in_s()).number(sample.running_jobs).number(sample.waiting_jobs).number(sample.waiting_gpus);
+  cluster_.number(std::uint64_t{sample.busy_gpus}).number(std::uint64_t{sample.free_gpus});
+  cluster_.number(std::uint64_t{sample.stranded_gpus()}).number(std::uint64_t{sample.fragmented_gpus}).end_row();
 }
 
 void ResultsWriter::add_unfinished(const JobSpec& spec, const JobRecord& record) { write_job_row(jobs_, spec, record); }
@@ -487,6 +495,7 @@ void ResultsWriter::finish(const RunSummary& summary) {
   OutputFile headline(folder_ / "summary.json");
   headline.write(summary.to_json());
   jobs_.commit();
+  cluster_.commit();
   iterations_.commit();
   communicators_.commit();
   collectives_.commit();

@@ -58,6 +58,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
 
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
   void iteration_finished(const JobSpec& spec, const IterationRecord& record) override;
+  void cluster_changed(const ClusterSample& sample) override;
   void on_transfer_finished(const FinishedTransfer& finished) override;
 
   /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
@@ -100,6 +101,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   std::vector<std::string> node_names_;  ///< by node; empty until asked for
   std::filesystem::path folder_;
   CsvFile jobs_;
+  CsvFile cluster_;
   CsvFile iterations_;
   CsvFile communicators_;
   CsvFile collectives_;

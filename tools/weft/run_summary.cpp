@@ -29,6 +29,13 @@ std::string readable(double seconds) {
   return "never";
 }
 
+std::string readable_gpu_time(double gpu_s) {
+  char buffer[48];
+  const bool is_short = gpu_s < 36000;
+  std::snprintf(buffer, sizeof buffer, "%.6g GPU-%s", is_short ? gpu_s : gpu_s / 3600, is_short ? "s" : "h");
+  return buffer;
+}
+
 [[gnu::format(printf, 2, 3)]] void line(std::string& text, const char* format, ...) {
   char buffer[512];
   va_list arguments;
@@ -53,6 +60,10 @@ std::string RunSummary::to_json() const {
   json["makespan_ticks_10ps"] = makespan.in_ticks();
   json["gpu_time_s"] = gpu_time_s;
   json["gpu_utilization"] = gpu_utilization;
+  json["stranded_gpu_time_s"] = stranded_gpu_time_s;
+  json["preemptions"] = preemptions;
+  json["lost_gpu_time_s"] = lost_gpu_time_s;
+  json["overhead_gpu_time_s"] = overhead_gpu_time_s;
   json["mean_wait_s"] = mean_wait_s;
   json["mean_jct_s"] = mean_jct_s;
   json["iterations"] = iterations;
@@ -105,9 +116,14 @@ std::string RunSummary::to_text() const {
     line(text, "  jobs            %llu of %llu finished on %s", static_cast<unsigned long long>(jobs_finished),
          static_cast<unsigned long long>(jobs_total), counted(gpus, "GPU", "GPUs").c_str());
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
-    const bool is_short = gpu_time_s < 36000;
-    line(text, "  GPU time        %.6g GPU-%s, %.1f %% of the cluster's", is_short ? gpu_time_s : gpu_time_s / 3600,
-         is_short ? "s" : "h", gpu_utilization * 100);
+    line(text, "  GPU time        %s, %.1f %% of the cluster's", readable_gpu_time(gpu_time_s).c_str(), gpu_utilization * 100);
+    if (stranded_gpu_time_s > 0)
+      line(text, "  stranded        %s idle while jobs waited", readable_gpu_time(stranded_gpu_time_s).c_str());
+    if (preemptions > 0) {
+      line(text, "  preemptions     %llu, for which %s of work was lost", static_cast<unsigned long long>(preemptions),
+           readable_gpu_time(lost_gpu_time_s).c_str());
+    }
+    if (overhead_gpu_time_s > 0) line(text, "  starts          took %s", readable_gpu_time(overhead_gpu_time_s).c_str());
     line(text, "  job completion  %s mean, of which waiting %s", readable(mean_jct_s).c_str(), readable(mean_wait_s).c_str());
   } else {
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());

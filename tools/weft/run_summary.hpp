@@ -34,9 +34,13 @@ struct RunSummary {
   std::uint64_t gpus = 0;
   std::uint64_t jobs_total = 0;
   std::uint64_t jobs_finished = 0;
-  Duration makespan;           ///< first submission (or flow start) to last end
-  double gpu_time_s = 0;       ///< GPU-seconds that finished jobs held
-  double gpu_utilization = 0;  ///< gpu_time_s over GPUs x makespan
+  Duration makespan;               ///< first submission (or flow start) to last end
+  double gpu_time_s = 0;           ///< GPU-seconds that jobs held
+  double gpu_utilization = 0;      ///< gpu_time_s over GPUs x makespan
+  double stranded_gpu_time_s = 0;  ///< GPU-seconds that nobody held while jobs waited
+  std::uint64_t preemptions = 0;
+  double lost_gpu_time_s = 0;      ///< of gpu_time_s: for work that did not count in the end
+  double overhead_gpu_time_s = 0;  ///< of gpu_time_s: from starts until jobs got on
   double mean_wait_s = 0;
   double mean_jct_s = 0;  ///< job completion time: submission to end
   std::uint64_t iterations = 0;

@@ -529,6 +529,10 @@ class Assembly {
       summary.makespan =
           report.interrupted ? report.end_time - std::min(counters.first_submit, report.end_time) : counters.makespan();
       summary.gpu_time_s = counters.busy_gpu_s;
+      summary.stranded_gpu_time_s = counters.stranded_gpu_s;
+      summary.preemptions = counters.preempted;
+      summary.lost_gpu_time_s = counters.lost_gpu_s;
+      summary.overhead_gpu_time_s = counters.overhead_gpu_s;
       const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
     } else {
