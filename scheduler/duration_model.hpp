@@ -1,6 +1,6 @@
 // Duration model: how long a job of job mode holds its GPUs.
 //
-// Where it sits: part of a JobSpec; JobLifecycle draws from it once, when the job starts.
+// Where it sits: part of a JobSpec; JobLifecycle draws from it when the job starts, each time the same.
 //
 // Model, with the text that describes each (quantities carry units, shape numbers do not):
 //   "2h"                     always the same

@@ -15,10 +15,10 @@ constexpr std::array params_table = {
     ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
               "time that a message between scheduler and host takes: start of a job, end of an iteration",
               "round figure between kernel-bypass calls (2.3 us, eRPC, NSDI 2019) and daemons over kernel TCP (tens of us)"},
-    ParamSpec{"round", ParamKind::duration, "0s", "0s", "", "",
+    ParamSpec{"round", ParamKind::duration, "0s", "0s", "8760h", "",
               "the policy has its say at multiples of this; 0s: whenever a job has arrived or GPUs have come free",
               "schedulers that preempt by rounds take minutes (6 min in Muri's runs and Gavel's)"},
-    ParamSpec{"start_overhead", ParamKind::duration, "0s", "0s", "", "",
+    ParamSpec{"start_overhead", ParamKind::duration, "0s", "0s", "8760h", "",
               "what a job in job mode takes from its start until it gets on, each time that it starts: containers, libraries, its "
               "last checkpoint",
               "none; Muri's jobs took 20 s to 80 s"},
@@ -220,21 +220,19 @@ void JobLifecycle::preempt(JobId job, Time now) {
   WEFT_CHECK(running.iterations == nullptr, "jobs that run a workload are not preempted");
   Progress& progress = progress_[job.index()];
   JobRecord& record = records_[job.index()];
-  const Duration worked = std::max(Duration::zero(), now - running.since - settings_.start_overhead);
+  const Duration worked = worked_since_start(running, now);
   if (record.iterations == 0) {
     progress.done += worked;
-  } else {
+  } else if (running.total > Duration::zero()) {
     const Duration before = position(job, running.total);
     const std::uint64_t n = record.iterations;
     // The last iteration that has ended: the quotient, or one more, as beginnings are rounded down.
-    if (running.total > Duration::zero()) {
-      const Duration now_at = before + worked;
-      auto finished =
-          static_cast<std::uint64_t>(multiply_divide(now_at.in_ticks(), n, static_cast<std::uint64_t>(running.total.in_ticks())));
-      while (finished < n && begin_of(running.total, finished + 1, n) <= now_at) ++finished;
-      progress.iterations = std::max(progress.iterations, finished);
-      record.lost += worked - (position(job, running.total) - before);
-    }
+    const Duration now_at = before + worked;
+    auto finished =
+        static_cast<std::uint64_t>(multiply_divide(now_at.in_ticks(), n, static_cast<std::uint64_t>(running.total.in_ticks())));
+    while (finished < n && begin_of(running.total, finished + 1, n) <= now_at) ++finished;
+    progress.iterations = std::max(progress.iterations, finished);
+    record.lost += worked - (position(job, running.total) - before);
   }
   leave_gpus(job, now);
   queue_.insert(job);
@@ -243,6 +241,10 @@ void JobLifecycle::preempt(JobId job, Time now) {
   ++record.preemptions;
   ++counters_.preempted;
   if (settings_.observer != nullptr) settings_.observer->job_preempted(jobs_[job.index()], record);
+}
+
+Duration JobLifecycle::worked_since_start(const Running& running, Time now) const {
+  return std::max(Duration::zero(), now - running.since - settings_.start_overhead);
 }
 
 Duration JobLifecycle::position(JobId job, Duration total) const {
@@ -267,9 +269,22 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   }
   if (spec.workload != nullptr) return view;
   view.declared_run = spec.duration.mean();
-  const Duration until_now = running == nullptr ? Duration::zero() : now - running->since;
-  const Duration left = *view.declared_run - position(job, *view.declared_run) + settings_.start_overhead - until_now;
-  view.declared_left = std::max(Duration::zero(), left);
+  // On the scale of what is declared, whatever the job really takes.
+  Duration done = position(job, *view.declared_run);
+  Duration overhead = settings_.start_overhead;
+  if (running != nullptr) {
+    const Duration worked = worked_since_start(*running, now);
+    overhead = std::max(Duration::zero(), overhead - (now - running->since));
+    if (spec.iterations == 0) {
+      done += worked;
+    } else if (running->total > Duration::zero()) {
+      done = Duration::ticks(multiply_divide(view.declared_run->in_ticks(),
+                                             static_cast<std::uint64_t>((position(job, running->total) + worked).in_ticks()),
+                                             static_cast<std::uint64_t>(running->total.in_ticks())));
+    }
+  }
+  const Duration left = std::max(Duration::zero(), *view.declared_run - done);
+  view.declared_left = left < Duration::max() - overhead ? left + overhead : Duration::max();
   return view;
 }
 
@@ -406,6 +421,12 @@ void JobLifecycle::advance_clock(Time now) {
   if (!queue_.empty()) counters_.stranded_gpu_s += elapsed_s * static_cast<double>(cluster_.free_gpus());
   queued_job_s_ += elapsed_s * static_cast<double>(queue_.size());
   clock_ = now;
+}
+
+void JobLifecycle::close_open_stays(Time now) {
+  for (const JobId job : queue_) records_[job.index()].wait += now - progress_[job.index()].queued;
+  for (const JobId job : running_) records_[job.index()].run += now - running_state_[job.index()]->since;
+  tell_cluster();
 }
 
 JobCounters JobLifecycle::counters() const {

@@ -104,6 +104,8 @@ class JobLifecycle final : public Entity {
   const std::vector<JobRecord>& records() const { return records_; }
   const ClusterState& cluster() const { return cluster_; }
   JobCounters counters() const;
+  /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for by `now`, and the observer the last sample.
+  void close_open_stays(Time now);
   bool all_finished() const { return counters_.finished == jobs_.size(); }
   /// What a job does or waits for, as a sentence without its stop: "job "a" waits for 8 GPUs".
   std::string state_text(JobId job) const;
@@ -136,6 +138,8 @@ class JobLifecycle final : public Entity {
   void leave_gpus(JobId job, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
+  /// Job mode: since its last start, the overhead of that left out.
+  Duration worked_since_start(const Running& running, Time now) const;
   /// Job mode: of `total`, what the finished iterations or the time done before the last start come to.
   Duration position(JobId job, Duration total) const;
   JobView view(JobId job, Time now) const;

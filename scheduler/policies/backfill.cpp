@@ -1,6 +1,7 @@
 #include "scheduler/policies/backfill.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -16,6 +17,13 @@ Time declared_end(const SchedulingPass& pass, JobId job) {
   return left && *left < Time::max() - pass.now() ? pass.now() + *left : Time::max();
 }
 
+Placement free_part(const ClusterState& cluster, const Placement& placement) {
+  Placement part;
+  std::copy_if(placement.gpus.begin(), placement.gpus.end(), std::back_inserter(part.gpus),
+               [&](GpuSlot gpu) { return cluster.holder(gpu).is_none(); });
+  return part;
+}
+
 }  // namespace
 
 std::optional<Backfill::Reservation> Backfill::reserve(const SchedulingPass& pass, JobId head) {
@@ -27,36 +35,21 @@ std::optional<Backfill::Reservation> Backfill::reserve(const SchedulingPass& pas
     if (end == Time::max()) return std::nullopt;
     later.release(job, pass.placement(job));
     if (later.free_gpus() < pass.job(head).gpus) continue;
-    if (std::optional<Placement> placement = pass.place(later, head)) return Reservation{head, end, std::move(*placement)};
+    if (std::optional<Placement> placement = pass.place(later, head)) return Reservation{end, std::move(*placement)};
   }
   return std::nullopt;
 }
 
-bool Backfill::start_head(SchedulingPass& pass) const {
-  const JobId head = pass.queue().front();
-  if (pass.try_start(head)) return true;
-  if (!reservation_ || reservation_->head != head) return false;
-  const auto is_free = [&](GpuSlot gpu) { return pass.cluster().holder(gpu).is_none(); };
-  const std::vector<GpuSlot>& gpus = reservation_->placement.gpus;
-  if (!std::all_of(gpus.begin(), gpus.end(), is_free)) return false;
-  pass.start(head, reservation_->placement);
-  return true;
-}
-
 void Backfill::schedule(SchedulingPass& pass) {
-  while (!pass.queue().empty() && start_head(pass)) {
+  while (!pass.queue().empty() && pass.try_start(pass.queue().front())) {
   }
   if (pass.queue().size() < 2 || pass.cluster().free_gpus() == 0) return;
   const JobId head = pass.queue().front();
-  reservation_ = reserve(pass, head);
-  if (!reservation_) return;
+  const std::optional<Reservation> reservation = reserve(pass, head);
+  if (!reservation) return;
   // As it would be with the reservation taken already.
   ClusterState beside = pass.cluster();
-  Placement reserved;
-  for (const GpuSlot gpu : reservation_->placement.gpus) {
-    if (beside.holder(gpu).is_none()) reserved.gpus.push_back(gpu);
-  }
-  beside.take(head, reserved);
+  beside.take(head, free_part(beside, reservation->placement));
   std::unordered_set<std::uint32_t> too_many;         // of GPUs, now
   std::unordered_set<std::uint32_t> too_many_beside;  // beside the reservation
   for (auto at = pass.queue().begin(); at != pass.queue().end() && pass.cluster().free_gpus() > 0;) {
@@ -69,16 +62,12 @@ void Backfill::schedule(SchedulingPass& pass) {
       placement = pass.place(beside, job);
       if (!placement) too_many_beside.insert(gpus);
     }
-    if (!placement && declared_end(pass, job) <= reservation_->begin) {
+    if (!placement && declared_end(pass, job) <= reservation->begin) {
       placement = pass.place(pass.cluster(), job);
       if (!placement) too_many.insert(gpus);
     }
     if (!placement) continue;
-    Placement new_beside;
-    for (const GpuSlot gpu : placement->gpus) {
-      if (beside.holder(gpu).is_none()) new_beside.gpus.push_back(gpu);
-    }
-    beside.take(job, new_beside);
+    beside.take(job, free_part(beside, *placement));
     pass.start(job, std::move(*placement));
   }
 }

@@ -20,15 +20,10 @@ class Backfill final : public SchedulingPolicy {
 
  private:
   struct Reservation {
-    JobId head;
     Time begin;
     Placement placement;
   };
   static std::optional<Reservation> reserve(const SchedulingPass& pass, JobId head);
-  /// Starts the head, on reserved GPUs if the placer finds none.
-  bool start_head(SchedulingPass& pass) const;
-
-  std::optional<Reservation> reservation_;
 };
 
 Module<SchedulingPolicyFactory> backfill_module();

@@ -4,21 +4,22 @@
 // Where it sits: policies that rank jobs by something else than submission keep one and say what ranks them.
 //
 // Model: a job's key is a value with an order, the smaller the better; of equal ones the job submitted first goes first. Keys of waiting jobs stay as
-// they are, so they stand in a tree; running jobs are ranked anew in each pass, as what ranks them may change while they run.
-//   serve             each waiting job in order starts if it can; where one cannot, those behind it are `passed_over` or tried
+// they are, so they stand in trees, one for each number of GPUs; running jobs are ranked anew where it matters, as what ranks them may change
+// while they run.
+//   serve             each waiting job in order starts if it can; where one cannot, those behind it wait or are tried (Behind)
 //   serve_preempting  a job that cannot start may take the GPUs of running jobs that rank behind it: the worst go first, as many as it takes for
-//                     the placer to find a place, and of them only those stop whose GPUs it really gets
-// What does not fit once does not fit later in the pass, as free GPUs and jobs that rank behind become fewer; so of jobs that want as many GPUs
-// only the best is tried.
+//                     the placer to find a place; then those that it can do without, the best first, keep their GPUs
+// What does not fit once does not fit later in the pass, as the GPUs that are free or held by jobs that rank behind become fewer; so of jobs that want
+// as many GPUs only the best is tried.
 // Invariant: a job never stops for one that ranks behind it.
 // Thread safety: belongs to its policy.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -29,80 +30,147 @@ namespace weft {
 /// What happens behind a job that has to wait.
 enum class Behind : std::uint8_t { waits, is_tried };
 
+/// Parameter of policies that let their users choose.
+inline constexpr ParamSpec strict_param = {"strict",
+                                           ParamKind::boolean,
+                                           "false",
+                                           "",
+                                           "",
+                                           "",
+                                           "true keeps all jobs waiting behind one that finds no GPUs",
+                                           "schedulers let smaller jobs use what the first cannot"};
+inline Behind behind_by(const ParamSet& params) { return params.boolean("strict") ? Behind::waits : Behind::is_tried; }
+
 template <class Key>
 class JobOrder {
  public:
   /// Takes in what has joined the queue since the last pass.
   template <class KeyOf>
   void update(const SchedulingPass& pass, const KeyOf& key_of) {
-    for (const JobId job : pass.arrived()) waiting_.emplace(key_of(pass.job(job)), job);
+    for (const JobId id : pass.arrived()) {
+      const JobView job = pass.job(id);
+      waiting_[job.gpus].emplace(key_of(job), id);
+    }
   }
 
   void serve(SchedulingPass& pass, Behind behind) {
-    std::unordered_set<std::uint32_t> too_many;
-    for (auto at = waiting_.begin(); at != waiting_.end() && pass.cluster().free_gpus() > 0;) {
-      const std::uint32_t gpus = pass.job(at->second).gpus;
-      if (!too_many.contains(gpus) && pass.try_start(at->second)) {
-        at = waiting_.erase(at);
-        continue;
+    Heads heads = heads_of_all();
+    while (!heads.empty() && pass.cluster().free_gpus() > 0) {
+      const auto [best, gpus] = *heads.begin();
+      heads.erase(heads.begin());
+      if (pass.try_start(best.second)) {
+        leave(best, gpus);
+        add_head(heads, gpus);
+      } else if (behind == Behind::waits) {
+        return;
       }
-      if (behind == Behind::waits) return;
-      too_many.insert(gpus);
-      ++at;
     }
   }
 
   template <class KeyOf>
   void serve_preempting(SchedulingPass& pass, Behind behind, const KeyOf& key_of) {
-    std::vector<std::pair<Key, JobId>> running;  // the worst in front
-    for (const JobId job : pass.running()) running.emplace_back(key_of(pass.job(job)), job);
-    std::sort(running.rbegin(), running.rend());
-    std::unordered_set<std::uint32_t> too_many;
-    for (auto at = waiting_.begin(); at != waiting_.end();) {
-      const bool some_rank_behind = !running.empty() && *at < running.front();
-      if (pass.cluster().free_gpus() == 0 && !some_rank_behind) return;
-      const std::uint32_t gpus = pass.job(at->second).gpus;
-      if (!too_many.contains(gpus) &&
-          (pass.try_start(at->second) || (some_rank_behind && take_from(pass, *at, gpus, running, key_of)))) {
-        at = waiting_.erase(at);
+    Heads heads = heads_of_all();
+    std::optional<std::vector<Ranked>> running;  // those that may have to go, the worst in front
+    while (!heads.empty()) {
+      const auto [best, gpus] = *heads.begin();
+      if (!running && !pass.try_start(best.second)) {
+        running = ranked_running(pass, key_of);
+      } else if (!running) {
+        heads.erase(heads.begin());
+        leave(best, gpus);
+        add_head(heads, gpus);
         continue;
       }
-      if (behind == Behind::waits) return;
-      too_many.insert(gpus);
-      ++at;
+      if (pass.cluster().free_gpus() == 0 && (running->empty() || running->front() < best)) return;
+      heads.erase(heads.begin());
+      std::vector<Ranked> stopped;
+      if (pass.try_start(best.second) || take_from(pass, best, gpus, *running, stopped)) {
+        leave(best, gpus);
+        add_head(heads, gpus);
+        for (const Ranked& one : stopped) come_back(pass, one.second, key_of, heads);
+      } else if (behind == Behind::waits) {
+        return;
+      }
     }
   }
 
  private:
   using Ranked = std::pair<Key, JobId>;
+  /// The best of each number of GPUs that has not turned out too large, with that number.
+  using Heads = std::set<std::pair<Ranked, std::uint32_t>>;
 
-  /// Starts the job on GPUs of which some belong to jobs that rank behind. Returns whether it could be.
+  Heads heads_of_all() const {
+    Heads heads;
+    for (const auto& [gpus, jobs] : waiting_) heads.emplace(*jobs.begin(), gpus);
+    return heads;
+  }
+  void add_head(Heads& heads, std::uint32_t gpus) const {
+    const auto found = waiting_.find(gpus);
+    if (found != waiting_.end()) heads.emplace(*found->second.begin(), gpus);
+  }
+  void leave(const Ranked& job, std::uint32_t gpus) {
+    const auto found = waiting_.find(gpus);
+    found->second.erase(job);
+    if (found->second.empty()) waiting_.erase(found);
+  }
+
   template <class KeyOf>
-  bool take_from(SchedulingPass& pass, const Ranked& job, std::uint32_t gpus, std::vector<Ranked>& running, const KeyOf& key_of) {
-    std::uint32_t free = pass.cluster().free_gpus();
+  static std::vector<Ranked> ranked_running(const SchedulingPass& pass, const KeyOf& key_of) {
+    std::vector<Ranked> running;
+    for (const JobId job : pass.running()) running.emplace_back(key_of(pass.job(job)), job);
+    std::sort(running.rbegin(), running.rend());
+    return running;
+  }
+
+  /// A job that was stopped waits again. Others of its number of GPUs are tried before it or not at all in this pass.
+  template <class KeyOf>
+  void come_back(const SchedulingPass& pass, JobId id, const KeyOf& key_of, Heads& heads) {
+    const JobView job = pass.job(id);
+    std::set<Ranked>& alike = waiting_[job.gpus];
+    const bool was_tried = !alike.empty() && !heads.contains({*alike.begin(), job.gpus});
+    if (!alike.empty()) heads.erase({*alike.begin(), job.gpus});
+    alike.emplace(key_of(job), id);
+    if (!was_tried) heads.emplace(*alike.begin(), job.gpus);
+  }
+
+  /// Starts the job on GPUs of which some belong to jobs that rank behind; these are taken out of `running`. Returns whether it could be.
+  static bool take_from(SchedulingPass& pass, const Ranked& job, std::uint32_t gpus, std::vector<Ranked>& running,
+                        std::vector<Ranked>& stopped) {
+    std::uint64_t most = pass.cluster().free_gpus();
+    for (const Ranked& one : running) most += job < one ? pass.placement(one.second).gpus.size() : 0;
+    if (most < gpus) return false;
     ClusterState without = pass.cluster();
     std::optional<Placement> placement;
-    for (auto worst = running.begin(); worst != running.end() && job < *worst && !placement; ++worst) {
-      without.release(worst->second, pass.placement(worst->second));
-      free += pass.job(worst->second).gpus;
-      if (free >= gpus) placement = pass.place(without, job.second);
+    for (const Ranked& worst : running) {
+      if (placement || worst < job) break;
+      without.release(worst.second, pass.placement(worst.second));
+      stopped.push_back(worst);
+      if (without.free_gpus() >= gpus) placement = pass.place(without, job.second);
     }
-    if (!placement) return false;
-    std::vector<JobId> stopped;
-    for (const GpuSlot gpu : placement->gpus) {
-      const JobId holder = pass.cluster().holder(gpu);
-      if (holder.is_none()) continue;
-      pass.preempt(holder);
-      stopped.push_back(holder);
+    if (!placement) {
+      stopped.clear();
+      return false;
+    }
+    for (std::size_t i = stopped.size(); i-- > 0;) {
+      const Placement& held = pass.placement(stopped[i].second);
+      without.take(stopped[i].second, held);
+      std::optional<Placement> other = without.free_gpus() >= gpus ? pass.place(without, job.second) : std::nullopt;
+      if (other) {
+        placement = std::move(other);
+        stopped.erase(stopped.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        without.release(stopped[i].second, held);
+      }
+    }
+    for (const Ranked& one : stopped) {
+      pass.preempt(one.second);
+      running.erase(std::find(running.begin(), running.end(), one));
     }
     pass.start(job.second, std::move(*placement));
-    for (const JobId other : stopped) waiting_.emplace(key_of(pass.job(other)), other);
-    std::erase_if(running,
-                  [&](const Ranked& one) { return std::find(stopped.begin(), stopped.end(), one.second) != stopped.end(); });
     return true;
   }
 
-  std::set<Ranked> waiting_;
+  std::map<std::uint32_t, std::set<Ranked>> waiting_;  ///< by number of GPUs
 };
 
 }  // namespace weft

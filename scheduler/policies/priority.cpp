@@ -9,12 +9,11 @@ namespace {
 constexpr std::array params_table = {
     ParamSpec{"preempt", ParamKind::boolean, "true", "", "", "", "false lets running jobs finish, whatever waits",
               "what production schedulers do for their highest class"},
-    ParamSpec{"strict", ParamKind::boolean, "false", "", "", "", "true keeps all jobs waiting behind one that finds no GPUs",
-              "schedulers let smaller jobs use what the first cannot"},
+    strict_param,
 };
 
 std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
-  return std::make_unique<PriorityPolicy>(params.boolean("preempt"), params.boolean("strict") ? Behind::waits : Behind::is_tried);
+  return std::make_unique<PriorityPolicy>(params.boolean("preempt"), behind_by(params));
 }
 
 }  // namespace

@@ -10,16 +10,12 @@ constexpr std::array params_table = {
     ParamSpec{"by", ParamKind::choice, "run", "", "", "run|gpus|gpu_time",
               "what is short: the declared run time, the number of GPUs, or both multiplied",
               "the textbook's shortest job; clusters that know no run times go by GPUs"},
-    ParamSpec{"strict", ParamKind::boolean, "false", "", "", "", "true keeps all jobs waiting behind one that finds no GPUs",
-              "schedulers let smaller jobs use what the first cannot"},
+    strict_param,
 };
 
 std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
   const std::string& by = params.text("by");
-  return std::make_unique<Sjf>(by == "run"    ? Sjf::By::run
-                               : by == "gpus" ? Sjf::By::gpus
-                                              : Sjf::By::gpu_time,
-                               params.boolean("strict") ? Behind::waits : Behind::is_tried);
+  return std::make_unique<Sjf>(by == "run" ? Sjf::By::run : by == "gpus" ? Sjf::By::gpus : Sjf::By::gpu_time, behind_by(params));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "scheduler/policies/srtf.hpp"
 
 #include <array>
-#include <limits>
 
 namespace weft {
 namespace {
@@ -18,8 +17,7 @@ std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) { return std::mak
 
 void Srtf::schedule(SchedulingPass& pass) {
   const auto key = [this](const JobView& job) {
-    if (!job.declared_left) return std::numeric_limits<double>::infinity();
-    return job.declared_left->in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
+    return job.declared_left.value().in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
   };
   order_.update(pass, key);
   order_.serve_preempting(pass, Behind::is_tried, key);

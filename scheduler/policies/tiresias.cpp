@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace weft {
 namespace {
@@ -26,9 +25,15 @@ std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
 
 }  // namespace
 
+Duration Tiresias::stay(std::size_t queue, std::uint32_t gpus) const {
+  const double seconds = thresholds_[queue] / static_cast<double>(gpus);
+  return seconds < Duration::max().in_s() / 2 ? Duration::from_seconds(seconds) : Duration::max();
+}
+
 std::size_t Tiresias::queue_of(const JobView& job) const {
-  const double service = job.attained.in_s() * static_cast<double>(job.gpus);
-  return static_cast<std::size_t>(std::upper_bound(thresholds_.begin(), thresholds_.end(), service) - thresholds_.begin());
+  std::size_t queue = 0;
+  while (queue < thresholds_.size() && stay(queue, job.gpus) <= job.attained) ++queue;
+  return queue;
 }
 
 void Tiresias::schedule(SchedulingPass& pass) {
@@ -43,8 +48,7 @@ void Tiresias::schedule(SchedulingPass& pass) {
     const JobView job = pass.job(running);
     const std::size_t queue = queue_of(job);
     if (queue == thresholds_.size()) continue;
-    const double left_s = thresholds_[queue] / static_cast<double>(job.gpus) - job.attained.in_s();
-    const Duration left = std::max(Duration::ticks(1), Duration::from_seconds(left_s));
+    const Duration left = stay(queue, job.gpus) - job.attained;
     if (left < Time::max() - pass.now()) next = std::min(next, pass.now() + left);
   }
   if (next != Time::max()) pass.wake_at(next);

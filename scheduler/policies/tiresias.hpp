@@ -26,6 +26,8 @@ class Tiresias final : public SchedulingPolicy {
 
  private:
   std::size_t queue_of(const JobView& job) const;
+  /// How long a job of so many GPUs holds them until it leaves the queue; max() if the clock ends before.
+  Duration stay(std::size_t queue, std::uint32_t gpus) const;
 
   std::vector<double> thresholds_;
   JobOrder<std::tuple<std::size_t, bool, Time>> order_;  ///< queue, whether it never started, first start or submission

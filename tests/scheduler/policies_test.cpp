@@ -277,6 +277,13 @@ TEST_P(EveryPolicy, GivesASchedule) {
       const JobRecord& record = run.records[i];
       EXPECT_EQ(record.wait + record.run, record.completion());
       EXPECT_EQ(record.run, problem.jobs[i].duration.mean() + record.lost + record.overhead) << "seed " << seed << " job " << i;
+      // Of an iteration that was cut off, no more than the whole.
+      const Duration longest =
+          problem.jobs[i].iterations == 0
+              ? Duration::zero()
+              : Duration::ticks(problem.jobs[i].duration.mean().in_ticks() / static_cast<std::int64_t>(problem.jobs[i].iterations) +
+                                1);
+      EXPECT_LE(record.lost, longest * std::int64_t{record.preemptions}) << "seed " << seed << " job " << i;
       EXPECT_LE(record.overhead, Duration::ms(seed % 3 * 700) * std::int64_t{record.restarts + 1});
       EXPECT_EQ(record.restarts, record.preemptions);
       busy_gpu_s += record.run.in_s() * record.gpus;
@@ -326,6 +333,51 @@ TEST(Policies, BackfillNeverDelaysTheHead) {
     for (std::size_t i = 1; i < run.records.size(); ++i) overtaken += run.records[i].start < run.records[i - 1].start ? 1 : 0;
   }
   EXPECT_GT(overtaken, 300U);
+}
+
+// J needs what R holds and what is free, and S, which ranks behind R, keeps its GPUs.
+TEST(Policies, OnlyThoseStopThatHaveTo) {
+  std::vector<JobSpec> jobs{job("S", 0, 2, Duration::s(1000)), job("R", 0, 4, Duration::s(500)), job("J", 90, 5, Duration::s(10))};
+  for (std::size_t i = 0; i < 3; ++i) jobs[i].priority = static_cast<std::int32_t>(i);
+  const FinishedRun run = run_jobs(jobs, ClusterState(1, 8), settings_with(policy_called("priority")));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{1000, 510, 100}));
+  EXPECT_EQ(run.counters.preempted, 1U);
+}
+
+// A declares 100 s on average and takes what it draws: how far it has come counts, so that it is not stopped by B and at once back before it.
+TEST(Policies, WhatIsLeftIsOnTheScaleOfWhatIsDeclared) {
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    std::vector<JobSpec> jobs{job("A", 0, 4, Duration::zero()), job("B", 10, 4, Duration::s(60)),
+                              job("C", 11, 4, Duration::s(1000))};
+    jobs[0].duration = DurationModel::parse("uniform(10s,190s)", SourcePlace::named("test"));
+    jobs[0].iterations = 1000;
+    JobLifecycleSettings settings = settings_with(policy_called("srtf"));
+    settings.seed = seed;
+    const FinishedRun run = run_jobs(jobs, ClusterState(1, 4), std::move(settings));
+    EXPECT_EQ(run.records[1].preemptions, 0U) << seed;
+    // By 10 s A has done 10 s of what it takes, which is so much of 100 s.
+    const double takes_s = jobs[0].duration.sample(seed, JobId(0)).in_s();
+    EXPECT_EQ(run.records[0].preemptions, 100 - 100 * 10 / takes_s > 60 ? 1U : 0U) << seed << ", " << takes_s << " s";
+  }
+}
+
+// After 900 s of 4 GPUs each has had its GPU-hour: A gives way to B at 900 s, and B to A, which started first, at 1,800 s. The next threshold, a million
+// GPU-hours, is beyond the clock.
+TEST(Policies, TiresiasMayHaveThresholdsBeyondTheClock) {
+  const FinishedRun run = run_jobs({job("A", 0, 4, Duration::s(90'000)), job("B", 10, 4, Duration::s(90'000))}, ClusterState(1, 4),
+                                   settings_with(policy_called("tiresias", {{"queues", "3"}, {"growth", "1000000"}})));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{90'900, 180'000}));
+  EXPECT_EQ(run.counters.preempted, 2U);
+}
+
+// One GPU of three stays free; only the first of ten thousand that want two is tried in each pass, so that this takes no time to speak of.
+TEST(Policies, ServeLongQueues) {
+  std::vector<JobSpec> jobs;
+  for (int i = 0; i < 10'000; ++i) jobs.push_back(job("job", 0, 2, Duration::s(1)));
+  for (const char* policy : {"fcfs_fill", "sjf", "srtf", "priority"}) {
+    EXPECT_EQ(run_jobs(jobs, ClusterState(1, 3), settings_with(policy_called(policy))).counters.makespan(), Duration::s(10'000))
+        << policy;
+  }
 }
 
 // When a pass of SRTF is over, nobody waits who would find a place on free GPUs and those of jobs that have more left.

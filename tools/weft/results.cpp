@@ -113,7 +113,7 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   seconds(record.start);
   seconds(record.end);
   record.start ? file.number(record.wait.in_s()) : file.text("");
-  ended ? file.number(record.run.in_s()) : file.text("");
+  record.start ? file.number(record.run.in_s()) : file.text("");
   ended ? file.number(record.completion().in_s()) : file.text("");
   file.number(record.iterations);
   record.mean_iteration ? file.number(record.mean_iteration->in_s()) : file.text("");

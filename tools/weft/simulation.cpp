@@ -207,9 +207,12 @@ class Assembly {
     const auto with_workload =
         std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
     if (with_workload != scenario_.jobs.end() && make_policy()->preempts()) {
-      diagnostics.error("cannot-preempt",
-                        "policy " + scenario_.policy + " preempts jobs, and job \"" + with_workload->name + "\" runs a workload",
-                        with_workload->place, "take --mode=job, or a policy that lets jobs finish, such as fcfs or backfill");
+      diagnostics.error(
+          "cannot-preempt",
+          "policy " + scenario_.policy + " preempts jobs, and job " + in_quotes(with_workload->name) + " runs a workload",
+          with_workload->place,
+          std::string("take a policy that lets jobs finish, such as fcfs or backfill") +
+              (scenario_.policy == "priority" ? ", or --set=priority.preempt=false" : ""));
     }
     diagnostics.throw_if_errors();
   }
@@ -553,6 +556,7 @@ class Assembly {
 
   void write_results(const Engine& engine, const RunReport& report, RunSummary& summary) {
     if (lifecycle_ != nullptr) {
+      if (report.interrupted) lifecycle_->close_open_stays(report.end_time);
       for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
         const JobRecord& record = lifecycle_->records()[i];
         if (!record.end) results_->add_unfinished(scenario_.jobs[i], record);

@@ -1,5 +1,6 @@
 #include "tools/weft/unused_settings.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -67,6 +68,10 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   };
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
     note("collective", "rules", "no algorithm and no protocol is auto");
+  }
+  const auto is_in_job_mode = [](const JobSpec& job) { return job.workload == nullptr; };
+  if (used.contains("scheduler") && std::none_of(scenario.jobs.begin(), scenario.jobs.end(), is_in_job_mode)) {
+    note("scheduler", "start_overhead", "only jobs in job mode take it");
   }
   if (used.contains("flow")) {
     const std::string& routing = scenario.parameters.of("flow").text("routing");

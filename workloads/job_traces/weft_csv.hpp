@@ -8,7 +8,7 @@
 // submit_s    seconds after any common instant, as far away as it may be: submissions are shifted so that the first is 0
 // gpus        how many, all at once
 // run_s       seconds for which the job holds them
-// iterations  optional column; 0 or empty = unknown
+// iterations  optional column; 0 or empty = unknown; a preempted job keeps whole ones
 // group       optional column: virtual cluster or user; may be empty
 // priority    optional column: an integer, larger is more urgent; empty = 0
 // model       optional column: what the job trains; rules in a scenario can match it
