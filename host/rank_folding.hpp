@@ -23,8 +23,8 @@
 // Ranks whose collectives ask switches to reduce (nvls, sharp) are not folded: one flow stands for all members of such an operation as it
 // is.
 //
-// What makes ranks different: another role, a host of another speed, hashed ECMP paths or a user's routes that collide here and not there (spraying does not),
-// part sizes that differ by a byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
+// What makes ranks different: another role, a host of another speed, hashed ECMP paths or a user's routes that collide here and not there (spraying
+// does not), part sizes that differ by a byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
 //
 // Cost: 16 bytes and a few operations per message and round, so that the millions of messages of an all-to-all can be looked at. Their paths are put
 // together from shared pieces: from an endpoint to its switch, between two switches, and down again (folding_paths).

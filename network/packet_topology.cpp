@@ -14,6 +14,7 @@ namespace weft {
 namespace {
 
 constexpr std::uint16_t kInside = UINT16_MAX;
+constexpr const char* kInFlowMode = "take --mode=flow for this topology";
 
 }  // namespace
 
@@ -47,7 +48,7 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
       throw InputError(
           {Severity::error, "too-many-ports",
            topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(parcel_ports_max - 1),
-           SourcePlace::named(topology.name()), "take --mode=flow for this topology"});
+           SourcePlace::named(topology.name()), kInFlowMode});
     }
   }
   ports_begin_.push_back(0);
@@ -62,8 +63,9 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
 PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
                                         std::uint32_t queue_pair) const {
   Way way;
-  const std::string in_flow_mode = "take --mode=flow for this topology";
-  const auto refuse = [&](const char* code, const std::string& why, const std::string& hint) {
+  const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
+    std::string hint = kInFlowMode;
+    if (rule_.routes != nullptr) hint += std::string(", or ") + with_routes;
     throw InputError({Severity::error, code,
                       "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
                       SourcePlace::named(topology_.name()), hint});
@@ -78,11 +80,10 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
     const HostId from = topology_.node(link.source).host;
     if (!way.links.empty() && !from.is_none()) {
       refuse("relaying-host", "leads through host" + std::to_string(from.index()) + ", and packet mode has no hosts that relay",
-             rule_.routes == nullptr ? in_flow_mode : in_flow_mode + ", or lead flow.routes past the host");
+             "lead flow.routes past the host");
     }
     if (way.links.size() == QueuePairs::hops_max) {
-      refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"),
-             rule_.routes == nullptr ? in_flow_mode : in_flow_mode + ", or shorten flow.routes");
+      refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "shorten flow.routes");
     }
     way.ports[way.links.size()] = port_of_link_[id.index()];
     way.links.push_back(id);
@@ -99,7 +100,7 @@ void PacketTopology::ports_to(std::uint32_t node, NodeId endpoint, std::vector<s
       throw InputError({Severity::error, "relaying-host",
                         "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(host.index()) +
                             ", and packet mode has no hosts that relay",
-                        SourcePlace::named(topology_.name()), "take --mode=flow for this topology"});
+                        SourcePlace::named(topology_.name()), kInFlowMode});
     }
     ports.push_back(port_of_link_[link.index()]);
   }

@@ -32,10 +32,10 @@ class RoutesReader {
     for (const auto& [to, entries] : entries_of_) {
       std::fill(marks_.begin(), marks_.end(), Mark::unseen);
       marks_[to.index()] = Mark::done;
-      if (std::any_of(entries.begin(), entries.end(), [&, to = to](const Entry& entry) { return !leads_there(entry, to); })) {
-        // One error for each destination says enough.
-        if (diagnostics_.error_count() >= Diagnostics::kept_errors_max) break;
+      for (const Entry& entry : entries) {
+        if (!leads_there(entry, to)) break;  // one error for each destination says enough
       }
+      if (diagnostics_.error_count() >= Diagnostics::kept_errors_max) break;
     }
     diagnostics_.throw_if_errors();
     return std::move(routes_);

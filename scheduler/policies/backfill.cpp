@@ -12,9 +12,8 @@ namespace {
 std::unique_ptr<SchedulingPolicy> make(const ParamSet&) { return std::make_unique<Backfill>(); }
 
 /// max() where it declares nothing.
-Time declared_end(const SchedulingPass& pass, JobId job) {
-  const std::optional<Duration> left = pass.job(job).declared_left;
-  return left && *left < Time::max() - pass.now() ? pass.now() + *left : Time::max();
+Time declared_end(const JobView& job, Time now) {
+  return job.declared_left && *job.declared_left < Time::max() - now ? now + *job.declared_left : Time::max();
 }
 
 Placement free_part(const ClusterState& cluster, const Placement& placement) {
@@ -27,14 +26,15 @@ Placement free_part(const ClusterState& cluster, const Placement& placement) {
 }  // namespace
 
 std::optional<Backfill::Reservation> Backfill::reserve(const SchedulingPass& pass, JobId head) {
+  const std::uint32_t wanted = pass.job(head).gpus;
   std::vector<std::pair<Time, JobId>> ends;
-  for (const JobId job : pass.running()) ends.emplace_back(declared_end(pass, job), job);
+  for (const JobId job : pass.running()) ends.emplace_back(declared_end(pass.job(job), pass.now()), job);
   std::sort(ends.begin(), ends.end());
   ClusterState later = pass.cluster();
   for (const auto& [end, job] : ends) {
     if (end == Time::max()) return std::nullopt;
     later.release(job, pass.placement(job));
-    if (later.free_gpus() < pass.job(head).gpus) continue;
+    if (later.free_gpus() < wanted) continue;
     if (std::optional<Placement> placement = pass.place(later, head)) return Reservation{end, std::move(*placement)};
   }
   return std::nullopt;
@@ -55,16 +55,16 @@ void Backfill::schedule(SchedulingPass& pass) {
   for (auto at = pass.queue().begin(); at != pass.queue().end() && pass.cluster().free_gpus() > 0;) {
     const JobId job = *at;
     ++at;
-    const std::uint32_t gpus = pass.job(job).gpus;
-    if (job == head || too_many.contains(gpus)) continue;
+    const JobView view = pass.job(job);
+    if (job == head || too_many.contains(view.gpus)) continue;
     std::optional<Placement> placement;
-    if (!too_many_beside.contains(gpus)) {
+    if (!too_many_beside.contains(view.gpus)) {
       placement = pass.place(beside, job);
-      if (!placement) too_many_beside.insert(gpus);
+      if (!placement) too_many_beside.insert(view.gpus);
     }
-    if (!placement && declared_end(pass, job) <= reservation->begin) {
+    if (!placement && declared_end(view, pass.now()) <= reservation->begin) {
       placement = pass.place(pass.cluster(), job);
-      if (!placement) too_many.insert(gpus);
+      if (!placement) too_many.insert(view.gpus);
     }
     if (!placement) continue;
     beside.take(job, free_part(beside, *placement));

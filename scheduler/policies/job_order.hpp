@@ -73,24 +73,20 @@ class JobOrder {
     std::optional<std::vector<Ranked>> running;  // those that may have to go, the worst in front
     while (!heads.empty()) {
       const auto [best, gpus] = *heads.begin();
-      if (!running && !pass.try_start(best.second)) {
-        running = ranked_running(pass, key_of);
-      } else if (!running) {
-        heads.erase(heads.begin());
-        leave(best, gpus);
-        add_head(heads, gpus);
-        continue;
-      }
-      if (pass.cluster().free_gpus() == 0 && (running->empty() || running->front() < best)) return;
       heads.erase(heads.begin());
       std::vector<Ranked> stopped;
-      if (pass.try_start(best.second) || take_from(pass, best, gpus, *running, stopped)) {
-        leave(best, gpus);
-        add_head(heads, gpus);
-        for (const Ranked& one : stopped) come_back(pass, one.second, key_of, heads);
-      } else if (behind == Behind::waits) {
-        return;
+      if (!pass.try_start(best.second)) {
+        if (!running) running = ranked_running(pass, key_of);
+        const bool some_rank_behind = !running->empty() && best < running->front();
+        if (!some_rank_behind && pass.cluster().free_gpus() == 0) return;
+        if (!take_from(pass, best, gpus, *running, stopped)) {
+          if (behind == Behind::waits) return;
+          continue;
+        }
       }
+      leave(best, gpus);
+      add_head(heads, gpus);
+      for (const Ranked& one : stopped) come_back(pass, one.second, key_of, heads);
     }
   }
 

@@ -3,8 +3,7 @@
 // Model: a job's service is the time that it has held GPUs times their number. `queues` hold jobs by their service: the first those below the
 // first threshold, and so on, each threshold `growth` times the one before; a job that passes a threshold falls to the next queue. Jobs of earlier
 // queues go first, inside a queue those that started first, and those that never did by submission behind them. A pass is due when a running job
-// comes to a threshold. Jobs that have waited for long are not promoted, as they were not in Muri's
-// runs of it.
+// comes to a threshold. Jobs that have waited for long are not promoted, as they were not in Muri's runs of it.
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 

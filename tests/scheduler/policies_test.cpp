@@ -20,22 +20,9 @@ namespace {
 using testing_scheduler::FinishedRun;
 using testing_scheduler::gpus_of_text;
 using testing_scheduler::job;
+using testing_scheduler::policy_called;
 using testing_scheduler::run_jobs;
-
-std::unique_ptr<SchedulingPolicy> policy_called(const std::string& name,
-                                                std::vector<std::pair<std::string, std::string>> settings = {}) {
-  const SourcePlace place = SourcePlace::named("test");
-  const auto& module = find_module(scheduling_policies(), name, place);
-  ParamSet params(name, module.info.params);
-  for (const auto& [key, value] : settings) params.set(key, value, place);
-  return module.make(params);
-}
-
-JobLifecycleSettings settings_with(std::unique_ptr<SchedulingPolicy> policy, JobObserver* observer = nullptr) {
-  JobLifecycleSettings settings = testing_scheduler::fcfs_first_fit(observer);
-  settings.policy = std::move(policy);
-  return settings;
-}
+using testing_scheduler::settings_with;
 
 /// Who held which GPU from when to when; complains if two did at once.
 class Stays final : public JobObserver {
@@ -44,15 +31,7 @@ class Stays final : public JobObserver {
   void job_preempted(const JobSpec&, const JobRecord& record) override { close(record); }
   void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
 
-  std::string double_booking() {
-    for (auto& [gpu, stays] : of_gpu_) {
-      std::sort(stays.begin(), stays.end());
-      for (std::size_t i = 1; i < stays.size(); ++i) {
-        if (stays[i].first < stays[i - 1].second) return "host " + std::to_string(gpu.first) + " GPU " + std::to_string(gpu.second);
-      }
-    }
-    return "";
-  }
+  std::string double_booking() const { return testing_scheduler::find_double_booking(of_gpu_); }
   /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
   std::array<double, 3> integrals(Time end) const {
     std::array<double, 3> sums{};
@@ -78,12 +57,12 @@ class Stays final : public JobObserver {
     const Duration stay = record.run - run_before_.at(record.id);
     const auto gpus = gpus_of_text(record.placement);
     EXPECT_EQ(gpus.size(), record.gpus);
-    for (const auto& gpu : gpus) of_gpu_[gpu].emplace_back(*record.last_start, *record.last_start + stay);
+    for (const auto& gpu : gpus) of_gpu_[gpu].push_back({*record.last_start, *record.last_start + stay, record.id});
     gpu_s += stay.in_s() * record.gpus;
   }
   std::vector<ClusterSample> samples_;
   std::map<JobId, Duration> run_before_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<Time, Time>>> of_gpu_;
+  testing_scheduler::StaysByGpu of_gpu_;
 };
 
 /// Another policy, watched: `after` sees every pass when the policy is done with it.

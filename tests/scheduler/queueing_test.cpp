@@ -58,10 +58,7 @@ std::vector<JobSpec> arrivals(double rate_per_s, const std::function<double(Rand
 double exponential(RandomStream& random, double mean) { return -mean * std::log1p(-random.uniform()); }
 
 std::vector<JobRecord> records_of(const std::vector<JobSpec>& jobs, std::uint32_t gpus, const std::string& policy) {
-  JobLifecycleSettings settings = testing_scheduler::fcfs_first_fit();
-  const auto& module = find_module(scheduling_policies(), policy, SourcePlace::named("test"));
-  settings.policy = module.make(ParamSet(policy, module.info.params));
-  return run_jobs(jobs, ClusterState(1, gpus), std::move(settings)).records;
+  return run_jobs(jobs, ClusterState(1, gpus), testing_scheduler::settings_with(testing_scheduler::policy_called(policy))).records;
 }
 
 // The estimate's error is normal, nearly; four standard errors are missed once in 16,000 seeds.

@@ -35,6 +35,21 @@ inline JobLifecycleSettings fcfs_first_fit(JobObserver* observer = nullptr, bool
   return settings;
 }
 
+inline std::unique_ptr<SchedulingPolicy> policy_called(const std::string& name,
+                                                       const std::vector<std::pair<std::string, std::string>>& settings = {}) {
+  const SourcePlace place = SourcePlace::named("test");
+  const auto& module = find_module(scheduling_policies(), name, place);
+  ParamSet params(name, module.info.params);
+  for (const auto& [key, value] : settings) params.set(key, value, place);
+  return module.make(params);
+}
+
+inline JobLifecycleSettings settings_with(std::unique_ptr<SchedulingPolicy> policy, JobObserver* observer = nullptr) {
+  JobLifecycleSettings settings = fcfs_first_fit(observer);
+  settings.policy = std::move(policy);
+  return settings;
+}
+
 /// A finished run in job mode.
 struct FinishedRun {
   std::vector<JobRecord> records;
@@ -93,19 +108,15 @@ inline std::vector<std::pair<std::uint32_t, std::uint32_t>> gpus_of_text(const s
   return result;
 }
 
-/// First pair of jobs that held one GPU at the same time, as a sentence; "" if there is none. Judged by the records alone.
-inline std::string find_double_booking(const std::vector<JobRecord>& records) {
-  struct Stay {
-    Time start;
-    Time end;
-    JobId job;
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Stay>> stays;
-  for (const JobRecord& record : records) {
-    const auto gpus = gpus_of_text(record.placement);
-    if (gpus.size() != record.gpus) return "job " + std::to_string(record.id.index()) + " got another number of GPUs";
-    for (const auto& gpu : gpus) stays[gpu].push_back({*record.start, *record.end, record.id});
-  }
+struct Stay {
+  Time start;
+  Time end;
+  JobId job;
+};
+using StaysByGpu = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Stay>>;  ///< by host and GPU
+
+/// First pair of jobs that held one GPU at the same time, as a sentence; "" if there is none.
+inline std::string find_double_booking(StaysByGpu stays) {
   for (auto& [gpu, of_gpu] : stays) {
     std::sort(of_gpu.begin(), of_gpu.end(),
               [](const Stay& a, const Stay& b) { return std::pair(a.start, a.end) < std::pair(b.start, b.end); });
@@ -117,6 +128,17 @@ inline std::string find_double_booking(const std::vector<JobRecord>& records) {
     }
   }
   return "";
+}
+
+/// The same of jobs that were never preempted, judged by the records alone.
+inline std::string find_double_booking(const std::vector<JobRecord>& records) {
+  StaysByGpu stays;
+  for (const JobRecord& record : records) {
+    const auto gpus = gpus_of_text(record.placement);
+    if (gpus.size() != record.gpus) return "job " + std::to_string(record.id.index()) + " got another number of GPUs";
+    for (const auto& gpu : gpus) stays[gpu].push_back({*record.start, *record.end, record.id});
+  }
+  return find_double_booking(std::move(stays));
 }
 
 }  // namespace weft::testing_scheduler
