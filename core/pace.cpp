@@ -42,7 +42,8 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       const bool other_is_better = pace_of_other_ > (lesser + greater) / 2;
       if (other_is_better) way_ = other();
       compared_ = true;
-      hold_ns_ = std::max(other_is_better ? kHoldNsMin : std::min(2 * hold_ns_, kHoldNsMax), kTrialsApart * elapsed_ns);
+      hold_ns_ = other_is_better ? kHoldNsMin : std::min(kHoldGrowth * hold_ns_, kHoldNsMax);
+      if (elapsed_ns >= kLongTrialNs) hold_ns_ = std::max(hold_ns_, kTrialsApart * elapsed_ns);
       step_ = Step::hold;
       break;
     }

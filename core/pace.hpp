@@ -7,10 +7,10 @@
 // Model: events handled per second of wall time. Three trials of 5 ms make a comparison: the way that the run goes, the other, and the first again.
 // Where the other lies between the two, the run changes by itself by more than what is compared (at its beginning memory is touched for the first
 // time): other and first are tried once more, up to four times, and in the end the other must exceed the mean of the two. The faster way is kept
-// for 200 ms, then they are compared again; every comparison that confirms the choice doubles the time until the next, up to 3.2 s. The first 5 ms
-// do not count.
-// However long windows are, a trial has at least one, and the next comparison comes no sooner than after 40 times as long as a trial took. Where a
-// window takes 10 ms and more, the first comparison comes only after 40 times as long.
+// for 25 ms, then they are compared again; every comparison that confirms the choice makes the time until the next four times as long, up to 3.2 s.
+// So a short run does not stay with a choice that a machine busy otherwise made for it. The first 5 ms do not count.
+// However long windows are, a trial has at least one. Where one takes 10 ms and more, every comparison, and the first as well, comes no sooner than
+// after 40 times as long.
 // It moves no simulated result: which thread runs a window does not show.
 // Thread safety: belongs to one thread.
 #pragma once
@@ -32,8 +32,9 @@ class Pace {
  private:
   static constexpr std::uint64_t kTrialNs = 5'000'000;
   static constexpr std::uint64_t kLongTrialNs = 2 * kTrialNs;
-  static constexpr std::uint64_t kHoldNsMin = 200'000'000;
+  static constexpr std::uint64_t kHoldNsMin = 25'000'000;
   static constexpr std::uint64_t kHoldNsMax = 3'200'000'000;
+  static constexpr std::uint64_t kHoldGrowth = 4;
   static constexpr std::uint64_t kTrialsApart = 40;
   static constexpr int kTriesMax = 4;
 

@@ -23,12 +23,12 @@ Pace::Way way_after(std::uint64_t wall_ms, double pace_all, double pace_one, std
 TEST(Pace, KeepsTheFasterWayAndSeldomTriesTheOther) {
   std::uint64_t on_all_threads_ms = 0;
   EXPECT_EQ(way_after(1000, 3, 10, &on_all_threads_ms), Pace::Way::one_thread);
-  // 5 ms to warm up, 10 of the first comparison; 5 of each at 20 + 200 and 235 + 400 ms.
-  EXPECT_EQ(on_all_threads_ms, 25U);
+  // 5 ms to warm up, 10 of the first comparison, over at 20 ms; 5 of each that starts 25 ms after that, 100 after the end of that one, and 400.
+  EXPECT_EQ(on_all_threads_ms, 15U + 3 * 5U);
   on_all_threads_ms = 0;
   EXPECT_EQ(way_after(1000, 10, 3, &on_all_threads_ms), Pace::Way::all_threads);
-  // Trials of the other way at 10 and, as that confirmed the choice at 20 ms, at 425 ms.
-  EXPECT_EQ(on_all_threads_ms, 1000U - 10U);
+  // Trials of the other way in the first comparison and, as that confirmed the choice, in those 100 and 400 ms after the one before.
+  EXPECT_EQ(on_all_threads_ms, 1000U - 3 * 5U);
 }
 
 // The run becomes faster and faster by itself: what comes later is no better for that.
@@ -47,7 +47,7 @@ TEST(Pace, IsNotMisledByWhatChangesEvenly) {
 TEST(Pace, IsNotMisledByASlowBeginning) {
   Pace pace;
   double events = 0;
-  for (std::uint64_t ms = 1; ms <= 100; ++ms) {
+  for (std::uint64_t ms = 1; ms <= 80; ++ms) {
     const double by_itself = ms <= 10 ? 600 : 1000;
     events += by_itself * (pace.way() == Pace::Way::all_threads ? 1 : 0.85);
     pace.look(ms * 1'000'000, static_cast<std::uint64_t>(events));
@@ -71,8 +71,9 @@ TEST(Pace, TriesSeldomWhereWindowsAreLong) {
     events += 1'000'000;
     pace.look(30'000'000 * (window + 1), events);
   }
-  // One window to warm up, one that is measured, 40 on all threads, one before. At equal pace the choice stays; one after, 80, and one before.
-  EXPECT_EQ(alone, (std::vector<std::uint64_t>{43, 43 + 1 + 80 + 2}));
+  // One window to warm up, one that is measured, 40 on all threads, one before. At equal pace the choice stays; one after, as many as make 3.2 s, and
+  // one before.
+  EXPECT_EQ(alone, (std::vector<std::uint64_t>{43, 43 + 1 + (3200 + 29) / 30 + 2}));
 }
 
 }  // namespace
