@@ -55,7 +55,7 @@ namespace weft {
 
 /// The longest lookahead that leaves `lps_per_thread_min` logical processes per thread; one logical process for one thread.
 struct PartitionAutomatic {
-  std::uint32_t lps_per_thread_min = 4;
+  std::uint32_t lps_per_thread_min = 2;
 };
 /// Entities connected with a delay below zeta share a logical process.
 struct PartitionByZeta {
