@@ -27,6 +27,7 @@ namespace weft {
 
 /// What a policy may know of a job.
 struct JobView {
+  JobId id;
   Time submit;
   std::uint32_t gpus = 0;
   std::int32_t priority = 0;
@@ -36,6 +37,7 @@ struct JobView {
   std::optional<Duration> declared_left;
   std::optional<Time> start;  ///< the first; none before it
   std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits
+  Time queued;                ///< when it last began to wait
   Duration attained;          ///< how long it has held GPUs, preempted stays included
 };
 

@@ -7,18 +7,20 @@ namespace weft {
 namespace {
 
 constexpr std::array params_table = {
-    ParamSpec{"queues", ParamKind::integer, "2", "1", "64", "", "number of queues; 1 is first come, first served by start",
-              "two tell short jobs from others; more tell medium from long ones"},
-    ParamSpec{"threshold", ParamKind::duration, "1h", "1s", "", "", "GPU time up to which a job stays in the first queue",
-              "three quarters of Philly's jobs use less"},
-    ParamSpec{"growth", ParamKind::real, "10", "1.01", "1000000", "", "by what each further threshold is larger",
-              "exponential, as in multi-level feedback queues"},
+    ParamSpec{"queues", ParamKind::integer, "3", "1", "64", "",
+              "number of queues; 1 is first come, first served without preemption", "simulator of Tiresias's authors"},
+    ParamSpec{"threshold", ParamKind::duration, "3250s", "1s", "", "", "GPU time up to which a job stays in the first queue",
+              "likewise"},
+    ParamSpec{"growth", ParamKind::real, "2.2154", "1.01", "1000000", "", "by what each further threshold is larger",
+              "likewise: the second is at 7,200 s"},
 };
 
 std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
-  std::vector<double> thresholds;
+  std::vector<Duration> thresholds;
+  double seconds = params.duration("threshold").in_s();
   for (std::int64_t i = 1; i < params.integer("queues"); ++i) {
-    thresholds.push_back(thresholds.empty() ? params.duration("threshold").in_s() : thresholds.back() * params.real("growth"));
+    thresholds.push_back(seconds < Duration::max().in_s() / 2 ? Duration::from_seconds(seconds) : Duration::max());
+    seconds *= params.real("growth");
   }
   return std::make_unique<Tiresias>(std::move(thresholds));
 }
@@ -26,8 +28,9 @@ std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
 }  // namespace
 
 Duration Tiresias::stay(std::size_t queue, std::uint32_t gpus) const {
-  const double seconds = thresholds_[queue] / static_cast<double>(gpus);
-  return seconds < Duration::max().in_s() / 2 ? Duration::from_seconds(seconds) : Duration::max();
+  const Duration threshold = thresholds_[queue];
+  if (threshold == Duration::max()) return threshold;
+  return Duration::ticks((threshold.in_ticks() + std::int64_t{gpus} - 1) / std::int64_t{gpus});
 }
 
 std::size_t Tiresias::queue_of(const JobView& job) const {
@@ -36,22 +39,39 @@ std::size_t Tiresias::queue_of(const JobView& job) const {
   return queue;
 }
 
+Tiresias::Key Tiresias::key_of(const JobView& job, Time now) const {
+  const std::size_t queue = queue_of(job);
+  const Standing* const before = standing_before(job.id);
+  if (before != nullptr && before->queue != queue) return {queue, Group::has_joined, now.in_ticks()};
+  if (job.since) return {queue, Group::runs, (before != nullptr ? before->since : now).in_ticks()};
+  if (before != nullptr) return {queue, Group::was_stopped, -now.in_ticks()};
+  return {queue, Group::has_joined, job.queued.in_ticks()};
+}
+
+const Tiresias::Standing* Tiresias::standing_before(JobId job) const {
+  const bool ran = job.index() < standing_.size() && standing_[job.index()].pass + 1 == pass_;
+  return ran ? &standing_[job.index()] : nullptr;
+}
+
 void Tiresias::schedule(SchedulingPass& pass) {
-  const auto key = [this](const JobView& job) {
-    return std::tuple(queue_of(job), !job.start.has_value(), job.start.value_or(job.submit));
-  };
+  ++pass_;
+  const auto key = [&](const JobView& job) { return key_of(job, pass.now()); };
   order_.update(pass, key);
   order_.serve_preempting(pass, Behind::is_tried, key);
-  if (pass.queue().empty()) return;
-  Time next = Time::max();
+
+  Time next_fall = Time::max();
   for (const JobId running : pass.running()) {
     const JobView job = pass.job(running);
     const std::size_t queue = queue_of(job);
+    const Standing* const before = standing_before(running);
+    const Time since = before != nullptr && before->queue == queue ? before->since : pass.now();
+    if (standing_.size() <= running.index()) standing_.resize(running.index() + 1);
+    standing_[running.index()] = {pass_, queue, since};
     if (queue == thresholds_.size()) continue;
     const Duration left = stay(queue, job.gpus) - job.attained;
-    if (left < Time::max() - pass.now()) next = std::min(next, pass.now() + left);
+    if (left < Time::max() - pass.now()) next_fall = std::min(next_fall, pass.now() + left);
   }
-  if (next != Time::max()) pass.wake_at(next);
+  if (!pass.queue().empty() && next_fall != Time::max()) pass.wake_at(next_fall);
 }
 
 Module<SchedulingPolicyFactory> tiresias_module() {

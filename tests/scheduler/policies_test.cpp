@@ -196,9 +196,27 @@ TEST(Policies, PriorityPreemptsLowerOnesOnly) {
 TEST(Policies, TiresiasFavoursWhoHasHadLittle) {
   const FinishedRun run =
       run_jobs({job("A", 0, 8, Duration::s(30)), job("B", 4, 8, Duration::s(8)), job("C", 15, 8, Duration::s(5))},
-               ClusterState(1, 8), settings_with(policy_called("tiresias", {{"threshold", "80s"}})));
+               ClusterState(1, 8), settings_with(policy_called("tiresias", {{"queues", "2"}, {"threshold", "80s"}})));
   EXPECT_EQ(starts_s(run), (std::vector<double>{0, 10, 18}));
   EXPECT_EQ(ends_s(run), (std::vector<double>{43, 18, 23}));
+}
+
+// One queue: C fills the GPUs that B cannot use, and keeps them when A ends at 10.
+TEST(Policies, JobsOfOneQueueOfTiresiasDoNotStopEachOther) {
+  const FinishedRun run =
+      run_jobs({job("A", 0, 4, Duration::s(10)), job("B", 1, 8, Duration::s(5)), job("C", 2, 4, Duration::s(10))},
+               ClusterState(1, 8), settings_with(policy_called("tiresias", {{"queues", "1"}})));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{10, 17, 12}));
+  EXPECT_EQ(run.counters.preempted, 0U);
+}
+
+// Threshold 80 GPU-s = 10 s of all GPUs. A falls to the second queue at 10, B at 20, and goes behind A, which runs from 20 until C comes at 25. When
+// that is done at 30, A goes on, as it was stopped: its other 85 s, then B's 90.
+TEST(Policies, TiresiasGoesOnWithWhomItStopped) {
+  const FinishedRun run =
+      run_jobs({job("A", 0, 8, Duration::s(100)), job("B", 0, 8, Duration::s(100)), job("C", 25, 8, Duration::s(5))},
+               ClusterState(1, 8), settings_with(policy_called("tiresias", {{"queues", "2"}, {"threshold", "80s"}})));
+  EXPECT_EQ(ends_s(run), (std::vector<double>{115, 205, 30}));
 }
 
 struct Case {
@@ -340,11 +358,11 @@ TEST(Policies, WhatIsLeftIsOnTheScaleOfWhatIsDeclared) {
   }
 }
 
-// After 900 s of 4 GPUs each has had its GPU-hour: A gives way to B at 900 s, and B to A, which started first, at 1,800 s. The next threshold, a million
+// After 900 s of 4 GPUs each has had its GPU-hour: A gives way to B at 900 s, and B to A, which fell first, at 1,800 s. The next threshold, a million
 // GPU-hours, is beyond the clock.
 TEST(Policies, TiresiasMayHaveThresholdsBeyondTheClock) {
   const FinishedRun run = run_jobs({job("A", 0, 4, Duration::s(90'000)), job("B", 10, 4, Duration::s(90'000))}, ClusterState(1, 4),
-                                   settings_with(policy_called("tiresias", {{"queues", "3"}, {"growth", "1000000"}})));
+                                   settings_with(policy_called("tiresias", {{"threshold", "1h"}, {"growth", "1000000"}})));
   EXPECT_EQ(ends_s(run), (std::vector<double>{90'900, 180'000}));
   EXPECT_EQ(run.counters.preempted, 2U);
 }
