@@ -40,6 +40,8 @@ ClusterState::ClusterState(std::span<const std::uint32_t> gpus_of_host)
   free_gpus_ = begin_.back();
   wholly_free_gpus_ = free_gpus_;
   holder_.assign(free_gpus_, JobId::none());
+  in_service_.assign(free_gpus_, true);
+  in_service_gpus_ = free_gpus_;
   host_of_.reserve(free_gpus_);
   for (std::uint32_t host = 0; host < gpus_of_host.size(); ++host)
     host_of_.insert(host_of_.end(), gpus_of_host[host], HostId(host));
@@ -100,7 +102,7 @@ HostId ClusterState::first_wholly_free_host(HostId from) const { return HostId(f
 void ClusterState::append_free(HostId host, std::uint32_t gpus, std::vector<GpuSlot>& out) const {
   WEFT_CHECK(free_gpus(host) >= gpus, "the host has as many free GPUs as are asked for");
   for (std::uint32_t slot = begin_[host.index()]; gpus > 0; ++slot) {
-    if (!holder_[slot].is_none()) continue;
+    if (!is_free(slot)) continue;
     out.emplace_back(slot);
     --gpus;
   }
@@ -113,8 +115,11 @@ void ClusterState::take(JobId job, const Placement& placement) {
     WEFT_CHECK(gpu.index() < gpu_count(), "a placement names GPUs of the cluster");
     WEFT_CHECK(holder(gpu).is_none(), "no GPU is booked twice");
     holder_[gpu.index()] = job;
-    --free_of_host_[host_of(gpu).index()];
-    --free_gpus_;
+    ++held_gpus_;
+    if (is_in_service(gpu)) {
+      --free_of_host_[host_of(gpu).index()];
+      --free_gpus_;
+    }
     const bool last_of_host = i + 1 == placement.gpus.size() || host_of(placement.gpus[i + 1]) != host_of(gpu);
     if (last_of_host) update_tree(host_of(gpu).index());
   }
@@ -126,11 +131,41 @@ void ClusterState::release(JobId job, const Placement& placement) {
     WEFT_CHECK(gpu.index() < gpu_count(), "a placement names GPUs of the cluster");
     WEFT_CHECK(!job.is_none() && holder(gpu) == job, "a job releases only GPUs that it holds");
     holder_[gpu.index()] = JobId::none();
-    ++free_of_host_[host_of(gpu).index()];
-    ++free_gpus_;
+    --held_gpus_;
+    if (is_in_service(gpu)) {
+      ++free_of_host_[host_of(gpu).index()];
+      ++free_gpus_;
+    }
     const bool last_of_host = i + 1 == placement.gpus.size() || host_of(placement.gpus[i + 1]) != host_of(gpu);
     if (last_of_host) update_tree(host_of(gpu).index());
   }
+}
+
+void ClusterState::withdraw(std::span<const GpuSlot> gpus) {
+  if (gpus.empty()) return;
+  for (const GpuSlot gpu : gpus) {
+    WEFT_CHECK(is_in_service(gpu) && host_of(gpu) == host_of(gpus.front()), "GPUs of one host go out of service once");
+    if (is_free(gpu.index())) {
+      --free_of_host_[host_of(gpu).index()];
+      --free_gpus_;
+    }
+    in_service_[gpu.index()] = false;
+    --in_service_gpus_;
+  }
+  update_tree(host_of(gpus.front()).index());
+}
+
+void ClusterState::restore(std::span<const GpuSlot> gpus) {
+  if (gpus.empty()) return;
+  for (const GpuSlot gpu : gpus) {
+    WEFT_CHECK(!is_in_service(gpu) && host_of(gpu) == host_of(gpus.front()), "GPUs of one host come back into service once");
+    in_service_[gpu.index()] = true;
+    ++in_service_gpus_;
+    if (!holder(gpu).is_none()) continue;
+    ++free_of_host_[host_of(gpu).index()];
+    ++free_gpus_;
+  }
+  update_tree(host_of(gpus.front()).index());
 }
 
 std::string ClusterState::to_text(const Placement& placement) const {

@@ -147,8 +147,10 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
 }
 
 Duration DurationModel::sample(std::uint64_t seed, JobId job) const {
-  if (shape_ == Shape::fixed) return first_;
-  RandomStream stream(seed, job.index(), stream_purpose);
+  return sample(RandomStream(seed, job.index(), stream_purpose));
+}
+
+Duration DurationModel::sample(RandomStream stream) const {
   const auto first = static_cast<double>(first_.in_ticks());
   const auto second = static_cast<double>(second_.in_ticks());
   switch (shape_) {

@@ -23,6 +23,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/ids.hpp"
+#include "core/random.hpp"
 #include "core/units.hpp"
 
 namespace weft {
@@ -39,6 +40,8 @@ class DurationModel {
   Shape shape() const { return shape_; }
   /// A draw for one job of a run.
   Duration sample(std::uint64_t seed, JobId job) const;
+  /// A draw for whoever owns the stream.
+  Duration sample(RandomStream stream) const;
   /// Expected value of the draws, to the nearest tick.
   Duration mean() const;
   std::string to_text() const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 
 namespace weft {
@@ -26,26 +27,32 @@ constexpr std::array params_table = {
 
 /// What the scheduler tells itself.
 enum SchedulerEvent : std::uint16_t {
-  job_arrives = 210,      ///< payload SchedulerTimer
-  job_ends = 211,         ///< payload SchedulerTimer; job mode
-  scheduling_pass = 212,  ///< class settle, no payload
-  policy_wakes = 213,     ///< no payload
+  job_arrives = 210,       ///< payload SchedulerTimer
+  job_ends = 211,          ///< payload SchedulerTimer; job mode
+  scheduling_pass = 212,   ///< class settle, no payload
+  policy_wakes = 213,      ///< no payload
+  parts_fail = 214,        ///< no payload
+  failure_detected = 215,  ///< payload OutageTimer, like the next
+  part_works = 216,
+  spare_joins = 217,  ///< payload SpareTimer
 };
+constexpr bool is_of_failures(std::uint16_t kind) { return kind >= parts_fail && kind <= spare_joins; }
 
 struct SchedulerTimer {
   JobId job;
-  std::uint32_t restarts = 0;  ///< of the job by then; if it has more by now, it was preempted since
+  std::uint32_t restarts = 0;  ///< of the job by then; if it has more by now, it was stopped since
+};
+struct OutageTimer {
+  std::uint32_t outage = 0;
+};
+struct SpareTimer {
+  HostId host;
 };
 
 /// floor(a b / c). Requires: c > 0, a, b >= 0, and the result fits.
-std::int64_t multiply_divide(std::int64_t a, std::uint64_t b, std::uint64_t c) {
-  __extension__ using Wide = unsigned __int128;
+std::int64_t multiply_divide(std::int64_t a, std::int64_t b, std::int64_t c) {
+  __extension__ using Wide = __int128;
   return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
-}
-
-/// When iteration `i` of `n` equal parts of `total` begins.
-Duration begin_of(Duration total, std::uint64_t i, std::uint64_t n) {
-  return Duration::ticks(multiply_divide(total.in_ticks(), i, n));
 }
 
 }  // namespace
@@ -87,6 +94,10 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       running_(jobs_.size()) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
   WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
+  if (settings_.failures.has_failures() || settings_.failures.hot_spares + settings_.failures.cold_spares > 0) {
+    fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
+    failures_.emplace(settings_.failures, cluster_, settings_.seed);
+  }
   WEFT_CHECK(std::is_sorted(jobs_.begin(), jobs_.end(), [](const JobSpec& a, const JobSpec& b) { return a.submit < b.submit; }),
              "the scheduler gets its jobs sorted by submission");
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -115,18 +126,24 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const std::vector<EntityId> hosts = lifecycle->settings_.wiring.entity_of_host;
   const Duration control_delay = lifecycle->settings_.control_delay;
   const std::optional<Time> first = lifecycle->jobs_.empty() ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
+  const Time first_failure = lifecycle->failures_ ? lifecycle->failures_->next() : Time::max();
+  lifecycle->next_failure_ = first_failure;
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
   if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0), 0});
+  if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
   return id;
 }
 
-/// What was to happen to a job that has been preempted since, and wishes of a policy that it has had another pass since.
+/// What was to happen to a job that has been stopped since, wishes of a policy that has had another pass since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
+  if (is_of_failures(event.kind) && all_finished()) return true;
+  if (event.kind == parts_fail) return event.key.time != next_failure_;
   if (event.kind == policy_wakes) return event.key.time != wake_;
   if (event.kind != job_ends) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
-  return running_state_[timer.job.index()] == nullptr || records_[timer.job.index()].restarts != timer.restarts;
+  const Running* const running = running_state_[timer.job.index()].get();
+  return running == nullptr || running->failed_at || records_[timer.job.index()].restarts != timer.restarts;
 }
 
 void JobLifecycle::handle(const Event& event, EventContext& context) {
@@ -146,6 +163,19 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
       run_pass(context);
       return;
     case policy_wakes:
+      request_pass(context);
+      return;
+    case parts_fail:
+      fail_parts(context);
+      return;
+    case failure_detected:
+      detect_failure(event.payload_as<OutageTimer>().outage, context);
+      return;
+    case part_works:
+      end_outage(event.payload_as<OutageTimer>().outage, context);
+      return;
+    case spare_joins:
+      fleet_->join(event.payload_as<SpareTimer>().host);
       request_pass(context);
       return;
     default:
@@ -191,10 +221,9 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   JobRecord& record = records_[job.index()];
   record.end = context.now();
   const bool has_tally = running->iterations != nullptr;
-  leave_gpus(job, context.now());
+  leave_gpus(job, context.now(), nullptr);
   if (!has_tally && record.iterations > 0) {
-    const Duration for_iterations = record.run - record.lost - record.overhead;
-    record.mean_iteration = Duration::from_seconds(for_iterations.in_s() / static_cast<double>(record.iterations));
+    record.mean_iteration = Duration::from_seconds(record.useful().in_s() / static_cast<double>(record.iterations));
   }
   ++counters_.finished;
   counters_.last_end = context.now();
@@ -203,54 +232,41 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   request_pass(context);
 }
 
-/// It ends or is preempted.
-void JobLifecycle::leave_gpus(JobId job, Time now) {
+/// It ends, or it is stopped; then what does not count goes to `lost`.
+void JobLifecycle::leave_gpus(JobId job, Time now, Duration JobRecord::*lost) {
   std::unique_ptr<Running>& running = running_state_[job.index()];
   JobRecord& record = records_[job.index()];
   record.run += now - running->since;
-  if (running->iterations == nullptr) record.overhead += std::min(now - running->since, settings_.start_overhead);
+  if (running->course) {
+    const Time got_on_until = running->failed_at.value_or(now);
+    const JobCourse::Position position = running->course->at(got_on_until - running->since);
+    record.overhead += position.overhead;
+    record.checkpointing += position.writing;
+    if (lost != nullptr) {
+      progress_[job.index()].kept = position.kept;
+      record.*lost += position.done - position.counts;
+    }
+    record.lost_to_failures += now - got_on_until;
+  }
   cluster_.release(job, running->placement);
   running.reset();
   running_.remove(job);
 }
 
+void JobLifecycle::go_back_to_queue(JobId job, Time now) {
+  queue_.insert(job);
+  waiting_gpus_ += jobs_[job.index()].gpus;
+  progress_[job.index()].queued = now;
+  if (settings_.observer != nullptr) settings_.observer->job_stopped(jobs_[job.index()], records_[job.index()]);
+}
+
 void JobLifecycle::preempt(JobId job, Time now) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
-  const Running& running = *running_state_[job.index()];
-  WEFT_CHECK(running.iterations == nullptr, "jobs that run a workload are not preempted");
-  Progress& progress = progress_[job.index()];
-  JobRecord& record = records_[job.index()];
-  const Duration worked = worked_since_start(running, now);
-  if (record.iterations == 0) {
-    progress.done += worked;
-  } else if (running.total > Duration::zero()) {
-    const Duration before = position(job, running.total);
-    const std::uint64_t n = record.iterations;
-    // The last iteration that has ended: the quotient, or one more, as beginnings are rounded down.
-    const Duration now_at = before + worked;
-    auto finished =
-        static_cast<std::uint64_t>(multiply_divide(now_at.in_ticks(), n, static_cast<std::uint64_t>(running.total.in_ticks())));
-    while (finished < n && begin_of(running.total, finished + 1, n) <= now_at) ++finished;
-    progress.iterations = std::max(progress.iterations, finished);
-    record.lost += worked - (position(job, running.total) - before);
-  }
-  leave_gpus(job, now);
-  queue_.insert(job);
-  waiting_gpus_ += record.gpus;
-  progress.queued = now;
-  ++record.preemptions;
+  WEFT_CHECK(running_state_[job.index()]->course.has_value(), "jobs that run a workload are not preempted");
+  ++records_[job.index()].preemptions;
   ++counters_.preempted;
-  if (settings_.observer != nullptr) settings_.observer->job_preempted(jobs_[job.index()], record);
-}
-
-Duration JobLifecycle::worked_since_start(const Running& running, Time now) const {
-  return std::max(Duration::zero(), now - running.since - settings_.start_overhead);
-}
-
-Duration JobLifecycle::position(JobId job, Duration total) const {
-  const std::uint64_t n = records_[job.index()].iterations;
-  const Progress& progress = progress_[job.index()];
-  return n == 0 ? progress.done : begin_of(total, progress.iterations, n);
+  leave_gpus(job, now, &JobRecord::lost_to_preemptions);
+  go_back_to_queue(job, now);
 }
 
 JobView JobLifecycle::view(JobId job, Time now) const {
@@ -272,21 +288,23 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   if (spec.workload != nullptr) return view;
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
-  Duration done = position(job, *view.declared_run);
-  Duration overhead = settings_.start_overhead;
+  const Duration declared = *view.declared_run;
+  Duration left = JobCourse(declared, spec.iterations, progress_[job.index()].kept, settings_.start_overhead, settings_.checkpoints)
+                      .held()
+                      .value_or(Duration::max());
   if (running != nullptr) {
-    const Duration worked = worked_since_start(*running, now);
-    overhead = std::max(Duration::zero(), overhead - (now - running->since));
-    if (spec.iterations == 0) {
-      done += worked;
-    } else if (running->total > Duration::zero()) {
-      done = Duration::ticks(multiply_divide(view.declared_run->in_ticks(),
-                                             static_cast<std::uint64_t>((position(job, running->total) + worked).in_ticks()),
-                                             static_cast<std::uint64_t>(running->total.in_ticks())));
-    }
+    const JobCourse::Position position = running->course->at(running->failed_at.value_or(now) - running->since);
+    Duration done = position.done;
+    const Duration total = running->course->total();
+    if (spec.iterations > 0 && total > Duration::zero())
+      done = Duration::ticks(multiply_divide(declared.in_ticks(), done.in_ticks(), total.in_ticks()));
+    const Duration work_left = std::max(Duration::zero(), declared - done);
+    // What is left of the stay beside the work.
+    const Duration elapsed = position.overhead + position.work + position.writing;
+    const Duration others_left = *running->course->held() - elapsed - (total - position.done);
+    left = work_left < Duration::max() - others_left ? work_left + others_left : Duration::max();
   }
-  const Duration left = std::max(Duration::zero(), *view.declared_run - done);
-  view.declared_left = left < Duration::max() - overhead ? left + overhead : Duration::max();
+  view.declared_left = left;
   return view;
 }
 
@@ -318,7 +336,7 @@ void JobLifecycle::run_pass(EventContext& context) {
   settings_.policy->schedule(pass);
   arrived_.clear();
   counters_.queue_length_max = std::max<std::uint64_t>(counters_.queue_length_max, queue_.size());
-  counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.gpu_count() - cluster_.free_gpus());
+  counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.held_gpus());
   if (settings_.wiring.after_pass) settings_.wiring.after_pass();
 }
 
@@ -326,6 +344,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   WEFT_CHECK(queue_.contains(job), "a policy starts jobs that wait");
   const JobSpec& spec = jobs_[job.index()];
   WEFT_CHECK(placement.gpus.size() == spec.gpus, "a placement is all or nothing");
+  for (const GpuSlot gpu : placement.gpus) WEFT_CHECK(cluster_.is_in_service(gpu), "jobs start on GPUs in service");
   cluster_.take(job, placement);
   queue_.remove(job);
   waiting_gpus_ -= spec.gpus;
@@ -341,7 +360,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr});
+  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr, {}});
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else {
@@ -352,19 +371,83 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
 
 void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
-  Running& running = *running_state_[job.index()];
-  running.total = duration_of(job);
-  const Duration left = running.total - std::min(running.total, position(job, running.total));
-  const bool fits = left <= Time::max() - context.now() && settings_.start_overhead <= Time::max() - context.now() - left;
-  if (!fits) {
+  const JobCourse& course =
+      running_state_[job.index()]->course.emplace(duration_of(job), records_[job.index()].iterations, progress_[job.index()].kept,
+                                                  settings_.start_overhead, settings_.checkpoints);
+  const std::optional<Duration> held = course.held();
+  if (!held || *held > Time::max() - context.now()) {
     throw InputError({Severity::error, "beyond-clock",
                       "job \"" + spec.name + "\" starts at " + to_text(context.now().since_start()) + " and would end after " +
                           to_text(Time::max().since_start()) + ", where the simulated clock ends",
-                      spec.place, "use a larger cluster, fewer jobs or shorter ones"});
+                      spec.place,
+                      "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints"});
   }
-  context.schedule(settings_.start_overhead + left, EventClass::timer, job_ends,
-                   SchedulerTimer{job, records_[job.index()].restarts});
+  context.schedule(*held, EventClass::timer, job_ends, SchedulerTimer{job, records_[job.index()].restarts});
 }
+
+// --- Failures ---------------------------------------------------------------------------------------------------------------
+
+void JobLifecycle::schedule_next_failure(EventContext& context) {
+  next_failure_ = failures_->next();
+  if (next_failure_ != Time::max()) context.schedule(next_failure_ - context.now(), EventClass::timer, parts_fail);
+}
+
+void JobLifecycle::fail_parts(EventContext& context) {
+  while (failures_->next() <= context.now()) fail_part(failures_->take(), context);
+  schedule_next_failure(context);
+}
+
+std::vector<GpuSlot> JobLifecycle::gpus_of(const Outage& outage) const {
+  return gpus_without(outage.part, settings_.failures.scope, cluster_);
+}
+
+void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
+  const auto number = static_cast<std::uint32_t>(outages_.size());
+  outages_.push_back({failure.part, failure.renews});
+  ++counters_.failures;
+  const std::vector<GpuSlot> gpus = gpus_of(outages_.back());
+  fleet_->take_out(gpus);
+  for (const GpuSlot gpu : gpus) {
+    const JobId holder = cluster_.holder(gpu);
+    if (holder.is_none() || running_state_[holder.index()]->failed_at) continue;
+    running_state_[holder.index()]->failed_at = context.now();
+    ++records_[holder.index()].failures;
+  }
+  const Duration detection = settings_.failures.detection;
+  if (detection > Time::max() - context.now()) return;
+  context.schedule(detection, EventClass::timer, failure_detected, OutageTimer{number});
+  if (failure.repair < Time::max() - context.now() - detection)
+    context.schedule(detection + failure.repair, EventClass::timer, part_works, OutageTimer{number});
+}
+
+void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
+  const std::vector<GpuSlot> gpus = gpus_of(outages_[outage]);
+  for (const GpuSlot gpu : gpus) {
+    const JobId holder = cluster_.holder(gpu);
+    if (holder.is_none() || !running_state_[holder.index()]->failed_at) continue;
+    leave_gpus(holder, context.now(), &JobRecord::lost_to_failures);
+    go_back_to_queue(holder, context.now());
+    arrived_.push_back(holder);
+  }
+  const std::optional<Fleet::StandIn> stand_in = fleet_->find_stand_in(cluster_.host_of(gpus.front()));
+  if (stand_in) {
+    const Duration until = stand_in->kind == Fleet::Spare::cold ? settings_.failures.cold_start : Duration::zero();
+    context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
+  }
+  request_pass(context);
+}
+
+void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
+  const Outage ended = outages_[outage];
+  fleet_->bring_back(gpus_of(ended));
+  if (ended.renews) {
+    failures_->renew(ended.part, context.now());
+    if (failures_->next() < next_failure_ || next_failure_ <= context.now()) schedule_next_failure(context);
+  }
+  request_pass(context);
+}
+
+// --- What jobs take and where they go ------------------------------------------------------------------------------------------
 
 Duration JobLifecycle::duration_of(JobId job) const {
   const JobSpec& spec = jobs_[job.index()];
@@ -409,8 +492,9 @@ void JobLifecycle::tell_cluster() {
   sample.waiting_jobs = queue_.size();
   sample.waiting_gpus = waiting_gpus_;
   sample.free_gpus = cluster_.free_gpus();
-  sample.busy_gpus = cluster_.gpu_count() - sample.free_gpus;
+  sample.busy_gpus = cluster_.held_gpus();
   sample.fragmented_gpus = cluster_.fragmented_gpus();
+  sample.gpus_out = cluster_.gpu_count() - cluster_.gpus_in_service();
   if (told_ && told_->is_like(sample)) return;
   told_ = sample;
   if (settings_.observer != nullptr) settings_.observer->cluster_changed(sample);
@@ -419,7 +503,8 @@ void JobLifecycle::tell_cluster() {
 void JobLifecycle::advance_clock(Time now) {
   const double elapsed_s = (now - clock_).in_s();
   if (now > clock_) tell_cluster();
-  counters_.busy_gpu_s += elapsed_s * static_cast<double>(cluster_.gpu_count() - cluster_.free_gpus());
+  counters_.busy_gpu_s += elapsed_s * static_cast<double>(cluster_.held_gpus());
+  counters_.out_gpu_s += elapsed_s * static_cast<double>(cluster_.gpu_count() - cluster_.gpus_in_service());
   if (!queue_.empty()) counters_.stranded_gpu_s += elapsed_s * static_cast<double>(cluster_.free_gpus());
   queued_job_s_ += elapsed_s * static_cast<double>(queue_.size());
   clock_ = now;
@@ -438,10 +523,18 @@ JobCounters JobLifecycle::counters() const {
     result.gpus_busy_mean = counters_.busy_gpu_s / elapsed_s;
     result.queue_length_mean = queued_job_s_ / elapsed_s;
   }
+  double useful_gpu_s = 0;
+  double started_gpu_s = 0;
   for (const JobRecord& record : records_) {
-    result.lost_gpu_s += record.lost.in_s() * record.gpus;
+    result.lost_to_preemptions_gpu_s += record.lost_to_preemptions.in_s() * record.gpus;
+    result.lost_to_failures_gpu_s += record.lost_to_failures.in_s() * record.gpus;
     result.overhead_gpu_s += record.overhead.in_s() * record.gpus;
+    result.checkpointing_gpu_s += record.checkpointing.in_s() * record.gpus;
+    if (!record.end) continue;
+    useful_gpu_s += record.useful().in_s() * record.gpus;
+    started_gpu_s += (*record.end - *record.start).in_s() * record.gpus;
   }
+  if (started_gpu_s > 0) result.effective_time_ratio = useful_gpu_s / started_gpu_s;
   return result;
 }
 
@@ -473,6 +566,13 @@ void JobLifecycle::require_all_finished() const {
     if (record.end) continue;
     if (unfinished < named_max) names += (unfinished == 0 ? "" : "; ") + state_text(record.id);
     ++unfinished;
+  }
+  const std::uint32_t out = cluster_.gpu_count() - cluster_.gpus_in_service();
+  if (out > 0 && running_.empty()) {
+    throw InputError({Severity::error, "never-repaired",
+                      "the run ends with jobs that never got GPUs again: " + names + "; " + std::to_string(out) + " of " +
+                          counted(cluster_.gpu_count(), "GPU is", "GPUs are") + " out of service",
+                      SourcePlace::named("failure"), "make repairs shorter, failures rarer or the cluster larger"});
   }
   WEFT_CHECK(unfinished == 0, "every job has ended when the run is over, but " + std::to_string(unfinished) + " of " +
                                   std::to_string(jobs_.size()) + " have not: " + names);

@@ -7,16 +7,19 @@
 //   - Arrivals are self events, one at a time: each schedules the next.
 //   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`), or with rounds
 //     at the next multiple of their length if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
-//   - Job mode: a started job ends after `start_overhead` and a draw from its duration model, or its iterations at the measured time of its
-//     placement; if it was preempted, after what was left of that. A preempted job keeps the iterations that it has finished, each of which
-//     takes an equal part of its duration; one that declares no iterations keeps all that it has done.
+//   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
+//     the time of its checkpoints (scheduler/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
+//     checkpoint.
+//   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
+//     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
+//     jobs from the failure on. Spares come and repaired parts go back to work by scheduler/failures/fleet.
 //   - Otherwise the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
 //     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - GPUs come free, and count as idle, at the instant the job ends.
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
-// Left out here: staging of data, failures, migration, and preemption of jobs that run a workload.
+// Left out here: staging of data, migration, and preemption and failure of jobs that run a workload.
 // Threads: belongs to its logical process; everything may be read once the engine has stopped.
 #pragma once
 
@@ -33,7 +36,10 @@
 #include "core/params.hpp"
 #include "host/job.hpp"
 #include "scheduler/cluster_state.hpp"
+#include "scheduler/failures/failure_plan.hpp"
+#include "scheduler/failures/fleet.hpp"
 #include "scheduler/iteration_tally.hpp"
+#include "scheduler/job_course.hpp"
 #include "scheduler/job_list.hpp"
 #include "scheduler/job_record.hpp"
 #include "scheduler/job_spec.hpp"
@@ -59,10 +65,12 @@ struct SchedulerWiring {
 struct JobLifecycleSettings {
   std::unique_ptr<SchedulingPolicy> policy;
   std::unique_ptr<Placer> placer;
-  Duration control_delay;        ///< of messages to hosts
-  Duration start_overhead = {};  ///< from the start of a job until it gets on, each time; job mode
-  Duration round = {};           ///< between passes of the policy; zero: whenever something has happened
-  std::uint64_t seed = 0;        ///< of the durations
+  Duration control_delay;           ///< of messages to hosts
+  Duration start_overhead = {};     ///< from the start of a job until it gets on, each time; job mode
+  Duration round = {};              ///< between passes of the policy; zero: whenever something has happened
+  CheckpointPlan checkpoints = {};  ///< job mode
+  FailureSettings failures = {};    ///< likewise
+  std::uint64_t seed = 0;           ///< of durations and failures
   SchedulerWiring wiring;
   JobObserver* observer = nullptr;  ///< outlives the run; may be null
 };
@@ -73,11 +81,18 @@ struct JobCounters {
   std::uint64_t started = 0;  ///< jobs; those that are preempted once more each time
   std::uint64_t preempted = 0;
   std::uint64_t finished = 0;
-  std::uint64_t passes = 0;   ///< calls of the policy
-  double busy_gpu_s = 0;      ///< GPU-seconds held by jobs
-  double stranded_gpu_s = 0;  ///< GPU-seconds that nobody held while jobs waited
-  double lost_gpu_s = 0;      ///< of busy_gpu_s: JobRecord::lost, of all jobs
-  double overhead_gpu_s = 0;  ///< likewise JobRecord::overhead
+  std::uint64_t passes = 0;    ///< calls of the policy
+  double busy_gpu_s = 0;       ///< GPU-seconds held by jobs
+  double stranded_gpu_s = 0;   ///< GPU-seconds that nobody held while jobs waited
+  double out_gpu_s = 0;        ///< GPU-seconds out of service, spares that wait among them
+  std::uint64_t failures = 0;  ///< of parts
+  // Of busy_gpu_s: what JobRecord has under these names, of all jobs.
+  double lost_to_preemptions_gpu_s = 0;
+  double lost_to_failures_gpu_s = 0;
+  double overhead_gpu_s = 0;
+  double checkpointing_gpu_s = 0;
+  /// Of jobs that have ended, by GPU time: what counts of the time from first start to end. 0 if none has.
+  double effective_time_ratio = 0;
   double gpus_busy_mean = 0;
   std::uint32_t gpus_busy_max = 0;
   double queue_length_mean = 0;
@@ -109,7 +124,8 @@ class JobLifecycle final : public Entity {
   bool all_finished() const { return counters_.finished == jobs_.size(); }
   /// What a job does or waits for, as a sentence without its stop: "job "a" waits for 8 GPUs".
   std::string state_text(JobId job) const;
-  /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for. For the end of a run.
+  /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for, or, if what they wait for are GPUs out of service, throws
+  /// InputError [never-repaired]. For the end of a run.
   void require_all_finished() const;
 
  private:
@@ -117,14 +133,19 @@ class JobLifecycle final : public Entity {
   struct Running {
     Placement placement;
     Time since;
-    Duration total;                              ///< job mode: of the whole job on these GPUs
-    std::unique_ptr<IterationTally> iterations;  ///< null in job mode
+    std::optional<JobCourse> course;             ///< job mode
+    std::unique_ptr<IterationTally> iterations;  ///< otherwise
+    std::optional<Time> failed_at;               ///< it gets on no more, which the scheduler does not know yet
   };
   /// Of a job, over all its stays.
   struct Progress {
-    std::uint64_t iterations = 0;  ///< job mode: finished before the last start, if it declares some
-    Duration done;                 ///< job mode: before the last start, if it declares none
-    Time queued;                   ///< when it last began to wait
+    JobCourse::Kept kept;  ///< job mode: from before the last start
+    Time queued;           ///< when it last began to wait
+  };
+  /// A part that failed and does not work again yet.
+  struct Outage {
+    Part part;
+    bool renews = false;
   };
 
   void arrive(JobId job, EventContext& context);
@@ -135,13 +156,16 @@ class JobLifecycle final : public Entity {
   void run_pass(EventContext& context);
   void start(JobId job, Placement placement, EventContext& context);
   void preempt(JobId job, Time now);
-  void leave_gpus(JobId job, Time now);
+  void leave_gpus(JobId job, Time now, Duration JobRecord::*lost);
+  void go_back_to_queue(JobId job, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
-  /// Job mode: since its last start, the overhead of that left out.
-  Duration worked_since_start(const Running& running, Time now) const;
-  /// Job mode: of `total`, what the finished iterations or the time done before the last start come to.
-  Duration position(JobId job, Duration total) const;
+  void schedule_next_failure(EventContext& context);
+  void fail_parts(EventContext& context);
+  void fail_part(const Failure& failure, EventContext& context);
+  void detect_failure(std::uint32_t outage, EventContext& context);
+  void end_outage(std::uint32_t outage, EventContext& context);
+  std::vector<GpuSlot> gpus_of(const Outage& outage) const;
   JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;
   void start_on_hosts(JobId job, EventContext& context);
@@ -154,6 +178,10 @@ class JobLifecycle final : public Entity {
   std::vector<JobRecord> records_;
   std::vector<std::unique_ptr<Running>> running_state_;  ///< per job; null unless it runs
   std::vector<Progress> progress_;                       ///< per job
+  std::optional<Fleet> fleet_;                           ///< if something fails
+  std::optional<FailurePlan> failures_;                  ///< likewise
+  Time next_failure_;                                    ///< for which an event is on its way
+  std::vector<Outage> outages_;                          ///< all there were
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;  ///< since the last pass

@@ -6,7 +6,7 @@
 // Model
 //   - start, end and all that follows from them (completion = end - submit = wait + run) are on the scheduler's clock: a job that runs a
 //     workload holds its GPUs from the decision to start it until the report of its last rank has arrived, one control-plane delay after the
-//     rank was done and one before it began. A job that was preempted starts several times: `start` is the first, wait all the time that it
+//     rank was done and one before it began. A job that was preempted or failed starts several times: `start` is the first, wait all the time that it
 //     stood in the queue, run all the time that it held GPUs.
 //   - Iterations are on the ranks' clock: an iteration starts when its first rank starts it (the previous one done) and ends when
 //     its last rank ends it. Staggered ranks make iterations overlap.
@@ -32,10 +32,13 @@ struct JobRecord {
   std::optional<Time> start;
   std::optional<Time> last_start;
   std::optional<Time> end;
-  Duration wait;                 ///< in the queue, up to the last start
-  Duration run;                  ///< with GPUs, up to the last preemption or the end
-  Duration lost;                 ///< of that: for iterations that preemptions cut off; like the next, job mode
-  Duration overhead;             ///< of that: from starts until the job got on
+  Duration wait;  ///< in the queue, up to the last start
+  Duration run;   ///< with GPUs, up to the last preemption or the end
+  // Of that, in job mode:
+  Duration lost_to_preemptions;  ///< for work that did not count, as it came after the last checkpoint
+  Duration lost_to_failures;     ///< likewise, and from failures until they were detected
+  Duration overhead;             ///< from starts until the job got on
+  Duration checkpointing;        ///< writing checkpoints
   std::uint64_t iterations = 0;  ///< finished so far; in job mode as declared
   /// First rank's start of the first iteration to last rank's end of the last, over their number; in job mode all that was run for iterations
   /// that count, over their number. None before the end or without iterations.
@@ -43,9 +46,12 @@ struct JobRecord {
   Duration exposed_communication;  ///< summed over iterations; zero in job mode
   std::uint32_t restarts = 0;      ///< starts after the first
   std::uint32_t preemptions = 0;
-  std::string placement;  ///< the last, ClusterState::to_text(); empty before the start
+  std::uint32_t failures = 0;  ///< times that a part failed which it needed
+  std::string placement;       ///< the last, ClusterState::to_text(); empty before the start
   /// Requires: the job has ended.
   Duration completion() const { return end.value() - submit; }
+  /// Of `run`, what counts.
+  Duration useful() const { return run - lost_to_preemptions - lost_to_failures - overhead - checkpointing; }
 };
 
 struct IterationRecord {
@@ -64,14 +70,16 @@ struct ClusterSample {
   std::uint64_t waiting_gpus = 0;  ///< that waiting jobs want
   std::uint32_t busy_gpus = 0;
   std::uint32_t free_gpus = 0;
-  std::uint32_t fragmented_gpus = 0;  ///< of the free ones, those on hosts that are partly held
+  std::uint32_t fragmented_gpus = 0;  ///< of the free ones, those on hosts that are partly held or out of service
+  std::uint32_t gpus_out = 0;         ///< of service: failed ones and spares
 
   /// Free while jobs wait.
   std::uint32_t stranded_gpus() const { return waiting_jobs > 0 ? free_gpus : 0; }
   /// Whether all but the instant is the same.
   bool is_like(const ClusterSample& other) const {
-    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, fragmented_gpus) ==
-           std::tie(other.running_jobs, other.waiting_jobs, other.waiting_gpus, other.busy_gpus, other.fragmented_gpus);
+    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, fragmented_gpus, gpus_out) ==
+           std::tie(other.running_jobs, other.waiting_jobs, other.waiting_gpus, other.busy_gpus, other.fragmented_gpus,
+                    other.gpus_out);
   }
 };
 
@@ -79,7 +87,8 @@ class JobObserver {
  public:
   virtual ~JobObserver() = default;
   virtual void job_started(const JobSpec&, const JobRecord&) {}
-  virtual void job_preempted(const JobSpec&, const JobRecord&) {}
+  /// Preempted, or a part failed; it waits again.
+  virtual void job_stopped(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
   /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.

@@ -31,9 +31,11 @@ void sort_by_submission(std::vector<JobSpec>& jobs) {
 }
 
 void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics) {
-  WEFT_CHECK(cluster.free_gpus() == cluster.gpu_count(), "jobs are checked against an empty cluster");
+  WEFT_CHECK(cluster.free_gpus() == cluster.gpus_in_service(), "jobs are checked against an empty cluster");
   const std::string cluster_text =
-      "the cluster has " + counted(cluster.gpu_count(), "GPU", "GPUs") + " on " + counted(cluster.host_count(), "host", "hosts");
+      "the cluster has " + counted(cluster.gpus_in_service(), "GPU", "GPUs") +
+      (cluster.gpus_in_service() < cluster.gpu_count() ? " beside its spares"
+                                                       : " on " + counted(cluster.host_count(), "host", "hosts"));
   std::map<std::uint32_t, bool> placeable;  // by number of GPUs: a placement depends on nothing else
   double gpu_time_s = 0;
   for (const JobSpec& job : jobs) {
@@ -44,7 +46,7 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
     }
     if (job.gpus == 0) {
       diagnostics.error("no-gpus", subject + " wants no GPU", job.place, "give it at least one GPU or leave it out");
-    } else if (job.gpus > cluster.gpu_count()) {
+    } else if (job.gpus > cluster.gpus_in_service()) {
       diagnostics.error("job-too-large", subject + " wants " + counted(job.gpus, "GPU", "GPUs") + " but " + cluster_text, job.place,
                         "use a larger cluster or leave the job out");
     } else {

@@ -28,7 +28,7 @@ using testing_scheduler::settings_with;
 class Stays final : public JobObserver {
  public:
   void job_started(const JobSpec&, const JobRecord& record) override { run_before_[record.id] = record.run; }
-  void job_preempted(const JobSpec&, const JobRecord& record) override { close(record); }
+  void job_stopped(const JobSpec&, const JobRecord& record) override { close(record); }
   void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
 
   std::string double_booking() const { return testing_scheduler::find_double_booking(of_gpu_); }
@@ -163,7 +163,7 @@ TEST(Policies, PreemptedJobsKeepWholeIterations) {
   settings.start_overhead = Duration::s(1);
   const FinishedRun run = run_jobs(jobs, ClusterState(1, 8), std::move(settings));
   EXPECT_EQ(ends_s(run), (std::vector<double>{8 + 1 + 8, 8}));
-  EXPECT_EQ(run.records[0].lost, Duration::ms(500));
+  EXPECT_EQ(run.records[0].lost_to_preemptions, Duration::ms(500));
   EXPECT_EQ(run.records[0].run, Duration::ms(3500) + Duration::s(9));
   EXPECT_EQ(*run.records[0].mean_iteration, Duration::s(1));
 }
@@ -273,14 +273,15 @@ TEST_P(EveryPolicy, GivesASchedule) {
     for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
       const JobRecord& record = run.records[i];
       EXPECT_EQ(record.wait + record.run, record.completion());
-      EXPECT_EQ(record.run, problem.jobs[i].duration.mean() + record.lost + record.overhead) << "seed " << seed << " job " << i;
+      EXPECT_EQ(record.run, problem.jobs[i].duration.mean() + record.lost_to_preemptions + record.overhead)
+          << "seed " << seed << " job " << i;
       // Of an iteration that was cut off, no more than the whole.
       const Duration longest =
           problem.jobs[i].iterations == 0
               ? Duration::zero()
               : Duration::ticks(problem.jobs[i].duration.mean().in_ticks() / static_cast<std::int64_t>(problem.jobs[i].iterations) +
                                 1);
-      EXPECT_LE(record.lost, longest * std::int64_t{record.preemptions}) << "seed " << seed << " job " << i;
+      EXPECT_LE(record.lost_to_preemptions, longest * std::int64_t{record.preemptions}) << "seed " << seed << " job " << i;
       EXPECT_LE(record.overhead, Duration::ms(seed % 3 * 700) * std::int64_t{record.restarts + 1});
       EXPECT_EQ(record.restarts, record.preemptions);
       busy_gpu_s += record.run.in_s() * record.gpus;

@@ -72,6 +72,8 @@ Parameters::Parameters() {
   for (const auto& module : collective_protocols()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : collective_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("scheduler", scheduler_params()));
+  add(ParamSet("checkpoint", checkpoint_params()));
+  add(ParamSet("failure", failure_params()));
   for (const auto& module : scheduling_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : placers()) add(ParamSet(std::string(module.info.name), module.info.params));
 }

@@ -118,7 +118,11 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   file.number(record.iterations);
   record.mean_iteration ? file.number(record.mean_iteration->in_s()) : file.text("");
   file.number(record.exposed_communication.in_s());
-  file.number(std::uint64_t{record.restarts}).number(std::uint64_t{record.preemptions}).text(record.placement).end_row();
+  file.number(std::uint64_t{record.restarts}).number(std::uint64_t{record.preemptions}).text(record.placement);
+  file.number(std::uint64_t{record.failures});
+  for (const Duration of_run : {record.lost_to_preemptions + record.lost_to_failures, record.overhead, record.checkpointing})
+    file.number(of_run.in_s());
+  file.end_row();
 }
 
 }  // namespace
@@ -128,9 +132,9 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
       folder_(without_old_results(created(std::move(folder)))),
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
-            "placement"),
+            "placement,failures,lost_s,overhead_s,checkpoint_s"),
       cluster_(folder_ / "cluster.csv",
-               "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus"),
+               "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
       communicators_(folder_ / "communicators.csv",
                      "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
@@ -150,7 +154,10 @@ void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
 void ResultsWriter::cluster_changed(const ClusterSample& sample) {
   cluster_.number(sample.since.in_s()).number(sample.running_jobs).number(sample.waiting_jobs).number(sample.waiting_gpus);
   cluster_.number(std::uint64_t{sample.busy_gpus}).number(std::uint64_t{sample.free_gpus});
-  cluster_.number(std::uint64_t{sample.stranded_gpus()}).number(std::uint64_t{sample.fragmented_gpus}).end_row();
+  cluster_.number(std::uint64_t{sample.stranded_gpus()})
+      .number(std::uint64_t{sample.fragmented_gpus})
+      .number(std::uint64_t{sample.gpus_out})
+      .end_row();
 }
 
 void ResultsWriter::add_unfinished(const JobSpec& spec, const JobRecord& record) { write_job_row(jobs_, spec, record); }

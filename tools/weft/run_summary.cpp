@@ -62,8 +62,13 @@ std::string RunSummary::to_json() const {
   json["gpu_utilization"] = gpu_utilization;
   json["stranded_gpu_time_s"] = stranded_gpu_time_s;
   json["preemptions"] = preemptions;
-  json["lost_gpu_time_s"] = lost_gpu_time_s;
+  json["failures"] = failures;
+  json["out_of_service_gpu_time_s"] = out_of_service_gpu_time_s;
+  json["lost_to_preemptions_gpu_time_s"] = lost_to_preemptions_gpu_time_s;
+  json["lost_to_failures_gpu_time_s"] = lost_to_failures_gpu_time_s;
   json["overhead_gpu_time_s"] = overhead_gpu_time_s;
+  json["checkpoint_gpu_time_s"] = checkpoint_gpu_time_s;
+  json["effective_time_ratio"] = effective_time_ratio;
   json["mean_wait_s"] = mean_wait_s;
   json["mean_jct_s"] = mean_jct_s;
   json["iterations"] = iterations;
@@ -121,9 +126,17 @@ std::string RunSummary::to_text() const {
       line(text, "  stranded        %s idle while jobs waited", readable_gpu_time(stranded_gpu_time_s).c_str());
     if (preemptions > 0) {
       line(text, "  preemptions     %llu, for which %s of work was lost", static_cast<unsigned long long>(preemptions),
-           readable_gpu_time(lost_gpu_time_s).c_str());
+           readable_gpu_time(lost_to_preemptions_gpu_time_s).c_str());
     }
+    if (failures > 0) {
+      line(text, "  failures        %llu, for which %s of work and waiting was lost", static_cast<unsigned long long>(failures),
+           readable_gpu_time(lost_to_failures_gpu_time_s).c_str());
+    }
+    if (out_of_service_gpu_time_s > 0) line(text, "  out of service  %s", readable_gpu_time(out_of_service_gpu_time_s).c_str());
+    if (checkpoint_gpu_time_s > 0) line(text, "  checkpoints     took %s", readable_gpu_time(checkpoint_gpu_time_s).c_str());
     if (overhead_gpu_time_s > 0) line(text, "  starts          took %s", readable_gpu_time(overhead_gpu_time_s).c_str());
+    if (failures > 0 || checkpoint_gpu_time_s > 0)
+      line(text, "  effective time  %.1f %% of the time from first start to end, by GPU time", effective_time_ratio * 100);
     line(text, "  job completion  %s mean, of which waiting %s", readable(mean_jct_s).c_str(), readable(mean_wait_s).c_str());
   } else {
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());

@@ -39,8 +39,14 @@ struct RunSummary {
   double gpu_utilization = 0;      ///< gpu_time_s over GPUs x makespan
   double stranded_gpu_time_s = 0;  ///< GPU-seconds that nobody held while jobs waited
   std::uint64_t preemptions = 0;
-  double lost_gpu_time_s = 0;      ///< of gpu_time_s: for work that did not count in the end
-  double overhead_gpu_time_s = 0;  ///< of gpu_time_s: from starts until jobs got on
+  std::uint64_t failures = 0;            ///< of parts of the cluster
+  double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs and spares
+  // Of gpu_time_s.
+  double lost_to_preemptions_gpu_time_s = 0;  ///< for work that did not count in the end
+  double lost_to_failures_gpu_time_s = 0;     ///< likewise, and from failures until their detection
+  double overhead_gpu_time_s = 0;             ///< from starts until jobs got on
+  double checkpoint_gpu_time_s = 0;           ///< writing checkpoints
+  double effective_time_ratio = 0;            ///< of jobs that ended, by GPU time: what counted of the time from first start to end
   double mean_wait_s = 0;
   double mean_jct_s = 0;  ///< job completion time: submission to end
   std::uint64_t iterations = 0;

@@ -12,6 +12,7 @@
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
 #include "core/textproto_settings.hpp"
+#include "scheduler/failures/fleet.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
 #include "tools/weft/host_speed_entries.hpp"
@@ -155,7 +156,7 @@ void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& pa
 
 /// GPUs on each host of a job's placement on the empty cluster; nothing if there is none.
 std::vector<std::uint32_t> placement_alone(const Scenario& scenario, std::uint32_t gpus) {
-  const ClusterState cluster = empty_cluster(scenario);
+  const ClusterState cluster = serving_cluster(scenario);
   std::map<HostId, std::uint32_t> gpus_of_host;
   if (gpus > 0 && gpus <= cluster.gpu_count()) {
     const std::optional<Placement> placement = make_placer(scenario)->place(cluster, gpus);
@@ -929,6 +930,19 @@ void read_routes(Scenario& scenario) {
   scenario.routes = read_static_routes(SourceText::read(file), *scenario.topology);
 }
 
+void read_failures(Scenario& scenario) {
+  const ParamSet& params = scenario.parameters.of("failure");
+  scenario.failures = FailureSettings::of(params);
+  const ClusterState cluster = empty_cluster(scenario);
+  const std::uint64_t spares = std::uint64_t{scenario.failures.hot_spares} + scenario.failures.cold_spares;
+  if (spares >= cluster.host_count()) {
+    fail("too-many-spares", counted(spares, "host is a spare", "hosts are spares") + ", of " + std::to_string(cluster.host_count()),
+         SourcePlace::named("failure.hot_spares, failure.cold_spares"), "leave at least one for jobs");
+  }
+  const std::string& log = params.text("log");
+  if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster);
+}
+
 /// Those that are used.
 void add_parameter_files(Scenario& scenario, const std::set<std::string>& unused) {
   for (const ParamSet& set : scenario.parameters.all()) {
@@ -976,6 +990,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
   if (scenario.topology != nullptr) attempt(loading, [&] { read_routes(scenario); });
   diagnostics.throw_if_errors();
+  if (!scenario.flows) read_failures(scenario);
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
@@ -994,6 +1009,12 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
 
 ClusterState empty_cluster(const Scenario& scenario) {
   return scenario.topology != nullptr ? ClusterState(*scenario.topology) : ClusterState(scenario.hosts, scenario.gpus_per_host);
+}
+
+ClusterState serving_cluster(const Scenario& scenario) {
+  ClusterState cluster = empty_cluster(scenario);
+  withdraw_last_hosts(cluster, scenario.failures.hot_spares + scenario.failures.cold_spares);
+  return cluster;
 }
 
 std::unique_ptr<Placer> make_placer(const Scenario& scenario) {

@@ -16,6 +16,7 @@
 #include "core/manifest.hpp"
 #include "host/host_speed.hpp"
 #include "network/static_routes.hpp"
+#include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/job_spec.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
@@ -70,6 +71,7 @@ struct Scenario {
   std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files
   std::optional<FlowList> flows;                           ///< replayed without jobs
   std::vector<HostSpeedEntry> host_speeds;
+  FailureSettings failures;
   std::string policy = "fcfs";
   std::string placement = "first_fit";
   Parameters parameters;
@@ -83,8 +85,10 @@ enum class Probing : std::uint8_t { allowed, forbidden };
 /// Reads everything. Throws InputError. Where probing is forbidden, jobs whose number of iterations would follow from it have one.
 Scenario load_scenario(const RunFlags& flags, Probing probing = Probing::allowed);
 
-/// The cluster of the scenario's topology or hosts, before anything runs. Requires: there is one.
+/// The cluster of the scenario's topology or hosts, spares among them, before anything runs. Requires: there is one.
 ClusterState empty_cluster(const Scenario& scenario);
+/// The same with the spares out of service.
+ClusterState serving_cluster(const Scenario& scenario);
 /// The placer that the scenario names, with its parameters.
 std::unique_ptr<Placer> make_placer(const Scenario& scenario);
 

@@ -203,7 +203,7 @@ class Assembly {
 
   void check_jobs_fit() const {
     Diagnostics diagnostics;
-    check_jobs(scenario_.jobs, empty_cluster(scenario_), *make_placer(scenario_), diagnostics);
+    check_jobs(scenario_.jobs, serving_cluster(scenario_), *make_placer(scenario_), diagnostics);
     const auto with_workload =
         std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
     if (with_workload != scenario_.jobs.end() && make_policy()->preempts()) {
@@ -213,6 +213,11 @@ class Assembly {
           with_workload->place,
           std::string("take a policy that lets jobs finish, such as fcfs or backfill") +
               (scenario_.policy == "priority" ? ", or --set=priority.preempt=false" : ""));
+    }
+    if (with_workload != scenario_.jobs.end() &&
+        (scenario_.failures.has_failures() || scenario_.failures.hot_spares + scenario_.failures.cold_spares > 0)) {
+      diagnostics.error("cannot-fail", "parts of the cluster fail, and job " + in_quotes(with_workload->name) + " runs a workload",
+                        with_workload->place, "failures are simulated in job mode (--mode=job) only");
     }
     diagnostics.throw_if_errors();
   }
@@ -332,6 +337,8 @@ class Assembly {
     settings.control_delay = params.duration("control_delay");
     settings.start_overhead = params.duration("start_overhead");
     settings.round = params.duration("round");
+    settings.checkpoints = CheckpointPlan::of(scenario_.parameters.of("checkpoint"));
+    settings.failures = scenario_.failures;
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
     if (!hosts_.empty()) {
@@ -534,8 +541,13 @@ class Assembly {
       summary.gpu_time_s = counters.busy_gpu_s;
       summary.stranded_gpu_time_s = counters.stranded_gpu_s;
       summary.preemptions = counters.preempted;
-      summary.lost_gpu_time_s = counters.lost_gpu_s;
+      summary.failures = counters.failures;
+      summary.out_of_service_gpu_time_s = counters.out_gpu_s;
+      summary.lost_to_preemptions_gpu_time_s = counters.lost_to_preemptions_gpu_s;
+      summary.lost_to_failures_gpu_time_s = counters.lost_to_failures_gpu_s;
       summary.overhead_gpu_time_s = counters.overhead_gpu_s;
+      summary.checkpoint_gpu_time_s = counters.checkpointing_gpu_s;
+      summary.effective_time_ratio = counters.effective_time_ratio;
       const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
     } else {

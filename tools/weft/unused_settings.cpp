@@ -15,6 +15,10 @@ namespace weft {
 
 namespace {
 
+bool has_jobs_in_job_mode(const Scenario& scenario) {
+  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload == nullptr; });
+}
+
 /// The modules that this run asks for parameters.
 std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool has_builder) {
   std::set<std::string, std::less<>> used;
@@ -23,6 +27,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   }
   const bool has_jobs = !scenario.flows;
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
+  if (has_jobs && has_jobs_in_job_mode(scenario)) used.insert({"checkpoint", "failure"});
   if (scenario.mode == Mode::job) return used;
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (scenario.mode == Mode::packet) {
@@ -69,8 +74,7 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
     note("collective", "rules", "no algorithm and no protocol is auto");
   }
-  const auto is_in_job_mode = [](const JobSpec& job) { return job.workload == nullptr; };
-  if (used.contains("scheduler") && std::none_of(scenario.jobs.begin(), scenario.jobs.end(), is_in_job_mode)) {
+  if (used.contains("scheduler") && !has_jobs_in_job_mode(scenario)) {
     note("scheduler", "start_overhead", "only jobs in job mode take it");
   }
   if (used.contains("flow")) {

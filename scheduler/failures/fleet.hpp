@@ -1,0 +1,53 @@
+// Fleet: which hosts of the cluster serve jobs - what of them has failed, and which spares stand in.
+//
+// Where it sits: between JobLifecycle, which learns of failures and repairs, and its ClusterState, where GPUs go out of service and come back.
+//
+// Model: a GPU serves if none of its parts is out and its host is no spare. The last hosts of the cluster begin as spares, cold ones before hot
+// ones. For a host with all GPUs out a spare stands in that has none out, a hot one if there is: the two change places, so that there are
+// always as many spares, and the host that has failed is a spare of that kind once it is repaired. A cold spare comes up first.
+// Thread safety: belongs to the scheduler's logical process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "scheduler/cluster_state.hpp"
+
+namespace weft {
+
+/// Takes the last hosts of an empty cluster out of service. Requires: fewer than all.
+void withdraw_last_hosts(ClusterState& cluster, std::uint32_t count);
+
+class Fleet {
+ public:
+  enum class Spare : std::uint8_t { no, hot, cold };
+
+  /// Takes the spares out of service. Requires: fewer than all hosts; the cluster outlives the fleet and is empty.
+  Fleet(ClusterState& cluster, std::uint32_t hot_spares, std::uint32_t cold_spares);
+
+  /// A part that these GPUs of one host need goes out, or works again.
+  void take_out(std::span<const GpuSlot> gpus);
+  void bring_back(std::span<const GpuSlot> gpus);
+
+  struct StandIn {
+    HostId host;
+    Spare kind;
+  };
+  /// If all GPUs of the host are out and it is no spare: the spare that changes places with it, which serves from join() on. None if there is no
+  /// reason, or no spare.
+  std::optional<StandIn> find_stand_in(HostId host);
+  void join(HostId host);
+
+ private:
+  bool serves(GpuSlot gpu) const { return out_[gpu.index()] == 0 && spare_[cluster_.host_of(gpu).index()] == Spare::no; }
+  std::uint32_t gpus_out(HostId host) const;
+
+  ClusterState& cluster_;
+  std::vector<std::uint32_t> out_;  ///< per GPU, how many of the parts it needs are out
+  std::vector<Spare> spare_;        ///< per host
+  std::vector<HostId> spares_;      ///< those that could stand in, healthy or not; ascending
+};
+
+}  // namespace weft

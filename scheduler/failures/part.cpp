@@ -1,0 +1,68 @@
+#include "scheduler/failures/part.hpp"
+
+#include <charconv>
+
+namespace weft {
+namespace {
+
+/// Reads `word` and a number off the front of `text`; none if it does not begin so.
+std::optional<std::uint32_t> take_numbered(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* const begin = text.data() + word.size();
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), number);
+  if (error != std::errc() || end == begin) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+}  // namespace
+
+std::string_view to_text(PartKind kind) {
+  switch (kind) {
+    case PartKind::gpu:
+      return "gpu";
+    case PartKind::nic:
+      return "nic";
+    case PartKind::host:
+      break;
+  }
+  return "host";
+}
+
+std::uint32_t part_count(PartKind kind, const ClusterState& cluster) {
+  return kind == PartKind::host ? cluster.host_count() : cluster.gpu_count();
+}
+
+HostId host_of(const Part& part, const ClusterState& cluster) {
+  return part.kind == PartKind::host ? HostId(part.index) : cluster.host_of(GpuSlot(part.index));
+}
+
+std::string to_text(const Part& part, const ClusterState& cluster) {
+  std::string text = "host" + std::to_string(host_of(part, cluster).index());
+  if (part.kind == PartKind::host) return text;
+  return text + "/" + std::string(to_text(part.kind)) + std::to_string(cluster.local_index(GpuSlot(part.index)));
+}
+
+std::optional<Part> parse_part(std::string_view name, const ClusterState& cluster) {
+  const std::optional<std::uint32_t> host = take_numbered(name, "host");
+  if (!host || *host >= cluster.host_count()) return std::nullopt;
+  if (name.empty()) return Part{PartKind::host, *host};
+  for (const PartKind kind : {PartKind::gpu, PartKind::nic}) {
+    std::string_view rest = name;
+    const std::optional<std::uint32_t> local = take_numbered(rest, "/" + std::string(to_text(kind)));
+    if (local && rest.empty() && *local < cluster.gpu_count(HostId(*host)))
+      return Part{kind, cluster.slot(HostId(*host), *local).index()};
+  }
+  return std::nullopt;
+}
+
+std::vector<GpuSlot> gpus_without(const Part& part, FailureScope scope, const ClusterState& cluster) {
+  if (part.kind != PartKind::host && scope == FailureScope::gpu) return {GpuSlot(part.index)};
+  const HostId host = host_of(part, cluster);
+  std::vector<GpuSlot> gpus;
+  for (std::uint32_t local = 0; local < cluster.gpu_count(host); ++local) gpus.push_back(cluster.slot(host, local));
+  return gpus;
+}
+
+}  // namespace weft

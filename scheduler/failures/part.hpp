@@ -1,0 +1,40 @@
+// Parts of a cluster that can fail, and their names.
+//
+// Model: every GPU, every host, and one NIC for each GPU of a host. Names are those of a topology: "host3", "host3/gpu0", "host3/nic0".
+// Thread safety: pure functions and values.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/cluster_state.hpp"
+
+namespace weft {
+
+enum class PartKind : std::uint8_t { gpu, nic, host };
+inline constexpr std::size_t part_kind_count = 3;
+std::string_view to_text(PartKind kind);
+
+struct Part {
+  PartKind kind = PartKind::host;
+  std::uint32_t index = 0;  ///< of a GPU its slot, of a NIC that of the GPU it serves, of a host its id
+
+  friend auto operator<=>(const Part&, const Part&) = default;
+};
+
+std::uint32_t part_count(PartKind kind, const ClusterState& cluster);
+HostId host_of(const Part& part, const ClusterState& cluster);
+std::string to_text(const Part& part, const ClusterState& cluster);
+/// None if the cluster has no part of that name.
+std::optional<Part> parse_part(std::string_view name, const ClusterState& cluster);
+
+/// What a GPU or a NIC that fails takes out of service: only the GPU, or all of its host.
+enum class FailureScope : std::uint8_t { gpu, host };
+/// The GPUs that cannot be used without the part.
+std::vector<GpuSlot> gpus_without(const Part& part, FailureScope scope, const ClusterState& cluster);
+
+}  // namespace weft

@@ -1,0 +1,275 @@
+// Whole runs in job mode on clusters whose parts fail.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "scheduler_run.hpp"
+
+namespace weft {
+namespace {
+
+using testing_scheduler::at_s;
+using testing_scheduler::fcfs_first_fit;
+using testing_scheduler::find_double_booking;
+using testing_scheduler::FinishedRun;
+using testing_scheduler::gpus_of_text;
+using testing_scheduler::job;
+using testing_scheduler::policy_called;
+using testing_scheduler::run_jobs;
+using testing_scheduler::settings_with;
+using testing_scheduler::StaysByGpu;
+
+LoggedFailure host_fails(std::int64_t at, std::uint32_t host, std::int64_t repair) {
+  return {at_s(at), {PartKind::host, host}, Duration::s(repair)};
+}
+
+// One host. Iterations of 10 s, a checkpoint of 1 s after each second one, 5 s to start: checkpoints are complete at 26 and 47. The host fails at
+// 60, which is known at 70: of the 13 s of work since 47 nothing counts, and 10 s more are lost. It works again at 100; what is left are 6
+// iterations and 2 checkpoints.
+TEST(FailingClusters, JobsFallBackToTheirLastCheckpoint) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.start_overhead = Duration::s(5);
+  settings.checkpoints.every = 2;
+  settings.checkpoints.write = Duration::s(1);
+  settings.failures.detection = Duration::s(10);
+  settings.failures.log = {host_fails(60, 0, 30)};
+  std::vector<JobSpec> jobs = {job("A", 0, 4, Duration::s(100))};
+  jobs[0].iterations = 10;
+  const FinishedRun run = run_jobs(jobs, ClusterState(1, 4), std::move(settings));
+  const JobRecord& record = run.records[0];
+  EXPECT_EQ(record.end, at_s(100 + 5 + 60 + 2));
+  EXPECT_EQ(record.lost_to_failures, Duration::s(13 + 10));
+  EXPECT_EQ(record.overhead, Duration::s(10));
+  EXPECT_EQ(record.checkpointing, Duration::s(2 + 2));
+  EXPECT_EQ(record.useful(), Duration::s(100));
+  EXPECT_EQ(record.wait, Duration::s(30));
+  EXPECT_EQ(record.failures, 1U);
+  EXPECT_EQ(record.restarts, 1U);
+  EXPECT_EQ(record.preemptions, 0U);
+  EXPECT_EQ(run.counters.failures, 1U);
+  EXPECT_DOUBLE_EQ(run.counters.lost_to_failures_gpu_s, 4 * 23.0);
+  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 4 * 40.0);
+  EXPECT_DOUBLE_EQ(run.counters.effective_time_ratio, 100.0 / 167);
+}
+
+// Host 1 is a spare. Host 0 fails at 20 for a long time, which is known at 25.
+TEST(FailingClusters, SparesStandIn) {
+  for (const bool hot : {true, false}) {
+    JobLifecycleSettings settings = fcfs_first_fit();
+    (hot ? settings.failures.hot_spares : settings.failures.cold_spares) = 1;
+    settings.failures.cold_start = Duration::s(40);
+    settings.failures.detection = Duration::s(5);
+    settings.failures.log = {host_fails(20, 0, 10'000)};
+    const FinishedRun run = run_jobs({job("A", 0, 4, Duration::s(100))}, ClusterState(2, 4), std::move(settings));
+    EXPECT_EQ(run.records[0].end, at_s((hot ? 25 : 65) + 80)) << hot;
+    EXPECT_EQ(run.records[0].placement, "host1:0-3");
+  }
+}
+
+// The GPU that fails is not that of job A, which goes on under scope gpu and stops under scope host.
+TEST(FailingClusters, AGpuTakesItsHostAlongOrNot) {
+  for (const FailureScope scope : {FailureScope::gpu, FailureScope::host}) {
+    JobLifecycleSettings settings = fcfs_first_fit();
+    settings.failures.scope = scope;
+    settings.failures.log = {{at_s(20), {PartKind::gpu, 1}, Duration::s(7)}};
+    const FinishedRun run = run_jobs({job("A", 0, 1, Duration::s(100))}, ClusterState(1, 2), std::move(settings));
+    EXPECT_EQ(run.records[0].end, at_s(scope == FailureScope::gpu ? 100 : 107));
+  }
+}
+
+// A needs all four GPUs, and one fails at 20, of which nobody knows until 120. B comes at 30 and takes the others from it. What A did until 20 counts.
+TEST(FailingClusters, PreemptionBeforeDetection) {
+  JobLifecycleSettings settings = settings_with(policy_called("priority"));
+  settings.failures.scope = FailureScope::gpu;
+  settings.failures.detection = Duration::s(100);
+  settings.failures.log = {{at_s(20), {PartKind::gpu, 0}, Duration::zero()}};
+  std::vector<JobSpec> jobs = {job("A", 0, 4, Duration::s(50)), job("B", 30, 3, Duration::s(10))};
+  jobs[1].priority = 1;
+  const FinishedRun run = run_jobs(jobs, ClusterState(1, 4), std::move(settings));
+  EXPECT_EQ(run.records[1].placement, "host0:1-3");
+  EXPECT_EQ(run.records[1].end, at_s(40));
+  EXPECT_EQ(run.records[0].preemptions, 1U);
+  EXPECT_EQ(run.records[0].lost_to_failures, Duration::s(10));
+  EXPECT_EQ(run.records[0].end, at_s(120 + 30));
+}
+
+TEST(FailingClusters, NobodyWaitsForEverWithoutBeingNamed) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.failures.log = {{at_s(20), {PartKind::host, 0}, Duration::max()}};
+  try {
+    run_jobs({job("A", 0, 4, Duration::s(50))}, ClusterState(1, 4), std::move(settings));
+    FAIL() << "the job ended";
+  } catch (const InputError& error) {
+    ASSERT_EQ(error.diagnostics().size(), 1U);
+    EXPECT_EQ(error.diagnostics()[0].code, "never-repaired");
+    EXPECT_EQ(error.diagnostics()[0].message,
+              "the run ends with jobs that never got GPUs again: job \"A\" waits for 4 GPUs; 4 of 4 GPUs are out of service");
+  }
+}
+
+// Expected time of W of work in segments of tau, each but the last with a checkpoint of delta, restarts of R (the first start as well) that may fail
+// too, failures exponential with mean M and repaired at once: phases follow each other, and one of length s takes M (e^(s/M) - 1) on the mean if a
+// failure leads to it again after a restart, which makes it M e^(R/M) (e^(s/M) - 1) (Daly, "A higher order estimate of the optimum checkpoint
+// interval for restart dumps", 2006, equation 20).
+double expected_h(double work, double tau, double delta, double restart, double mtbf) {
+  double sum = mtbf * std::expm1(restart / mtbf);
+  for (double done = 0; done < work - 1e-9; done += tau) {
+    const bool last = done + tau >= work - 1e-9;
+    sum += mtbf * std::exp(restart / mtbf) * std::expm1((last ? work - done : tau + delta) / mtbf);
+  }
+  return sum;
+}
+
+double simulated_h(double work, double tau, double delta, double restart, double mtbf) {
+  const auto hours = [](double h) { return Duration::from_seconds(3600 * h); };
+  constexpr std::uint32_t hosts = 2000;
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.start_overhead = hours(restart);
+  settings.checkpoints.interval = hours(tau);
+  settings.checkpoints.write = hours(delta);
+  settings.failures.mtbf_h[static_cast<std::size_t>(PartKind::host)] = mtbf;
+  settings.seed = 3;
+  const std::vector<JobSpec> jobs(hosts, job("job", 0, 1, hours(work)));
+  const FinishedRun run = run_jobs(jobs, ClusterState(hosts, 1), std::move(settings));
+  double sum = 0;
+  for (const JobRecord& record : run.records) {
+    EXPECT_EQ(record.useful(), hours(work));
+    sum += record.completion().in_s() / 3600;
+  }
+  return sum / hosts;
+}
+
+TEST(FailingClusters, CompletionIsThatOfDaly) {
+  struct Case {
+    double tau, delta, restart, mtbf;
+  };
+  for (const Case& c : {Case{1, 1.0 / 12, 1.0 / 6, 8}, Case{2, 0.1, 0.25, 4}, Case{0.5, 0.05, 0.05, 24}, Case{5, 0.5, 0, 100}}) {
+    const double expected = expected_h(50, c.tau, c.delta, c.restart, c.mtbf);
+    // The bar is 3 %; 2,000 jobs are precise to about half a percent.
+    EXPECT_NEAR(simulated_h(50, c.tau, c.delta, c.restart, c.mtbf) / expected, 1, 0.015) << c.tau << " " << c.mtbf;
+  }
+}
+
+// Daly's first-order optimum, sqrt(2 delta M) - delta, is better than a third of it and three times as much.
+TEST(FailingClusters, TheBestIntervalIsDalys) {
+  const double delta = 0.05;
+  const double mtbf = 10;
+  const double best = std::sqrt(2 * delta * mtbf) - delta;  // 0.95 h
+  const double at_best = simulated_h(50, best, delta, 0.1, mtbf);
+  EXPECT_LT(at_best, 0.97 * simulated_h(50, best / 3, delta, 0.1, mtbf));
+  EXPECT_LT(at_best, 0.97 * simulated_h(50, best * 3, delta, 0.1, mtbf));
+}
+
+// --- Random traces on random failing clusters, every policy ---------------------------------------------------------------
+
+/// When jobs held which GPUs.
+struct StayLog : JobObserver {
+  struct Entry {
+    JobId job;
+    Time start;
+    Time end = Time::max();
+    std::string placement;
+  };
+  void job_started(const JobSpec&, const JobRecord& record) override {
+    open[record.id] = entries.size();
+    entries.push_back({record.id, *record.last_start, Time::max(), record.placement});
+  }
+  void job_stopped(const JobSpec&, const JobRecord& record) override { close(record); }
+  void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
+  void close(const JobRecord& record) {
+    // Waiting and running add up to the time since the submission.
+    entries[open.at(record.id)].end = record.submit + record.wait + record.run;
+  }
+  std::vector<Entry> entries;
+  std::map<JobId, std::size_t> open;
+};
+
+class EveryPolicyWithFailures : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicyWithFailures, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const auto& module : scheduling_policies()) names.emplace_back(module.info.name);
+                           return names;
+                         }()),
+                         [](const auto& given) { return given.param; });
+
+TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint32_t hosts = 2 + random() % 4;
+    const std::uint32_t size = 1 + random() % 4;
+    const std::uint32_t spares = random() % 2 == 0 ? 0 : random() % (hosts - 1);
+    const std::uint32_t hot = spares == 0 ? 0 : random() % (spares + 1);
+    std::vector<JobSpec> jobs;
+    for (int i = 0; i < 30; ++i) {
+      jobs.push_back(
+          job("job" + std::to_string(i), random() % 60, 1 + random() % ((hosts - spares) * size), Duration::s(random() % 20)));
+      jobs.back().priority = static_cast<std::int32_t>(random() % 3);
+      if (random() % 2 == 0) jobs.back().iterations = 1 + random() % 20;
+    }
+    sort_by_submission(jobs);
+    const ClusterState cluster(hosts, size);
+    std::vector<LoggedFailure> log;
+    for (int i = 0; i < 12; ++i) {
+      const auto kind = static_cast<PartKind>(random() % part_kind_count);
+      log.push_back({at_s(random() % 150),
+                     {kind, static_cast<std::uint32_t>(random() % part_count(kind, cluster))},
+                     Duration::s(random() % 40)});
+    }
+    const FailureScope scope = random() % 2 == 0 ? FailureScope::gpu : FailureScope::host;
+    const Duration detection = Duration::s(random() % 5);
+    const Duration overhead = Duration::s(random() % 3);
+    const CheckpointPlan plan{random() % 5, Duration::s(random() % 6), Duration::s(random() % 3)};
+    StayLog stays;
+    const auto settings = [&](JobObserver* observer) {
+      JobLifecycleSettings result = settings_with(policy_called(GetParam()), observer);
+      result.start_overhead = overhead;
+      result.checkpoints = plan;
+      result.failures.scope = scope;
+      result.failures.detection = detection;
+      result.failures.cold_start = Duration::s(7);
+      result.failures.hot_spares = hot;
+      result.failures.cold_spares = spares - hot;
+      result.failures.log = log;
+      return result;
+    };
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const FinishedRun run = run_jobs(jobs, cluster, settings(&stays));
+
+    StaysByGpu by_gpu;
+    double held_gpu_s = 0;
+    for (const StayLog::Entry& stay : stays.entries) {
+      const auto gpus = gpus_of_text(stay.placement);
+      held_gpu_s += (stay.end - stay.start).in_s() * static_cast<double>(gpus.size());
+      for (const auto& gpu : gpus) by_gpu[gpu].push_back({stay.start, stay.end, stay.job});
+      for (const LoggedFailure& failure : log) {
+        const Time known = failure.at + detection;
+        const Time works = known + *failure.repair;
+        bool needs_it = false;
+        for (const GpuSlot slot : gpus_without(failure.part, scope, cluster)) {
+          for (const auto& [host, local] : gpus) needs_it |= cluster.slot(HostId(host), local) == slot;
+        }
+        if (!needs_it) continue;
+        EXPECT_FALSE(stay.start >= failure.at && stay.start < works) << "starts on GPUs that are out of service";
+        const bool is_hit = stay.start < failure.at && stay.end > failure.at;
+        EXPECT_TRUE(!is_hit || stay.end <= known) << "goes on after a failure";
+      }
+    }
+    EXPECT_EQ(find_double_booking(by_gpu), "");
+    EXPECT_NEAR(run.counters.busy_gpu_s, held_gpu_s, 1e-6);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const JobRecord& record = run.records[i];
+      EXPECT_EQ(record.useful(), jobs[i].duration.mean()) << "job " << i;
+      EXPECT_EQ(record.completion(), record.wait + record.run) << "job " << i;
+      EXPECT_EQ(record.overhead > Duration::zero(), overhead > Duration::zero()) << "job " << i;
+      EXPECT_LE(record.restarts, record.preemptions + record.failures) << "job " << i;
+    }
+    EXPECT_EQ(run_jobs(jobs, cluster, settings(nullptr), 2).report.fingerprint.value(), run.report.fingerprint.value());
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,84 @@
+#include "scheduler/failures/fleet.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "scheduler/failures/part.hpp"
+
+namespace weft {
+namespace {
+
+std::vector<GpuSlot> gpus(const ClusterState& cluster, std::uint32_t host) {
+  return gpus_without({PartKind::host, host}, FailureScope::host, cluster);
+}
+
+TEST(Fleet, GpusThatNeedTwoPartsWaitForBoth) {
+  ClusterState cluster(2, 2);
+  Fleet fleet(cluster, 0, 0);
+  const std::vector<GpuSlot> one = {GpuSlot(1)};
+  fleet.take_out(one);
+  EXPECT_EQ(cluster.free_gpus(), 3U);
+  fleet.take_out(gpus(cluster, 0));
+  EXPECT_EQ(cluster.free_gpus(), 2U);
+  EXPECT_EQ(fleet.find_stand_in(HostId(0)), std::nullopt) << "there are no spares";
+  fleet.bring_back(gpus(cluster, 0));
+  EXPECT_EQ(cluster.free_gpus(), 3U);
+  EXPECT_EQ(cluster.fragmented_gpus(), 1U);
+  fleet.bring_back(one);
+  EXPECT_EQ(cluster.free_gpus(), 4U);
+  EXPECT_TRUE(cluster.is_wholly_free(HostId(0)));
+}
+
+// Hosts 0 and 1 serve, 2 is a cold spare, 3 a hot one.
+TEST(Fleet, SparesStandInHotOnesFirst) {
+  ClusterState cluster(4, 2);
+  Fleet fleet(cluster, 1, 1);
+  EXPECT_EQ(cluster.gpus_in_service(), 4U);
+  fleet.take_out(std::vector<GpuSlot>{GpuSlot(0)});
+  EXPECT_EQ(fleet.find_stand_in(HostId(0)), std::nullopt) << "it has a GPU that works";
+  fleet.bring_back(std::vector<GpuSlot>{GpuSlot(0)});
+
+  fleet.take_out(gpus(cluster, 0));
+  const auto first = fleet.find_stand_in(HostId(0));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->host, HostId(3));
+  EXPECT_EQ(first->kind, Fleet::Spare::hot);
+  EXPECT_EQ(fleet.find_stand_in(HostId(0)), std::nullopt) << "it has its spare";
+  EXPECT_EQ(cluster.gpus_in_service(), 2U);
+  fleet.join(HostId(3));
+  EXPECT_EQ(cluster.gpus_in_service(), 4U);
+
+  fleet.take_out(gpus(cluster, 1));
+  const auto second = fleet.find_stand_in(HostId(1));
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->host, HostId(2));
+  EXPECT_EQ(second->kind, Fleet::Spare::cold);
+  fleet.join(HostId(2));
+
+  // All spares are out; host 0 is one when it works again, a hot one, and does not serve by itself.
+  fleet.take_out(gpus(cluster, 2));
+  EXPECT_EQ(fleet.find_stand_in(HostId(2)), std::nullopt);
+  fleet.bring_back(gpus(cluster, 0));
+  EXPECT_EQ(cluster.gpus_in_service(), 2U);
+  const auto third = fleet.find_stand_in(HostId(2));
+  ASSERT_TRUE(third.has_value());
+  EXPECT_EQ(third->host, HostId(0));
+  EXPECT_EQ(third->kind, Fleet::Spare::hot);
+}
+
+TEST(Fleet, HeldGpusComeBackWhenTheirJobLeaves) {
+  ClusterState cluster(1, 2);
+  Fleet fleet(cluster, 0, 0);
+  const Placement placement{{GpuSlot(0), GpuSlot(1)}};
+  cluster.take(JobId(0), placement);
+  fleet.take_out(gpus(cluster, 0));
+  EXPECT_EQ(cluster.held_gpus(), 2U);
+  cluster.release(JobId(0), placement);
+  EXPECT_EQ(cluster.free_gpus(), 0U);
+  cluster.restore(gpus(cluster, 0));
+  EXPECT_EQ(cluster.free_gpus(), 2U);
+}
+
+}  // namespace
+}  // namespace weft
