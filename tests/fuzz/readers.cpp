@@ -12,6 +12,7 @@
 #include "host/collectives/program.hpp"
 #include "network/ecmp.hpp"
 #include "network/static_routes.hpp"
+#include "scheduler/failures/failure_plan.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/dag.hpp"
@@ -100,6 +101,7 @@ constexpr std::array kReaders = {
     FuzzedReader{"collective_program", read_program},
     FuzzedReader{"collective_rules", read_rules},
     FuzzedReader{"routes", read_routes},
+    FuzzedReader{"failure_log", [](const std::string& path) { read_failure_log(SourceText::read(path), ClusterState(4, 8)); }},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
     FuzzedReader{"jobs_muri", [](const std::string& path) { load_job_trace(path, "muri"); }},
