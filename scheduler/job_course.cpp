@@ -21,6 +21,16 @@ constexpr std::array params_table = {
               "none; seconds to minutes by size and storage"},
 };
 
+/// Of `n` iterations those that have ended once `done` of `total` is done.
+std::uint64_t ended_iterations(Duration total, std::uint64_t n, Duration done) {
+  if (total == Duration::zero()) return 0;
+  __extension__ using Wide = unsigned __int128;
+  // The quotient, or one more, as beginnings are rounded down.
+  auto ended = static_cast<std::uint64_t>(static_cast<Wide>(done.in_ticks()) * n / static_cast<Wide>(total.in_ticks()));
+  while (ended < n && begin_of_iteration(total, ended + 1, n) <= done) ++ended;
+  return ended;
+}
+
 }  // namespace
 
 ParamTable checkpoint_params() { return params_table; }
@@ -91,9 +101,13 @@ JobCourse::Position JobCourse::at(Duration elapsed) const {
   position.counts = last;
   if (iterations_ > 0) {
     if (complete > 0) position.kept.iterations = (kept_.iterations / plan_.every + complete) * plan_.every;
+    position.whole.iterations = ended_iterations(total_, iterations_, position.done);
+    position.counts_whole = begin_of_iteration(total_, position.whole.iterations, iterations_);
   } else {
     if (plan_.interval == Duration::zero()) position.counts = position.done;
     position.kept.work = position.counts;
+    position.whole.work = position.done;
+    position.counts_whole = position.done;
   }
   return position;
 }

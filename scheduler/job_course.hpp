@@ -11,7 +11,7 @@
 //
 // Invariants
 //   1. at(e).overhead + at(e).work + at(e).writing == e for 0 <= e <= held().
-//   2. What is kept never becomes less: at(e).kept_iterations, kept_work >= those at the start.
+//   2. What is kept never becomes less; at(e).counts <= at(e).counts_whole <= at(e).done.
 // Thread safety: values.
 #pragma once
 
@@ -58,6 +58,8 @@ class JobCourse {
     Duration done;     ///< of total(): what was kept from before, and `work`
     Duration counts;   ///< of total(): what is kept if the job stops now
     Kept kept;         ///< that, for the next stay
+    Kept whole;        ///< what is kept of a job that writes a checkpoint now: all iterations that have ended, or all of the work
+    Duration counts_whole;  ///< that, of total()
   };
   /// After so long on the GPUs. Requires: 0 <= elapsed <= held().
   Position at(Duration elapsed) const;

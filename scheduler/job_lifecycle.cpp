@@ -34,9 +34,13 @@ enum SchedulerEvent : std::uint16_t {
   parts_fail = 214,        ///< no payload
   failure_detected = 215,  ///< payload OutageTimer, like the next
   part_works = 216,
-  spare_joins = 217,  ///< payload SpareTimer
+  spare_joins = 217,   ///< payload SpareTimer
+  drain_notice = 218,  ///< payload DrainTimer, like the next two
+  drain_begins = 219,
+  drain_ends = 220,
+  job_moves = 221,  ///< payload SchedulerTimer
 };
-constexpr bool is_of_failures(std::uint16_t kind) { return kind >= parts_fail && kind <= spare_joins; }
+constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && kind <= drain_ends; }
 
 struct SchedulerTimer {
   JobId job;
@@ -44,6 +48,9 @@ struct SchedulerTimer {
 };
 struct OutageTimer {
   std::uint32_t outage = 0;
+};
+struct DrainTimer {
+  std::uint32_t drain = 0;
 };
 struct SpareTimer {
   HostId host;
@@ -94,7 +101,8 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       running_(jobs_.size()) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
   WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
-  if (settings_.failures.has_failures() || settings_.failures.hot_spares + settings_.failures.cold_spares > 0) {
+  const bool has_spares = settings_.failures.hot_spares + settings_.failures.cold_spares > 0;
+  if (settings_.failures.has_failures() || has_spares || !settings_.maintenance.drains.empty()) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
   }
@@ -128,27 +136,40 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const std::optional<Time> first = lifecycle->jobs_.empty() ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
   const Time first_failure = lifecycle->failures_ ? lifecycle->failures_->next() : Time::max();
   lifecycle->next_failure_ = first_failure;
+  const MaintenanceSettings maintenance = lifecycle->settings_.maintenance;
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
   if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0), 0});
   if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
+  for (std::uint32_t i = 0; i < maintenance.drains.size(); ++i) {
+    const Duration at = maintenance.drains[i].at.since_start();
+    const Time notice = Time::zero() + std::max(Duration::zero(), at - maintenance.notice);
+    builder.post_initial(id, notice, EventClass::timer, drain_notice, DrainTimer{i});
+    builder.post_initial(id, maintenance.drains[i].at, EventClass::timer, drain_begins, DrainTimer{i});
+  }
   return id;
 }
 
 /// What was to happen to a job that has been stopped since, wishes of a policy that has had another pass since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
-  if (is_of_failures(event.kind) && all_finished()) return true;
+  if (is_of_service(event.kind) && all_finished()) return true;
   if (event.kind == parts_fail) return event.key.time != next_failure_;
   if (event.kind == policy_wakes) return event.key.time != wake_;
-  if (event.kind != job_ends) return false;
+  if (event.kind != job_ends && event.kind != job_moves) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
   const Running* const running = running_state_[timer.job.index()].get();
-  return running == nullptr || running->failed_at || records_[timer.job.index()].restarts != timer.restarts;
+  if (running == nullptr || running->failed_at || records_[timer.job.index()].restarts != timer.restarts) return true;
+  return event.kind == job_ends && running->moves_since;
 }
 
 void JobLifecycle::handle(const Event& event, EventContext& context) {
   if (is_stale(event)) return;
   advance_clock(context.now());
+  take(event, context);
+  if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
+}
+
+void JobLifecycle::take(const Event& event, EventContext& context) {
   switch (event.kind) {
     case job_arrives:
       arrive(event.payload_as<SchedulerTimer>().job, context);
@@ -178,6 +199,24 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
       fleet_->join(event.payload_as<SpareTimer>().host);
       request_pass(context);
       return;
+    case drain_notice:
+      fleet_->take_out(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]));
+      return;
+    case drain_begins:
+      begin_drain(event.payload_as<DrainTimer>().drain, context);
+      return;
+    case drain_ends:
+      fleet_->bring_back(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]));
+      request_pass(context);
+      return;
+    case job_moves: {
+      const JobId job = event.payload_as<SchedulerTimer>().job;
+      leave_gpus(job, context.now(), Leaving::moves);
+      go_back_to_queue(job, context.now());
+      arrived_.push_back(job);
+      request_pass(context);
+      return;
+    }
     default:
       WEFT_CHECK(false, "the scheduler knows the kind of its events");
   }
@@ -221,7 +260,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   JobRecord& record = records_[job.index()];
   record.end = context.now();
   const bool has_tally = running->iterations != nullptr;
-  leave_gpus(job, context.now(), nullptr);
+  leave_gpus(job, context.now(), Leaving::ends);
   if (!has_tally && record.iterations > 0) {
     record.mean_iteration = Duration::from_seconds(record.useful().in_s() / static_cast<double>(record.iterations));
   }
@@ -232,21 +271,35 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   request_pass(context);
 }
 
-/// It ends, or it is stopped; then what does not count goes to `lost`.
-void JobLifecycle::leave_gpus(JobId job, Time now, Duration JobRecord::*lost) {
+void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   std::unique_ptr<Running>& running = running_state_[job.index()];
   JobRecord& record = records_[job.index()];
   record.run += now - running->since;
   if (running->course) {
-    const Time got_on_until = running->failed_at.value_or(now);
-    const JobCourse::Position position = running->course->at(got_on_until - running->since);
+    // It got on until it failed or began to move.
+    const Time until = std::min({now, running->failed_at.value_or(now), running->moves_since.value_or(now)});
+    const JobCourse::Position position = running->course->at(until - running->since);
     record.overhead += position.overhead;
     record.checkpointing += position.writing;
-    if (lost != nullptr) {
-      progress_[job.index()].kept = position.kept;
-      record.*lost += position.done - position.counts;
+    JobCourse::Kept& kept = progress_[job.index()].kept;
+    const Duration lost = (now - until) + (position.done - position.counts);
+    switch (why) {
+      case Leaving::ends:
+        break;
+      case Leaving::is_preempted:
+        kept = position.kept;
+        (running->failed_at ? record.lost_to_failures : record.lost_to_preemptions) += lost;
+        break;
+      case Leaving::has_failed:
+        kept = position.kept;
+        record.lost_to_failures += lost;
+        break;
+      case Leaving::moves:
+        kept = position.whole;
+        record.checkpointing += now - until;
+        record.lost_to_moves += position.done - position.counts_whole;
+        break;
     }
-    record.lost_to_failures += now - got_on_until;
   }
   cluster_.release(job, running->placement);
   running.reset();
@@ -265,7 +318,7 @@ void JobLifecycle::preempt(JobId job, Time now) {
   WEFT_CHECK(running_state_[job.index()]->course.has_value(), "jobs that run a workload are not preempted");
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
-  leave_gpus(job, now, &JobRecord::lost_to_preemptions);
+  leave_gpus(job, now, Leaving::is_preempted);
   go_back_to_queue(job, now);
 }
 
@@ -293,7 +346,8 @@ JobView JobLifecycle::view(JobId job, Time now) const {
                       .held()
                       .value_or(Duration::max());
   if (running != nullptr) {
-    const JobCourse::Position position = running->course->at(running->failed_at.value_or(now) - running->since);
+    const JobCourse::Position position =
+        running->course->at(std::min({now, running->failed_at.value_or(now), running->moves_since.value_or(now)}) - running->since);
     Duration done = position.done;
     const Duration total = running->course->total();
     if (spec.iterations > 0 && total > Duration::zero())
@@ -360,7 +414,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr, {}});
+  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr, {}, {}});
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else {
@@ -425,16 +479,19 @@ void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
   for (const GpuSlot gpu : gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || !running_state_[holder.index()]->failed_at) continue;
-    leave_gpus(holder, context.now(), &JobRecord::lost_to_failures);
+    leave_gpus(holder, context.now(), Leaving::has_failed);
     go_back_to_queue(holder, context.now());
     arrived_.push_back(holder);
   }
-  const std::optional<Fleet::StandIn> stand_in = fleet_->find_stand_in(cluster_.host_of(gpus.front()));
-  if (stand_in) {
-    const Duration until = stand_in->kind == Fleet::Spare::cold ? settings_.failures.cold_start : Duration::zero();
-    context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
-  }
+  stand_in_for(cluster_.host_of(gpus.front()), context);
   request_pass(context);
+}
+
+void JobLifecycle::stand_in_for(HostId host, EventContext& context) {
+  const std::optional<Fleet::StandIn> stand_in = fleet_->find_stand_in(host);
+  if (!stand_in) return;
+  const Duration until = stand_in->kind == Fleet::Spare::cold ? settings_.failures.cold_start : Duration::zero();
+  context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
 }
 
 void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
@@ -445,6 +502,44 @@ void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
     if (failures_->next() < next_failure_ || next_failure_ <= context.now()) schedule_next_failure(context);
   }
   request_pass(context);
+}
+
+// --- Maintenance --------------------------------------------------------------------------------------------------------------
+
+std::vector<GpuSlot> JobLifecycle::gpus_of(const Drain& drain) const {
+  return gpus_without({PartKind::host, drain.host.index()}, FailureScope::host, cluster_);
+}
+
+void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
+  const Drain& begun = settings_.maintenance.drains[drain];
+  waiting_drains_.push_back(drain);
+  if (settings_.maintenance.moves_jobs) {
+    for (const GpuSlot gpu : gpus_of(begun)) {
+      if (!cluster_.holder(gpu).is_none()) start_moving(cluster_.holder(gpu), context);
+    }
+  }
+  stand_in_for(begun.host, context);
+}
+
+void JobLifecycle::start_moving(JobId job, EventContext& context) {
+  Running& running = *running_state_[job.index()];
+  if (running.failed_at || running.moves_since) return;
+  running.moves_since = context.now();
+  ++records_[job.index()].moves;
+  ++counters_.moved;
+  context.schedule(settings_.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
+}
+
+void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {
+  std::erase_if(waiting_drains_, [&](std::uint32_t number) {
+    const Drain& drain = settings_.maintenance.drains[number];
+    for (const GpuSlot gpu : gpus_of(drain)) {
+      if (!cluster_.holder(gpu).is_none()) return false;
+    }
+    if (drain.duration < Time::max() - context.now())
+      context.schedule(drain.duration, EventClass::timer, drain_ends, DrainTimer{number});
+    return true;
+  });
 }
 
 // --- What jobs take and where they go ------------------------------------------------------------------------------------------
@@ -528,6 +623,7 @@ JobCounters JobLifecycle::counters() const {
   for (const JobRecord& record : records_) {
     result.lost_to_preemptions_gpu_s += record.lost_to_preemptions.in_s() * record.gpus;
     result.lost_to_failures_gpu_s += record.lost_to_failures.in_s() * record.gpus;
+    result.lost_to_moves_gpu_s += record.lost_to_moves.in_s() * record.gpus;
     result.overhead_gpu_s += record.overhead.in_s() * record.gpus;
     result.checkpointing_gpu_s += record.checkpointing.in_s() * record.gpus;
     if (!record.end) continue;

@@ -12,7 +12,8 @@
 //     checkpoint.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
-//     jobs from the failure on. Spares come and repaired parts go back to work by scheduler/failures/fleet.
+//     jobs from the failure on. Hosts are drained by
+//     scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by scheduler/failures/fleet.
 //   - Otherwise the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
 //     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - GPUs come free, and count as idle, at the instant the job ends.
@@ -38,6 +39,7 @@
 #include "scheduler/cluster_state.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
+#include "scheduler/failures/maintenance_plan.hpp"
 #include "scheduler/iteration_tally.hpp"
 #include "scheduler/job_course.hpp"
 #include "scheduler/job_list.hpp"
@@ -69,8 +71,9 @@ struct JobLifecycleSettings {
   Duration start_overhead = {};     ///< from the start of a job until it gets on, each time; job mode
   Duration round = {};              ///< between passes of the policy; zero: whenever something has happened
   CheckpointPlan checkpoints = {};  ///< job mode
-  FailureSettings failures = {};    ///< likewise
-  std::uint64_t seed = 0;           ///< of durations and failures
+  FailureSettings failures = {};    ///< likewise, as the next
+  MaintenanceSettings maintenance = {};
+  std::uint64_t seed = 0;  ///< of durations and failures
   SchedulerWiring wiring;
   JobObserver* observer = nullptr;  ///< outlives the run; may be null
 };
@@ -86,9 +89,11 @@ struct JobCounters {
   double stranded_gpu_s = 0;   ///< GPU-seconds that nobody held while jobs waited
   double out_gpu_s = 0;        ///< GPU-seconds out of service, spares that wait among them
   std::uint64_t failures = 0;  ///< of parts
+  std::uint64_t moved = 0;     ///< jobs, off hosts that were drained
   // Of busy_gpu_s: what JobRecord has under these names, of all jobs.
   double lost_to_preemptions_gpu_s = 0;
   double lost_to_failures_gpu_s = 0;
+  double lost_to_moves_gpu_s = 0;
   double overhead_gpu_s = 0;
   double checkpointing_gpu_s = 0;
   /// Of jobs that have ended, by GPU time: what counts of the time from first start to end. 0 if none has.
@@ -136,6 +141,7 @@ class JobLifecycle final : public Entity {
     std::optional<JobCourse> course;             ///< job mode
     std::unique_ptr<IterationTally> iterations;  ///< otherwise
     std::optional<Time> failed_at;               ///< it gets on no more, which the scheduler does not know yet
+    std::optional<Time> moves_since;             ///< it writes a checkpoint, to start elsewhere
   };
   /// Of a job, over all its stays.
   struct Progress {
@@ -147,7 +153,10 @@ class JobLifecycle final : public Entity {
     Part part;
     bool renews = false;
   };
+  /// Why a job leaves its GPUs.
+  enum class Leaving : std::uint8_t { ends, is_preempted, has_failed, moves };
 
+  void take(const Event& event, EventContext& context);
   void arrive(JobId job, EventContext& context);
   void take_report(const IterationDone& report, EventContext& context);
   void finish(JobId job, EventContext& context);
@@ -156,7 +165,7 @@ class JobLifecycle final : public Entity {
   void run_pass(EventContext& context);
   void start(JobId job, Placement placement, EventContext& context);
   void preempt(JobId job, Time now);
-  void leave_gpus(JobId job, Time now, Duration JobRecord::*lost);
+  void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
@@ -166,6 +175,11 @@ class JobLifecycle final : public Entity {
   void detect_failure(std::uint32_t outage, EventContext& context);
   void end_outage(std::uint32_t outage, EventContext& context);
   std::vector<GpuSlot> gpus_of(const Outage& outage) const;
+  std::vector<GpuSlot> gpus_of(const Drain& drain) const;
+  void stand_in_for(HostId host, EventContext& context);
+  void begin_drain(std::uint32_t drain, EventContext& context);
+  void start_moving(JobId job, EventContext& context);
+  void begin_work_on_idle_hosts(EventContext& context);
   JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;
   void start_on_hosts(JobId job, EventContext& context);
@@ -182,6 +196,7 @@ class JobLifecycle final : public Entity {
   std::optional<FailurePlan> failures_;                  ///< likewise
   Time next_failure_;                                    ///< for which an event is on its way
   std::vector<Outage> outages_;                          ///< all there were
+  std::vector<std::uint32_t> waiting_drains_;            ///< that have begun, on hosts where jobs still are
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;  ///< since the last pass

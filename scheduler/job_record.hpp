@@ -37,6 +37,7 @@ struct JobRecord {
   // Of that, in job mode:
   Duration lost_to_preemptions;  ///< for work that did not count, as it came after the last checkpoint
   Duration lost_to_failures;     ///< likewise, and from failures until they were detected
+  Duration lost_to_moves;        ///< for iterations that were cut off when a host was drained
   Duration overhead;             ///< from starts until the job got on
   Duration checkpointing;        ///< writing checkpoints
   std::uint64_t iterations = 0;  ///< finished so far; in job mode as declared
@@ -46,12 +47,14 @@ struct JobRecord {
   Duration exposed_communication;  ///< summed over iterations; zero in job mode
   std::uint32_t restarts = 0;      ///< starts after the first
   std::uint32_t preemptions = 0;
+  std::uint32_t moves = 0;     ///< off hosts that were drained
   std::uint32_t failures = 0;  ///< times that a part failed which it needed
   std::string placement;       ///< the last, ClusterState::to_text(); empty before the start
   /// Requires: the job has ended.
   Duration completion() const { return end.value() - submit; }
+  Duration lost() const { return lost_to_preemptions + lost_to_failures + lost_to_moves; }
   /// Of `run`, what counts.
-  Duration useful() const { return run - lost_to_preemptions - lost_to_failures - overhead - checkpointing; }
+  Duration useful() const { return run - lost() - overhead - checkpointing; }
 };
 
 struct IterationRecord {
@@ -87,7 +90,7 @@ class JobObserver {
  public:
   virtual ~JobObserver() = default;
   virtual void job_started(const JobSpec&, const JobRecord&) {}
-  /// Preempted, or a part failed; it waits again.
+  /// Preempted, moved, or a part failed; it waits again.
   virtual void job_stopped(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}

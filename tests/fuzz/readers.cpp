@@ -13,6 +13,7 @@
 #include "network/ecmp.hpp"
 #include "network/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
+#include "scheduler/failures/maintenance_plan.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/dag.hpp"
@@ -102,6 +103,8 @@ constexpr std::array kReaders = {
     FuzzedReader{"collective_rules", read_rules},
     FuzzedReader{"routes", read_routes},
     FuzzedReader{"failure_log", [](const std::string& path) { read_failure_log(SourceText::read(path), ClusterState(4, 8)); }},
+    FuzzedReader{"maintenance_plan",
+                 [](const std::string& path) { read_maintenance_plan(SourceText::read(path), ClusterState(4, 8)); }},
     FuzzedReader{"jobs_weft", [](const std::string& path) { load_job_trace(path, "weft"); }},
     FuzzedReader{"jobs_philly", [](const std::string& path) { load_job_trace(path, "philly"); }},
     FuzzedReader{"jobs_muri", [](const std::string& path) { load_job_trace(path, "muri"); }},

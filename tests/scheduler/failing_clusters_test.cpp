@@ -1,6 +1,7 @@
 // Whole runs in job mode on clusters whose parts fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
@@ -94,6 +95,55 @@ TEST(FailingClusters, PreemptionBeforeDetection) {
   EXPECT_EQ(run.records[0].preemptions, 1U);
   EXPECT_EQ(run.records[0].lost_to_failures, Duration::s(10));
   EXPECT_EQ(run.records[0].end, at_s(120 + 30));
+}
+
+// Iterations of 10 s after 2 s to start. At 47 four have ended, and 5 s of the next are cut off; the checkpoint takes until 50. On the other host: 2 s to
+// start, 60 s, and 3 s for the checkpoint after five iterations. The work on host 0 lasts from 50 to 100.
+TEST(Maintenance, JobsMove) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.start_overhead = Duration::s(2);
+  settings.checkpoints.every = 5;
+  settings.checkpoints.write = Duration::s(3);
+  settings.maintenance.drains = {{at_s(47), HostId(0), Duration::s(50)}};
+  std::vector<JobSpec> jobs = {job("A", 0, 4, Duration::s(100))};
+  jobs[0].iterations = 10;
+  const FinishedRun run = run_jobs(jobs, ClusterState(2, 4), std::move(settings));
+  const JobRecord& record = run.records[0];
+  EXPECT_EQ(record.end, at_s(50 + 2 + 60 + 3));
+  EXPECT_EQ(record.placement, "host1:0-3");
+  EXPECT_EQ(record.moves, 1U);
+  EXPECT_EQ(record.lost_to_moves, Duration::s(5));
+  EXPECT_EQ(record.checkpointing, Duration::s(3 + 3));
+  EXPECT_EQ(record.useful(), Duration::s(100));
+  EXPECT_EQ(record.preemptions + record.failures, 0U);
+  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 4 * 53.0);
+}
+
+// A ends at 100; the work takes until 150, when B gets both hosts.
+TEST(Maintenance, OrTheWorkWaits) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.maintenance.moves_jobs = false;
+  settings.maintenance.drains = {{at_s(47), HostId(0), Duration::s(50)}};
+  const FinishedRun run =
+      run_jobs({job("A", 0, 4, Duration::s(100)), job("B", 60, 8, Duration::s(10))}, ClusterState(2, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(100));
+  EXPECT_EQ(run.records[0].moves, 0U);
+  EXPECT_EQ(run.records[1].start, at_s(150));
+}
+
+// From 17 on host 0 gets no new jobs. At 47 A moves to host 2, a hot spare, as host 1 is full.
+TEST(Maintenance, IsAnnouncedAndHasSpares) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.failures.hot_spares = 1;
+  settings.maintenance.notice = Duration::s(30);
+  settings.maintenance.drains = {{at_s(47), HostId(0), Duration::s(50)}};
+  const FinishedRun run = run_jobs({job("A", 0, 2, Duration::s(100)), job("B", 16, 1, Duration::s(10)),
+                                    job("C", 17, 1, Duration::s(10)), job("D", 20, 3, Duration::s(90))},
+                                   ClusterState(3, 4), std::move(settings));
+  EXPECT_EQ(run.records[1].placement, "host0:2");
+  EXPECT_EQ(run.records[2].placement, "host1:0");
+  EXPECT_EQ(run.records[0].placement, "host2:0-1");
+  EXPECT_EQ(run.records[0].end, at_s(100));
 }
 
 TEST(FailingClusters, NobodyWaitsForEverWithoutBeingNamed) {
@@ -219,6 +269,13 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
                      {kind, static_cast<std::uint32_t>(random() % part_count(kind, cluster))},
                      Duration::s(random() % 40)});
     }
+    std::vector<Drain> drains;
+    for (int i = 0; i < 3; ++i) {
+      drains.push_back({at_s(random() % 150), HostId(random() % hosts), Duration::s(random() % 40)});
+    }
+    std::sort(drains.begin(), drains.end(), [](const Drain& a, const Drain& b) { return a.at < b.at; });
+    const Duration notice = Duration::s(random() % 2 == 0 ? 0 : random() % 30);
+    const bool moves_jobs = random() % 2 == 0;
     const FailureScope scope = random() % 2 == 0 ? FailureScope::gpu : FailureScope::host;
     const Duration detection = Duration::s(random() % 5);
     const Duration overhead = Duration::s(random() % 3);
@@ -234,6 +291,7 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
       result.failures.hot_spares = hot;
       result.failures.cold_spares = spares - hot;
       result.failures.log = log;
+      result.maintenance = {drains, notice, moves_jobs};
       return result;
     };
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -257,6 +315,15 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
         const bool is_hit = stay.start < failure.at && stay.end > failure.at;
         EXPECT_TRUE(!is_hit || stay.end <= known) << "goes on after a failure";
       }
+      for (const Drain& drain : drains) {
+        const bool is_there =
+            std::any_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.first == drain.host.index(); });
+        if (!is_there) continue;
+        EXPECT_FALSE(stay.start >= drain.at - notice && stay.start < drain.at + drain.duration) << "starts on a drained host";
+        const bool is_hit = moves_jobs && stay.start < drain.at && stay.end > drain.at;
+        // A failure while it writes is known later.
+        EXPECT_TRUE(!is_hit || stay.end <= drain.at + plan.write + detection) << "stays on a drained host";
+      }
     }
     EXPECT_EQ(find_double_booking(by_gpu), "");
     EXPECT_NEAR(run.counters.busy_gpu_s, held_gpu_s, 1e-6);
@@ -265,7 +332,7 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
       EXPECT_EQ(record.useful(), jobs[i].duration.mean()) << "job " << i;
       EXPECT_EQ(record.completion(), record.wait + record.run) << "job " << i;
       EXPECT_EQ(record.overhead > Duration::zero(), overhead > Duration::zero()) << "job " << i;
-      EXPECT_LE(record.restarts, record.preemptions + record.failures) << "job " << i;
+      EXPECT_LE(record.restarts, record.preemptions + record.failures + record.moves) << "job " << i;
     }
     EXPECT_EQ(run_jobs(jobs, cluster, settings(nullptr), 2).report.fingerprint.value(), run.report.fingerprint.value());
   }

@@ -67,6 +67,7 @@ std::vector<ModuleInfo> all_modules() {
       {"control", "checkpoint", "What a job in job mode keeps of its work when it is preempted or fails.", checkpoint_params()});
   all.push_back(
       {"control", "failure", "Which parts of the cluster fail when, and what stands in for them; job mode.", failure_params()});
+  all.push_back({"control", "maintenance", "Which hosts are drained when; job mode.", maintenance_params()});
   append(all, scheduling_policies());
   append(all, placers());
   return all;

@@ -74,6 +74,7 @@ Parameters::Parameters() {
   add(ParamSet("scheduler", scheduler_params()));
   add(ParamSet("checkpoint", checkpoint_params()));
   add(ParamSet("failure", failure_params()));
+  add(ParamSet("maintenance", maintenance_params()));
   for (const auto& module : scheduling_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : placers()) add(ParamSet(std::string(module.info.name), module.info.params));
 }

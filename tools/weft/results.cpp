@@ -119,9 +119,8 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   record.mean_iteration ? file.number(record.mean_iteration->in_s()) : file.text("");
   file.number(record.exposed_communication.in_s());
   file.number(std::uint64_t{record.restarts}).number(std::uint64_t{record.preemptions}).text(record.placement);
-  file.number(std::uint64_t{record.failures});
-  for (const Duration of_run : {record.lost_to_preemptions + record.lost_to_failures, record.overhead, record.checkpointing})
-    file.number(of_run.in_s());
+  file.number(std::uint64_t{record.failures}).number(std::uint64_t{record.moves});
+  for (const Duration of_run : {record.lost(), record.overhead, record.checkpointing}) file.number(of_run.in_s());
   file.end_row();
 }
 
@@ -132,7 +131,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path fol
       folder_(without_old_results(created(std::move(folder)))),
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
-            "placement,failures,lost_s,overhead_s,checkpoint_s"),
+            "placement,failures,moves,lost_s,overhead_s,checkpoint_s"),
       cluster_(folder_ / "cluster.csv",
                "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),

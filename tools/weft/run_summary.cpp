@@ -63,9 +63,11 @@ std::string RunSummary::to_json() const {
   json["stranded_gpu_time_s"] = stranded_gpu_time_s;
   json["preemptions"] = preemptions;
   json["failures"] = failures;
+  json["moves"] = moves;
   json["out_of_service_gpu_time_s"] = out_of_service_gpu_time_s;
   json["lost_to_preemptions_gpu_time_s"] = lost_to_preemptions_gpu_time_s;
   json["lost_to_failures_gpu_time_s"] = lost_to_failures_gpu_time_s;
+  json["lost_to_moves_gpu_time_s"] = lost_to_moves_gpu_time_s;
   json["overhead_gpu_time_s"] = overhead_gpu_time_s;
   json["checkpoint_gpu_time_s"] = checkpoint_gpu_time_s;
   json["effective_time_ratio"] = effective_time_ratio;
@@ -131,6 +133,10 @@ std::string RunSummary::to_text() const {
     if (failures > 0) {
       line(text, "  failures        %llu, for which %s of work and waiting was lost", static_cast<unsigned long long>(failures),
            readable_gpu_time(lost_to_failures_gpu_time_s).c_str());
+    }
+    if (moves > 0) {
+      line(text, "  moves           %llu, for which %s of work was lost", static_cast<unsigned long long>(moves),
+           readable_gpu_time(lost_to_moves_gpu_time_s).c_str());
     }
     if (out_of_service_gpu_time_s > 0) line(text, "  out of service  %s", readable_gpu_time(out_of_service_gpu_time_s).c_str());
     if (checkpoint_gpu_time_s > 0) line(text, "  checkpoints     took %s", readable_gpu_time(checkpoint_gpu_time_s).c_str());

@@ -40,10 +40,12 @@ struct RunSummary {
   double stranded_gpu_time_s = 0;  ///< GPU-seconds that nobody held while jobs waited
   std::uint64_t preemptions = 0;
   std::uint64_t failures = 0;            ///< of parts of the cluster
-  double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs and spares
+  std::uint64_t moves = 0;               ///< of jobs, off hosts that were drained
+  double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares
   // Of gpu_time_s.
   double lost_to_preemptions_gpu_time_s = 0;  ///< for work that did not count in the end
   double lost_to_failures_gpu_time_s = 0;     ///< likewise, and from failures until their detection
+  double lost_to_moves_gpu_time_s = 0;        ///< for iterations that were cut off
   double overhead_gpu_time_s = 0;             ///< from starts until jobs got on
   double checkpoint_gpu_time_s = 0;           ///< writing checkpoints
   double effective_time_ratio = 0;            ///< of jobs that ended, by GPU time: what counted of the time from first start to end

@@ -930,7 +930,7 @@ void read_routes(Scenario& scenario) {
   scenario.routes = read_static_routes(SourceText::read(file), *scenario.topology);
 }
 
-void read_failures(Scenario& scenario) {
+void read_service(Scenario& scenario) {
   const ParamSet& params = scenario.parameters.of("failure");
   scenario.failures = FailureSettings::of(params);
   const ClusterState cluster = empty_cluster(scenario);
@@ -941,6 +941,10 @@ void read_failures(Scenario& scenario) {
   }
   const std::string& log = params.text("log");
   if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster);
+  const ParamSet& maintenance = scenario.parameters.of("maintenance");
+  scenario.maintenance = MaintenanceSettings::of(maintenance);
+  const std::string& plan = maintenance.text("plan");
+  if (!plan.empty()) scenario.maintenance.drains = read_maintenance_plan(SourceText::read(plan), cluster);
 }
 
 /// Those that are used.
@@ -990,7 +994,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
   if (scenario.topology != nullptr) attempt(loading, [&] { read_routes(scenario); });
   diagnostics.throw_if_errors();
-  if (!scenario.flows) read_failures(scenario);
+  if (!scenario.flows) read_service(scenario);
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));

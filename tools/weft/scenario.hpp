@@ -17,6 +17,7 @@
 #include "host/host_speed.hpp"
 #include "network/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
+#include "scheduler/failures/maintenance_plan.hpp"
 #include "scheduler/job_spec.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
@@ -72,6 +73,7 @@ struct Scenario {
   std::optional<FlowList> flows;                           ///< replayed without jobs
   std::vector<HostSpeedEntry> host_speeds;
   FailureSettings failures;
+  MaintenanceSettings maintenance;
   std::string policy = "fcfs";
   std::string placement = "first_fit";
   Parameters parameters;

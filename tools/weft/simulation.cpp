@@ -215,9 +215,11 @@ class Assembly {
               (scenario_.policy == "priority" ? ", or --set=priority.preempt=false" : ""));
     }
     if (with_workload != scenario_.jobs.end() &&
-        (scenario_.failures.has_failures() || scenario_.failures.hot_spares + scenario_.failures.cold_spares > 0)) {
-      diagnostics.error("cannot-fail", "parts of the cluster fail, and job " + in_quotes(with_workload->name) + " runs a workload",
-                        with_workload->place, "failures are simulated in job mode (--mode=job) only");
+        (scenario_.failures.has_failures() || scenario_.failures.hot_spares + scenario_.failures.cold_spares > 0 ||
+         !scenario_.maintenance.drains.empty())) {
+      diagnostics.error("cannot-fail",
+                        "parts of the cluster fail or are drained, and job " + in_quotes(with_workload->name) + " runs a workload",
+                        with_workload->place, "failures, spares and drains are simulated in job mode (--mode=job) only");
     }
     diagnostics.throw_if_errors();
   }
@@ -339,6 +341,7 @@ class Assembly {
     settings.round = params.duration("round");
     settings.checkpoints = CheckpointPlan::of(scenario_.parameters.of("checkpoint"));
     settings.failures = scenario_.failures;
+    settings.maintenance = scenario_.maintenance;
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
     if (!hosts_.empty()) {
@@ -544,6 +547,8 @@ class Assembly {
       summary.failures = counters.failures;
       summary.out_of_service_gpu_time_s = counters.out_gpu_s;
       summary.lost_to_preemptions_gpu_time_s = counters.lost_to_preemptions_gpu_s;
+      summary.moves = counters.moved;
+      summary.lost_to_moves_gpu_time_s = counters.lost_to_moves_gpu_s;
       summary.lost_to_failures_gpu_time_s = counters.lost_to_failures_gpu_s;
       summary.overhead_gpu_time_s = counters.overhead_gpu_s;
       summary.checkpoint_gpu_time_s = counters.checkpointing_gpu_s;

@@ -27,7 +27,9 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   }
   const bool has_jobs = !scenario.flows;
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
-  if (has_jobs && has_jobs_in_job_mode(scenario)) used.insert({"checkpoint", "failure"});
+  // Failures and drains of jobs that run workloads are refused.
+  if (has_jobs) used.insert({"failure", "maintenance"});
+  if (has_jobs && has_jobs_in_job_mode(scenario)) used.emplace("checkpoint");
   if (scenario.mode == Mode::job) return used;
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (scenario.mode == Mode::packet) {

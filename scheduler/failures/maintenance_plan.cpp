@@ -1,0 +1,72 @@
+#include "scheduler/failures/maintenance_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "scheduler/failures/part.hpp"
+#include "workloads/csv_reader.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"plan", ParamKind::file, "", "", "", "", "CSV of drains, time_s,host,duration_s with hosts like host3", "none"},
+    ParamSpec{"notice", ParamKind::duration, "0s", "0s", "8760h", "", "for so long before its drain a host gets no new jobs",
+              "none; hours to days let short jobs end by themselves"},
+    ParamSpec{"jobs", ParamKind::choice, "move", "", "", "move|wait",
+              "what becomes of jobs that are there when the drain begins: they write a checkpoint and start elsewhere, or the work "
+              "waits for them",
+              "operators who announce drains move jobs"},
+};
+
+}  // namespace
+
+ParamTable maintenance_params() { return params_table; }
+
+MaintenanceSettings MaintenanceSettings::of(const ParamSet& params) {
+  return {{}, params.duration("notice"), params.text("jobs") == "move"};
+}
+
+std::vector<Drain> read_maintenance_plan(const SourceText& source, const ClusterState& cluster) {
+  enum Column : std::size_t { time_s, host_name, duration_s };
+  constexpr std::array columns = {CsvColumn{"time_s"}, CsvColumn{"host"}, CsvColumn{"duration_s"}};
+  Diagnostics diagnostics;
+  CsvReader rows(source, columns, OtherColumns::allowed, diagnostics, nullptr);
+  std::vector<Drain> drains;
+  std::map<HostId, std::map<Time, std::pair<Time, int>>> known;  // by start: end and line
+  while (rows.next()) {
+    const auto at = rows.duration(time_s, "s");
+    const auto part = parse_part(rows.field(host_name), cluster);
+    const auto duration = rows.duration(duration_s, "s");
+    if (!part || part->kind != PartKind::host) {
+      rows.fault(host_name, "unknown-part", "the cluster has no host \"" + std::string(rows.field(host_name)) + "\"",
+                 "hosts are host0 to host" + std::to_string(cluster.host_count() - 1));
+      continue;
+    }
+    if (!at || !duration) continue;
+    const Drain drain{Time::zero() + *at, HostId(part->index), *duration};
+    const Time end = drain.at + drain.duration;
+    auto& of_host = known[drain.host];
+    auto after = of_host.lower_bound(drain.at);
+    auto other = of_host.end();
+    if (after != of_host.end() && (after->first < end || after->first == drain.at)) other = after;
+    if (after != of_host.begin() && std::prev(after)->second.first > drain.at) other = std::prev(after);
+    if (other != of_host.end()) {
+      rows.fault(time_s, "overlapping-drains",
+                 std::string(rows.field(host_name)) + " is still drained then, or again before this drain ends, by line " +
+                     std::to_string(other->second.second),
+                 "join the two, or move one");
+      continue;
+    }
+    of_host.emplace(drain.at, std::pair(end, rows.line()));
+    drains.push_back(drain);
+  }
+  diagnostics.throw_if_errors();
+  std::stable_sort(drains.begin(), drains.end(), [](const Drain& a, const Drain& b) { return a.at < b.at; });
+  return drains;
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// Maintenance plan: which hosts are drained when, and for how long.
+//
+// Where it sits: JobLifecycle goes by the one of a run.
+//
+// Model of a drain planned for t: from t - notice on the host gets no new jobs. At t those that are still there write a checkpoint and move - they go
+// back to the queue and start elsewhere - or the work waits for them to end (MaintenanceSettings::moves_jobs). It begins when the host is empty, no
+// sooner than t, and after `duration` the host serves again. Spares stand in from t on.
+// Thread safety: values.
+#pragma once
+
+#include <vector>
+
+#include "core/params.hpp"
+#include "core/source_text.hpp"
+#include "core/units.hpp"
+#include "scheduler/cluster_state.hpp"
+
+namespace weft {
+
+/// Parameter table "maintenance".
+ParamTable maintenance_params();
+
+struct Drain {
+  Time at;
+  HostId host;
+  Duration duration;
+};
+
+/// A CSV table: time_s, host ("host3") and duration_s, rows in any order. Throws InputError with all that is wrong: what the CSV reader finds,
+/// [unknown-part], and [overlapping-drains] of one host, whose notices may overlap.
+std::vector<Drain> read_maintenance_plan(const SourceText& source, const ClusterState& cluster);
+
+struct MaintenanceSettings {
+  std::vector<Drain> drains;  ///< in order of time
+  Duration notice;
+  bool moves_jobs = true;
+
+  /// By the table "maintenance", without the plan.
+  static MaintenanceSettings of(const ParamSet& params);
+};
+
+}  // namespace weft
