@@ -3,11 +3,14 @@
 #include <array>
 
 #include "scheduler/placement/first_fit.hpp"
+#include "scheduler/placement/fragmentation_gradient.hpp"
+#include "scheduler/placement/packed.hpp"
+#include "scheduler/placement/spread.hpp"
 
 namespace weft {
 
 std::span<const Module<PlacerFactory>> placers() {
-  static const std::array modules = {first_fit_module()};
+  static const std::array modules = {first_fit_module(), packed_module(), spread_module(), fragmentation_gradient_module()};
   return modules;
 }
 

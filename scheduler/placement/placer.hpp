@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/params.hpp"
 #include "scheduler/cluster_state.hpp"
@@ -26,7 +27,12 @@ class Placer {
   virtual std::optional<Placement> place(const ClusterState& cluster, std::uint32_t gpus) const = 0;
 };
 
-using PlacerFactory = std::unique_ptr<Placer> (*)(const ParamSet& params);
+/// What a placer may know of the run when it is made.
+struct PlacerContext {
+  std::vector<std::uint32_t> job_sizes;  ///< GPUs that each job wants, > 0; empty where that is not known
+};
+
+using PlacerFactory = std::unique_ptr<Placer> (*)(const ParamSet& params, const PlacerContext& context);
 
 /// Every placer there is.
 std::span<const Module<PlacerFactory>> placers();

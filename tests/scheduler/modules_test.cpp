@@ -18,9 +18,9 @@ TEST(SchedulerModules, AreMadeByName) {
   // Two hosts with one free GPU of two each: only a scattered job of two finds a place.
   ClusterState cluster(2, 2);
   cluster.take(JobId(0), {{GpuSlot(0), GpuSlot(2)}});
-  EXPECT_FALSE(placement.make(params)->place(cluster, 2));
+  EXPECT_FALSE(placement.make(params, {})->place(cluster, 2));
   params.set("scatter", "true", place);
-  EXPECT_TRUE(placement.make(params)->place(cluster, 2));
+  EXPECT_TRUE(placement.make(params, {})->place(cluster, 2));
 }
 
 TEST(SchedulerModules, UnknownNamesAreTheUsersError) {

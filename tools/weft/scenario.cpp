@@ -1023,7 +1023,9 @@ ClusterState serving_cluster(const Scenario& scenario) {
 
 std::unique_ptr<Placer> make_placer(const Scenario& scenario) {
   const auto& module = find_module(placers(), scenario.placement, SourcePlace::named("placement"));
-  return module.make(scenario.parameters.of(scenario.placement));
+  PlacerContext context;
+  for (const JobSpec& job : scenario.jobs) context.job_sizes.push_back(std::max(job.gpus, 1U));
+  return module.make(scenario.parameters.of(scenario.placement), context);
 }
 
 }  // namespace weft
