@@ -14,14 +14,13 @@ namespace {
 
 using testing_scheduler::at_s;
 using testing_scheduler::fcfs_first_fit;
-using testing_scheduler::find_double_booking;
 using testing_scheduler::FinishedRun;
-using testing_scheduler::gpus_of_text;
 using testing_scheduler::job;
 using testing_scheduler::policy_called;
+using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::settings_with;
-using testing_scheduler::StaysByGpu;
+using testing_scheduler::StayLog;
 
 LoggedFailure host_fails(std::int64_t at, std::uint32_t host, std::int64_t repair) {
   return {at_s(at), {PartKind::host, host}, Duration::s(repair)};
@@ -215,35 +214,9 @@ TEST(FailingClusters, TheBestIntervalIsDalys) {
 
 // --- Random traces on random failing clusters, every policy ---------------------------------------------------------------
 
-/// When jobs held which GPUs.
-struct StayLog : JobObserver {
-  struct Entry {
-    JobId job;
-    Time start;
-    Time end = Time::max();
-    std::string placement;
-  };
-  void job_started(const JobSpec&, const JobRecord& record) override {
-    open[record.id] = entries.size();
-    entries.push_back({record.id, *record.last_start, Time::max(), record.placement});
-  }
-  void job_stopped(const JobSpec&, const JobRecord& record) override { close(record); }
-  void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
-  void close(const JobRecord& record) {
-    // Waiting and running add up to the time since the submission.
-    entries[open.at(record.id)].end = record.submit + record.wait + record.run;
-  }
-  std::vector<Entry> entries;
-  std::map<JobId, std::size_t> open;
-};
-
 class EveryPolicyWithFailures : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPolicyWithFailures, testing::ValuesIn([] {
-                           std::vector<std::string> names;
-                           for (const auto& module : scheduling_policies()) names.emplace_back(module.info.name);
-                           return names;
-                         }()),
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicyWithFailures, testing::ValuesIn(policy_names()),
                          [](const auto& given) { return given.param; });
 
 TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
@@ -297,18 +270,13 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const FinishedRun run = run_jobs(jobs, cluster, settings(&stays));
 
-    StaysByGpu by_gpu;
-    double held_gpu_s = 0;
-    for (const StayLog::Entry& stay : stays.entries) {
-      const auto gpus = gpus_of_text(stay.placement);
-      held_gpu_s += (stay.end - stay.start).in_s() * static_cast<double>(gpus.size());
-      for (const auto& gpu : gpus) by_gpu[gpu].push_back({stay.start, stay.end, stay.job});
+    for (const StayLog::Entry& stay : stays.entries()) {
       for (const LoggedFailure& failure : log) {
         const Time known = failure.at + detection;
         const Time works = known + *failure.repair;
         bool needs_it = false;
         for (const GpuSlot slot : gpus_without(failure.part, scope, cluster)) {
-          for (const auto& [host, local] : gpus) needs_it |= cluster.slot(HostId(host), local) == slot;
+          for (const auto& [host, local] : stay.gpus) needs_it |= cluster.slot(HostId(host), local) == slot;
         }
         if (!needs_it) continue;
         EXPECT_FALSE(stay.start >= failure.at && stay.start < works) << "starts on GPUs that are out of service";
@@ -317,7 +285,7 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
       }
       for (const Drain& drain : drains) {
         const bool is_there =
-            std::any_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.first == drain.host.index(); });
+            std::any_of(stay.gpus.begin(), stay.gpus.end(), [&](const auto& gpu) { return gpu.first == drain.host.index(); });
         if (!is_there) continue;
         EXPECT_FALSE(stay.start >= drain.at - notice && stay.start < drain.at + drain.duration) << "starts on a drained host";
         const bool is_hit = moves_jobs && stay.start < drain.at && stay.end > drain.at;
@@ -325,8 +293,8 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
         EXPECT_TRUE(!is_hit || stay.end <= drain.at + plan.write + detection) << "stays on a drained host";
       }
     }
-    EXPECT_EQ(find_double_booking(by_gpu), "");
-    EXPECT_NEAR(run.counters.busy_gpu_s, held_gpu_s, 1e-6);
+    EXPECT_EQ(stays.double_booking(), "");
+    EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const JobRecord& record = run.records[i];
       EXPECT_EQ(record.useful(), jobs[i].duration.mean()) << "job " << i;

@@ -18,20 +18,16 @@ namespace weft {
 namespace {
 
 using testing_scheduler::FinishedRun;
-using testing_scheduler::gpus_of_text;
 using testing_scheduler::job;
 using testing_scheduler::policy_called;
+using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::settings_with;
+using testing_scheduler::StayLog;
 
-/// Who held which GPU from when to when; complains if two did at once.
-class Stays final : public JobObserver {
+/// Who held which GPU from when to when, and how the cluster stood.
+class Stays final : public StayLog {
  public:
-  void job_started(const JobSpec&, const JobRecord& record) override { run_before_[record.id] = record.run; }
-  void job_stopped(const JobSpec&, const JobRecord& record) override { close(record); }
-  void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
-
-  std::string double_booking() const { return testing_scheduler::find_double_booking(of_gpu_); }
   /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
   std::array<double, 3> integrals(Time end) const {
     std::array<double, 3> sums{};
@@ -50,19 +46,9 @@ class Stays final : public JobObserver {
     EXPECT_LE(sample.fragmented_gpus, sample.free_gpus);
     samples_.push_back(sample);
   }
-  double gpu_s = 0;
 
  private:
-  void close(const JobRecord& record) {
-    const Duration stay = record.run - run_before_.at(record.id);
-    const auto gpus = gpus_of_text(record.placement);
-    EXPECT_EQ(gpus.size(), record.gpus);
-    for (const auto& gpu : gpus) of_gpu_[gpu].push_back({*record.last_start, *record.last_start + stay, record.id});
-    gpu_s += stay.in_s() * record.gpus;
-  }
   std::vector<ClusterSample> samples_;
-  std::map<JobId, Duration> run_before_;
-  testing_scheduler::StaysByGpu of_gpu_;
 };
 
 /// Another policy, watched: `after` sees every pass when the policy is done with it.
@@ -244,12 +230,7 @@ Case random_case(std::uint32_t seed, bool alike_hosts) {
 
 class EveryPolicy : public testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn([] {
-                           std::vector<std::string> names;
-                           for (const auto& module : scheduling_policies()) names.emplace_back(module.info.name);
-                           return names;
-                         }()),
-                         [](const auto& given) { return given.param; });
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(policy_names()), [](const auto& given) { return given.param; });
 
 // Nobody holds a GPU that another holds; every job does exactly its work, whatever it lost; time and GPU time add up; and runs repeat.
 TEST_P(EveryPolicy, GivesASchedule) {
@@ -287,7 +268,7 @@ TEST_P(EveryPolicy, GivesASchedule) {
       busy_gpu_s += record.run.in_s() * record.gpus;
       waited_s += record.wait.in_s();
     }
-    EXPECT_NEAR(stays.gpu_s, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
+    EXPECT_NEAR(stays.gpu_s(), busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
     const auto [busy, stranded, waited] = stays.integrals(run.counters.last_end);
     EXPECT_NEAR(busy, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
     EXPECT_NEAR(stranded, run.counters.stranded_gpu_s, 1e-9 * (1 + stranded));

@@ -141,4 +141,48 @@ inline std::string find_double_booking(const std::vector<JobRecord>& records) {
   return find_double_booking(std::move(stays));
 }
 
+/// Every stay of a job on GPUs, in order of starts.
+class StayLog : public JobObserver {
+ public:
+  struct Entry {
+    JobId job;
+    Time start;
+    Time end = Time::max();
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> gpus;  ///< host and GPU
+  };
+  void job_started(const JobSpec&, const JobRecord& record) override {
+    open_[record.id] = entries_.size();
+    entries_.push_back({record.id, *record.last_start, Time::max(), gpus_of_text(record.placement)});
+  }
+  void job_stopped(const JobSpec&, const JobRecord& record) override { close(record); }
+  void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
+
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::string double_booking() const {
+    StaysByGpu by_gpu;
+    for (const Entry& entry : entries_) {
+      for (const auto& gpu : entry.gpus) by_gpu[gpu].push_back({entry.start, entry.end, entry.job});
+    }
+    return find_double_booking(std::move(by_gpu));
+  }
+  double gpu_s() const {
+    double sum = 0;
+    for (const Entry& entry : entries_) sum += (entry.end - entry.start).in_s() * static_cast<double>(entry.gpus.size());
+    return sum;
+  }
+
+ private:
+  /// Waiting and running add up to the time since the submission.
+  void close(const JobRecord& record) { entries_[open_.at(record.id)].end = record.submit + record.wait + record.run; }
+
+  std::vector<Entry> entries_;
+  std::map<JobId, std::size_t> open_;
+};
+
+inline std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const auto& module : scheduling_policies()) names.emplace_back(module.info.name);
+  return names;
+}
+
 }  // namespace weft::testing_scheduler
