@@ -8,6 +8,7 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
   const std::uint64_t elapsed_ns = wall_ns - since_wall_ns_;
   if (elapsed_ns < (trying() ? kTrialNs : hold_ns_)) return way_;
   const double pace = static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns);
+  if (trying()) longest_ns_ = std::max(longest_ns_, elapsed_ns);
   switch (step_) {
     case Step::warm_up:
     case Step::hold:
@@ -43,7 +44,8 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       if (other_is_better) way_ = other();
       compared_ = true;
       hold_ns_ = other_is_better ? kHoldNsMin : std::min(kHoldGrowth * hold_ns_, kHoldNsMax);
-      if (elapsed_ns >= kLongTrialNs) hold_ns_ = std::max(hold_ns_, kTrialsApart * elapsed_ns);
+      if (longest_ns_ >= kLongTrialNs) hold_ns_ = std::max(hold_ns_, kTrialsApart * longest_ns_);
+      longest_ns_ = 0;
       step_ = Step::hold;
       break;
     }

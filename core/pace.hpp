@@ -44,8 +44,9 @@ class Pace {
 
   Way way_ = Way::all_threads;
   Step step_ = Step::warm_up;
-  bool compared_ = false;  ///< or found windows long
-  int tries_ = 0;          ///< of the other way, in this comparison
+  bool compared_ = false;         ///< or found windows long
+  int tries_ = 0;                 ///< of the other way, in this comparison
+  std::uint64_t longest_ns_ = 0;  ///< trial of this comparison
   std::uint64_t hold_ns_ = kHoldNsMin;
   std::uint64_t since_wall_ns_ = 0;
   std::uint64_t since_events_ = 0;

@@ -46,6 +46,7 @@ ClusterState::ClusterState(std::span<const std::uint32_t> gpus_of_host)
   for (std::uint32_t host = 0; host < gpus_of_host.size(); ++host)
     host_of_.insert(host_of_.end(), gpus_of_host[host], HostId(host));
 
+  held_of_host_.assign(host_count(), 0);
   tree_leaves_ = std::bit_ceil(host_count());
   free_tree_.assign(std::size_t{2} * tree_leaves_, 0);
   untouched_tree_.assign(std::size_t{2} * tree_leaves_, 0);
@@ -116,6 +117,7 @@ void ClusterState::take(JobId job, const Placement& placement) {
     WEFT_CHECK(holder(gpu).is_none(), "no GPU is booked twice");
     holder_[gpu.index()] = job;
     ++held_gpus_;
+    ++held_of_host_[host_of(gpu).index()];
     if (is_in_service(gpu)) {
       --free_of_host_[host_of(gpu).index()];
       --free_gpus_;
@@ -132,6 +134,7 @@ void ClusterState::release(JobId job, const Placement& placement) {
     WEFT_CHECK(!job.is_none() && holder(gpu) == job, "a job releases only GPUs that it holds");
     holder_[gpu.index()] = JobId::none();
     --held_gpus_;
+    --held_of_host_[host_of(gpu).index()];
     if (is_in_service(gpu)) {
       ++free_of_host_[host_of(gpu).index()];
       ++free_gpus_;

@@ -48,6 +48,7 @@ class ClusterState {
   std::uint32_t host_gpus_max() const { return host_gpus_max_; }
   std::uint32_t free_gpus() const { return free_gpus_; }
   std::uint32_t held_gpus() const { return held_gpus_; }
+  std::uint32_t held_gpus(HostId host) const { return held_of_host_[host.index()]; }
   std::uint32_t free_gpus(HostId host) const { return free_of_host_[host.index()]; }
   std::uint32_t gpus_in_service() const { return in_service_gpus_; }
   bool is_in_service(GpuSlot gpu) const { return in_service_[gpu.index()]; }
@@ -64,7 +65,7 @@ class ClusterState {
 
   /// First host at or after `from` with at least `gpus` free; none() if there is none. Requires: gpus > 0.
   HostId first_host_with(std::uint32_t gpus, HostId from = HostId(0)) const;
-  /// First host at or after `from` on which nothing runs; none() if there is none.
+  /// First host at or after `from` on which nothing runs and which is wholly in service; none() if there is none.
   HostId first_wholly_free_host(HostId from = HostId(0)) const;
   /// Appends the first `gpus` free GPUs of a host. Requires: it has as many.
   void append_free(HostId host, std::uint32_t gpus, std::vector<GpuSlot>& out) const;
@@ -90,6 +91,7 @@ class ClusterState {
   std::vector<bool> in_service_;      ///< per slot
   std::uint32_t in_service_gpus_ = 0;
   std::vector<std::uint32_t> free_of_host_;
+  std::vector<std::uint32_t> held_of_host_;
   std::uint32_t free_gpus_ = 0;
   std::uint32_t held_gpus_ = 0;
   std::uint32_t wholly_free_gpus_ = 0;  ///< on hosts where nothing runs

@@ -101,7 +101,7 @@ JobCourse::Position JobCourse::at(Duration elapsed) const {
   position.counts = last;
   if (iterations_ > 0) {
     if (complete > 0) position.kept.iterations = (kept_.iterations / plan_.every + complete) * plan_.every;
-    position.whole.iterations = ended_iterations(total_, iterations_, position.done);
+    position.whole.iterations = std::max(position.kept.iterations, ended_iterations(total_, iterations_, position.done));
     position.counts_whole = begin_of_iteration(total_, position.whole.iterations, iterations_);
   } else {
     if (plan_.interval == Duration::zero()) position.counts = position.done;

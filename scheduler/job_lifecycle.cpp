@@ -197,6 +197,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case spare_joins:
       fleet_->join(event.payload_as<SpareTimer>().host);
+      call_spares(context);
       request_pass(context);
       return;
     case drain_notice:
@@ -207,10 +208,13 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case drain_ends:
       fleet_->bring_back(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]));
+      call_spares(context);
       request_pass(context);
       return;
     case job_moves: {
       const JobId job = event.payload_as<SchedulerTimer>().job;
+      ++records_[job.index()].moves;
+      ++counters_.moved;
       leave_gpus(job, context.now(), Leaving::moves);
       go_back_to_queue(job, context.now());
       arrived_.push_back(job);
@@ -271,13 +275,16 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   request_pass(context);
 }
 
+Time JobLifecycle::got_on_until(const Running& running, Time now) {
+  return std::min({now, running.failed_at.value_or(now), running.moves_since.value_or(now)});
+}
+
 void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   std::unique_ptr<Running>& running = running_state_[job.index()];
   JobRecord& record = records_[job.index()];
   record.run += now - running->since;
   if (running->course) {
-    // It got on until it failed or began to move.
-    const Time until = std::min({now, running->failed_at.value_or(now), running->moves_since.value_or(now)});
+    const Time until = got_on_until(*running, now);
     const JobCourse::Position position = running->course->at(until - running->since);
     record.overhead += position.overhead;
     record.checkpointing += position.writing;
@@ -346,8 +353,7 @@ JobView JobLifecycle::view(JobId job, Time now) const {
                       .held()
                       .value_or(Duration::max());
   if (running != nullptr) {
-    const JobCourse::Position position =
-        running->course->at(std::min({now, running->failed_at.value_or(now), running->moves_since.value_or(now)}) - running->since);
+    const JobCourse::Position position = running->course->at(got_on_until(*running, now) - running->since);
     Duration done = position.done;
     const Duration total = running->course->total();
     if (spec.iterations > 0 && total > Duration::zero())
@@ -455,6 +461,11 @@ std::vector<GpuSlot> JobLifecycle::gpus_of(const Outage& outage) const {
   return gpus_without(outage.part, settings_.failures.scope, cluster_);
 }
 
+bool JobLifecycle::has_done_all(JobId job, Time now) const {
+  const Running& running = *running_state_[job.index()];
+  return !running.moves_since && now - running.since == running.course->held();
+}
+
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
   const auto number = static_cast<std::uint32_t>(outages_.size());
   outages_.push_back({failure.part, failure.renews});
@@ -463,7 +474,7 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
   fleet_->take_out(gpus);
   for (const GpuSlot gpu : gpus) {
     const JobId holder = cluster_.holder(gpu);
-    if (holder.is_none() || running_state_[holder.index()]->failed_at) continue;
+    if (holder.is_none() || running_state_[holder.index()]->failed_at || has_done_all(holder, context.now())) continue;
     running_state_[holder.index()]->failed_at = context.now();
     ++records_[holder.index()].failures;
   }
@@ -483,23 +494,25 @@ void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
     go_back_to_queue(holder, context.now());
     arrived_.push_back(holder);
   }
-  stand_in_for(cluster_.host_of(gpus.front()), context);
+  fleet_->report(cluster_.host_of(gpus.front()));
+  call_spares(context);
   request_pass(context);
 }
 
-void JobLifecycle::stand_in_for(HostId host, EventContext& context) {
-  const std::optional<Fleet::StandIn> stand_in = fleet_->find_stand_in(host);
-  if (!stand_in) return;
-  const Duration until = stand_in->kind == Fleet::Spare::cold ? settings_.failures.cold_start : Duration::zero();
-  context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
+void JobLifecycle::call_spares(EventContext& context) {
+  while (const std::optional<Fleet::StandIn> stand_in = fleet_->find_stand_in()) {
+    const Duration until = stand_in->kind == Fleet::Spare::cold ? settings_.failures.cold_start : Duration::zero();
+    if (until < Time::max() - context.now()) context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
+  }
 }
 
 void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
   const Outage ended = outages_[outage];
   fleet_->bring_back(gpus_of(ended));
+  call_spares(context);
   if (ended.renews) {
     failures_->renew(ended.part, context.now());
-    if (failures_->next() < next_failure_ || next_failure_ <= context.now()) schedule_next_failure(context);
+    if (failures_->next() < next_failure_) schedule_next_failure(context);
   }
   request_pass(context);
 }
@@ -518,24 +531,23 @@ void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
       if (!cluster_.holder(gpu).is_none()) start_moving(cluster_.holder(gpu), context);
     }
   }
-  stand_in_for(begun.host, context);
+  fleet_->report(begun.host);
+  call_spares(context);
 }
 
 void JobLifecycle::start_moving(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
-  if (running.failed_at || running.moves_since) return;
+  if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
+  // A checkpoint that would end after the clock does moves nobody.
+  if (settings_.checkpoints.write >= Time::max() - context.now()) return;
   running.moves_since = context.now();
-  ++records_[job.index()].moves;
-  ++counters_.moved;
   context.schedule(settings_.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
 void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {
   std::erase_if(waiting_drains_, [&](std::uint32_t number) {
     const Drain& drain = settings_.maintenance.drains[number];
-    for (const GpuSlot gpu : gpus_of(drain)) {
-      if (!cluster_.holder(gpu).is_none()) return false;
-    }
+    if (cluster_.held_gpus(drain.host) > 0) return false;
     if (drain.duration < Time::max() - context.now())
       context.schedule(drain.duration, EventClass::timer, drain_ends, DrainTimer{number});
     return true;
@@ -607,7 +619,17 @@ void JobLifecycle::advance_clock(Time now) {
 
 void JobLifecycle::close_open_stays(Time now) {
   for (const JobId job : queue_) records_[job.index()].wait += now - progress_[job.index()].queued;
-  for (const JobId job : running_) records_[job.index()].run += now - running_state_[job.index()]->since;
+  for (const JobId job : running_) {
+    const Running& running = *running_state_[job.index()];
+    JobRecord& record = records_[job.index()];
+    record.run += now - running.since;
+    if (!running.course) continue;
+    const Time until = got_on_until(running, now);
+    const JobCourse::Position position = running.course->at(until - running.since);
+    record.overhead += position.overhead;
+    record.checkpointing += position.writing;
+    if (running.failed_at) record.lost_to_failures += now - until;
+  }
   tell_cluster();
 }
 
@@ -664,7 +686,9 @@ void JobLifecycle::require_all_finished() const {
     ++unfinished;
   }
   const std::uint32_t out = cluster_.gpu_count() - cluster_.gpus_in_service();
-  if (out > 0 && running_.empty()) {
+  const bool nobody_runs =
+      std::none_of(running_.begin(), running_.end(), [this](JobId job) { return !running_state_[job.index()]->failed_at; });
+  if (out > 0 && nobody_runs) {
     throw InputError({Severity::error, "never-repaired",
                       "the run ends with jobs that never got GPUs again: " + names + "; " + std::to_string(out) + " of " +
                           counted(cluster_.gpu_count(), "GPU is", "GPUs are") + " out of service",

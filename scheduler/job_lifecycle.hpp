@@ -10,12 +10,12 @@
 //   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
 //     the time of its checkpoints (scheduler/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
 //     checkpoint.
+//   - In the other modes the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
+//     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
 //     jobs from the failure on. Hosts are drained by
 //     scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by scheduler/failures/fleet.
-//   - Otherwise the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
-//     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - GPUs come free, and count as idle, at the instant the job ends.
 //
 // Invariants
@@ -165,18 +165,22 @@ class JobLifecycle final : public Entity {
   void run_pass(EventContext& context);
   void start(JobId job, Placement placement, EventContext& context);
   void preempt(JobId job, Time now);
+  /// A job gets on until it fails or begins to move.
+  static Time got_on_until(const Running& running, Time now);
   void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
   void schedule_next_failure(EventContext& context);
   void fail_parts(EventContext& context);
+  /// Its end is due at this instant, and what happens at the same one is too late for it.
+  bool has_done_all(JobId job, Time now) const;
   void fail_part(const Failure& failure, EventContext& context);
   void detect_failure(std::uint32_t outage, EventContext& context);
   void end_outage(std::uint32_t outage, EventContext& context);
   std::vector<GpuSlot> gpus_of(const Outage& outage) const;
   std::vector<GpuSlot> gpus_of(const Drain& drain) const;
-  void stand_in_for(HostId host, EventContext& context);
+  void call_spares(EventContext& context);
   void begin_drain(std::uint32_t drain, EventContext& context);
   void start_moving(JobId job, EventContext& context);
   void begin_work_on_idle_hosts(EventContext& context);

@@ -74,15 +74,15 @@ struct ClusterSample {
   std::uint32_t busy_gpus = 0;
   std::uint32_t free_gpus = 0;
   std::uint32_t fragmented_gpus = 0;  ///< of the free ones, those on hosts that are partly held or out of service
-  std::uint32_t gpus_out = 0;         ///< of service: failed ones and spares
+  std::uint32_t gpus_out = 0;         ///< of service: failed ones, drained ones and spares, be they held still or not
 
   /// Free while jobs wait.
   std::uint32_t stranded_gpus() const { return waiting_jobs > 0 ? free_gpus : 0; }
   /// Whether all but the instant is the same.
   bool is_like(const ClusterSample& other) const {
-    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, fragmented_gpus, gpus_out) ==
-           std::tie(other.running_jobs, other.waiting_jobs, other.waiting_gpus, other.busy_gpus, other.fragmented_gpus,
-                    other.gpus_out);
+    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, free_gpus, fragmented_gpus, gpus_out) ==
+           std::tie(other.running_jobs, other.waiting_jobs, other.waiting_gpus, other.busy_gpus, other.free_gpus,
+                    other.fragmented_gpus, other.gpus_out);
   }
 };
 

@@ -33,7 +33,8 @@ struct JobView {
   std::int32_t priority = 0;
   std::uint64_t iterations = 0;          ///< 0 if not declared
   std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload
-  /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, and of the overhead of a start; >= 0.
+  /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, of the overhead of a
+  /// start and of checkpoints; >= 0.
   std::optional<Duration> declared_left;
   std::optional<Time> start;  ///< the first; none before it
   std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits
@@ -69,8 +70,8 @@ class SchedulingPass {
     start(job, std::move(*placement));
     return true;
   }
-  /// Takes a running job's GPUs away at once; it goes back to the queue. Of what it did whole iterations count, or, where it declared none,
-  /// everything. Requires: the job runs.
+  /// Takes a running job's GPUs away at once; it goes back to the queue, and what its last checkpoint has counts (scheduler/job_course). Requires: the
+  /// job runs.
   virtual void preempt(JobId job) = 0;
   /// Asks for another pass at `when` > now(). Only the earliest such wish of a pass is kept, until the next pass.
   virtual void wake_at(Time when) = 0;

@@ -19,10 +19,9 @@ Fleet::Fleet(ClusterState& cluster, std::uint32_t hot_spares, std::uint32_t cold
   withdraw_last_hosts(cluster_, hot_spares + cold_spares);
   for (std::uint32_t i = 0; i < hot_spares + cold_spares; ++i) {
     const HostId host(cluster.host_count() - 1 - i);
-    spares_.push_back(host);
+    spares_.insert(host);
     spare_[host.index()] = i < hot_spares ? Spare::hot : Spare::cold;
   }
-  std::sort(spares_.begin(), spares_.end());
 }
 
 void Fleet::take_out(std::span<const GpuSlot> gpus) {
@@ -42,26 +41,33 @@ void Fleet::bring_back(std::span<const GpuSlot> gpus) {
     if (serves(gpu)) come.push_back(gpu);
   }
   cluster_.restore(come);
+  if (!gpus.empty() && gpus_out(cluster_.host_of(gpus.front())) == 0) reported_.erase(cluster_.host_of(gpus.front()));
 }
+
+void Fleet::report(HostId host) { reported_.insert(host); }
 
 std::uint32_t Fleet::gpus_out(HostId host) const {
   const std::vector<GpuSlot> gpus = gpus_without({PartKind::host, host.index()}, FailureScope::host, cluster_);
   return static_cast<std::uint32_t>(std::count_if(gpus.begin(), gpus.end(), [this](GpuSlot gpu) { return out_[gpu.index()] > 0; }));
 }
 
-std::optional<Fleet::StandIn> Fleet::find_stand_in(HostId host) {
-  if (spare_[host.index()] != Spare::no || gpus_out(host) < cluster_.gpu_count(host)) return std::nullopt;
-  auto best = spares_.end();
-  for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
-    if (gpus_out(*spare) > 0) continue;
-    if (best == spares_.end() || (spare_[best->index()] == Spare::cold && spare_[spare->index()] == Spare::hot)) best = spare;
+std::optional<Fleet::StandIn> Fleet::find_stand_in() {
+  if (spares_.empty()) return std::nullopt;
+  const auto needs_one = [this](HostId host) {
+    return spare_[host.index()] == Spare::no && gpus_out(host) == cluster_.gpu_count(host);
+  };
+  const auto failed = std::find_if(reported_.begin(), reported_.end(), needs_one);
+  if (failed == reported_.end()) return std::nullopt;
+  std::optional<StandIn> best;
+  for (const HostId spare : spares_) {
+    const bool is_better = !best || (best->kind == Spare::cold && spare_[spare.index()] == Spare::hot);
+    if (is_better && gpus_out(spare) == 0) best = StandIn{spare, spare_[spare.index()]};
   }
-  if (best == spares_.end()) return std::nullopt;
-  const StandIn stand_in{*best, spare_[best->index()]};
-  spare_[host.index()] = stand_in.kind;
-  spares_.erase(best);
-  spares_.insert(std::upper_bound(spares_.begin(), spares_.end(), host), host);
-  return stand_in;
+  if (!best) return std::nullopt;
+  spare_[failed->index()] = best->kind;
+  spares_.erase(best->host);
+  spares_.insert(*failed);
+  return best;
 }
 
 void Fleet::join(HostId host) {

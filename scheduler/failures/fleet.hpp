@@ -3,13 +3,14 @@
 // Where it sits: between JobLifecycle, which learns of failures and repairs, and its ClusterState, where GPUs go out of service and come back.
 //
 // Model: a GPU serves if none of its parts is out and its host is no spare. The last hosts of the cluster begin as spares, cold ones before hot
-// ones. For a host with all GPUs out a spare stands in that has none out, a hot one if there is: the two change places, so that there are
+// ones. For a host that is known to have all GPUs out a spare stands in that has none out, a hot one if there is: the two change places, so that there are
 // always as many spares, and the host that has failed is a spare of that kind once it is repaired. A cold spare comes up first.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -31,13 +32,15 @@ class Fleet {
   void take_out(std::span<const GpuSlot> gpus);
   void bring_back(std::span<const GpuSlot> gpus);
 
+  /// It is known that parts of the host are out, or that it is drained, until it has no GPU out.
+  void report(HostId host);
   struct StandIn {
     HostId host;
     Spare kind;
   };
-  /// If all GPUs of the host are out and it is no spare: the spare that changes places with it, which serves from join() on. None if there is no
-  /// reason, or no spare.
-  std::optional<StandIn> find_stand_in(HostId host);
+  /// If there is a host reported with all GPUs out that is no spare, and a spare with none out: the two have changed places, and the spare serves from
+  /// join() on. To be asked until there is none, whenever a host was reported, a part works again or a spare has joined.
+  std::optional<StandIn> find_stand_in();
   void join(HostId host);
 
  private:
@@ -47,7 +50,8 @@ class Fleet {
   ClusterState& cluster_;
   std::vector<std::uint32_t> out_;  ///< per GPU, how many of the parts it needs are out
   std::vector<Spare> spare_;        ///< per host
-  std::vector<HostId> spares_;      ///< those that could stand in, healthy or not; ascending
+  std::set<HostId> spares_;         ///< those that could stand in, healthy or not
+  std::set<HostId> reported_;       ///< known to be out, in part at least
 };
 
 }  // namespace weft

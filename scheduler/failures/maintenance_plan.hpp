@@ -4,7 +4,7 @@
 //
 // Model of a drain planned for t: from t - notice on the host gets no new jobs. At t those that are still there write a checkpoint and move - they go
 // back to the queue and start elsewhere - or the work waits for them to end (MaintenanceSettings::moves_jobs). It begins when the host is empty, no
-// sooner than t, and after `duration` the host serves again. Spares stand in from t on.
+// sooner than t, and takes `duration`. A spare stands in from t on, if there is one (scheduler/failures/fleet), else the host serves again afterwards.
 // Thread safety: values.
 #pragma once
 

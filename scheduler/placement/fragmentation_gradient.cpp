@@ -1,20 +1,19 @@
 #include "scheduler/placement/fragmentation_gradient.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 
-FragmentationGradient::FragmentationGradient(std::span<const std::uint32_t> job_sizes) {
-  if (job_sizes.empty()) return;
-  larger_than_.assign(*std::max_element(job_sizes.begin(), job_sizes.end()), 0);
-  for (const std::uint32_t size : job_sizes) ++larger_than_[size - 1];
-  for (std::size_t size = larger_than_.size() - 1; size > 0; --size) larger_than_[size - 1] += larger_than_[size];
+FragmentationGradient::FragmentationGradient(std::vector<std::uint32_t> job_sizes) : job_sizes_(std::move(job_sizes)) {
+  std::sort(job_sizes_.begin(), job_sizes_.end());
 }
 
 std::uint64_t FragmentationGradient::fragmentation(std::uint32_t free, std::uint32_t gpus) const {
   // A job that wants more than the host has needs all of it, and gets it where all is free.
-  if (free == gpus || free >= larger_than_.size()) return 0;
-  return free * larger_than_[free];
+  if (free == gpus) return 0;
+  const auto larger = std::upper_bound(job_sizes_.begin(), job_sizes_.end(), free);
+  return free * static_cast<std::uint64_t>(job_sizes_.end() - larger);
 }
 
 HostId FragmentationGradient::host_with(const ClusterState& cluster, std::uint32_t gpus, std::span<const HostId> taken) const {

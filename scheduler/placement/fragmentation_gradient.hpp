@@ -16,7 +16,7 @@ namespace weft {
 class FragmentationGradient final : public GangPlacer {
  public:
   /// GPUs that each job of the run wants.
-  explicit FragmentationGradient(std::span<const std::uint32_t> job_sizes);
+  explicit FragmentationGradient(std::vector<std::uint32_t> job_sizes);
 
   /// F(free, gpus) times the number of jobs: exact.
   std::uint64_t fragmentation(std::uint32_t free, std::uint32_t gpus) const;
@@ -25,7 +25,7 @@ class FragmentationGradient final : public GangPlacer {
   HostId host_with(const ClusterState& cluster, std::uint32_t gpus, std::span<const HostId> taken) const override;
 
  private:
-  std::vector<std::uint64_t> larger_than_;  ///< jobs that want more GPUs than the index; beyond the end: none
+  std::vector<std::uint32_t> job_sizes_;  ///< ascending
 };
 
 Module<PlacerFactory> fragmentation_gradient_module();

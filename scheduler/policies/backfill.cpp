@@ -37,7 +37,8 @@ std::optional<Backfill::Reservation> Backfill::reserve(const SchedulingPass& pas
     if (later.free_gpus() < wanted) continue;
     if (std::optional<Placement> placement = pass.place(later, head)) return Reservation{end, std::move(*placement)};
   }
-  return std::nullopt;
+  // GPUs that it needs are out of service, and nobody knows until when: nothing to keep for it.
+  return Reservation{Time::max(), {}};
 }
 
 void Backfill::schedule(SchedulingPass& pass) {

@@ -76,5 +76,22 @@ TEST(Pace, TriesSeldomWhereWindowsAreLong) {
   EXPECT_EQ(alone, (std::vector<std::uint64_t>{43, 43 + 1 + (3200 + 29) / 30 + 2}));
 }
 
+// Windows of 6 ms on all threads, of 90 ms on one: the trial of one thread was long, and 40 times as long passes until the next.
+TEST(Pace, TriesSeldomWhereTheOtherWayIsSlow) {
+  Pace pace;
+  std::uint64_t wall_ms = 0;
+  std::uint64_t events = 0;
+  std::vector<std::uint64_t> alone_ms;
+  while (wall_ms < 8000) {
+    const bool is_alone = pace.way() == Pace::Way::one_thread;
+    if (is_alone) alone_ms.push_back(wall_ms);
+    wall_ms += is_alone ? 90 : 6;
+    events += 1'000'000;
+    pace.look(wall_ms * 1'000'000, events);
+  }
+  // A window to warm up and one before; then one alone and one after, 600 of 6 ms (40 x 90 ms), and one before.
+  EXPECT_EQ(alone_ms, (std::vector<std::uint64_t>{12, 12 + 90 + 6 + 3600 + 6, 12 + 2 * (90 + 6 + 3600 + 6)}));
+}
+
 }  // namespace
 }  // namespace weft

@@ -21,6 +21,7 @@ using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::settings_with;
 using testing_scheduler::StayLog;
+using testing_scheduler::Stays;
 
 LoggedFailure host_fails(std::int64_t at, std::uint32_t host, std::int64_t repair) {
   return {at_s(at), {PartKind::host, host}, Duration::s(repair)};
@@ -55,6 +56,22 @@ TEST(FailingClusters, JobsFallBackToTheirLastCheckpoint) {
   EXPECT_DOUBLE_EQ(run.counters.effective_time_ratio, 100.0 / 167);
 }
 
+// At the very instant at which A has done all of its work, its host fails, or is drained: too late for A.
+TEST(FailingClusters, TheEndComesFirst) {
+  for (const bool fails : {true, false}) {
+    JobLifecycleSettings settings = fcfs_first_fit();
+    if (fails) {
+      settings.failures.log = {host_fails(50, 0, 10)};
+    } else {
+      settings.maintenance.drains = {{at_s(50), HostId(0), Duration::s(10)}};
+    }
+    const FinishedRun run =
+        run_jobs({job("A", 0, 4, Duration::s(50)), job("B", 60, 4, Duration::s(1))}, ClusterState(1, 4), std::move(settings));
+    EXPECT_EQ(run.records[0].end, at_s(50)) << fails;
+    EXPECT_EQ(run.records[0].restarts, 0U) << fails;
+  }
+}
+
 // Host 1 is a spare. Host 0 fails at 20 for a long time, which is known at 25.
 TEST(FailingClusters, SparesStandIn) {
   for (const bool hot : {true, false}) {
@@ -67,6 +84,16 @@ TEST(FailingClusters, SparesStandIn) {
     EXPECT_EQ(run.records[0].end, at_s((hot ? 25 : 65) + 80)) << hot;
     EXPECT_EQ(run.records[0].placement, "host1:0-3");
   }
+}
+
+// Host 2 is a spare, and stands in for host 0 at 20. At 100 host 1 fails as well, for long; host 0, repaired at 200 and a spare since 20, stands in then.
+TEST(FailingClusters, WhoWasRepairedStandsInForWhoWaits) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.failures.hot_spares = 1;
+  settings.failures.log = {host_fails(20, 0, 180), host_fails(100, 1, 1'000'000)};
+  const FinishedRun run = run_jobs({job("A", 0, 8, Duration::s(300))}, ClusterState(3, 4), std::move(settings));
+  // All that was done counts: 20 s, 80 s, and the rest.
+  EXPECT_EQ(run.records[0].end, at_s(200 + 200));
 }
 
 // The GPU that fails is not that of job A, which goes on under scope gpu and stops under scope host.
@@ -253,9 +280,11 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     const Duration detection = Duration::s(random() % 5);
     const Duration overhead = Duration::s(random() % 3);
     const CheckpointPlan plan{random() % 5, Duration::s(random() % 6), Duration::s(random() % 3)};
-    StayLog stays;
+    Stays stays;
     const auto settings = [&](JobObserver* observer) {
       JobLifecycleSettings result = settings_with(policy_called(GetParam()), observer);
+      const auto& placer = placers()[seed % placers().size()];
+      result.placer = placer.make(ParamSet(std::string(placer.info.name), placer.info.params), {});
       result.start_overhead = overhead;
       result.checkpoints = plan;
       result.failures.scope = scope;
@@ -295,6 +324,9 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     }
     EXPECT_EQ(stays.double_booking(), "");
     EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
+    const auto [busy, stranded, waited] = stays.integrals(run.counters.last_end);
+    EXPECT_NEAR(busy, run.counters.busy_gpu_s, 1e-6);
+    EXPECT_NEAR(stranded, run.counters.stranded_gpu_s, 1e-6);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const JobRecord& record = run.records[i];
       EXPECT_EQ(record.useful(), jobs[i].duration.mean()) << "job " << i;

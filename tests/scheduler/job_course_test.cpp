@@ -76,7 +76,7 @@ TEST(JobCourse, GetsOnTickByTick) {
     plan.write = Duration::ticks(random() % 3 == 0 ? 0 : random() % 5);
     JobCourse::Kept kept;
     if (iterations > 0) {
-      kept.iterations = plan.every == 0 ? 0 : random() % iterations / plan.every * plan.every;
+      kept.iterations = random() % iterations;
     } else {
       kept.work = Duration::ticks(total > 0 ? random() % total : 0);
     }
@@ -94,6 +94,16 @@ TEST(JobCourse, GetsOnTickByTick) {
       ASSERT_EQ(position.kept.iterations, iterations > 0 ? walked.kept_iterations : 0);
       ASSERT_EQ(position.kept.work.in_ticks(), iterations > 0 ? 0 : walked.counts);
       ASSERT_EQ(walked.ended, elapsed == held);
+      // Of a job that writes a checkpoint now: every iteration that has begun and ended, no less than what is kept anyway.
+      std::uint64_t whole = walked.kept_iterations;
+      const std::int64_t done = position.done.in_ticks();
+      while (total > 0 && whole < iterations &&
+             total * static_cast<std::int64_t>(whole + 1) / static_cast<std::int64_t>(iterations) <= done)
+        ++whole;
+      ASSERT_EQ(position.whole.iterations, iterations > 0 ? whole : 0);
+      ASSERT_EQ(position.whole.work.in_ticks(), iterations > 0 ? 0 : done);
+      ASSERT_LE(position.counts, position.counts_whole);
+      ASSERT_LE(position.counts_whole, position.done);
     }
   }
 }

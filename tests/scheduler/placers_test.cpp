@@ -165,6 +165,7 @@ TEST(FragmentationGradient, AddsLeastToWhatCannotBeUsed) {
     };
     for (std::uint32_t gpus = 1; gpus <= cluster.host_gpus_max(); ++gpus) {
       const std::optional<Placement> placement = placer.place(cluster, gpus);
+      ASSERT_EQ(placement.has_value(), !cluster.first_host_with(gpus).is_none());
       if (!placement) continue;
       const std::int64_t chosen = all_unusable(gpus_by_host(cluster, *placement).begin()->first, gpus);
       for (std::uint32_t host = 0; host < cluster.host_count(); ++host) {

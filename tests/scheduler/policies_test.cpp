@@ -23,33 +23,7 @@ using testing_scheduler::policy_called;
 using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::settings_with;
-using testing_scheduler::StayLog;
-
-/// Who held which GPU from when to when, and how the cluster stood.
-class Stays final : public StayLog {
- public:
-  /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
-  std::array<double, 3> integrals(Time end) const {
-    std::array<double, 3> sums{};
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-      const double length_s = ((i + 1 < samples_.size() ? samples_[i + 1].since : end) - samples_[i].since).in_s();
-      sums[0] += length_s * samples_[i].busy_gpus;
-      sums[1] += length_s * samples_[i].stranded_gpus();
-      sums[2] += length_s * static_cast<double>(samples_[i].waiting_jobs);
-    }
-    return sums;
-  }
-  void cluster_changed(const ClusterSample& sample) override {
-    if (!samples_.empty()) {
-      EXPECT_LE(samples_.back().since, sample.since);
-    }
-    EXPECT_LE(sample.fragmented_gpus, sample.free_gpus);
-    samples_.push_back(sample);
-  }
-
- private:
-  std::vector<ClusterSample> samples_;
-};
+using testing_scheduler::Stays;
 
 /// Another policy, watched: `after` sees every pass when the policy is done with it.
 class Watched final : public SchedulingPolicy {
@@ -203,6 +177,17 @@ TEST(Policies, TiresiasGoesOnWithWhomItStopped) {
       run_jobs({job("A", 0, 8, Duration::s(100)), job("B", 0, 8, Duration::s(100)), job("C", 25, 8, Duration::s(5))},
                ClusterState(1, 8), settings_with(policy_called("tiresias", {{"queues", "2"}, {"threshold", "80s"}})));
   EXPECT_EQ(ends_s(run), (std::vector<double>{115, 205, 30}));
+}
+
+// Host 1 fails at 10 for 10 h. The head of the queue needs both hosts; what waits behind it uses what is left, without any reservation.
+TEST(Policies, BackfillGoesOnWhereGpusAreOutOfService) {
+  JobLifecycleSettings settings = settings_with(policy_called("backfill"));
+  settings.failures.detection = Duration::zero();
+  settings.failures.log = {{Time::zero() + Duration::s(10), {PartKind::host, 1}, Duration::s(36'000)}};
+  const FinishedRun run =
+      run_jobs({job("A", 0, 4, Duration::s(100)), job("head", 20, 16, Duration::s(5)), job("B", 30, 1, Duration::s(60))},
+               ClusterState(2, 8), std::move(settings));
+  EXPECT_EQ(starts_s(run), (std::vector<double>{0, 36'010, 30}));
 }
 
 struct Case {

@@ -1,6 +1,10 @@
 // What the tests of the scheduler share: making jobs, running a cluster in job mode, and reading placements back.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -177,6 +181,32 @@ class StayLog : public JobObserver {
 
   std::vector<Entry> entries_;
   std::map<JobId, std::size_t> open_;
+};
+
+/// Who held which GPU from when to when, and how the cluster stood.
+class Stays final : public StayLog {
+ public:
+  /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
+  std::array<double, 3> integrals(Time end) const {
+    std::array<double, 3> sums{};
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      const double length_s = ((i + 1 < samples_.size() ? samples_[i + 1].since : end) - samples_[i].since).in_s();
+      sums[0] += length_s * samples_[i].busy_gpus;
+      sums[1] += length_s * samples_[i].stranded_gpus();
+      sums[2] += length_s * static_cast<double>(samples_[i].waiting_jobs);
+    }
+    return sums;
+  }
+  void cluster_changed(const ClusterSample& sample) override {
+    if (!samples_.empty()) {
+      EXPECT_LE(samples_.back().since, sample.since);
+    }
+    EXPECT_LE(sample.fragmented_gpus, sample.free_gpus);
+    samples_.push_back(sample);
+  }
+
+ private:
+  std::vector<ClusterSample> samples_;
 };
 
 inline std::vector<std::string> policy_names() {

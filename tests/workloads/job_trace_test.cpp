@@ -183,7 +183,7 @@ TEST(Muri, GoesByMeasuredIterationsWhereTheyAreGiven) {
   EXPECT_EQ(trace.jobs[1].run, Duration::s(7)) << "no iterations";
   EXPECT_EQ(trace.jobs[2].run, Duration::s(7)) << "no time";
   EXPECT_EQ(trace.assumptions,
-            std::vector<std::string>{"1 job of 3 by measured iterations: iterations x iteration_time, not duration"});
+            std::vector<std::string>{"run times are iterations x iteration_time, not duration, of jobs that have both"});
   // A year is 31,536,000 s.
   EXPECT_EQ(read_muri(text(header + "0,8,0,31536000,1,1000\n")).jobs[0].run, Duration::s(31'536'000));
   JobTraceOptions strict;

@@ -24,7 +24,8 @@
 // multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
 // lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection), from starts until the
-// job got on, and for writing checkpoints. gpus_out: out of service, failed ones and spares.
+// job got on, and for writing checkpoints. gpus_out: out of service, failed ones, drained ones
+// and spares, some of which may still be held.
 // In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model, as they are of links inside a host.
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.
 #pragma once

@@ -939,6 +939,11 @@ void read_service(Scenario& scenario) {
     fail("too-many-spares", counted(spares, "host is a spare", "hosts are spares") + ", of " + std::to_string(cluster.host_count()),
          SourcePlace::named("failure.hot_spares, failure.cold_spares"), "leave at least one for jobs");
   }
+  for (std::uint32_t host = 0; spares > 0 && host < cluster.host_count(); ++host) {
+    if (cluster.gpu_count(HostId(host)) == cluster.host_gpus_max()) continue;
+    fail("uneven-spares", "hosts have different numbers of GPUs, and spares would change what jobs fit",
+         SourcePlace::named("failure.hot_spares, failure.cold_spares"), "use spares where all hosts are alike");
+  }
   const std::string& log = params.text("log");
   if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster);
   const ParamSet& maintenance = scenario.parameters.of("maintenance");
@@ -994,7 +999,8 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
   if (scenario.topology != nullptr) attempt(loading, [&] { read_routes(scenario); });
   diagnostics.throw_if_errors();
-  if (!scenario.flows) read_service(scenario);
+  if (!scenario.flows) attempt(loading, [&] { read_service(scenario); });
+  diagnostics.throw_if_errors();
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));

@@ -79,6 +79,25 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   if (used.contains("scheduler") && !has_jobs_in_job_mode(scenario)) {
     note("scheduler", "start_overhead", "only jobs in job mode take it");
   }
+  if (used.contains("failure")) {
+    const bool has_drains = !scenario.maintenance.drains.empty();
+    if (!scenario.failures.has_failures()) {
+      for (const char* name : {"weibull_shape", "scope", "detection", "repair"}) note("failure", name, "nothing fails");
+    }
+    if (scenario.failures.cold_spares == 0) note("failure", "cold_start", "there are no cold spares");
+    if (!has_drains) {
+      for (const char* name : {"notice", "jobs"}) note("maintenance", name, "there is no maintenance.plan");
+    }
+  }
+  if (used.contains("checkpoint")) {
+    const auto declares = [](const JobSpec& job) { return job.workload == nullptr && job.iterations > 0; };
+    const auto declares_none = [](const JobSpec& job) { return job.workload == nullptr && job.iterations == 0; };
+    if (std::none_of(scenario.jobs.begin(), scenario.jobs.end(), declares))
+      note("checkpoint", "every", "no job declares iterations");
+    if (std::none_of(scenario.jobs.begin(), scenario.jobs.end(), declares_none)) {
+      note("checkpoint", "interval", "all jobs declare iterations, and go by checkpoint.every");
+    }
+  }
   if (used.contains("flow")) {
     const std::string& routing = scenario.parameters.of("flow").text("routing");
     if (routing != "ecmp") note("flow", "source_ports", "only flow.routing = ecmp goes by them");

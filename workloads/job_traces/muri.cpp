@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/counted.hpp"
 #include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 #include "workloads/limits.hpp"
@@ -39,7 +38,7 @@ std::optional<Duration> run_time(CsvReader& rows, std::uint64_t rounds) {
 JobTrace read_muri(const SourceText& source, const JobTraceOptions& options) {
   TraceBuilder builder(source, options.strict);
   CsvReader rows(source, kColumns, OtherColumns::allowed, builder.diagnostics(), &builder.dirty());
-  std::uint64_t from_iterations = 0;
+  bool from_iterations = false;
   while (rows.next()) {
     const auto gpus = TraceBuilder::gpus(rows, num_gpu);
     const auto submit = TraceBuilder::instant(rows, submit_time, "ms");
@@ -56,13 +55,10 @@ JobTrace read_muri(const SourceText& source, const JobTraceOptions& options) {
     job.iterations = *rounds;
     job.priority = *level;
     job.line = rows.line();
-    if (tells_iterations(rows, *rounds)) ++from_iterations;
+    from_iterations |= tells_iterations(rows, *rounds);
     builder.add(std::move(job), *submit);
   }
-  if (from_iterations > 0) {
-    builder.assume(counted(from_iterations, "job", "jobs") + " of " + std::to_string(builder.trace().jobs.size()) +
-                   " by measured iterations: iterations x iteration_time, not duration");
-  }
+  if (from_iterations) builder.assume("run times are iterations x iteration_time, not duration, of jobs that have both");
   return builder.finish();
 }
 

@@ -21,7 +21,8 @@ TEST(Fleet, GpusThatNeedTwoPartsWaitForBoth) {
   EXPECT_EQ(cluster.free_gpus(), 3U);
   fleet.take_out(gpus(cluster, 0));
   EXPECT_EQ(cluster.free_gpus(), 2U);
-  EXPECT_EQ(fleet.find_stand_in(HostId(0)), std::nullopt) << "there are no spares";
+  fleet.report(HostId(0));
+  EXPECT_FALSE(fleet.find_stand_in()) << "there are no spares";
   fleet.bring_back(gpus(cluster, 0));
   EXPECT_EQ(cluster.free_gpus(), 3U);
   EXPECT_EQ(cluster.fragmented_gpus(), 1U);
@@ -36,32 +37,37 @@ TEST(Fleet, SparesStandInHotOnesFirst) {
   Fleet fleet(cluster, 1, 1);
   EXPECT_EQ(cluster.gpus_in_service(), 4U);
   fleet.take_out(std::vector<GpuSlot>{GpuSlot(0)});
-  EXPECT_EQ(fleet.find_stand_in(HostId(0)), std::nullopt) << "it has a GPU that works";
+  fleet.report(HostId(0));
+  EXPECT_FALSE(fleet.find_stand_in()) << "it has a GPU that works";
   fleet.bring_back(std::vector<GpuSlot>{GpuSlot(0)});
 
   fleet.take_out(gpus(cluster, 0));
-  const auto first = fleet.find_stand_in(HostId(0));
+  EXPECT_FALSE(fleet.find_stand_in()) << "nobody knows yet";
+  fleet.report(HostId(0));
+  const auto first = fleet.find_stand_in();
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->host, HostId(3));
   EXPECT_EQ(first->kind, Fleet::Spare::hot);
-  EXPECT_EQ(fleet.find_stand_in(HostId(0)), std::nullopt) << "it has its spare";
+  EXPECT_FALSE(fleet.find_stand_in()) << "it has its spare";
   EXPECT_EQ(cluster.gpus_in_service(), 2U);
   fleet.join(HostId(3));
   EXPECT_EQ(cluster.gpus_in_service(), 4U);
 
   fleet.take_out(gpus(cluster, 1));
-  const auto second = fleet.find_stand_in(HostId(1));
+  fleet.report(HostId(1));
+  const auto second = fleet.find_stand_in();
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->host, HostId(2));
   EXPECT_EQ(second->kind, Fleet::Spare::cold);
-  fleet.join(HostId(2));
-
-  // All spares are out; host 0 is one when it works again, a hot one, and does not serve by itself.
+  // The cold spare fails while it comes up, and joins all the same. No spare is left until host 0, which is one now, works again: a hot one.
   fleet.take_out(gpus(cluster, 2));
-  EXPECT_EQ(fleet.find_stand_in(HostId(2)), std::nullopt);
-  fleet.bring_back(gpus(cluster, 0));
+  fleet.report(HostId(2));
+  fleet.join(HostId(2));
+  EXPECT_FALSE(fleet.find_stand_in());
   EXPECT_EQ(cluster.gpus_in_service(), 2U);
-  const auto third = fleet.find_stand_in(HostId(2));
+  fleet.bring_back(gpus(cluster, 0));
+  EXPECT_EQ(cluster.gpus_in_service(), 2U) << "it does not serve by itself";
+  const auto third = fleet.find_stand_in();
   ASSERT_TRUE(third.has_value());
   EXPECT_EQ(third->host, HostId(0));
   EXPECT_EQ(third->kind, Fleet::Spare::hot);
