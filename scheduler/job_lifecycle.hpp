@@ -14,13 +14,13 @@
 //     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
-//     jobs from the failure on. Hosts are drained by
-//     scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by scheduler/failures/fleet.
+//     jobs from the failure on. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
+//     scheduler/failures/fleet. A job whose end is due at the instant of a failure or a drain ends.
 //   - GPUs come free, and count as idle, at the instant the job ends.
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
-// Left out here: staging of data, migration, and preemption and failure of jobs that run a workload.
+// Left out here: staging of data, and preemption, failure and moving of jobs that run a workload.
 // Threads: belongs to its logical process; everything may be read once the engine has stopped.
 #pragma once
 
