@@ -100,6 +100,12 @@ HostId ClusterState::first_host_with(std::uint32_t gpus, HostId from) const {
 
 HostId ClusterState::first_wholly_free_host(HostId from) const { return HostId(first_at_least(untouched_tree_, 1, from.index())); }
 
+std::vector<GpuSlot> ClusterState::gpus(HostId host) const {
+  std::vector<GpuSlot> gpus;
+  for (std::uint32_t slot = begin_[host.index()]; slot < begin_[host.index() + 1]; ++slot) gpus.emplace_back(slot);
+  return gpus;
+}
+
 void ClusterState::append_free(HostId host, std::uint32_t gpus, std::vector<GpuSlot>& out) const {
   WEFT_CHECK(free_gpus(host) >= gpus, "the host has as many free GPUs as are asked for");
   for (std::uint32_t slot = begin_[host.index()]; gpus > 0; ++slot) {

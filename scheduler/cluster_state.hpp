@@ -60,6 +60,8 @@ class ClusterState {
   /// Number of a GPU inside its host.
   std::uint32_t local_index(GpuSlot gpu) const { return gpu.index() - begin_[host_of(gpu).index()]; }
   GpuSlot slot(HostId host, std::uint32_t local) const { return GpuSlot(begin_[host.index()] + local); }
+  /// All GPUs of a host.
+  std::vector<GpuSlot> gpus(HostId host) const;
   /// Who holds a GPU; none() if nobody does.
   JobId holder(GpuSlot gpu) const { return holder_[gpu.index()]; }
 

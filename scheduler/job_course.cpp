@@ -21,6 +21,12 @@ constexpr std::array params_table = {
               "none; seconds to minutes by size and storage"},
 };
 
+/// When iteration `i` of `n` equal parts of `total` begins. Requires: n > 0, i <= n.
+Duration begin_of_iteration(Duration total, std::uint64_t i, std::uint64_t n) {
+  __extension__ using Wide = unsigned __int128;
+  return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(total.in_ticks()) * i / n));
+}
+
 /// Of `n` iterations those that have ended once `done` of `total` is done.
 std::uint64_t ended_iterations(Duration total, std::uint64_t n, Duration done) {
   if (total == Duration::zero()) return 0;
@@ -37,11 +43,6 @@ ParamTable checkpoint_params() { return params_table; }
 
 CheckpointPlan CheckpointPlan::of(const ParamSet& params) {
   return {static_cast<std::uint64_t>(params.integer("every")), params.duration("interval"), params.duration("write")};
-}
-
-Duration begin_of_iteration(Duration total, std::uint64_t i, std::uint64_t n) {
-  __extension__ using Wide = unsigned __int128;
-  return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(total.in_ticks()) * i / n));
 }
 
 JobCourse::JobCourse(Duration total, std::uint64_t iterations, const Kept& kept, Duration overhead, const CheckpointPlan& plan)

@@ -77,7 +77,4 @@ class JobCourse {
   std::uint64_t checkpoints_ = 0;  ///< to write in this stay if it goes on to the end
 };
 
-/// When iteration `i` of `n` equal parts of `total` begins. Requires: n > 0, i <= n.
-Duration begin_of_iteration(Duration total, std::uint64_t i, std::uint64_t n);
-
 }  // namespace weft

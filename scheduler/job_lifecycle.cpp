@@ -101,8 +101,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       running_(jobs_.size()) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
   WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
-  const bool has_spares = settings_.failures.hot_spares + settings_.failures.cold_spares > 0;
-  if (settings_.failures.has_failures() || has_spares || !settings_.maintenance.drains.empty()) {
+  if (settings_.failures.has_failures() || settings_.failures.spares() > 0 || !settings_.maintenance.drains.empty()) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
   }
@@ -207,17 +206,13 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       begin_drain(event.payload_as<DrainTimer>().drain, context);
       return;
     case drain_ends:
-      fleet_->bring_back(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]));
-      call_spares(context);
-      request_pass(context);
+      bring_back(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]), context);
       return;
     case job_moves: {
       const JobId job = event.payload_as<SchedulerTimer>().job;
       ++records_[job.index()].moves;
       ++counters_.moved;
-      leave_gpus(job, context.now(), Leaving::moves);
-      go_back_to_queue(job, context.now());
-      arrived_.push_back(job);
+      send_back(job, Leaving::moves, context.now());
       request_pass(context);
       return;
     }
@@ -279,15 +274,21 @@ Time JobLifecycle::got_on_until(const Running& running, Time now) {
   return std::min({now, running.failed_at.value_or(now), running.moves_since.value_or(now)});
 }
 
+JobCourse::Position JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
+  record.run += now - running.since;
+  if (!running.course) return {};
+  const JobCourse::Position position = running.course->at(got_on_until(running, now) - running.since);
+  record.overhead += position.overhead;
+  record.checkpointing += position.writing;
+  return position;
+}
+
 void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   std::unique_ptr<Running>& running = running_state_[job.index()];
   JobRecord& record = records_[job.index()];
-  record.run += now - running->since;
+  const JobCourse::Position position = charge(record, *running, now);
   if (running->course) {
     const Time until = got_on_until(*running, now);
-    const JobCourse::Position position = running->course->at(until - running->since);
-    record.overhead += position.overhead;
-    record.checkpointing += position.writing;
     JobCourse::Kept& kept = progress_[job.index()].kept;
     const Duration lost = (now - until) + (position.done - position.counts);
     switch (why) {
@@ -320,6 +321,12 @@ void JobLifecycle::go_back_to_queue(JobId job, Time now) {
   if (settings_.observer != nullptr) settings_.observer->job_stopped(jobs_[job.index()], records_[job.index()]);
 }
 
+void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
+  leave_gpus(job, now, why);
+  go_back_to_queue(job, now);
+  arrived_.push_back(job);
+}
+
 void JobLifecycle::preempt(JobId job, Time now) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
   WEFT_CHECK(running_state_[job.index()]->course.has_value(), "jobs that run a workload are not preempted");
@@ -349,10 +356,10 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
   const Duration declared = *view.declared_run;
-  Duration left = JobCourse(declared, spec.iterations, progress_[job.index()].kept, settings_.start_overhead, settings_.checkpoints)
-                      .held()
-                      .value_or(Duration::max());
-  if (running != nullptr) {
+  if (running == nullptr) {
+    const JobCourse course(declared, spec.iterations, progress_[job.index()].kept, settings_.start_overhead, settings_.checkpoints);
+    view.declared_left = course.held().value_or(Duration::max());
+  } else {
     const JobCourse::Position position = running->course->at(got_on_until(*running, now) - running->since);
     Duration done = position.done;
     const Duration total = running->course->total();
@@ -362,9 +369,8 @@ JobView JobLifecycle::view(JobId job, Time now) const {
     // What is left of the stay beside the work.
     const Duration elapsed = position.overhead + position.work + position.writing;
     const Duration others_left = *running->course->held() - elapsed - (total - position.done);
-    left = work_left < Duration::max() - others_left ? work_left + others_left : Duration::max();
+    view.declared_left = work_left < Duration::max() - others_left ? work_left + others_left : Duration::max();
   }
-  view.declared_left = left;
   return view;
 }
 
@@ -490,9 +496,7 @@ void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
   for (const GpuSlot gpu : gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || !running_state_[holder.index()]->failed_at) continue;
-    leave_gpus(holder, context.now(), Leaving::has_failed);
-    go_back_to_queue(holder, context.now());
-    arrived_.push_back(holder);
+    send_back(holder, Leaving::has_failed, context.now());
   }
   fleet_->report(cluster_.host_of(gpus.front()));
   call_spares(context);
@@ -508,20 +512,21 @@ void JobLifecycle::call_spares(EventContext& context) {
 
 void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
   const Outage ended = outages_[outage];
-  fleet_->bring_back(gpus_of(ended));
+  bring_back(gpus_of(ended), context);
+  if (!ended.renews) return;
+  failures_->renew(ended.part, context.now());
+  if (failures_->next() < next_failure_) schedule_next_failure(context);
+}
+
+void JobLifecycle::bring_back(std::span<const GpuSlot> gpus, EventContext& context) {
+  fleet_->bring_back(gpus);
   call_spares(context);
-  if (ended.renews) {
-    failures_->renew(ended.part, context.now());
-    if (failures_->next() < next_failure_) schedule_next_failure(context);
-  }
   request_pass(context);
 }
 
 // --- Maintenance --------------------------------------------------------------------------------------------------------------
 
-std::vector<GpuSlot> JobLifecycle::gpus_of(const Drain& drain) const {
-  return gpus_without({PartKind::host, drain.host.index()}, FailureScope::host, cluster_);
-}
+std::vector<GpuSlot> JobLifecycle::gpus_of(const Drain& drain) const { return cluster_.gpus(drain.host); }
 
 void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
   const Drain& begun = settings_.maintenance.drains[drain];
@@ -622,13 +627,8 @@ void JobLifecycle::close_open_stays(Time now) {
   for (const JobId job : running_) {
     const Running& running = *running_state_[job.index()];
     JobRecord& record = records_[job.index()];
-    record.run += now - running.since;
-    if (!running.course) continue;
-    const Time until = got_on_until(running, now);
-    const JobCourse::Position position = running.course->at(until - running.since);
-    record.overhead += position.overhead;
-    record.checkpointing += position.writing;
-    if (running.failed_at) record.lost_to_failures += now - until;
+    charge(record, running, now);
+    if (running.failed_at) record.lost_to_failures += now - got_on_until(running, now);
   }
   tell_cluster();
 }

@@ -167,8 +167,12 @@ class JobLifecycle final : public Entity {
   void preempt(JobId job, Time now);
   /// A job gets on until it fails or begins to move.
   static Time got_on_until(const Running& running, Time now);
+  /// Adds a stay up to `now` to the record, but for what is lost; in job mode returns how far the job has come.
+  static JobCourse::Position charge(JobRecord& record, const Running& running, Time now);
   void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now);
+  /// Both, of a job that others than the policy stop.
+  void send_back(JobId job, Leaving why, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
   void schedule_next_failure(EventContext& context);
@@ -180,6 +184,7 @@ class JobLifecycle final : public Entity {
   void end_outage(std::uint32_t outage, EventContext& context);
   std::vector<GpuSlot> gpus_of(const Outage& outage) const;
   std::vector<GpuSlot> gpus_of(const Drain& drain) const;
+  void bring_back(std::span<const GpuSlot> gpus, EventContext& context);
   void call_spares(EventContext& context);
   void begin_drain(std::uint32_t drain, EventContext& context);
   void start_moving(JobId job, EventContext& context);

@@ -95,7 +95,7 @@ std::vector<LoggedFailure> read_failure_log(const SourceText& source, const Clus
 
 FailureSettings FailureSettings::of(const ParamSet& params) {
   FailureSettings settings;
-  for (const PartKind kind : {PartKind::gpu, PartKind::nic, PartKind::host}) {
+  for (const PartKind kind : part_kinds) {
     settings.mtbf_h[static_cast<std::size_t>(kind)] = params.real(std::string(to_text(kind)) + "_mtbf_hours");
   }
   settings.weibull_shape = params.real("weibull_shape");
@@ -119,7 +119,7 @@ FailurePlan::FailurePlan(const FailureSettings& settings, const ClusterState& cl
     const Duration repair = failure.repair ? *failure.repair : repair_.sample(RandomStream(seed_, row, kLoggedRepairDraw));
     upcoming_.push({failure.at, failure.part, repair, false});
   }
-  for (const PartKind kind : {PartKind::gpu, PartKind::nic, PartKind::host}) {
+  for (const PartKind kind : part_kinds) {
     const auto k = static_cast<std::size_t>(kind);
     if (settings.mtbf_h[k] == 0) continue;
     scale_h_[k] = settings.mtbf_h[k] / gamma_function(1 + 1 / weibull_shape_);

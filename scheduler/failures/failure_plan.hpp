@@ -56,6 +56,7 @@ struct FailureSettings {
   /// By the table "failure", without the log. Throws InputError for a repair that is no duration model.
   static FailureSettings of(const ParamSet& params);
   bool has_failures() const;
+  std::uint64_t spares() const { return std::uint64_t{hot_spares} + cold_spares; }
 };
 
 struct Failure {

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "scheduler/failures/part.hpp"
 
 namespace weft {
 
 void withdraw_last_hosts(ClusterState& cluster, std::uint32_t count) {
   WEFT_CHECK(count < cluster.host_count(), "some hosts are no spares");
   for (std::uint32_t i = 0; i < count; ++i) {
-    cluster.withdraw(gpus_without({PartKind::host, cluster.host_count() - 1 - i}, FailureScope::host, cluster));
+    cluster.withdraw(cluster.gpus(HostId(cluster.host_count() - 1 - i)));
   }
 }
 
@@ -47,7 +46,7 @@ void Fleet::bring_back(std::span<const GpuSlot> gpus) {
 void Fleet::report(HostId host) { reported_.insert(host); }
 
 std::uint32_t Fleet::gpus_out(HostId host) const {
-  const std::vector<GpuSlot> gpus = gpus_without({PartKind::host, host.index()}, FailureScope::host, cluster_);
+  const std::vector<GpuSlot> gpus = cluster_.gpus(host);
   return static_cast<std::uint32_t>(std::count_if(gpus.begin(), gpus.end(), [this](GpuSlot gpu) { return out_[gpu.index()] > 0; }));
 }
 
@@ -72,7 +71,7 @@ std::optional<Fleet::StandIn> Fleet::find_stand_in() {
 
 void Fleet::join(HostId host) {
   spare_[host.index()] = Spare::no;
-  std::vector<GpuSlot> gpus = gpus_without({PartKind::host, host.index()}, FailureScope::host, cluster_);
+  std::vector<GpuSlot> gpus = cluster_.gpus(host);
   std::erase_if(gpus, [this](GpuSlot gpu) { return !serves(gpu); });
   cluster_.restore(gpus);
 }

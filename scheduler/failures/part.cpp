@@ -59,10 +59,7 @@ std::optional<Part> parse_part(std::string_view name, const ClusterState& cluste
 
 std::vector<GpuSlot> gpus_without(const Part& part, FailureScope scope, const ClusterState& cluster) {
   if (part.kind != PartKind::host && scope == FailureScope::gpu) return {GpuSlot(part.index)};
-  const HostId host = host_of(part, cluster);
-  std::vector<GpuSlot> gpus;
-  for (std::uint32_t local = 0; local < cluster.gpu_count(host); ++local) gpus.push_back(cluster.slot(host, local));
-  return gpus;
+  return cluster.gpus(host_of(part, cluster));
 }
 
 }  // namespace weft

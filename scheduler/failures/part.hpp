@@ -4,6 +4,7 @@
 // Thread safety: pure functions and values.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,8 @@
 namespace weft {
 
 enum class PartKind : std::uint8_t { gpu, nic, host };
-inline constexpr std::size_t part_kind_count = 3;
+inline constexpr std::array part_kinds = {PartKind::gpu, PartKind::nic, PartKind::host};
+inline constexpr std::size_t part_kind_count = part_kinds.size();
 std::string_view to_text(PartKind kind);
 
 struct Part {

@@ -934,7 +934,7 @@ void read_service(Scenario& scenario) {
   const ParamSet& params = scenario.parameters.of("failure");
   scenario.failures = FailureSettings::of(params);
   const ClusterState cluster = empty_cluster(scenario);
-  const std::uint64_t spares = std::uint64_t{scenario.failures.hot_spares} + scenario.failures.cold_spares;
+  const std::uint64_t spares = scenario.failures.spares();
   if (spares >= cluster.host_count()) {
     fail("too-many-spares", counted(spares, "host is a spare", "hosts are spares") + ", of " + std::to_string(cluster.host_count()),
          SourcePlace::named("failure.hot_spares, failure.cold_spares"), "leave at least one for jobs");
@@ -1023,7 +1023,7 @@ ClusterState empty_cluster(const Scenario& scenario) {
 
 ClusterState serving_cluster(const Scenario& scenario) {
   ClusterState cluster = empty_cluster(scenario);
-  withdraw_last_hosts(cluster, scenario.failures.hot_spares + scenario.failures.cold_spares);
+  withdraw_last_hosts(cluster, static_cast<std::uint32_t>(scenario.failures.spares()));
   return cluster;
 }
 

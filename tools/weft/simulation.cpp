@@ -215,8 +215,7 @@ class Assembly {
               (scenario_.policy == "priority" ? ", or --set=priority.preempt=false" : ""));
     }
     if (with_workload != scenario_.jobs.end() &&
-        (scenario_.failures.has_failures() || scenario_.failures.hot_spares + scenario_.failures.cold_spares > 0 ||
-         !scenario_.maintenance.drains.empty())) {
+        (scenario_.failures.has_failures() || scenario_.failures.spares() > 0 || !scenario_.maintenance.drains.empty())) {
       diagnostics.error("cannot-fail",
                         "parts of the cluster fail or are drained, and job " + in_quotes(with_workload->name) + " runs a workload",
                         with_workload->place, "failures, spares and drains are simulated in job mode (--mode=job) only");
