@@ -33,6 +33,7 @@ using HostId = Id<struct HostTag>;      ///< a server
 using EntityId = Id<struct EntityTag>;  ///< something that handles events in the kernel: a host, the fabric, the scheduler
 using LpId = Id<struct LpTag>;          ///< a logical process
 using JobId = Id<struct JobTag>;        ///< a job of the run, in order of submission
+using StayId = Id<struct StayTag>;      ///< a stay of a job on GPUs, from a start to the end or a stop, in order of starts
 using RankId = Id<struct RankTag>;      ///< a rank inside its job
 using OpId = Id<struct OpTag>;          ///< an operation inside its role's DAG
 using GroupId = Id<struct GroupTag>;    ///< a process group inside its workload

@@ -27,11 +27,6 @@ class ComputeClock {
     Duration in;  ///< from now
   };
 
-  /// The clock of a rank that runs where others did counts on from their version, so that their old events are told, too.
-  explicit ComputeClock(std::uint64_t version = 0) : version_(version) {}
-  /// Speed changes so far. Events of a smaller version are old, or of ops that no change has moved.
-  std::uint64_t version() const { return version_; }
-
   /// Requires: `duration` > 0; the op is not running.
   End start(OpId op, Processor processor, Duration duration, Time now);
   /// Whether this is the op's current end; then it stops running.
@@ -56,7 +51,7 @@ class ComputeClock {
 
   double host_speed_ = 1;
   double gpu_speed_ = 1;
-  std::uint64_t version_;
+  std::uint64_t version_ = 0;  ///< speed changes so far
   std::vector<Running> running_;
 };
 

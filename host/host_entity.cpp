@@ -36,27 +36,31 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
   const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);
   endpoints_.assign(endpoints.begin(), endpoints.end());
   runners_.resize(endpoints_.size());
-  clock_versions_.resize(endpoints_.size());
   speed_ = wiring.speeds.at(host, Time::zero());
 }
 
 void HostEntity::handle(const Event& event, EventContext& context) {
   switch (event.kind) {
     case start_job:
-      start(event.payload_as<StartJob>().job, context);
+      start(event.payload_as<StartJob>().stay, context);
+      return;
+    case stop_job:
+      stop(event.payload_as<StopJob>().stay);
       return;
     case transfer_sent: {
       const auto transfer = event.payload_as<Transfer>();
-      RankRunner& runner = runner_at(transfer.source, transfer.job);
-      runner.on_sent(transfer, context);
-      report(runner, context);
+      if (RankRunner* const runner = runner_at(transfer.source, transfer.stay)) {
+        runner->on_sent(transfer, context);
+        report(*runner, context);
+      }
       return;
     }
     case transfer_delivered: {
       const auto transfer = event.payload_as<Transfer>();
-      RankRunner& runner = runner_at(receiver_of(transfer), transfer.job);
-      runner.on_delivered(transfer, context);
-      report(runner, context);
+      if (RankRunner* const runner = runner_at(receiver_of(transfer), transfer.stay)) {
+        runner->on_delivered(transfer, context);
+        report(*runner, context);
+      }
       return;
     }
     case speed_changes:
@@ -64,14 +68,17 @@ void HostEntity::handle(const Event& event, EventContext& context) {
       return;
     case compute_done:
     case receive_done:
-    case launch_done: {
+    case launch_done:
+    case checkpoint_written: {
       const auto payload = event.payload_as<RankTimerPayload>();
-      const bool is_idle = runners_[payload.slot] == nullptr;
-      if (is_idle && event.kind == compute_done && payload.stream < clock_versions_[payload.slot]) return;  // an end that was moved
-      WEFT_CHECK(!is_idle, "a timer finds its rank running");
-      RankRunner& runner = *runners_[payload.slot];
-      runner.on_timer(event.kind, payload, context);
-      report(runner, context);
+      RankRunner* const runner = runners_[payload.slot].get();
+      if (runner == nullptr || runner->stay() != payload.stay) {
+        // The end of an op that was moved outlives the rank.
+        WEFT_CHECK(event.kind == compute_done || stopped_.contains(payload.stay), "a timer finds its rank running");
+        return;
+      }
+      runner->on_timer(event.kind, payload, context);
+      report(*runner, context);
       return;
     }
     default:
@@ -79,16 +86,18 @@ void HostEntity::handle(const Event& event, EventContext& context) {
   }
 }
 
-RankRunner& HostEntity::runner_at(NodeId endpoint, JobId job) {
+RankRunner* HostEntity::runner_at(NodeId endpoint, StayId stay) {
   const auto found = std::find(endpoints_.begin(), endpoints_.end(), endpoint);
   WEFT_CHECK(found != endpoints_.end(), "a notice reaches the host of its endpoint");
-  const std::unique_ptr<RankRunner>& runner = runners_[static_cast<std::size_t>(found - endpoints_.begin())];
-  WEFT_CHECK(runner != nullptr && runner->job() == job, "a notice finds the rank of its job running");
-  return *runner;
+  RankRunner* const runner = runners_[static_cast<std::size_t>(found - endpoints_.begin())].get();
+  if (runner != nullptr && runner->stay() == stay) return runner;
+  WEFT_CHECK(stopped_.contains(stay), "a notice finds the rank of its job running");
+  return nullptr;
 }
 
-void HostEntity::start(JobId job, EventContext& context) {
-  const RunningJob& running = wiring_.jobs.at(job);
+void HostEntity::start(StayId stay, EventContext& context) {
+  if (stopped_.contains(stay)) return;
+  const RunningJob& running = wiring_.jobs.at(stay);
   std::vector<RankRunner*> started;
   for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
     const NodeId endpoint = running.endpoint_of_rank[rank];
@@ -96,8 +105,7 @@ void HostEntity::start(JobId job, EventContext& context) {
     if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
     const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
     WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
-    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_,
-                                                  clock_versions_[slot]);
+    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
     runners_[slot]->set_host_speed(speed_, context);
     started.push_back(runners_[slot].get());
   }
@@ -106,6 +114,18 @@ void HostEntity::start(JobId job, EventContext& context) {
     runner->start(context);
     report(*runner, context);
   }
+}
+
+void HostEntity::stop(StayId stay) {
+  stopped_.insert(stay);
+  for (std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr && runner->stay() == stay) leave(runner);
+  }
+}
+
+void HostEntity::leave(std::unique_ptr<RankRunner>& runner) {
+  exposures_.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
+  runner.reset();
 }
 
 void HostEntity::change_speed(EventContext& context) {
@@ -118,22 +138,16 @@ void HostEntity::change_speed(EventContext& context) {
 void HostEntity::report(RankRunner& runner, EventContext& context) {
   for (const RankRunner::FinishedIteration& finished : runner.take_finished()) {
     context.send(wiring_.scheduler, wiring_.control_delay, iteration_done,
-                 IterationDone{runner.job(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
+                 IterationDone{runner.stay(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
   }
   if (!runner.done()) return;
-  exposures_.push_back({runner.job(), runner.rank(), runner.exposed_by_communicator()});
-  for (std::size_t slot = 0; slot < runners_.size(); ++slot) {
-    if (runners_[slot].get() != &runner) continue;
-    clock_versions_[slot] = runner.clock_version();
-    runners_[slot].reset();
-    return;
-  }
+  leave(*std::ranges::find(runners_, &runner, &std::unique_ptr<RankRunner>::get));
 }
 
 std::vector<RankExposure> HostEntity::exposures() const {
   std::vector<RankExposure> exposures = exposures_;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) exposures.push_back({runner->job(), runner->rank(), runner->exposed_by_communicator()});
+    if (runner != nullptr) exposures.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
   }
   return exposures;
 }
@@ -141,7 +155,7 @@ std::vector<RankExposure> HostEntity::exposures() const {
 std::vector<WaitingRank> HostEntity::waiting_ranks() const {
   std::vector<WaitingRank> waiting;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) waiting.push_back({runner->job(), runner->rank(), runner->iteration(), runner->waiting_ops()});
+    if (runner != nullptr) waiting.push_back({runner->stay(), runner->rank(), runner->iteration(), runner->waiting_ops()});
   }
   return waiting;
 }

@@ -2,6 +2,7 @@
 //
 // Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one of its endpoints; transfers go out through
 // the NetworkPort and come back as transfer_sent / transfer_delivered; finished iterations go to the scheduler as `iteration_done`.
+// `stop_job` takes the runners of a stay away; timers and notices that come for them afterwards are dropped.
 // An endpoint runs one rank at a time (the scheduler never places two).
 //
 // Parameters: host_params(). Records of what ran are kept per host and read after the run; an unfinished run tells which ranks wait.
@@ -10,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/entity.hpp"
@@ -38,16 +40,16 @@ struct HostWiring {
 
 /// A rank that has not finished, and the ops it is stuck in.
 struct WaitingRank {
-  JobId job;
+  StayId stay;
   RankId rank;
   std::uint64_t iteration = 0;
   std::vector<OpId> ops;
 };
 
-/// Over all of a rank's iterations so far, by communicator: time with its communication under way and no GPU compute op running. When
+/// Over all of a rank's iterations of a stay so far, by communicator: time with its communication under way and no GPU compute op running. When
 /// several communicators are under way, each counts.
 struct RankExposure {
-  JobId job;
+  StayId stay;
   RankId rank;
   std::vector<Duration> by_communicator;
 };
@@ -64,8 +66,11 @@ class HostEntity final : public Entity {
   std::vector<WaitingRank> waiting_ranks() const;
 
  private:
-  RankRunner& runner_at(NodeId endpoint, JobId job);
-  void start(JobId job, EventContext& context);
+  /// Null if what is said is about a stay that was stopped.
+  RankRunner* runner_at(NodeId endpoint, StayId stay);
+  void start(StayId stay, EventContext& context);
+  void stop(StayId stay);
+  void leave(std::unique_ptr<RankRunner>& runner);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);
 
@@ -74,7 +79,7 @@ class HostEntity final : public Entity {
   double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
-  std::vector<std::uint64_t> clock_versions_;         ///< per local endpoint, of the rank that ended there last
+  std::unordered_set<StayId> stopped_;                ///< stays whose messages nobody takes any more
   std::vector<OpRecord> records_;
   std::vector<RankExposure> exposures_;  ///< of ranks that have ended
 };

@@ -1,19 +1,23 @@
 // Job: what the scheduler and the hosts tell each other about a job that runs.
 //
-// Where it sits: the scheduler entity places a job, publishes a `RunningJob` in the `JobTable`, and sends `start_job` to every host that
-// has at least one of its ranks. Each host runs its ranks' DAGs for `iterations` rounds and reports every rank's rounds.
-// All messages travel with the control-plane delay declared at connection time (design: "Control is a node too").
+// Where it sits: the scheduler entity places a job, publishes this stay of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
+// host that has at least one of its ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds. `stop_job` ends the
+// stay before: ranks vanish at once; what they have handed to the network still crosses it, and nobody takes it.
+// All messages travel with at least the control-plane delay declared at connection time (design: "Control is a node too"). A stop may overtake the
+// start that it is about: the stay then never begins on that host.
 //
-// Threads: a slot of the JobTable is written once by the scheduler's logical process before it sends `start_job`, and read by hosts only
-// after they received it; the kernel's barrier between windows orders the two. Afterwards the slot is immutable.
+// Threads: a slot of the JobTable is written once by the scheduler's logical process before it sends `start_job`, and read by others only
+// after they received that or what follows from it; the kernel's barrier between windows orders the two. Afterwards the slot is immutable, and it never
+// moves.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "core/check.hpp"
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "host/job_collectives.hpp"
@@ -23,45 +27,72 @@
 
 namespace weft {
 
-/// A placed job. Immutable once published.
+/// A stay of a placed job on its GPUs. Immutable once published.
 struct RunningJob {
-  JobId id;
+  StayId stay;
+  JobId job;
   std::shared_ptr<const Workload> workload;
   std::vector<NodeId> endpoint_of_rank;  ///< per rank, all distinct
-  std::uint64_t iterations = 1;
+  std::uint64_t first_iteration = 0;     ///< those before it were done in earlier stays
+  std::uint64_t iterations = 1;          ///< of the job; > first_iteration
+  /// After every so many iterations of the job a rank stands still to write a checkpoint, but for the last; 0: never.
+  std::uint64_t checkpoint_every = 0;
+  Duration checkpoint_write;  ///< how long that takes
   std::shared_ptr<const JobCollectives> collectives;
   std::shared_ptr<const MessageTags> tags;
   std::shared_ptr<const JobFolding> folding;  ///< if not null, only representatives run
+
+  bool has_checkpoint_after(std::uint64_t iterations_ended) const {
+    return checkpoint_every > 0 && iterations_ended < iterations && iterations_ended % checkpoint_every == 0;
+  }
 };
 
-/// One slot per job of the run, sized before the run starts.
+/// All stays of the run, in order of their starts.
 class JobTable {
  public:
-  explicit JobTable(std::size_t job_count) : slots_(job_count) {}
-  void publish(RunningJob job) {
-    WEFT_CHECK(job.id.index() < slots_.size(), "a published job has a slot");
-    slots_[job.id.index()] = std::move(job);
+  /// The number of the stay that is published next.
+  StayId next() const { return StayId(size_); }
+  /// Requires: job.stay is next().
+  void publish(RunningJob job);
+  /// Valid as long as the table. Requires: the stay was published.
+  const RunningJob& at(StayId stay) const {
+    const Position position(stay.index());
+    return chunks_[position.chunk][position.place];
   }
-  const RunningJob& at(JobId id) const { return slots_[id.index()]; }
-  std::size_t size() const { return slots_.size(); }
+  /// For the publisher, or once the run is over.
+  std::uint32_t size() const { return size_; }
 
  private:
-  std::vector<RunningJob> slots_;
+  /// Each chunk is as large as all before it, and one more times the first, so that no slot ever moves.
+  struct Position {
+    static constexpr std::uint64_t kFirst = 64;
+    explicit constexpr Position(std::uint32_t stay)
+        : chunk(std::bit_width(stay / kFirst + 1) - 1U), place(stay - kFirst * ((std::uint64_t{1} << chunk) - 1)) {}
+    std::uint32_t chunk;
+    std::uint64_t place;
+  };
+
+  std::array<std::unique_ptr<RunningJob[]>, 27> chunks_;
+  std::uint32_t size_ = 0;
 };
 
 /// Event kinds between scheduler and hosts.
 enum JobEvent : std::uint16_t {
   start_job = 200,       ///< scheduler -> host, payload StartJob
   iteration_done = 201,  ///< host -> scheduler, payload IterationDone; the last one of a rank ends that rank
+  stop_job = 202,        ///< scheduler -> host, payload StopJob
 };
 
 struct StartJob {
-  JobId job;
+  StayId stay;
+};
+struct StopJob {
+  StayId stay;
 };
 
 /// One rank finished one round of its DAG.
 struct IterationDone {
-  JobId job;
+  StayId stay;
   RankId rank;
   std::uint32_t iteration = 0;  ///< from 0
   std::uint32_t reserved = 0;

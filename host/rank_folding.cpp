@@ -387,9 +387,9 @@ class FoldingSearch {
     std::uint32_t classes = 0;
     for (std::uint32_t job = 0; job < folding.jobs_.size(); ++job) {
       const PlacedJob& placed = folding.jobs_[job];
-      if (folding.index_of_job_.size() <= placed.id.index())
-        folding.index_of_job_.resize(placed.id.index() + 1, RankFolding::unknown);
-      folding.index_of_job_[placed.id.index()] = job;
+      if (folding.index_of_stay_.size() <= placed.stay.index())
+        folding.index_of_stay_.resize(placed.stay.index() + 1, RankFolding::unknown);
+      folding.index_of_stay_[placed.stay.index()] = job;
       folding.first_class_.push_back(classes);
       std::vector<RankId>& rank_of_node = folding.rank_of_node_.emplace_back(topology_.node_count(), RankId::none());
       JobFolding& of_job = folding.foldings_[job];
@@ -546,7 +546,7 @@ std::shared_ptr<const RankFolding> RankFolding::find(std::vector<PlacedJob> jobs
 /// A collective's message does not say by which rule it is sent. Messages of several rules between two ranks have one path and, in collectives, need
 /// no sender, so that any of them will do; point-to-point messages have one rule, and come first.
 const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) const {
-  const std::uint32_t job = index_of(transfer.job);
+  const std::uint32_t job = index_of(transfer.stay);
   WEFT_CHECK(job != unknown, "every job of the run was folded with the others");
   const RankId source = rank_of_node_[job][transfer.source.index()];
   const RankId destination = rank_of_node_[job][transfer.destination.index()];
@@ -561,14 +561,14 @@ const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) 
 
 TransferFolding::FoldedPath RankFolding::path(const Transfer& transfer) const {
   const Relation& relation = relation_of(transfer);
-  const std::uint32_t job = index_of(transfer.job);
+  const std::uint32_t job = index_of(transfer.stay);
   return {std::span(links_).subspan(relation.first, relation.count), std::span(loads_).subspan(relation.first, relation.count),
           foldings_[job].alike(rank_of_node_[job][transfer.source.index()])};
 }
 
 Transfer RankFolding::seen_by_destination(const Transfer& transfer) const {
   const Relation& relation = relation_of(transfer);
-  const std::uint32_t job = index_of(transfer.job);
+  const std::uint32_t job = index_of(transfer.stay);
   const std::uint32_t receiver_class = foldings_[job].class_of(relation.destination);
   const std::vector<Sender>& senders = senders_[first_class_[job] + receiver_class];
   const auto sender = std::lower_bound(senders.begin(), senders.end(), relation.kind,

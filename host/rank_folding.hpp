@@ -50,7 +50,7 @@ namespace weft {
 
 /// A job whose ranks are to be folded, and where they are.
 struct PlacedJob {
-  JobId id;
+  StayId stay;
   std::shared_ptr<const Workload> workload;
   std::shared_ptr<const JobCollectives> collectives;
   std::vector<NodeId> endpoint_of_rank;  ///< all distinct
@@ -91,8 +91,8 @@ class RankFolding final : public TransferFolding {
 
   std::span<const PlacedJob> jobs() const { return jobs_; }
   /// Null for a job that was not folded with the others. Valid as long as this is.
-  const JobFolding* of(JobId job) const {
-    const std::uint32_t index = index_of(job);
+  const JobFolding* of(StayId stay) const {
+    const std::uint32_t index = index_of(stay);
     return index == unknown ? nullptr : &foldings_[index];
   }
   /// Of all jobs.
@@ -121,12 +121,14 @@ class RankFolding final : public TransferFolding {
   };
 
   explicit RankFolding(std::vector<PlacedJob> jobs) : jobs_(std::move(jobs)), foldings_(jobs_.size()) {}
-  std::uint32_t index_of(JobId job) const { return job.index() < index_of_job_.size() ? index_of_job_[job.index()] : unknown; }
+  std::uint32_t index_of(StayId stay) const {
+    return stay.index() < index_of_stay_.size() ? index_of_stay_[stay.index()] : unknown;
+  }
   const Relation& relation_of(const Transfer& transfer) const;
 
   std::vector<PlacedJob> jobs_;
   std::vector<JobFolding> foldings_;               ///< as jobs_
-  std::vector<std::uint32_t> index_of_job_;        ///< by JobId: in jobs_
+  std::vector<std::uint32_t> index_of_stay_;       ///< by StayId: in jobs_
   std::vector<std::vector<RankId>> rank_of_node_;  ///< as jobs_; none() where no rank is
   std::vector<std::uint32_t> first_class_;         ///< as jobs_: where a job's classes begin in the following
   std::vector<std::vector<Relation>> relations_;   ///< by class; ascending by connection, destination, in_collective

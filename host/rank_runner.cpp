@@ -20,7 +20,7 @@ std::size_t RankRunner::KeyHash::operator()(const MessageKey& key) const noexcep
 }
 
 RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
-                       std::vector<OpRecord>& records, std::uint64_t clock_version)
+                       std::vector<OpRecord>& records)
     : job_(job),
       dag_(job.workload->dag_of(rank)),
       shared_(shared),
@@ -28,7 +28,7 @@ RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, c
       rank_(rank),
       slot_(slot),
       endpoint_(job.endpoint_of_rank[rank.index()]),
-      clock_(clock_version),
+      iteration_(job.first_iteration),
       communicating_in_(job.workload->communicators.size()),
       exposed_by_communicator_(job.workload->communicators.size()) {}
 
@@ -52,9 +52,16 @@ void RankRunner::begin_iteration(EventContext& context) {
       if (pending_[i] == 0) ready_.push_back(OpId(i));
     }
     if (ops_left_ > 0) return;
-    finished_.push_back({static_cast<std::uint32_t>(iteration_), Duration::zero()});
-    ++iteration_;
+    if (!end_iteration(Duration::zero(), context)) return;
   }
+}
+
+bool RankRunner::end_iteration(Duration exposed, EventContext& context) {
+  finished_.push_back({static_cast<std::uint32_t>(iteration_), exposed});
+  ++iteration_;
+  if (job_.checkpoint_write == Duration::zero() || !job_.has_checkpoint_after(iteration_)) return true;
+  context.schedule(job_.checkpoint_write, EventClass::timer, checkpoint_written, timer(0));
+  return false;
 }
 
 void RankRunner::note_round(Time now) {
@@ -94,8 +101,8 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
-      shared_.network.start({job_.id, endpoint_, destination, connection_number(description.communicator, 0), description.priority,
-                             tag, description.bytes},
+      shared_.network.start({job_.stay, endpoint_, destination, connection_number(description.communicator, 0),
+                             description.priority, tag, description.bytes},
                             context);
       return;
     }
@@ -128,7 +135,7 @@ void RankRunner::start_compute(OpId op, const Op& description, EventContext& con
 
 void RankRunner::plan_ends(const std::vector<ComputeClock::End>& ends, EventContext& context) {
   for (const ComputeClock::End& end : ends) {
-    context.schedule(end.in, EventClass::timer, compute_done, RankTimerPayload{slot_, end.op.index(), end.version});
+    context.schedule(end.in, EventClass::timer, compute_done, timer(end.op.index(), end.version));
   }
 }
 
@@ -163,7 +170,7 @@ void RankRunner::start_collective(OpId op, const Op& description, EventContext& 
   } else if (plan->launch_latency == Duration::zero()) {
     run_collective(op, description, *plan, context);
   } else {
-    context.schedule(plan->launch_latency, EventClass::timer, launch_done, RankTimerPayload{slot_, op.index(), 0});
+    context.schedule(plan->launch_latency, EventClass::timer, launch_done, timer(op.index()));
   }
 }
 
@@ -204,7 +211,7 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       MessageTag tag = job_.tags->unpack(stream);
       tag.detail = step;
       const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
-      shared_.network.start({job_.id, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
+      shared_.network.start({job_.stay, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
                              job_.tags->pack(tag), plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
                             context);
       return;
@@ -221,7 +228,7 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       if (work == Duration::zero()) {
         finish_step(stream, step, context);
       } else {
-        context.schedule(work, EventClass::timer, receive_done, RankTimerPayload{slot_, step, stream});
+        context.schedule(work, EventClass::timer, receive_done, timer(step, stream));
       }
       return;
     }
@@ -239,8 +246,8 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       tag.detail = description.remote_step;
       const std::uint64_t packed = job_.tags->pack(tag);
       in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
-      shared_.network.start({job_.id, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority,
-                             packed, plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
+      shared_.network.start({job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel),
+                             op.priority, packed, plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
                             context);
       return;
     }
@@ -275,16 +282,14 @@ void RankRunner::finish_op(OpId op, EventContext& context) {
     end_communication(dag_.op(op).communicator, context);
   }
   if (shared_.recording == Recording::everything || kind != OpKind::compute) {
-    records_.push_back({job_.id, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
+    records_.push_back({job_.stay, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
   }
   for (const OpId next : dag_.successors(op)) {
     if (--pending_[next.index()] == 0) ready_.push_back(next);
   }
   WEFT_CHECK(ops_left_ > 0, "an op finishes once per iteration");
   if (--ops_left_ == 0) {
-    finished_.push_back({static_cast<std::uint32_t>(iteration_), exposed_});
-    ++iteration_;
-    begin_iteration(context);
+    if (end_iteration(exposed_, context)) begin_iteration(context);
   }
 }
 
@@ -299,6 +304,9 @@ void RankRunner::on_timer(std::uint16_t kind, const RankTimerPayload& payload, E
       run_collective(op, description, *plan_of(description), context);
       break;
     }
+    case checkpoint_written:
+      begin_iteration(context);
+      break;
     default:
       finish_step(payload.stream, payload.index, context);
       break;
@@ -329,7 +337,7 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
       finish_step(stream, tag.detail, context);
       run_ready(context);
     } else {
-      context.schedule(work, EventClass::timer, receive_done, RankTimerPayload{slot_, tag.detail, stream});
+      context.schedule(work, EventClass::timer, receive_done, timer(tag.detail, stream));
     }
     return;
   }

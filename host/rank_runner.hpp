@@ -15,7 +15,10 @@
 //   - Exposed communication: time with at least one communication op under way and no GPU compute op running;
 //     CPU ops (Processor::cpu) do not hide it.
 //
-// Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i ended.
+//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as that takes.
+//
+// Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i has ended, and the checkpoint
+// after it is written.
 // Threads: belongs to the logical process of its host.
 #pragma once
 
@@ -33,20 +36,23 @@ namespace weft {
 
 /// Timer events of a host about its ranks.
 enum RankTimer : std::uint16_t {
-  compute_done = 300,  ///< payload RankTimerPayload
-  receive_done = 301,  ///< payload RankTimerPayload: a received message has been taken over and added up
-  launch_done = 302,   ///< payload RankTimerPayload: a collective's first steps may run
+  compute_done = 300,        ///< payload RankTimerPayload
+  receive_done = 301,        ///< payload RankTimerPayload: a received message has been taken over and added up
+  launch_done = 302,         ///< payload RankTimerPayload: a collective's first steps may run
+  checkpoint_written = 303,  ///< payload RankTimerPayload: the next iteration begins
 };
 
 struct RankTimerPayload {
   std::uint32_t slot = 0;    ///< which of the host's endpoints
   std::uint32_t index = 0;   ///< compute_done, launch_done: op; receive_done: step
   std::uint64_t stream = 0;  ///< compute_done: ComputeClock's version; receive_done: the collective, as MessageTags::pack_stream
+  StayId stay;               ///< of the rank's job; another may run at that endpoint by now
+  std::uint32_t reserved = 0;
 };
 
 /// One op's stretch of time at one rank.
 struct OpRecord {
-  JobId job;
+  StayId stay;
   RankId rank;
   std::uint32_t iteration = 0;
   OpId op;
@@ -69,7 +75,7 @@ struct RankRunnerContext {
 class RankRunner {
  public:
   RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
-             std::vector<OpRecord>& records, std::uint64_t clock_version = 0);
+             std::vector<OpRecord>& records);
 
   /// What a handler call led to: rounds that ended, in order.
   struct FinishedIteration {
@@ -89,8 +95,7 @@ class RankRunner {
   bool done() const { return iteration_ == job_.iterations; }
 
   std::uint64_t iteration() const { return iteration_; }
-  JobId job() const { return job_.id; }
-  std::uint64_t clock_version() const { return clock_.version(); }
+  StayId stay() const { return job_.stay; }
   RankId rank() const { return rank_; }
   /// By communicator, over all iterations so far; see RankExposure.
   const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
@@ -129,7 +134,10 @@ class RankRunner {
   /// More rounds than this in one instant are refused: nobody means them, and they would run for ever.
   static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
 
+  RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.stay, 0}; }
   void note_round(Time now);
+  /// Returns whether the next iteration may begin at once.
+  bool end_iteration(Duration exposed, EventContext& context);
   void begin_iteration(EventContext& context);
   void start_op(OpId op, EventContext& context);
   void start_compute(OpId op, const Op& description, EventContext& context);

@@ -201,7 +201,7 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
 void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {
   WEFT_CHECK(operations_ != nullptr && folding_ == nullptr, "operations in switches are registered, and their ranks not folded");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
-  const JointKey key(transfer.job, transfer.destination, transfer.tag);
+  const JointKey key(transfer.stay, transfer.destination, transfer.tag);
   auto waiting = waiting_.find(key);
   if (waiting == waiting_.end()) {
     waiting = waiting_.emplace(key, take_slot(joint_, free_joint_)).first;

@@ -126,7 +126,7 @@ class FlowFabric final : public Entity {
     Duration moving_alone;
   };
   /// What members have in common: job, operation, tag.
-  using JointKey = std::tuple<JobId, NodeId, std::uint64_t>;
+  using JointKey = std::tuple<StayId, NodeId, std::uint64_t>;
 
   void begin(const Transfer& transfer, Time now, EventContext& context);
   void join(const Transfer& transfer, Time now, EventContext& context);

@@ -58,7 +58,7 @@ class SwitchOperationName {
 
 /// What a host asks the network to move. 32 bytes: it travels as an event's payload.
 struct Transfer {
-  JobId job;
+  StayId stay;                                              ///< of the job that it belongs to; none() for flows of a list
   NodeId source;                                            ///< endpoint
   NodeId destination;                                       ///< endpoint, != source; or the name of an operation in switches
   std::uint32_t connection : transfer_connection_bits = 0;  ///< hashed with the endpoints to choose paths; same number, same paths

@@ -3,9 +3,10 @@
 // Where it sits: JobLifecycle keeps one per running job that has a workload.
 //
 // Model: ranks report their iterations in order but may run ahead of each other. An iteration of the job starts with its first rank,
-// ends with its last, and is complete when every rank has reported it; iterations complete in order. Memory is a few words per rank plus
+// ends with its last, and is complete when every rank has reported it; iterations complete in order. A rank starts an iteration when its last
+// one has ended and the checkpoint after it is written. Memory is a few words per rank plus
 // the iterations between the slowest rank and the fastest.
-// Invariants: 1. each rank reports iterations 0, 1, 2 ... (WEFT_CHECK).
+// Invariants: 1. each rank reports iterations one after the other, from the first of the stay on (WEFT_CHECK).
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
@@ -23,23 +24,25 @@ namespace weft {
 
 class IterationTally {
  public:
-  /// `begin` is when all ranks start their first iteration. With `folding`, representatives report for their classes.
-  IterationTally(JobId job, std::uint32_t ranks, std::uint64_t iterations, Time begin, const JobFolding* folding = nullptr);
+  /// Of a stay, in which all ranks start their first iteration at `begin`. Where they are folded, representatives report for their classes.
+  /// Keeps a reference.
+  IterationTally(const RunningJob& job, Time begin);
 
   /// Takes a rank's report; returns the iteration that it completed, if any.
   std::optional<IterationRecord> add(const IterationDone& report);
 
-  bool done() const { return completed_ == iterations_; }
+  bool done() const { return completed_ == job_.iterations; }
+  /// Of the job, earlier stays included.
   std::uint64_t completed() const { return completed_; }
-  /// Iterations a rank has reported.
-  std::uint32_t reported(RankId rank) const { return ranks_[rank.index()].reported; }
+  /// Iterations of the job that a rank has done, earlier stays included.
+  std::uint64_t reported(RankId rank) const { return ranks_[rank.index()].reported; }
   std::uint32_t rank_count() const { return static_cast<std::uint32_t>(ranks_.size()); }
   /// Start of the first iteration to end of the last completed one.
   Duration span() const { return last_end_ - begin_; }
 
  private:
   struct Rank {
-    std::uint32_t reported = 0;
+    std::uint64_t reported = 0;
     Time last_end;
   };
   struct Open {
@@ -49,12 +52,10 @@ class IterationTally {
     double exposed_ticks = 0;  ///< over all ranks; may exceed 64 bits
   };
 
-  JobId job_;
-  const JobFolding* folding_;
-  std::uint64_t iterations_;
+  const RunningJob& job_;
   Time begin_;
   Time last_end_;
-  std::uint64_t completed_ = 0;
+  std::uint64_t completed_;
   std::vector<Rank> ranks_;
   std::deque<Open> open_;  ///< iterations from `completed_` on
 };

@@ -45,7 +45,7 @@ CheckpointPlan CheckpointPlan::of(const ParamSet& params) {
   return {static_cast<std::uint64_t>(params.integer("every")), params.duration("interval"), params.duration("write")};
 }
 
-JobCourse::JobCourse(Duration total, std::uint64_t iterations, const Kept& kept, Duration overhead, const CheckpointPlan& plan)
+JobCourse::JobCourse(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead, const CheckpointPlan& plan)
     : total_(total), iterations_(iterations), kept_(kept), overhead_(overhead), plan_(plan) {
   WEFT_CHECK(total >= Duration::zero() && overhead >= Duration::zero() && plan.write >= Duration::zero(), "no time is negative");
   WEFT_CHECK(kept.iterations <= iterations && kept.work >= Duration::zero(), "no more is kept than was to do");
@@ -111,6 +111,12 @@ JobCourse::Position JobCourse::at(Duration elapsed) const {
     position.counts_whole = position.done;
   }
   return position;
+}
+
+StayAccount JobCourse::account(Duration elapsed) const {
+  const Position position = at(elapsed);
+  return {position.overhead, position.writing, position.counts - begin_, position.counts_whole - begin_,
+          position.kept,     position.whole};
 }
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // Job course: how a job of job mode gets on while it holds GPUs - overhead of its start, work, and checkpoints in between.
 //
 // Where it sits: JobLifecycle makes one per stay of a job on GPUs and asks it when the job ends, and, when somebody takes the GPUs away or they
-// fail, what it had done by then and what of that counts.
+// fail, what it had done by then and what of that counts. Of jobs that run workloads, scheduler/workload_course knows that.
 //
 // Model of a stay:
 //   overhead | work up to the next checkpoint | write | work up to the one after | write | ... | work up to the end
@@ -36,16 +36,26 @@ struct CheckpointPlan {
   static CheckpointPlan of(const ParamSet& params);
 };
 
+/// What a job brings along from earlier stays.
+struct KeptWork {
+  std::uint64_t iterations = 0;  ///< if it declares some
+  Duration work;                 ///< if it declares none
+};
+
+/// What a job's stay on GPUs has come to by some instant. What is left of the time is lost.
+struct StayAccount {
+  Duration overhead;    ///< of the start
+  Duration writing;     ///< of checkpoints
+  Duration work;        ///< in this stay, that counts if the job stops now
+  Duration work_whole;  ///< likewise, if it writes a checkpoint of what it has done by now
+  KeptWork kept;        ///< that is the former, earlier stays included
+  KeptWork whole;       ///< and that the latter
+};
+
 class JobCourse {
  public:
-  /// What a job brings along from earlier stays.
-  struct Kept {
-    std::uint64_t iterations = 0;  ///< if it declares some
-    Duration work;                 ///< if it declares none
-  };
-
   /// `iterations`: as declared, 0 if unknown. Requires: durations >= 0, kept <= all of it.
-  JobCourse(Duration total, std::uint64_t iterations, const Kept& kept, Duration overhead, const CheckpointPlan& plan);
+  JobCourse(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead, const CheckpointPlan& plan);
 
   Duration total() const { return total_; }
   /// How long the job holds its GPUs until it ends; none if that is more than a Duration holds.
@@ -57,12 +67,13 @@ class JobCourse {
     Duration writing;  ///< of checkpoints
     Duration done;     ///< of total(): what was kept from before, and `work`
     Duration counts;   ///< of total(): what is kept if the job stops now
-    Kept kept;         ///< that, for the next stay
-    Kept whole;        ///< what is kept of a job that writes a checkpoint now: all iterations that have ended, or all of the work
+    KeptWork kept;     ///< that, for the next stay
+    KeptWork whole;    ///< what is kept of a job that writes a checkpoint now: all iterations that have ended, or all of the work
     Duration counts_whole;  ///< that, of total()
   };
   /// After so long on the GPUs. Requires: 0 <= elapsed <= held().
   Position at(Duration elapsed) const;
+  StayAccount account(Duration elapsed) const;
 
  private:
   /// Of total(), where the checkpoint number `i` of this stay is written; 0 is its start. Requires: i <= checkpoints_.
@@ -70,7 +81,7 @@ class JobCourse {
 
   Duration total_;
   std::uint64_t iterations_;
-  Kept kept_;
+  KeptWork kept_;
   Duration overhead_;
   CheckpointPlan plan_;
   Duration begin_;                 ///< of total(): what is kept from before

@@ -20,7 +20,7 @@ constexpr std::array params_table = {
               "the policy has its say at multiples of this; 0s: whenever a job has arrived or GPUs have come free",
               "schedulers that preempt by rounds take minutes (6 min in Muri's runs and Gavel's)"},
     ParamSpec{"start_overhead", ParamKind::duration, "0s", "0s", "8760h", "",
-              "what a job in job mode takes from its start until it gets on, each time that it starts: containers, libraries, its "
+              "what a job takes from its start until it gets on, each time that it starts: containers, libraries, its "
               "last checkpoint",
               "none; in Muri's runs 65 s to 78 s by regression"},
 };
@@ -82,7 +82,7 @@ class JobLifecycle::Pass final : public SchedulingPass {
     return lifecycle_.settings_.placer->place(cluster, lifecycle_.jobs_[job.index()].gpus);
   }
   void start(JobId job, Placement placement) override { lifecycle_.start(job, std::move(placement), context_); }
-  void preempt(JobId job) override { lifecycle_.preempt(job, context_.now()); }
+  void preempt(JobId job) override { lifecycle_.preempt(job, context_); }
   void wake_at(Time when) override { lifecycle_.wake_at(when, context_); }
 
  private:
@@ -120,7 +120,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       continue;
     }
     const SchedulerWiring& wiring = settings_.wiring;
-    WEFT_CHECK(wiring.jobs != nullptr && wiring.jobs->size() >= jobs_.size(), "jobs that run workloads have slots in a job table");
+    WEFT_CHECK(wiring.jobs != nullptr, "jobs that run workloads are published in a job table");
     WEFT_CHECK(wiring.entity_of_host.size() == cluster_.host_count() && wiring.endpoint_of_gpu.size() == cluster_.gpu_count(),
                "jobs that run workloads have hosts to run on");
     WEFT_CHECK(spec.workload->rank_count == spec.gpus && spec.iterations > 0 && spec.iterations <= UINT32_MAX,
@@ -149,11 +149,16 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   return id;
 }
 
-/// What was to happen to a job that has been stopped since, wishes of a policy that has had another pass since, and failures after the last job.
+/// What was to happen to a job that has been stopped since, what its ranks said before they knew, wishes of a policy that has had another pass since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
   if (is_of_service(event.kind) && all_finished()) return true;
   if (event.kind == parts_fail) return event.key.time != next_failure_;
   if (event.kind == policy_wakes) return event.key.time != wake_;
+  if (event.kind == iteration_done) {
+    const StayId stay = event.payload_as<IterationDone>().stay;
+    const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
+    return running == nullptr || running->stay != stay || running->failed_at || running->moves_since;
+  }
   if (event.kind != job_ends && event.kind != job_moves) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
   const Running* const running = running_state_[timer.job.index()].get();
@@ -235,22 +240,17 @@ void JobLifecycle::arrive(JobId job, EventContext& context) {
 }
 
 void JobLifecycle::take_report(const IterationDone& report, EventContext& context) {
-  WEFT_CHECK(report.job.index() < jobs_.size() && running_state_[report.job.index()] != nullptr &&
-                 running_state_[report.job.index()]->iterations != nullptr,
-             "hosts report on jobs that run");
   WEFT_CHECK(report.end <= context.now(), "a report arrives after what it reports");
-  IterationTally& tally = *running_state_[report.job.index()]->iterations;
-  const std::optional<IterationRecord> completed = tally.add(report);
+  const JobId job = settings_.wiring.jobs->at(report.stay).job;
+  WorkloadCourse& ranks = *running_state_[job.index()]->ranks;
+  const std::optional<IterationRecord> completed = ranks.add(report);
   if (!completed) return;
 
-  JobRecord& record = records_[report.job.index()];
-  record.iterations = tally.completed();
+  JobRecord& record = records_[job.index()];
+  record.iterations = ranks.tally().completed();
   record.exposed_communication += completed->exposed_communication;
-  if (settings_.observer != nullptr) settings_.observer->iteration_finished(jobs_[report.job.index()], *completed);
-  if (!tally.done()) return;
-  const auto count = static_cast<std::int64_t>(tally.completed());
-  record.mean_iteration = Duration::ticks((tally.span().in_ticks() + count / 2) / count);
-  finish(report.job, context);
+  if (settings_.observer != nullptr) settings_.observer->iteration_finished(jobs_[job.index()], *completed);
+  if (ranks.done()) finish(job, context);
 }
 
 void JobLifecycle::finish(JobId job, EventContext& context) {
@@ -258,9 +258,11 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   WEFT_CHECK(running != nullptr, "a job that ends was running");
   JobRecord& record = records_[job.index()];
   record.end = context.now();
-  const bool has_tally = running->iterations != nullptr;
   leave_gpus(job, context.now(), Leaving::ends);
-  if (!has_tally && record.iterations > 0) {
+  if (jobs_[job.index()].workload != nullptr) {
+    const auto count = static_cast<std::int64_t>(record.iterations);
+    record.mean_iteration = Duration::ticks((progress_[job.index()].iterating.in_ticks() + count / 2) / count);
+  } else if (record.iterations > 0) {
     record.mean_iteration = Duration::from_seconds(record.useful().in_s() / static_cast<double>(record.iterations));
   }
   ++counters_.finished;
@@ -274,40 +276,45 @@ Time JobLifecycle::got_on_until(const Running& running, Time now) {
   return std::min({now, running.failed_at.value_or(now), running.moves_since.value_or(now)});
 }
 
-JobCourse::Position JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
+StayAccount JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
   record.run += now - running.since;
-  if (!running.course) return {};
-  const JobCourse::Position position = running.course->at(got_on_until(running, now) - running.since);
-  record.overhead += position.overhead;
-  record.checkpointing += position.writing;
-  return position;
+  const Duration elapsed = got_on_until(running, now) - running.since;
+  const StayAccount account = running.course ? running.course->account(elapsed) : running.ranks->account(elapsed);
+  record.overhead += account.overhead;
+  record.checkpointing += account.writing;
+  return account;
 }
 
 void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   std::unique_ptr<Running>& running = running_state_[job.index()];
   JobRecord& record = records_[job.index()];
-  const JobCourse::Position position = charge(record, *running, now);
-  if (running->course) {
-    const Time until = got_on_until(*running, now);
-    JobCourse::Kept& kept = progress_[job.index()].kept;
-    const Duration lost = (now - until) + (position.done - position.counts);
-    switch (why) {
-      case Leaving::ends:
-        break;
-      case Leaving::is_preempted:
-        kept = position.kept;
-        (running->failed_at ? record.lost_to_failures : record.lost_to_preemptions) += lost;
-        break;
-      case Leaving::has_failed:
-        kept = position.kept;
-        record.lost_to_failures += lost;
-        break;
-      case Leaving::moves:
-        kept = position.whole;
-        record.checkpointing += now - until;
-        record.lost_to_moves += position.done - position.counts_whole;
-        break;
-    }
+  Progress& progress = progress_[job.index()];
+  const StayAccount account = charge(record, *running, now);
+  const Time until = got_on_until(*running, now);
+  const Duration lost = now - running->since - account.overhead - account.writing - account.work;
+  Duration work = account.work;
+  switch (why) {
+    case Leaving::ends:
+      work = account.work_whole;
+      break;
+    case Leaving::is_preempted:
+      progress.kept = account.kept;
+      (running->failed_at ? record.lost_to_failures : record.lost_to_preemptions) += lost;
+      break;
+    case Leaving::has_failed:
+      progress.kept = account.kept;
+      record.lost_to_failures += lost;
+      break;
+    case Leaving::moves:
+      progress.kept = account.whole;
+      work = account.work_whole;
+      record.checkpointing += now - until;
+      record.lost_to_moves += until - running->since - account.overhead - account.writing - work;
+      break;
+  }
+  if (running->ranks != nullptr) {
+    progress.iterating += work;
+    if (why != Leaving::ends) record.iterations = progress.kept.iterations;
   }
   cluster_.release(job, running->placement);
   running.reset();
@@ -327,13 +334,14 @@ void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
   arrived_.push_back(job);
 }
 
-void JobLifecycle::preempt(JobId job, Time now) {
+void JobLifecycle::preempt(JobId job, EventContext& context) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
-  WEFT_CHECK(running_state_[job.index()]->course.has_value(), "jobs that run a workload are not preempted");
+  const Running& running = *running_state_[job.index()];
+  if (!running.failed_at && !running.moves_since) stop_ranks(job, context);
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
-  leave_gpus(job, now, Leaving::is_preempted);
-  go_back_to_queue(job, now);
+  leave_gpus(job, context.now(), Leaving::is_preempted);
+  go_back_to_queue(job, context.now());
 }
 
 JobView JobLifecycle::view(JobId job, Time now) const {
@@ -352,12 +360,19 @@ JobView JobLifecycle::view(JobId job, Time now) const {
     view.since = running->since;
     view.attained += now - running->since;
   }
-  if (spec.workload != nullptr) return view;
+  if (spec.workload != nullptr && spec.duration.mean() == Duration::zero()) return view;
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
   const Duration declared = *view.declared_run;
-  if (running == nullptr) {
-    const JobCourse course(declared, spec.iterations, progress_[job.index()].kept, settings_.start_overhead, settings_.checkpoints);
+  if (running == nullptr || running->ranks != nullptr) {
+    // Of iterations that run only those that have ended are known.
+    KeptWork kept = progress_[job.index()].kept;
+    Duration overhead = settings_.start_overhead;
+    if (running != nullptr) {
+      kept.iterations = running->ranks->tally().completed();
+      overhead -= std::min(overhead, got_on_until(*running, now) - running->since);
+    }
+    const JobCourse course(declared, spec.iterations, kept, overhead, settings_.checkpoints);
     view.declared_left = course.held().value_or(Duration::max());
   } else {
     const JobCourse::Position position = running->course->at(got_on_until(*running, now) - running->since);
@@ -426,7 +441,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  running_state_[job.index()] = std::make_unique<Running>(Running{std::move(placement), context.now(), {}, nullptr, {}, {}});
+  running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now());
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else {
@@ -469,7 +484,7 @@ std::vector<GpuSlot> JobLifecycle::gpus_of(const Outage& outage) const {
 
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
   const Running& running = *running_state_[job.index()];
-  return !running.moves_since && now - running.since == running.course->held();
+  return running.course && !running.moves_since && now - running.since == running.course->held();
 }
 
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
@@ -481,6 +496,7 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
   for (const GpuSlot gpu : gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || running_state_[holder.index()]->failed_at || has_done_all(holder, context.now())) continue;
+    if (!running_state_[holder.index()]->moves_since) stop_ranks(holder, context);
     running_state_[holder.index()]->failed_at = context.now();
     ++records_[holder.index()].failures;
   }
@@ -545,6 +561,7 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
   if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
   // A checkpoint that would end after the clock does moves nobody.
   if (settings_.checkpoints.write >= Time::max() - context.now()) return;
+  stop_ranks(job, context);
   running.moves_since = context.now();
   context.schedule(settings_.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
 }
@@ -576,24 +593,39 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   const SchedulerWiring& wiring = settings_.wiring;
   Running& running = *running_state_[job.index()];
   RunningJob published;
-  published.id = job;
+  published.stay = wiring.jobs->next();
+  published.job = job;
   published.workload = spec.workload;
+  published.first_iteration = progress_[job.index()].kept.iterations;
   published.iterations = spec.iterations;
+  published.checkpoint_every = settings_.checkpoints.every;
+  published.checkpoint_write = settings_.checkpoints.write;
   published.endpoint_of_rank.reserve(spec.gpus);
-  std::vector<HostId> hosts;
-  for (const GpuSlot gpu : running.placement.gpus) {
-    published.endpoint_of_rank.push_back(wiring.endpoint_of_gpu[gpu.index()]);
-    hosts.push_back(cluster_.host_of(gpu));
-  }
+  for (const GpuSlot gpu : running.placement.gpus) published.endpoint_of_rank.push_back(wiring.endpoint_of_gpu[gpu.index()]);
   if (wiring.prepare) wiring.prepare(published);
-  running.iterations = std::make_unique<IterationTally>(job, spec.gpus, spec.iterations, context.now() + settings_.control_delay,
-                                                        published.folding.get());
+  running.stay = published.stay;
   wiring.jobs->publish(std::move(published));
+  running.ranks = std::make_unique<WorkloadCourse>(wiring.jobs->at(running.stay), context.now(), settings_.start_overhead,
+                                                   settings_.control_delay);
+  for (const HostId host : hosts_of(running.placement)) {
+    context.send(wiring.entity_of_host[host.index()], settings_.start_overhead + settings_.control_delay, start_job,
+                 StartJob{running.stay});
+  }
+}
 
+std::vector<HostId> JobLifecycle::hosts_of(const Placement& placement) const {
+  std::vector<HostId> hosts;
+  for (const GpuSlot gpu : placement.gpus) hosts.push_back(cluster_.host_of(gpu));
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  for (const HostId host : hosts) {
-    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, start_job, StartJob{job});
+  return hosts;
+}
+
+void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
+  const Running& running = *running_state_[job.index()];
+  if (running.ranks == nullptr) return;
+  for (const HostId host : hosts_of(running.placement)) {
+    context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
   }
 }
 
@@ -663,9 +695,9 @@ std::string JobLifecycle::state_text(JobId job) const {
   if (records_[job.index()].end) return text + "has ended";
   if (queue_.contains(job)) return text + "waits for " + std::to_string(spec.gpus) + " GPUs";
   if (running == nullptr) return text + "has not arrived";
-  if (running->iterations == nullptr) return text + "is running";
-  const IterationTally& tally = *running->iterations;
-  const JobFolding* folding = settings_.wiring.jobs->at(job).folding.get();
+  if (running->ranks == nullptr) return text + "is running";
+  const IterationTally& tally = running->ranks->tally();
+  const JobFolding* folding = settings_.wiring.jobs->at(running->stay).folding.get();
   RankId slowest(0);
   for (std::uint32_t rank = 1; rank < tally.rank_count(); ++rank) {
     if (folding != nullptr && !folding->is_representative(RankId(rank))) continue;

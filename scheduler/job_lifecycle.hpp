@@ -10,8 +10,9 @@
 //   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
 //     the time of its checkpoints (scheduler/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
 //     checkpoint.
-//   - In the other modes the job is published in the JobTable, `start_job` goes to every host that holds one of its GPUs, in host order and
-//     `control_delay` from now, and the job ends when the last rank's report of the last iteration has arrived.
+//   - In the other modes this stay of the job is published in the JobTable, `start_job` reaches every host that holds one of its GPUs after
+//     `start_overhead` and `control_delay`, and the job ends when the last rank's report of the last iteration has arrived. Where it is preempted, fails
+//     or moves, `stop_job` goes to these hosts at once, whose ranks then get on no more; what the scheduler does not know of by then does not count.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
 //     jobs from the failure on. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
@@ -20,7 +21,7 @@
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
-// Left out here: staging of data, and preemption, failure and moving of jobs that run a workload.
+// Left out here: staging of data.
 // Threads: belongs to its logical process; everything may be read once the engine has stopped.
 #pragma once
 
@@ -30,6 +31,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -40,13 +42,13 @@
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
-#include "scheduler/iteration_tally.hpp"
 #include "scheduler/job_course.hpp"
 #include "scheduler/job_list.hpp"
 #include "scheduler/job_record.hpp"
 #include "scheduler/job_spec.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
+#include "scheduler/workload_course.hpp"
 
 namespace weft {
 
@@ -67,11 +69,11 @@ struct SchedulerWiring {
 struct JobLifecycleSettings {
   std::unique_ptr<SchedulingPolicy> policy;
   std::unique_ptr<Placer> placer;
-  Duration control_delay;           ///< of messages to hosts
-  Duration start_overhead = {};     ///< from the start of a job until it gets on, each time; job mode
-  Duration round = {};              ///< between passes of the policy; zero: whenever something has happened
-  CheckpointPlan checkpoints = {};  ///< job mode
-  FailureSettings failures = {};    ///< likewise, as the next
+  Duration control_delay;        ///< of messages to hosts
+  Duration start_overhead = {};  ///< from the start of a job until it gets on, each time
+  Duration round = {};           ///< between passes of the policy; zero: whenever something has happened
+  CheckpointPlan checkpoints = {};
+  FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
   std::uint64_t seed = 0;  ///< of durations and failures
   SchedulerWiring wiring;
@@ -136,17 +138,20 @@ class JobLifecycle final : public Entity {
  private:
   class Pass;
   struct Running {
+    Running(Placement on, Time from) : placement(std::move(on)), since(from) {}
     Placement placement;
     Time since;
-    std::optional<JobCourse> course;             ///< job mode
-    std::unique_ptr<IterationTally> iterations;  ///< otherwise
-    std::optional<Time> failed_at;               ///< it gets on no more, which the scheduler does not know yet
-    std::optional<Time> moves_since;             ///< it writes a checkpoint, to start elsewhere
+    std::optional<JobCourse> course;        ///< job mode
+    std::unique_ptr<WorkloadCourse> ranks;  ///< otherwise
+    StayId stay = StayId::none();           ///< likewise
+    std::optional<Time> failed_at;          ///< it gets on no more, which the scheduler does not know yet
+    std::optional<Time> moves_since;        ///< it writes a checkpoint, to start elsewhere
   };
   /// Of a job, over all its stays.
   struct Progress {
-    JobCourse::Kept kept;  ///< job mode: from before the last start
-    Time queued;           ///< when it last began to wait
+    KeptWork kept;       ///< from before the last start
+    Duration iterating;  ///< of jobs that run workloads: in iterations that count, of stays that are over
+    Time queued;         ///< when it last began to wait
   };
   /// A part that failed and does not work again yet.
   struct Outage {
@@ -164,11 +169,14 @@ class JobLifecycle final : public Entity {
   void request_pass(EventContext& context);
   void run_pass(EventContext& context);
   void start(JobId job, Placement placement, EventContext& context);
-  void preempt(JobId job, Time now);
+  void preempt(JobId job, EventContext& context);
+  std::vector<HostId> hosts_of(const Placement& placement) const;
+  /// Tells the hosts of a job that runs a workload that it gets on no more. Requires: they were not told yet.
+  void stop_ranks(JobId job, EventContext& context);
   /// A job gets on until it fails or begins to move.
   static Time got_on_until(const Running& running, Time now);
-  /// Adds a stay up to `now` to the record, but for what is lost; in job mode returns how far the job has come.
-  static JobCourse::Position charge(JobRecord& record, const Running& running, Time now);
+  /// Adds a stay up to `now` to the record, but for what is lost; returns what it has come to.
+  static StayAccount charge(JobRecord& record, const Running& running, Time now);
   void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now);
   /// Both, of a job that others than the policy stop.

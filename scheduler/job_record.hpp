@@ -34,17 +34,17 @@ struct JobRecord {
   std::optional<Time> end;
   Duration wait;  ///< in the queue, up to the last start
   Duration run;   ///< with GPUs, up to the last preemption or the end
-  // Of that, in job mode:
+  // Of that:
   Duration lost_to_preemptions;  ///< for work that did not count, as it came after the last checkpoint
   Duration lost_to_failures;     ///< likewise, and from failures until they were detected
   Duration lost_to_moves;        ///< for iterations that were cut off when a host was drained
   Duration overhead;             ///< from starts until the job got on
   Duration checkpointing;        ///< writing checkpoints
-  std::uint64_t iterations = 0;  ///< finished so far; in job mode as declared
-  /// First rank's start of the first iteration to last rank's end of the last, over their number; in job mode all that was run for iterations
-  /// that count, over their number. None before the end or without iterations.
+  std::uint64_t iterations = 0;  ///< finished so far, those that do not count any more left out; in job mode as declared
+  /// First rank's start of the first iteration to last rank's end of the last, over their number, of stays and iterations that count and without
+  /// checkpoints; in job mode all that was run for iterations that count, over their number. None before the end or without iterations.
   std::optional<Duration> mean_iteration;
-  Duration exposed_communication;  ///< summed over iterations; zero in job mode
+  Duration exposed_communication;  ///< summed over iterations, those that were done again included; zero in job mode
   std::uint32_t restarts = 0;      ///< starts after the first
   std::uint32_t preemptions = 0;
   std::uint32_t moves = 0;     ///< off hosts that were drained

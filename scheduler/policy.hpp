@@ -32,9 +32,9 @@ struct JobView {
   std::uint32_t gpus = 0;
   std::int32_t priority = 0;
   std::uint64_t iterations = 0;          ///< 0 if not declared
-  std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload
+  std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload and declare nothing
   /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, of the overhead of a
-  /// start and of checkpoints; >= 0.
+  /// start and of checkpoints; >= 0; none without a declaration. Of jobs that run a workload, iterations that have not ended are not done.
   std::optional<Duration> declared_left;
   std::optional<Time> start;  ///< the first; none before it
   std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits

@@ -1,6 +1,7 @@
 #include "scheduler/policies/srtf.hpp"
 
 #include <array>
+#include <limits>
 
 namespace weft {
 namespace {
@@ -17,7 +18,8 @@ std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) { return std::mak
 
 void Srtf::schedule(SchedulingPass& pass) {
   const auto key = [this](const JobView& job) {
-    return job.declared_left.value().in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
+    if (!job.declared_left) return std::numeric_limits<double>::infinity();
+    return job.declared_left->in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
   };
   order_.update(pass, key);
   order_.serve_preempting(pass, Behind::is_tried, key);
@@ -26,7 +28,7 @@ void Srtf::schedule(SchedulingPass& pass) {
 Module<SchedulingPolicyFactory> srtf_module() {
   return {{"scheduler", "srtf",
            "Shortest remaining time first: the jobs with the least left of their declared run time hold the GPUs; others are "
-           "preempted for them.",
+           "preempted for them. Jobs that run a workload and declare no run time come last.",
            params_table},
           make};
 }

@@ -46,14 +46,5 @@ TEST(ComputeClock, GpuSpeedLeavesCpuOpsAlone) {
   EXPECT_EQ(clock.start(OpId(2), Processor::gpu, Duration::us(10), at_us(2)).in, Duration::us(80));
 }
 
-TEST(ComputeClock, TellsItsOwnEndsFromThoseOfTheRankBefore) {
-  ComputeClock before;
-  const ComputeClock::End old = before.start(OpId(3), Processor::gpu, Duration::us(10), at_us(0));
-  before.set_gpu_speed(0.5, at_us(1));
-  ComputeClock after(before.version());
-  after.start(OpId(3), Processor::gpu, Duration::us(4), at_us(5));
-  EXPECT_FALSE(after.finish(OpId(3), old.version));
-}
-
 }  // namespace
 }  // namespace weft

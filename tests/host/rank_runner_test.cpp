@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <tuple>
 
 #include "core/engine.hpp"
 #include "host/collective_library.hpp"
@@ -39,7 +42,7 @@ class IdealPort final : public NetworkPort {
   EntityId network;
 };
 
-/// Starts job 0 on all hosts at time zero and collects what they report.
+/// Starts a stay on all hosts at time zero and collects what they report; if told so, stops it and starts the next stay later on.
 class Starter final : public Entity {
  public:
   void handle(const Event& event, EventContext& context) override {
@@ -48,7 +51,11 @@ class Starter final : public Entity {
       reports[{done.rank, done.iteration}] = done;
       return;
     }
-    for (const EntityId host : hosts) context.send(host, kControlDelay, start_job, StartJob{JobId(0)});
+    const bool is_again = context.now() > Time::zero();
+    for (const EntityId host : hosts) {
+      if (is_again) context.send(host, kControlDelay, stop_job, StopJob{StayId(0)});
+      context.send(host, kControlDelay, start_job, StartJob{StayId(is_again ? 1 : 0)});
+    }
   }
   std::vector<EntityId> hosts;
   std::map<std::pair<RankId, std::uint32_t>, IterationDone> reports;
@@ -93,6 +100,10 @@ struct RunOptions {
   Duration kernel_launch_latency;
   double compute_slowdown = 1;
   std::vector<HostSpeedEntry> speeds = {};
+  std::uint64_t checkpoint_every = 0;
+  Duration checkpoint_write;
+  std::optional<Duration> again_at;  ///< the job is stopped and started again
+  std::uint64_t again_from = 0;      ///< that iteration
 };
 
 Outcome run(Workload workload, const RunOptions& options = {}) {
@@ -105,14 +116,20 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   selection.set("launch_latency", options.launch_latency, {});
   CollectiveLibrary library(selection, {});
   auto shared = std::make_shared<const Workload>(std::move(workload));
-  JobTable jobs(1);
+  JobTable jobs;
   RunningJob job;
-  job.id = JobId(0);
+  job.stay = jobs.next();
+  job.job = JobId(0);
   job.workload = shared;
   job.iterations = options.iterations;
   job.endpoint_of_rank.assign(topology->endpoints().begin(), topology->endpoints().end());
   job.collectives = library.prepare(*shared, *topology, job.endpoint_of_rank, nullptr);
   job.tags = std::make_shared<const MessageTags>(*shared, *job.collectives);
+  job.checkpoint_every = options.checkpoint_every;
+  job.checkpoint_write = options.checkpoint_write;
+  jobs.publish(job);
+  job.stay = jobs.next();
+  job.first_iteration = options.again_from;
   jobs.publish(std::move(job));
 
   const HostSpeeds speeds(topology->host_count(), options.speeds, {});
@@ -140,6 +157,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
     for (const NodeId endpoint : topology->endpoints_of(HostId(h))) network.host_of_endpoint[endpoint] = id;
   }
   builder.post_initial(control_id, Time::zero(), EventClass::timer, 1);
+  if (options.again_at) builder.post_initial(control_id, Time::zero() + *options.again_at, EventClass::timer, 1);
   const std::vector<EntityId> hosts = control.hosts;
   EngineOptions engine_options;
   engine_options.threads = options.threads;
@@ -472,6 +490,50 @@ TEST(RankRunner, TheRunIsTheSameOnAnyNumberOfThreads) {
     EXPECT_EQ(other.run.fingerprint.to_text(), one.run.fingerprint.to_text()) << threads << " threads";
     EXPECT_EQ(other.end(13, 3), one.end(13, 3));
   }
+}
+
+Workload compute_and_all_reduce() {
+  RoleBuilder role;
+  role.add(compute(Duration::us(7), 1));
+  role.add(collective(CollectiveType::all_reduce, Bytes::of(400'000), 1));
+  return uniform(4, std::move(role));
+}
+
+// Stopped in the middle of whatever goes on - ops, messages on their way, ranks at different steps - and begun again at once at the second iteration: the
+// two iterations that are left take as long as ever.
+TEST(RankRunner, AStopLeavesNothingBehind) {
+  RunOptions options;
+  options.iterations = 3;
+  const Outcome undisturbed = run(compute_and_all_reduce(), options);
+  const Duration iteration = undisturbed.end(0);
+  ASSERT_EQ(undisturbed.end(3, 2), iteration * 3);
+  options.again_from = 1;
+  for (int percent = 1; percent < 300; percent += 7) {
+    options.again_at = Duration::ticks(iteration.in_ticks() * percent / 100);
+    const Outcome stopped = run(compute_and_all_reduce(), options);
+    EXPECT_TRUE(stopped.waiting.empty());
+    std::map<std::tuple<RankId, std::uint32_t, OpId>, int> runs;
+    for (const OpRecord& record : stopped.records) {
+      if (record.stay == StayId(1)) ++runs[{record.rank, record.iteration, record.op}];
+      EXPECT_TRUE(record.stay == StayId(1) || record.end <= Time::zero() + *options.again_at + kControlDelay);
+    }
+    EXPECT_EQ(runs.size(), 4U * 2U * 2U);
+    EXPECT_TRUE(std::ranges::all_of(runs, [](const auto& ran) { return ran.second == 1; }));
+    for (std::uint32_t rank = 0; rank < 4; ++rank) EXPECT_EQ(stopped.end(rank, 2), *options.again_at + iteration * 2) << percent;
+  }
+}
+
+TEST(RankRunner, StandsStillWhileACheckpointIsWritten) {
+  RunOptions options;
+  options.iterations = 5;
+  const Duration iteration = run(compute_and_all_reduce(), options).end(0);
+  options.checkpoint_every = 2;
+  options.checkpoint_write = Duration::us(40);
+  const Outcome written = run(compute_and_all_reduce(), options);
+  EXPECT_EQ(written.end(0, 1), iteration * 2);
+  EXPECT_EQ(written.end(0, 2), iteration * 3 + Duration::us(40));
+  EXPECT_EQ(written.end(0, 4), iteration * 5 + Duration::us(80));
+  EXPECT_EQ(written.exposed(0, 4), written.exposed(0, 0));  // it is no communication
 }
 
 }  // namespace

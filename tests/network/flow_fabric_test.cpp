@@ -132,7 +132,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
 
 Transfer transfer(NodeId source, NodeId destination, std::int64_t bytes, std::uint64_t tag, std::uint32_t connection = 0,
                   std::uint8_t priority = 0) {
-  return {JobId(0), source, destination, connection, priority, tag, Bytes::of(bytes)};
+  return {StayId(0), source, destination, connection, priority, tag, Bytes::of(bytes)};
 }
 
 constexpr std::int64_t kMegabit = 125'000;  // bytes: 10 us at 100 Gb/s

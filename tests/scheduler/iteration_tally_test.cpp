@@ -10,11 +10,22 @@ namespace {
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
 
 IterationDone report(std::uint32_t rank, std::uint32_t iteration, std::int64_t end_us, std::int64_t exposed_us = 0) {
-  return {JobId(0), RankId(rank), iteration, 0, at_us(end_us), Duration::us(exposed_us)};
+  return {StayId(0), RankId(rank), iteration, 0, at_us(end_us), Duration::us(exposed_us)};
+}
+
+RunningJob stay(std::uint32_t ranks, std::uint64_t iterations, std::uint64_t first = 0) {
+  RunningJob job;
+  job.stay = StayId(0);
+  job.job = JobId(0);
+  job.endpoint_of_rank.resize(ranks);
+  job.first_iteration = first;
+  job.iterations = iterations;
+  return job;
 }
 
 TEST(IterationTally, AnIterationRunsFromItsFirstRankToItsLast) {
-  IterationTally tally(JobId(0), 2, 2, at_us(10));
+  const RunningJob job = stay(2, 2);
+  IterationTally tally(job, at_us(10));
   EXPECT_FALSE(tally.add(report(0, 0, 30, 4)));
   const std::optional<IterationRecord> first = tally.add(report(1, 0, 50, 7));
   ASSERT_TRUE(first);
@@ -34,7 +45,8 @@ TEST(IterationTally, AnIterationRunsFromItsFirstRankToItsLast) {
 }
 
 TEST(IterationTally, ARankMayRunAhead) {
-  IterationTally tally(JobId(0), 2, 3, at_us(0));
+  const RunningJob job = stay(2, 3);
+  IterationTally tally(job, at_us(0));
   for (std::uint32_t iteration = 0; iteration < 3; ++iteration) EXPECT_FALSE(tally.add(report(0, iteration, 10 * (iteration + 1))));
   EXPECT_EQ(tally.reported(RankId(0)), 3U);
   for (std::uint32_t iteration = 0; iteration < 3; ++iteration) {
@@ -47,8 +59,26 @@ TEST(IterationTally, ARankMayRunAhead) {
   EXPECT_TRUE(tally.done());
 }
 
+// Iterations 3 to 5 of a job are left, and after each even number of them a checkpoint of 5 us is written, but for the last.
+TEST(IterationTally, ALaterStayGoesOnWhereTheJobWas) {
+  RunningJob job = stay(2, 6, 3);
+  job.checkpoint_every = 2;
+  job.checkpoint_write = Duration::us(5);
+  IterationTally tally(job, at_us(10));
+  EXPECT_EQ(tally.completed(), 3U);
+  EXPECT_THROW(tally.add(report(0, 0, 30)), CheckFailure);
+  tally.add(report(0, 3, 30));
+  EXPECT_EQ(tally.add(report(1, 3, 40))->iteration, 3U);
+  tally.add(report(1, 4, 60));
+  EXPECT_EQ(tally.add(report(0, 4, 70))->start, at_us(35));  // rank 0 had its checkpoint written by then
+  tally.add(report(1, 5, 80));
+  EXPECT_EQ(tally.add(report(0, 5, 90))->start, at_us(60));
+  EXPECT_TRUE(tally.done());
+}
+
 TEST(IterationTally, RefusesReportsOutOfOrder) {
-  IterationTally tally(JobId(0), 2, 2, at_us(10));
+  const RunningJob job = stay(2, 2);
+  IterationTally tally(job, at_us(10));
   EXPECT_THROW(tally.add(report(0, 1, 30)), CheckFailure);
   EXPECT_THROW(tally.add(report(2, 0, 30)), CheckFailure);
   EXPECT_THROW(tally.add(report(0, 0, 5)), CheckFailure);  // ended before it began

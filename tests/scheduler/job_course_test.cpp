@@ -74,7 +74,7 @@ TEST(JobCourse, GetsOnTickByTick) {
     plan.every = random() % 6;
     plan.interval = Duration::ticks(random() % 12);
     plan.write = Duration::ticks(random() % 3 == 0 ? 0 : random() % 5);
-    JobCourse::Kept kept;
+    KeptWork kept;
     if (iterations > 0) {
       kept.iterations = random() % iterations;
     } else {

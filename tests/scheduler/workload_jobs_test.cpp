@@ -1,127 +1,24 @@
 // Jobs that run workloads, on hosts that only pretend: each rank's iteration takes a time given by a formula.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 
-#include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "scheduler_run.hpp"
+#include "pretend_host.hpp"
 
 namespace weft {
 namespace {
 
 using testing_scheduler::fcfs_first_fit;
 using testing_scheduler::find_double_booking;
+using testing_scheduler::HostedRun;
+using testing_scheduler::IterationTime;
 using testing_scheduler::job;
+using testing_scheduler::PretendHost;
+using testing_scheduler::run_on_hosts;
+using testing_scheduler::workload_job;
 
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
-
-using IterationTime = std::function<Duration(JobId, RankId, std::uint32_t iteration)>;
-
-/// Runs every rank on its endpoints for the time that the formula says; a tenth of it is exposed communication.
-class PretendHost final : public Entity {
- public:
-  PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay, const IterationTime& time)
-      : first_(first), endpoints_(endpoints), jobs_(jobs), control_delay_(control_delay), time_(time) {}
-
-  void handle(const Event& event, EventContext& context) override {
-    if (event.kind == start_job) {
-      scheduler_ = event.key.source;
-      ++starts;
-      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().job);
-      for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
-        const std::uint32_t endpoint = running.endpoint_of_rank[rank].index();
-        if (endpoint >= first_.index() && endpoint < first_.index() + endpoints_) begin({running.id, RankId(rank), 0}, context);
-      }
-      return;
-    }
-    const auto step = event.payload_as<Step>();
-    const Duration took = time_(step.job, step.rank, step.iteration);
-    context.send(scheduler_, control_delay_, iteration_done,
-                 IterationDone{step.job, step.rank, step.iteration, 0, context.now(), Duration::ticks(took.in_ticks() / 10)});
-    if (step.iteration + 1 < jobs_.at(step.job).iterations) begin({step.job, step.rank, step.iteration + 1}, context);
-  }
-
-  int starts = 0;
-
- private:
-  struct Step {
-    JobId job;
-    RankId rank;
-    std::uint32_t iteration;
-  };
-  void begin(const Step& step, EventContext& context) {
-    context.schedule(time_(step.job, step.rank, step.iteration), EventClass::timer, 1, step);
-  }
-
-  NodeId first_;
-  std::uint32_t endpoints_;
-  const JobTable& jobs_;
-  Duration control_delay_;
-  const IterationTime& time_;
-  EntityId scheduler_;
-};
-
-class Iterations final : public JobObserver {
- public:
-  void iteration_finished(const JobSpec&, const IterationRecord& record) override { records.push_back(record); }
-  std::vector<IterationRecord> records;
-};
-
-JobSpec workload_job(std::string name, Time submit, std::uint32_t ranks, std::uint64_t iterations) {
-  JobSpec spec = job(std::move(name), 0, ranks, {});
-  spec.submit = submit;
-  spec.iterations = iterations;
-  auto workload = std::make_shared<Workload>();
-  workload->name = "pretended";
-  workload->rank_count = ranks;
-  spec.workload = std::move(workload);
-  return spec;
-}
-
-struct HostedRun {
-  std::vector<JobRecord> records;
-  std::vector<IterationRecord> iterations;
-  std::vector<int> starts;  ///< start_job messages per host
-  JobCounters counters;
-  RunReport report;
-  std::string failure;  ///< of require_all_finished()
-};
-
-HostedRun run_on_hosts(const std::vector<JobSpec>& jobs, std::uint32_t hosts, std::uint32_t gpus_per_host,
-                       const IterationTime& time, EngineOptions options = {}) {
-  JobTable table(jobs.size());
-  Iterations observer;
-  JobLifecycleSettings settings = fcfs_first_fit(&observer);
-  settings.wiring.jobs = &table;
-  EngineBuilder builder;
-  for (std::uint32_t host = 0; host < hosts; ++host) {
-    settings.wiring.entity_of_host.push_back(builder.add_entity(
-        std::make_unique<PretendHost>(NodeId(100 + host * gpus_per_host), gpus_per_host, table, settings.control_delay, time),
-        "host" + std::to_string(host)));
-    // Nodes are not numbered as slots are, so that a mix-up shows.
-    for (std::uint32_t gpu = 0; gpu < gpus_per_host; ++gpu)
-      settings.wiring.endpoint_of_gpu.emplace_back(100 + host * gpus_per_host + gpu);
-  }
-  const std::vector<EntityId> entities = settings.wiring.entity_of_host;
-  const EntityId id =
-      JobLifecycle::add_to(builder, std::make_unique<JobLifecycle>(jobs, ClusterState(hosts, gpus_per_host), std::move(settings)));
-  Engine engine = std::move(builder).build(std::move(options));
-  HostedRun run;
-  run.report = engine.run({});
-  const JobLifecycle& lifecycle = engine.entity_as<JobLifecycle>(id);
-  try {
-    lifecycle.require_all_finished();
-  } catch (const CheckFailure& failure) {
-    run.failure = failure.what();
-  }
-  run.records = lifecycle.records();
-  run.counters = lifecycle.counters();
-  run.iterations = observer.records;
-  for (const EntityId entity : entities) run.starts.push_back(engine.entity_as<PretendHost>(entity).starts);
-  return run;
-}
 
 // Two hosts of two GPUs; three ranks for two iterations; rank r takes (r+1) x (100 + 10 i) us for iteration i; messages take 10 us.
 //   start at 0; the hosts hear of it at 10.
@@ -166,7 +63,7 @@ TEST(WorkloadJobs, GpusServeTheNextJobOnceTheLastReportIsIn) {
 TEST(WorkloadJobs, ARankThatNeverReportsIsNamed) {
   // Rank 1 would need longer than the run lasts: it stands for one that waits for a message for ever.
   const std::vector<JobSpec> jobs{workload_job("stuck", Time::zero(), 2, 3)};
-  JobTable table(1);
+  JobTable table;
   const IterationTime time = [](JobId, RankId rank, std::uint32_t) { return rank.index() == 0 ? Duration::us(1) : Duration::s(1); };
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.wiring = {{EntityId(0)}, {NodeId(0), NodeId(1)}, &table};

@@ -76,6 +76,44 @@ TEST(Threads, TwoJobsInPacketMode) {
   expect_one_result(flags);
 }
 
+// Jobs that lose their GPUs to others, to failures and to maintenance in the middle of collectives, some of which switches reduce.
+TEST(Threads, JobsThatStop) {
+  const ScratchFolder folder;
+  folder.write("work.textproto",
+               "ranks: 16\ncommunicator { name: \"tp\" size: 4 }\ncommunicator { name: \"dp\" size: 4 stride: 4 }\n"
+               "role { name: \"all\"\n"
+               "  op { name: \"t\" collective { type: ALL_GATHER communicator: \"tp\" size: \"33kB\" } stream: 2 }\n"
+               "  op { name: \"b\" compute { duration: \"6us\" } stream: 1 }\n"
+               "  op { name: \"d\" collective { type: ALL_GATHER communicator: \"dp\" size: \"123456B\" } deps: \"t\" stream: 3 }\n"
+               "  op { name: \"x\" collective { type: ALL_REDUCE communicator: \"tp\" size: \"77777B\" } deps: \"b\" stream: 4 }\n"
+               "}\n");
+  folder.write("failures.csv",
+               "time_s,part,repair_s\n0.00012,host0/gpu2,0.00002\n0.00022,host1,0.00001\n0.00031,host1/nic1,0.00005\n");
+  folder.write("plan.csv", "time_s,host,duration_s\n0.00042,host1,0.00005\n");
+  const std::string scenario =
+      "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"3\" } set { name: \"gpus_per_host\" value: \"8\" } }\n"
+      "job { name: \"a\" iterations: 9 workload { file: \"work.textproto\" } }\n"
+      "job { name: \"b\" iterations: 2 priority: 1 submit: \"73us\" workload { file: \"work.textproto\" } }\n"
+      "job { name: \"c\" iterations: 3 priority: 2 submit: \"271us\" workload { file: \"work.textproto\" } }\n"
+      "scheduler { policy: \"priority\" }\n"
+      "set { name: \"scheduler.control_delay\" value: \"2us\" }\n"
+      "set { name: \"failure.log\" value: \"failures.csv\" }\nset { name: \"failure.detection\" value: \"5us\" }\n"
+      "set { name: \"maintenance.plan\" value: \"plan.csv\" }\n"
+      "set { name: \"checkpoint.every\" value: \"2\" }\nset { name: \"checkpoint.write\" value: \"3us\" }\n"
+      "set { name: \"collective.all_reduce\" value: \"";
+  for (const auto& [mode, algorithm] : {std::pair("flow", "nvls"), std::pair("packet", "ring")}) {
+    SCOPED_TRACE(mode);
+    RunFlags flags;
+    flags.mode = mode;
+    flags.scenario_file = folder.write("scenario.textproto", scenario + algorithm + "\" }\n");
+    const RunSummary summary = run_scenario(flags, ScenarioRunOptions{}).summary;
+    EXPECT_EQ(summary.jobs_finished, 3U);
+    EXPECT_GE(summary.preemptions, 2U);
+    EXPECT_GE(summary.failures, 3U);
+    expect_one_result(flags);
+  }
+}
+
 TEST(Threads, AnIncastInPacketMode) {
   const ScratchFolder folder;
   RunFlags flags;

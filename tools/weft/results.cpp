@@ -101,10 +101,7 @@ class GroupKinds {
 };
 
 /// Ranks that a simulated rank stands for, itself included.
-std::uint32_t alike(const JobTable& jobs, JobId job, RankId rank) {
-  const JobFolding* folding = jobs.at(job).folding.get();
-  return folding == nullptr ? 1 : folding->alike(rank);
-}
+std::uint32_t alike(const RunningJob& stay, RankId rank) { return stay.folding == nullptr ? 1 : stay.folding->alike(rank); }
 
 void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) {
   const auto seconds = [&file](std::optional<Time> time) { time ? file.number(time->in_s()) : file.text(""); };
@@ -126,8 +123,9 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
 
 }  // namespace
 
-ResultsWriter::ResultsWriter(const Scenario& scenario, std::filesystem::path folder)
+ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std::filesystem::path folder)
     : scenario_(scenario),
+      stays_(jobs),
       folder_(without_old_results(created(std::move(folder)))),
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
@@ -176,11 +174,11 @@ void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecor
       .end_row();
 }
 
-void ResultsWriter::write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs) {
+void ResultsWriter::write_communicators(std::span<const RankExposure> exposures) {
   std::map<JobId, std::vector<double>> exposed_s;  // by communicator, over all ranks
   for (const RankExposure& exposure : exposures) {
-    const double stands_for = alike(jobs, exposure.job, exposure.rank);
-    std::vector<double>& of_job = exposed_s[exposure.job];
+    const double stands_for = alike(stays_.at(exposure.stay), exposure.rank);
+    std::vector<double>& of_job = exposed_s[job_of(exposure.stay)];
     of_job.resize(exposure.by_communicator.size());
     for (std::size_t c = 0; c < of_job.size(); ++c) of_job[c] += exposure.by_communicator[c].in_s() * stands_for;
   }
@@ -213,7 +211,7 @@ void ResultsWriter::write_communicators(std::span<const RankExposure> exposures,
   }
 }
 
-void ResultsWriter::write_collectives(std::span<const OpRecord> records, const JobTable& jobs) {
+void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
   // One row per collective of a group: from the first member's start to the last member's end. Sends and receives: one row each. Where ranks
   // were folded, one row per kind of group.
   struct Row {
@@ -223,11 +221,11 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
     GroupId group;
     std::uint32_t multiplicity = 1;
   };
-  using Key = std::tuple<JobId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
+  using Key = std::tuple<StayId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
   std::map<Key, Row> rows;
-  std::map<std::pair<JobId, std::uint16_t>, GroupKinds> kinds;
+  std::map<std::pair<StayId, std::uint16_t>, GroupKinds> kinds;
   for (const OpRecord& record : records) {
-    const Workload& workload = *scenario_.jobs[record.job.index()].workload;
+    const Workload& workload = *stays_.at(record.stay).workload;
     const RoleDag& dag = workload.dag_of(record.rank);
     if (dag.kind(record.op) == OpKind::compute) continue;
     const Op op = dag.op(record.op);
@@ -237,20 +235,20 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
       // Collectives of a group match by their ordinal; a point-to-point op stands for itself.
       const std::uint32_t number = is_collective ? dag.match_ordinal(record.op) : record.op.index();
       Row& row =
-          rows[{record.job, record.iteration, op.communicator, group, number, is_collective ? UINT32_MAX : record.rank.index()}];
+          rows[{record.stay, record.iteration, op.communicator, group, number, is_collective ? UINT32_MAX : record.rank.index()}];
       row.start = std::min(row.start, record.start);
       row.end = std::max(row.end, record.end);
       row.group = group;
       row.multiplicity = multiplicity;
       if (row.sample == nullptr || record.rank < row.sample->rank) row.sample = &record;
     };
-    const JobFolding* folding = jobs.at(record.job).folding.get();
+    const JobFolding* folding = stays_.at(record.stay).folding.get();
     if (folding == nullptr) {
       note(communicator.group_of(record.rank), 1);
     } else if (!is_collective) {
       note(communicator.group_of(record.rank), folding->alike(record.rank));
     } else {
-      const std::pair key(record.job, op.communicator);
+      const std::pair key(record.stay, op.communicator);
       auto of_communicator = kinds.find(key);
       if (of_communicator == kinds.end()) of_communicator = kinds.try_emplace(key, communicator, *folding).first;
       for (const auto& [group, multiplicity] : of_communicator->second.with_class(folding->class_of(record.rank)))
@@ -262,8 +260,8 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second->start < b.second->start; });
   const ParamSet& choices = scenario_.parameters.of("collective");
   for (const auto& [key, row] : ordered) {
-    const JobSpec& job = scenario_.jobs[row->sample->job.index()];
-    const Workload& workload = *job.workload;
+    const RunningJob& stay = stays_.at(row->sample->stay);
+    const Workload& workload = *stay.workload;
     const RoleDag& dag = workload.dag_of(row->sample->rank);
     const Op op = dag.op(row->sample->op);
     const Communicator& communicator = workload.communicators[op.communicator];
@@ -277,7 +275,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
     if (op.kind == OpKind::collective) {
       kind = to_text(op.collective);
       const std::uint32_t position = communicator.position_of(row->sample->rank);
-      const CollectivePlan* plan = jobs.at(row->sample->job).collectives->find(op, group, position);
+      const CollectivePlan* plan = stay.collectives->find(op, group, position);
       if (plan != nullptr) {
         algorithm = plan->algorithm;
         protocol = plan->protocol.name;
@@ -286,7 +284,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records, const J
       factor = bus_factor(op.collective, ranks);
     }
     const double bus_gbps = duration > Duration::zero() ? op.bytes.in_bits() * factor / duration.in_ns() : 0;
-    collectives_.text(job.name)
+    collectives_.text(scenario_.jobs[stay.job.index()].name)
         .number(std::uint64_t{row->sample->iteration})
         .text(op_label(dag, row->sample->op))
         .text(kind)
@@ -313,9 +311,9 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   slowdown_.add(slowdown, finished.multiplicity);
   payload_bytes_ += static_cast<double>(finished.transfer.size.count()) * finished.multiplicity;
   transfers_done_.fetch_add(finished.multiplicity, std::memory_order_relaxed);
-  const bool has_job = !finished.transfer.job.is_none() && finished.transfer.job.index() < scenario_.jobs.size();
+  const StayId stay = finished.transfer.stay;
   flows_.number(std::uint64_t{finished.id.index()})
-      .text(has_job ? scenario_.jobs[finished.transfer.job.index()].name : "")
+      .text(stay.is_none() ? "" : scenario_.jobs[job_of(stay).index()].name)
       .text(node_name(finished.transfer.source))
       .text(node_name(finished.transfer.destination))
       .number(finished.transfer.size.count())
@@ -393,7 +391,7 @@ void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, cons
   tier->drops += usage.drops;
 }
 
-void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples,
+void ResultsWriter::write_trace(std::span<const OpRecord> records, std::span<const LinkSample> samples,
                                 std::span<const LinkPause> pauses) {
   trace_.emplace(folder_ / "trace.json");
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
@@ -408,16 +406,17 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTabl
   }
   std::set<std::pair<JobId, std::uint32_t>> named;
   for (const OpRecord& record : records) {
-    const RoleDag& dag = scenario_.jobs[record.job.index()].workload->dag_of(record.rank);
+    const RunningJob& stay = stays_.at(record.stay);
+    const RoleDag& dag = stay.workload->dag_of(record.rank);
     const Op op = dag.op(record.op);
     // Computation and communication of a rank overlap: two tracks per rank keep them apart.
     const bool is_compute = op.kind == OpKind::compute;
     const std::uint32_t track = 2 * record.rank.index() + (is_compute ? 0 : 1);
-    if (named.emplace(record.job, track).second) {
-      const std::uint32_t stands_for = alike(jobs, record.job, record.rank);
+    if (named.emplace(stay.job, track).second) {
+      const std::uint32_t stands_for = alike(stay, record.rank);
       const std::string name = "rank " + std::to_string(record.rank.index()) + (is_compute ? "" : " communication") +
                                (stands_for == 1 ? "" : " (for " + std::to_string(stands_for) + " alike)");
-      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", record.job.index()}, {"tid", track}, {"args", {{"name", name}}}});
+      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", stay.job.index()}, {"tid", track}, {"args", {{"name", name}}}});
     }
     const std::string_view category = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);
     nlohmann::ordered_json arguments = {{"iteration", record.iteration}};
@@ -425,7 +424,7 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, const JobTabl
     add({{"ph", "X"},
          {"name", op_label(dag, record.op)},
          {"cat", category},
-         {"pid", record.job.index()},
+         {"pid", stay.job.index()},
          {"tid", track},
          {"ts", record.start.in_ns() / 1e3},
          {"dur", (record.end - record.start).in_us()},

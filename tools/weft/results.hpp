@@ -59,7 +59,8 @@ inline constexpr const char* pause_storms_file = "pause_storms.csv";
 class ResultsWriter final : public JobObserver, public FlowObserver {
  public:
   /// Creates the folder, or clears it of an earlier run's results, and the tables that grow with the run.
-  ResultsWriter(const Scenario& scenario, std::filesystem::path folder);
+  /// Keeps references.
+  ResultsWriter(const Scenario& scenario, const JobTable& jobs, std::filesystem::path folder);
 
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
   void iteration_finished(const JobSpec& spec, const IterationRecord& record) override;
@@ -69,14 +70,13 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
   void add_unfinished(const JobSpec& spec, const JobRecord& record);
   /// collectives.csv from what the hosts recorded.
-  void write_collectives(std::span<const OpRecord> records, const JobTable& jobs);
+  void write_collectives(std::span<const OpRecord> records);
   /// communicators.csv.
-  void write_communicators(std::span<const RankExposure> exposures, const JobTable& jobs);
+  void write_communicators(std::span<const RankExposure> exposures);
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
   /// pause_storms.csv.
   void write_storms(const Topology& topology, std::span<const LinkStorm> storms);
-  void write_trace(std::span<const OpRecord> records, const JobTable& jobs, std::span<const LinkSample> samples,
-                   std::span<const LinkPause> pauses);
+  void write_trace(std::span<const OpRecord> records, std::span<const LinkSample> samples, std::span<const LinkPause> pauses);
 
   /// What has finished so far. May be called from any thread while the run goes on.
   std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
@@ -102,7 +102,10 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   const std::string& node_name(NodeId node);
   void add_to_tier(const Topology& topology, const Link& link, const LinkUsage& usage);
 
+  JobId job_of(StayId stay) const { return stays_.at(stay).job; }
+
   const Scenario& scenario_;
+  const JobTable& stays_;
   std::vector<std::string> node_names_;  ///< by node; empty until asked for
   std::filesystem::path folder_;
   CsvFile jobs_;

@@ -107,7 +107,6 @@ class Assembly {
   Assembly(const Scenario& scenario, SimulationOptions options, CollectiveLibrary& library, FoldingPlan plan)
       : scenario_(scenario),
         options_(std::move(options)),
-        jobs_(scenario.jobs.size()),
         speeds_(host_speeds(scenario)),
         library_(library),
         plan_(std::move(plan)) {
@@ -138,7 +137,7 @@ class Assembly {
   RunSummary run(std::chrono::steady_clock::time_point started) {
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
-    results_.emplace(scenario_, options_.out);
+    results_.emplace(scenario_, jobs_, options_.out);
     if (options_.sample && packet_network_) {
       sampler_.emplace(*scenario_.topology, *packet_network_, *options_.sample, options_.out / link_samples_file, options_.trace);
     }
@@ -204,22 +203,6 @@ class Assembly {
   void check_jobs_fit() const {
     Diagnostics diagnostics;
     check_jobs(scenario_.jobs, serving_cluster(scenario_), *make_placer(scenario_), diagnostics);
-    const auto with_workload =
-        std::find_if(scenario_.jobs.begin(), scenario_.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
-    if (with_workload != scenario_.jobs.end() && make_policy()->preempts()) {
-      diagnostics.error(
-          "cannot-preempt",
-          "policy " + scenario_.policy + " preempts jobs, and job " + in_quotes(with_workload->name) + " runs a workload",
-          with_workload->place,
-          std::string("take a policy that lets jobs finish, such as fcfs or backfill") +
-              (scenario_.policy == "priority" ? ", or --set=priority.preempt=false" : ""));
-    }
-    if (with_workload != scenario_.jobs.end() &&
-        (scenario_.failures.has_failures() || scenario_.failures.spares() > 0 || !scenario_.maintenance.drains.empty())) {
-      diagnostics.error("cannot-fail",
-                        "parts of the cluster fail or are drained, and job " + in_quotes(with_workload->name) + " runs a workload",
-                        with_workload->place, "failures, spares and drains are simulated in job mode (--mode=job) only");
-    }
     diagnostics.throw_if_errors();
   }
 
@@ -251,16 +234,16 @@ class Assembly {
     job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank, &*operations_);
     job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
     if (plan_.given_up || !may_fold()) return;
-    const auto known = std::ranges::find(plan_.jobs, job.id, &PlacedJob::id);
+    const auto known = std::ranges::find(plan_.jobs, job.stay, &PlacedJob::stay);
     if (known == plan_.jobs.end()) {
-      plan_.jobs.push_back({job.id, job.workload, job.collectives, job.endpoint_of_rank});
+      plan_.jobs.push_back({job.stay, job.workload, job.collectives, job.endpoint_of_rank});
       placed_new_job_ = true;
     } else if (known->endpoint_of_rank != job.endpoint_of_rank) {
       // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler decide in another way.
       plan_.given_up = true;
       placed_new_job_ = true;
     }
-    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, plan_.folding->of(job.id)};
+    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, plan_.folding->of(job.stay)};
   }
 
   /// Why ranks were not folded where that says something; "" otherwise.
@@ -456,7 +439,7 @@ class Assembly {
     for (const EntityId host : hosts_) {
       for (WaitingRank& rank : engine.entity_as<HostEntity>(host).waiting_ranks()) waiting.push_back(std::move(rank));
     }
-    report_stuck_ranks(scenario_, waiting, diagnostics);
+    report_stuck_ranks(scenario_, jobs_, waiting, diagnostics);
     diagnostics.throw_if_errors();
     if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
   }
@@ -583,18 +566,18 @@ class Assembly {
       const std::vector<OpRecord>& of_host = engine.entity_as<HostEntity>(host).records();
       records.insert(records.end(), of_host.begin(), of_host.end());
     }
-    results_->write_collectives(records, jobs_);
+    results_->write_collectives(records);
     std::vector<RankExposure> exposures;
     for (const EntityId host : hosts_) {
       const std::vector<RankExposure> of_host = engine.entity_as<HostEntity>(host).exposures();
       exposures.insert(exposures.end(), of_host.begin(), of_host.end());
     }
-    results_->write_communicators(exposures, jobs_);
+    results_->write_communicators(exposures);
     if (sampler_) sampler_->commit();
     if (options_.trace) {
       const std::vector<LinkPause> pauses =
           packet_network_ ? packet_network_->pauses(engine, report.end_time) : std::vector<LinkPause>();
-      results_->write_trace(records, jobs_, sampler_ ? std::span(sampler_->samples()) : std::span<const LinkSample>(), pauses);
+      results_->write_trace(records, sampler_ ? std::span(sampler_->samples()) : std::span<const LinkSample>(), pauses);
     }
     if (fabric_ != EntityId::none()) {
       const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;

@@ -15,6 +15,7 @@
 namespace weft {
 
 /// Adds [stuck] errors: one for each of the first ranks of a job, which names op, peers and who has not joined, and one for the rest.
-void report_stuck_ranks(const Scenario& scenario, std::span<const WaitingRank> waiting, Diagnostics& diagnostics);
+void report_stuck_ranks(const Scenario& scenario, const JobTable& jobs, std::span<const WaitingRank> waiting,
+                        Diagnostics& diagnostics);
 
 }  // namespace weft

@@ -15,10 +15,6 @@ namespace weft {
 
 namespace {
 
-bool has_jobs_in_job_mode(const Scenario& scenario) {
-  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload == nullptr; });
-}
-
 /// The modules that this run asks for parameters.
 std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool has_builder) {
   std::set<std::string, std::less<>> used;
@@ -27,9 +23,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   }
   const bool has_jobs = !scenario.flows;
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
-  // Failures and drains of jobs that run workloads are refused.
-  if (has_jobs) used.insert({"failure", "maintenance"});
-  if (has_jobs && has_jobs_in_job_mode(scenario)) used.emplace("checkpoint");
+  if (has_jobs) used.insert({"failure", "maintenance", "checkpoint"});
   if (scenario.mode == Mode::job) return used;
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (scenario.mode == Mode::packet) {
@@ -76,9 +70,6 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
     note("collective", "rules", "no algorithm and no protocol is auto");
   }
-  if (used.contains("scheduler") && !has_jobs_in_job_mode(scenario)) {
-    note("scheduler", "start_overhead", "only jobs in job mode take it");
-  }
   if (used.contains("failure")) {
     const bool has_drains = !scenario.maintenance.drains.empty();
     if (!scenario.failures.has_failures()) {
@@ -90,8 +81,8 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     }
   }
   if (used.contains("checkpoint")) {
-    const auto declares = [](const JobSpec& job) { return job.workload == nullptr && job.iterations > 0; };
-    const auto declares_none = [](const JobSpec& job) { return job.workload == nullptr && job.iterations == 0; };
+    const auto declares = [](const JobSpec& job) { return job.iterations > 0; };
+    const auto declares_none = [](const JobSpec& job) { return job.iterations == 0; };
     if (std::none_of(scenario.jobs.begin(), scenario.jobs.end(), declares))
       note("checkpoint", "every", "no job declares iterations");
     if (std::none_of(scenario.jobs.begin(), scenario.jobs.end(), declares_none)) {

@@ -1,0 +1,142 @@
+// Hosts that only pretend: each rank's iteration takes a time given by a formula. For runs of jobs with workloads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/check.hpp"
+#include "scheduler_run.hpp"
+
+namespace weft::testing_scheduler {
+
+using IterationTime = std::function<Duration(JobId, RankId, std::uint32_t iteration)>;
+
+/// Runs every rank on its endpoints for the time that the formula says; a tenth of it is exposed communication.
+class PretendHost final : public Entity {
+ public:
+  PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay, const IterationTime& time)
+      : first_(first), endpoints_(endpoints), jobs_(jobs), control_delay_(control_delay), time_(time) {}
+
+  void handle(const Event& event, EventContext& context) override {
+    if (event.kind == start_job) {
+      scheduler_ = event.key.source;
+      ++starts;
+      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().stay);
+      if (stopped_.contains(running.stay)) return;
+      for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
+        const std::uint32_t endpoint = running.endpoint_of_rank[rank].index();
+        if (endpoint >= first_.index() && endpoint < first_.index() + endpoints_)
+          begin({running.stay, RankId(rank), running.first_iteration}, Duration::zero(), context);
+      }
+      return;
+    }
+    if (event.kind == stop_job) {
+      stopped_.insert(event.payload_as<StopJob>().stay);
+      return;
+    }
+    const auto step = event.payload_as<Step>();
+    if (stopped_.contains(step.stay)) return;
+    const RunningJob& running = jobs_.at(step.stay);
+    const auto iteration = static_cast<std::uint32_t>(step.iteration);
+    const Duration took = time_(running.job, step.rank, iteration);
+    context.send(scheduler_, control_delay_, iteration_done,
+                 IterationDone{step.stay, step.rank, iteration, 0, context.now(), Duration::ticks(took.in_ticks() / 10)});
+    if (step.iteration + 1 == running.iterations) return;
+    const bool writes = running.has_checkpoint_after(step.iteration + 1);
+    begin({step.stay, step.rank, step.iteration + 1}, writes ? running.checkpoint_write : Duration::zero(), context);
+  }
+
+  int starts = 0;
+
+ private:
+  struct Step {
+    StayId stay;
+    RankId rank;
+    std::uint64_t iteration;
+  };
+  void begin(const Step& step, Duration after, EventContext& context) {
+    const auto iteration = static_cast<std::uint32_t>(step.iteration);
+    context.schedule(after + time_(jobs_.at(step.stay).job, step.rank, iteration), EventClass::timer, 1, step);
+  }
+
+  NodeId first_;
+  std::uint32_t endpoints_;
+  const JobTable& jobs_;
+  Duration control_delay_;
+  const IterationTime& time_;
+  EntityId scheduler_;
+  std::set<StayId> stopped_;
+};
+
+class Iterations final : public JobObserver {
+ public:
+  void iteration_finished(const JobSpec&, const IterationRecord& record) override { records.push_back(record); }
+  std::vector<IterationRecord> records;
+};
+
+inline JobSpec workload_job(std::string name, Time submit, std::uint32_t ranks, std::uint64_t iterations) {
+  JobSpec spec = job(std::move(name), 0, ranks, {});
+  spec.submit = submit;
+  spec.iterations = iterations;
+  auto workload = std::make_shared<Workload>();
+  workload->name = "pretended";
+  workload->rank_count = ranks;
+  spec.workload = std::move(workload);
+  return spec;
+}
+
+struct HostedRun {
+  std::vector<JobRecord> records;
+  std::vector<IterationRecord> iterations;
+  std::vector<int> starts;  ///< start_job messages per host
+  JobCounters counters;
+  RunReport report;
+  std::string failure;  ///< of require_all_finished()
+};
+
+/// With the settings given, but for the wiring.
+inline HostedRun run_on_hosts(const std::vector<JobSpec>& jobs, std::uint32_t hosts, std::uint32_t gpus_per_host,
+                              const IterationTime& time, JobLifecycleSettings settings, EngineOptions options = {}) {
+  JobTable table;
+  settings.wiring.jobs = &table;
+  EngineBuilder builder;
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    settings.wiring.entity_of_host.push_back(builder.add_entity(
+        std::make_unique<PretendHost>(NodeId(100 + host * gpus_per_host), gpus_per_host, table, settings.control_delay, time),
+        "host" + std::to_string(host)));
+    // Nodes are not numbered as slots are, so that a mix-up shows.
+    for (std::uint32_t gpu = 0; gpu < gpus_per_host; ++gpu)
+      settings.wiring.endpoint_of_gpu.emplace_back(100 + host * gpus_per_host + gpu);
+  }
+  const std::vector<EntityId> entities = settings.wiring.entity_of_host;
+  const EntityId id =
+      JobLifecycle::add_to(builder, std::make_unique<JobLifecycle>(jobs, ClusterState(hosts, gpus_per_host), std::move(settings)));
+  Engine engine = std::move(builder).build(std::move(options));
+  HostedRun run;
+  run.report = engine.run({});
+  const JobLifecycle& lifecycle = engine.entity_as<JobLifecycle>(id);
+  try {
+    lifecycle.require_all_finished();
+  } catch (const CheckFailure& failure) {
+    run.failure = failure.what();
+  }
+  run.records = lifecycle.records();
+  run.counters = lifecycle.counters();
+  for (const EntityId entity : entities) run.starts.push_back(engine.entity_as<PretendHost>(entity).starts);
+  return run;
+}
+
+/// First come, first served, noting iterations.
+inline HostedRun run_on_hosts(const std::vector<JobSpec>& jobs, std::uint32_t hosts, std::uint32_t gpus_per_host,
+                              const IterationTime& time, EngineOptions options = {}) {
+  Iterations observer;
+  HostedRun run = run_on_hosts(jobs, hosts, gpus_per_host, time, fcfs_first_fit(&observer), std::move(options));
+  run.iterations = observer.records;
+  return run;
+}
+
+}  // namespace weft::testing_scheduler
