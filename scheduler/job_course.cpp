@@ -76,6 +76,13 @@ std::optional<Duration> JobCourse::held() const {
   return Duration::ticks(static_cast<std::int64_t>(ticks));
 }
 
+Duration JobCourse::begin_of(std::uint64_t iteration) const {
+  WEFT_CHECK(iteration >= kept_.iterations && iteration < iterations_, "an iteration of this stay is asked for");
+  const std::uint64_t checkpoints = plan_.every == 0 ? 0 : iteration / plan_.every - kept_.iterations / plan_.every;
+  return overhead_ + (begin_of_iteration(total_, iteration, iterations_) - begin_) +
+         plan_.write * static_cast<std::int64_t>(checkpoints);
+}
+
 JobCourse::Position JobCourse::at(Duration elapsed) const {
   Position position;
   position.overhead = std::min(elapsed, overhead_);
@@ -111,6 +118,18 @@ JobCourse::Position JobCourse::at(Duration elapsed) const {
     position.counts_whole = position.done;
   }
   return position;
+}
+
+StayAccount StayAccount::followed_by(const StayAccount& next) const {
+  StayAccount both = next;
+  both.overhead += overhead;
+  both.writing += writing;
+  both.work_whole += work_whole;
+  // A checkpoint in the second part saves the first as well.
+  const bool is_saved = next.kept.iterations > whole.iterations || next.kept.work > whole.work;
+  both.work = is_saved ? work_whole + next.work : work;
+  if (!is_saved) both.kept = kept;
+  return both;
 }
 
 StayAccount JobCourse::account(Duration elapsed) const {

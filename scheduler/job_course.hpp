@@ -50,6 +50,9 @@ struct StayAccount {
   Duration work_whole;  ///< likewise, if it writes a checkpoint of what it has done by now
   KeptWork kept;        ///< that is the former, earlier stays included
   KeptWork whole;       ///< and that the latter
+
+  /// Of two parts of a stay, this one up to an iteration's end and `next` from there on.
+  StayAccount followed_by(const StayAccount& next) const;
 };
 
 class JobCourse {
@@ -71,6 +74,9 @@ class JobCourse {
     KeptWork whole;    ///< what is kept of a job that writes a checkpoint now: all iterations that have ended, or all of the work
     Duration counts_whole;  ///< that, of total()
   };
+  /// After how long on the GPUs an iteration of the job begins, its number from 0. Requires: the job declares iterations; it begins in this stay.
+  Duration begin_of(std::uint64_t iteration) const;
+
   /// After so long on the GPUs. Requires: 0 <= elapsed <= held().
   Position at(Duration elapsed) const;
   StayAccount account(Duration elapsed) const;

@@ -23,6 +23,11 @@ constexpr std::array params_table = {
               "what a job takes from its start until it gets on, each time that it starts: containers, libraries, its "
               "last checkpoint",
               "none; in Muri's runs 65 s to 78 s by regression"},
+    ParamSpec{"fast_forward", ParamKind::integer, "0", "0", "1000000", "",
+              "iterations of every job that runs a workload to simulate side by side whenever a job starts, ends or stops; after "
+              "them jobs go on at the pace that these had, and nothing is simulated until the next such moment. 0: every "
+              "iteration is simulated",
+              "Arcadia, section 6.3; 2 or more, as one says nothing of how much they differ"},
 };
 
 /// What the scheduler tells itself.
@@ -39,12 +44,14 @@ enum SchedulerEvent : std::uint16_t {
   drain_begins = 219,
   drain_ends = 220,
   job_moves = 221,  ///< payload SchedulerTimer
+  job_lands = 222,  ///< likewise
 };
 constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && kind <= drain_ends; }
 
 struct SchedulerTimer {
   JobId job;
   std::uint32_t restarts = 0;  ///< of the job by then; if it has more by now, it was stopped since
+  std::uint32_t parts = 0;     ///< of its stay, likewise
 };
 struct OutageTimer {
   std::uint32_t outage = 0;
@@ -60,6 +67,14 @@ struct SpareTimer {
 std::int64_t multiply_divide(std::int64_t a, std::int64_t b, std::int64_t c) {
   __extension__ using Wide = __int128;
   return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
+}
+
+[[noreturn]] void fail_beyond_clock(const JobSpec& spec, Time start) {
+  throw InputError({Severity::error, "beyond-clock",
+                    "job \"" + spec.name + "\" starts at " + to_text(start.since_start()) + " and would end after " +
+                        to_text(Time::max().since_start()) + ", where the simulated clock ends",
+                    spec.place,
+                    "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints"});
 }
 
 }  // namespace
@@ -97,6 +112,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       records_(jobs_.size()),
       running_state_(jobs_.size()),
       progress_(jobs_.size()),
+      fast_forward_(settings_.fast_forward, jobs_.size()),
       queue_(jobs_.size()),
       running_(jobs_.size()) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
@@ -138,7 +154,7 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const MaintenanceSettings maintenance = lifecycle->settings_.maintenance;
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
-  if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0), 0});
+  if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0)});
   if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
   for (std::uint32_t i = 0; i < maintenance.drains.size(); ++i) {
     const Duration at = maintenance.drains[i].at.since_start();
@@ -157,13 +173,13 @@ bool JobLifecycle::is_stale(const Event& event) const {
   if (event.kind == iteration_done) {
     const StayId stay = event.payload_as<IterationDone>().stay;
     const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
-    return running == nullptr || running->stay != stay || running->failed_at || running->moves_since;
+    return running == nullptr || running->ranks == nullptr || running->stay != stay || running->failed_at || running->moves_since;
   }
-  if (event.kind != job_ends && event.kind != job_moves) return false;
+  if (event.kind != job_ends && event.kind != job_moves && event.kind != job_lands) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
   const Running* const running = running_state_[timer.job.index()].get();
   if (running == nullptr || running->failed_at || records_[timer.job.index()].restarts != timer.restarts) return true;
-  return event.kind == job_ends && running->moves_since;
+  return event.kind != job_moves && (running->moves_since || running->parts != timer.parts);
 }
 
 void JobLifecycle::handle(const Event& event, EventContext& context) {
@@ -180,6 +196,9 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case job_ends:
       finish(event.payload_as<SchedulerTimer>().job, context);
+      return;
+    case job_lands:
+      land(event.payload_as<SchedulerTimer>().job, context);
       return;
     case iteration_done:
       take_report(event.payload_as<IterationDone>(), context);
@@ -235,7 +254,7 @@ void JobLifecycle::arrive(JobId job, EventContext& context) {
   request_pass(context);
   const JobId next(job.index() + 1);
   if (next.index() < jobs_.size()) {
-    context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, SchedulerTimer{next, 0});
+    context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, SchedulerTimer{next});
   }
 }
 
@@ -249,8 +268,15 @@ void JobLifecycle::take_report(const IterationDone& report, EventContext& contex
   JobRecord& record = records_[job.index()];
   record.iterations = ranks.tally().completed();
   record.exposed_communication += completed->exposed_communication;
+  running_state_[job.index()]->exposed += completed->exposed_communication;
+  ++running_state_[job.index()]->iterations;
   if (settings_.observer != nullptr) settings_.observer->iteration_finished(jobs_[job.index()], *completed);
-  if (ranks.done()) finish(job, context);
+  if (fast_forward_.is_on()) fast_forward_.add(job, ranks.last_period());
+  if (ranks.done()) {
+    finish(job, context);
+  } else {
+    consider_coasting(context);
+  }
 }
 
 void JobLifecycle::finish(JobId job, EventContext& context) {
@@ -258,7 +284,13 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   WEFT_CHECK(running != nullptr, "a job that ends was running");
   JobRecord& record = records_[job.index()];
   record.end = context.now();
+  if (coasts(job)) note_skipped(job, jobs_[job.index()].iterations);
   leave_gpus(job, context.now(), Leaving::ends);
+  if (fast_forward_.is_on() && jobs_[job.index()].workload != nullptr) {
+    record.iterations = jobs_[job.index()].iterations;
+    fast_forward_.end(job);
+    begin_epoch(context);
+  }
   if (jobs_[job.index()].workload != nullptr) {
     const auto count = static_cast<std::int64_t>(record.iterations);
     record.mean_iteration = Duration::ticks((progress_[job.index()].iterating.in_ticks() + count / 2) / count);
@@ -278,11 +310,20 @@ Time JobLifecycle::got_on_until(const Running& running, Time now) {
 
 StayAccount JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
   record.run += now - running.since;
-  const Duration elapsed = got_on_until(running, now) - running.since;
-  const StayAccount account = running.course ? running.course->account(elapsed) : running.ranks->account(elapsed);
-  record.overhead += account.overhead;
-  record.checkpointing += account.writing;
-  return account;
+  const StayAccount result = account(running, got_on_until(running, now));
+  record.overhead += result.overhead;
+  record.checkpointing += result.writing;
+  return result;
+}
+
+Duration JobLifecycle::elapsed(const Running& running, Time until) {
+  const Duration elapsed = std::max(Duration::zero(), until - running.part_since);
+  return running.course ? std::min(elapsed, running.course->held().value()) : elapsed;
+}
+
+StayAccount JobLifecycle::account(const Running& running, Time until) {
+  const Duration so_far = elapsed(running, until);
+  return running.past.followed_by(running.course ? running.course->account(so_far) : running.ranks->account(so_far));
 }
 
 void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
@@ -291,7 +332,7 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   Progress& progress = progress_[job.index()];
   const StayAccount account = charge(record, *running, now);
   const Time until = got_on_until(*running, now);
-  const Duration lost = now - running->since - account.overhead - account.writing - account.work;
+  const Duration lost = std::max(Duration::zero(), now - running->since - account.overhead - account.writing - account.work);
   Duration work = account.work;
   switch (why) {
     case Leaving::ends:
@@ -309,10 +350,11 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
       progress.kept = account.whole;
       work = account.work_whole;
       record.checkpointing += now - until;
-      record.lost_to_moves += until - running->since - account.overhead - account.writing - work;
+      record.lost_to_moves +=
+          std::max(Duration::zero(), until - running->since - account.overhead - account.writing - account.work_whole);
       break;
   }
-  if (running->ranks != nullptr) {
+  if (jobs_[job.index()].workload != nullptr) {
     progress.iterating += work;
     if (why != Leaving::ends) record.iterations = progress.kept.iterations;
   }
@@ -337,10 +379,11 @@ void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
 void JobLifecycle::preempt(JobId job, EventContext& context) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
   const Running& running = *running_state_[job.index()];
-  if (!running.failed_at && !running.moves_since) stop_ranks(job, context);
+  if (!running.failed_at && !running.moves_since) halt(job, context);
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
   leave_gpus(job, context.now(), Leaving::is_preempted);
+  if (jobs_[job.index()].workload != nullptr) begin_epoch(context);
   go_back_to_queue(job, context.now());
 }
 
@@ -375,7 +418,7 @@ JobView JobLifecycle::view(JobId job, Time now) const {
     const JobCourse course(declared, spec.iterations, kept, overhead, settings_.checkpoints);
     view.declared_left = course.held().value_or(Duration::max());
   } else {
-    const JobCourse::Position position = running->course->at(got_on_until(*running, now) - running->since);
+    const JobCourse::Position position = running->course->at(elapsed(*running, got_on_until(*running, now)));
     Duration done = position.done;
     const Duration total = running->course->total();
     if (spec.iterations > 0 && total > Duration::zero())
@@ -441,7 +484,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now());
+  running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now(), progress_[job.index()].kept);
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else {
@@ -456,13 +499,7 @@ void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
       running_state_[job.index()]->course.emplace(duration_of(job), records_[job.index()].iterations, progress_[job.index()].kept,
                                                   settings_.start_overhead, settings_.checkpoints);
   const std::optional<Duration> held = course.held();
-  if (!held || *held > Time::max() - context.now()) {
-    throw InputError({Severity::error, "beyond-clock",
-                      "job \"" + spec.name + "\" starts at " + to_text(context.now().since_start()) + " and would end after " +
-                          to_text(Time::max().since_start()) + ", where the simulated clock ends",
-                      spec.place,
-                      "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints"});
-  }
+  if (!held || *held > Time::max() - context.now()) fail_beyond_clock(spec, context.now());
   context.schedule(*held, EventClass::timer, job_ends, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
@@ -484,7 +521,7 @@ std::vector<GpuSlot> JobLifecycle::gpus_of(const Outage& outage) const {
 
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
   const Running& running = *running_state_[job.index()];
-  return running.course && !running.moves_since && now - running.since == running.course->held();
+  return running.course && !running.moves_since && now - running.part_since == running.course->held();
 }
 
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
@@ -496,8 +533,9 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
   for (const GpuSlot gpu : gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || running_state_[holder.index()]->failed_at || has_done_all(holder, context.now())) continue;
-    if (!running_state_[holder.index()]->moves_since) stop_ranks(holder, context);
+    if (!running_state_[holder.index()]->moves_since) halt(holder, context);
     running_state_[holder.index()]->failed_at = context.now();
+    if (jobs_[holder.index()].workload != nullptr) begin_epoch(context);
     ++records_[holder.index()].failures;
   }
   const Duration detection = settings_.failures.detection;
@@ -561,8 +599,9 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
   if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
   // A checkpoint that would end after the clock does moves nobody.
   if (settings_.checkpoints.write >= Time::max() - context.now()) return;
-  stop_ranks(job, context);
+  halt(job, context);
   running.moves_since = context.now();
+  if (jobs_[job.index()].workload != nullptr) begin_epoch(context);
   context.schedule(settings_.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
@@ -607,10 +646,16 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   wiring.jobs->publish(std::move(published));
   running.ranks = std::make_unique<WorkloadCourse>(wiring.jobs->at(running.stay), context.now(), settings_.start_overhead,
                                                    settings_.control_delay);
-  for (const HostId host : hosts_of(running.placement)) {
-    context.send(wiring.entity_of_host[host.index()], settings_.start_overhead + settings_.control_delay, start_job,
-                 StartJob{running.stay});
-  }
+  start_ranks(running, settings_.start_overhead + settings_.control_delay, context);
+  if (!fast_forward_.is_on()) return;
+  fast_forward_.start(job, records_[job.index()].wait > Duration::zero());
+  begin_epoch(context);
+  fast_forward_.begin_epoch(job, false);
+}
+
+void JobLifecycle::start_ranks(const Running& running, Duration after, EventContext& context) {
+  for (const HostId host : hosts_of(running.placement))
+    context.send(settings_.wiring.entity_of_host[host.index()], after, start_job, StartJob{running.stay});
 }
 
 std::vector<HostId> JobLifecycle::hosts_of(const Placement& placement) const {
@@ -621,12 +666,122 @@ std::vector<HostId> JobLifecycle::hosts_of(const Placement& placement) const {
   return hosts;
 }
 
+void JobLifecycle::halt(JobId job, EventContext& context) {
+  if (jobs_[job.index()].workload == nullptr) return;
+  if (coasts(job)) {
+    note_skipped(job, account(*running_state_[job.index()], context.now()).whole.iterations);
+  } else {
+    stop_ranks(job, context);
+  }
+}
+
 void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
   const Running& running = *running_state_[job.index()];
-  if (running.ranks == nullptr) return;
   for (const HostId host : hosts_of(running.placement)) {
     context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
   }
+}
+
+// --- Fast forward ---------------------------------------------------------------------------------------------------------------
+
+void JobLifecycle::begin_epoch(EventContext& context) {
+  if (!fast_forward_.is_on()) return;
+  for (const JobId job : running_) {
+    const Running& running = *running_state_[job.index()];
+    if (jobs_[job.index()].workload == nullptr || running.failed_at || running.moves_since) continue;
+    if (!coasts(job)) {
+      fast_forward_.begin_epoch(job, true);
+    } else if (!running.lands_at) {
+      plan_landing(job, context);
+    }
+  }
+}
+
+void JobLifecycle::consider_coasting(EventContext& context) {
+  if (!fast_forward_.is_on()) return;
+  Duration slowest;
+  Duration first_left = Duration::max();
+  std::vector<JobId> known;
+  for (const JobId job : running_) {
+    const Running& running = *running_state_[job.index()];
+    if (jobs_[job.index()].workload == nullptr || running.failed_at || running.moves_since) continue;
+    if (coasts(job) || !fast_forward_.knows(job)) return;
+    const Duration period = fast_forward_.period(job);
+    const auto left = static_cast<std::int64_t>(jobs_[job.index()].iterations - running.ranks->tally().completed());
+    const auto all = static_cast<std::int64_t>(jobs_[job.index()].iterations);
+    if (period == Duration::zero() || period > Duration::ticks(Duration::max().in_ticks() / all)) return;
+    slowest = std::max(slowest, period);
+    first_left = std::min(first_left, period * left);
+    known.push_back(job);
+  }
+  // Otherwise nothing would be left out.
+  if (known.empty() || first_left <= slowest) return;
+  fast_forward_.note_jump();
+  for (const JobId job : known) coast(job, context);
+}
+
+void JobLifecycle::coast(JobId job, EventContext& context) {
+  Running& running = *running_state_[job.index()];
+  const JobSpec& spec = jobs_[job.index()];
+  const Duration period = fast_forward_.period(job);
+  const WorkloadCourse::Landmark landmark = running.ranks->landmark(period);
+  stop_ranks(job, context);
+  running.simulated_up_to = running.ranks->tally().completed();
+  running.past = running.past.followed_by(landmark.account);
+  running.part_since = landmark.at;
+  running.ranks.reset();
+  ++running.parts;
+  const JobCourse& course = running.course.emplace(period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
+                                                   KeptWork{landmark.iterations, {}}, Duration::zero(), settings_.checkpoints);
+  const std::optional<Duration> held = course.held();
+  if (!held || *held > Time::max() - landmark.at - settings_.control_delay) fail_beyond_clock(spec, context.now());
+  context.schedule(landmark.at + *held + settings_.control_delay - context.now(), EventClass::timer, job_ends,
+                   SchedulerTimer{job, records_[job.index()].restarts, running.parts});
+}
+
+void JobLifecycle::plan_landing(JobId job, EventContext& context) {
+  Running& running = *running_state_[job.index()];
+  const JobCourse& course = *running.course;
+  const Duration ready = context.now() + settings_.control_delay - running.part_since;
+  if (ready >= course.held()) return;
+  std::uint64_t next = course.at(ready).whole.iterations;
+  while (next < jobs_[job.index()].iterations && course.begin_of(next) < ready) ++next;
+  if (next == jobs_[job.index()].iterations) return;
+  running.lands_at = next;
+  ++running.parts;
+  context.schedule(course.begin_of(next) - ready, EventClass::timer, job_lands,
+                   SchedulerTimer{job, records_[job.index()].restarts, running.parts});
+}
+
+void JobLifecycle::land(JobId job, EventContext& context) {
+  Running& running = *running_state_[job.index()];
+  const std::uint64_t next = *running.lands_at;
+  note_skipped(job, next);
+  const Duration begin = running.course->begin_of(next);
+  running.past = running.past.followed_by(running.course->account(begin));
+  running.part_since += begin;
+  running.course.reset();
+  running.lands_at.reset();
+  running.exposed = Duration::zero();
+  running.iterations = 0;
+  JobTable& stays = *settings_.wiring.jobs;
+  RunningJob published = stays.at(running.stay);
+  published.stay = stays.next();
+  published.first_iteration = next;
+  running.stay = published.stay;
+  stays.publish(std::move(published));
+  running.ranks = std::make_unique<WorkloadCourse>(stays.at(running.stay), running.part_since, Duration::zero(), Duration::zero());
+  start_ranks(running, settings_.control_delay, context);
+  begin_epoch(context);
+  fast_forward_.begin_epoch(job, false);
+}
+
+void JobLifecycle::note_skipped(JobId job, std::uint64_t iterations) {
+  const Running& running = *running_state_[job.index()];
+  const std::uint64_t skipped = iterations - std::min(iterations, running.simulated_up_to);
+  fast_forward_.skip(job, skipped);
+  records_[job.index()].exposed_communication += Duration::ticks(multiply_divide(
+      running.exposed.in_ticks(), static_cast<std::int64_t>(skipped), static_cast<std::int64_t>(running.iterations)));
 }
 
 void JobLifecycle::tell_cluster() {

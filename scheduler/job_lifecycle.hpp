@@ -18,6 +18,8 @@
 //     jobs from the failure on. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
 //     scheduler/failures/fleet. A job whose end is due at the instant of a failure or a drain ends.
 //   - GPUs come free, and count as idle, at the instant the job ends.
+//   - Fast forward (scheduler/fast_forward): once all jobs that run workloads are known, their ranks are stopped and the jobs coast as jobs of job mode do,
+//     at their measured periods. When one starts, ends or is stopped, each of the others lands: it goes on as a new stay from its next iteration on.
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
@@ -42,6 +44,7 @@
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
+#include "scheduler/fast_forward.hpp"
 #include "scheduler/job_course.hpp"
 #include "scheduler/job_list.hpp"
 #include "scheduler/job_record.hpp"
@@ -69,9 +72,10 @@ struct SchedulerWiring {
 struct JobLifecycleSettings {
   std::unique_ptr<SchedulingPolicy> policy;
   std::unique_ptr<Placer> placer;
-  Duration control_delay;        ///< of messages to hosts
-  Duration start_overhead = {};  ///< from the start of a job until it gets on, each time
-  Duration round = {};           ///< between passes of the policy; zero: whenever something has happened
+  Duration control_delay;          ///< of messages to hosts
+  Duration start_overhead = {};    ///< from the start of a job until it gets on, each time
+  Duration round = {};             ///< between passes of the policy; zero: whenever something has happened
+  std::uint64_t fast_forward = 0;  ///< iterations to simulate before jobs coast; 0: all are simulated
   CheckpointPlan checkpoints = {};
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
@@ -126,6 +130,7 @@ class JobLifecycle final : public Entity {
   const std::vector<JobRecord>& records() const { return records_; }
   const ClusterState& cluster() const { return cluster_; }
   JobCounters counters() const;
+  FastForwardReport fast_forward() const { return fast_forward_.report(); }
   /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for by `now`, and the observer the last sample.
   void close_open_stays(Time now);
   bool all_finished() const { return counters_.finished == jobs_.size(); }
@@ -138,12 +143,21 @@ class JobLifecycle final : public Entity {
  private:
   class Pass;
   struct Running {
-    Running(Placement on, Time from) : placement(std::move(on)), since(from) {}
+    Running(Placement on, Time from, const KeptWork& kept) : placement(std::move(on)), since(from), part_since(from) {
+      past.kept = past.whole = kept;
+    }
     Placement placement;
     Time since;
-    std::optional<JobCourse> course;        ///< job mode
+    Time part_since;                        ///< when what follows began: `since`, or when the job last began to coast or landed
+    StayAccount past;                       ///< up to then
+    std::optional<JobCourse> course;        ///< job mode, and while the job coasts
     std::unique_ptr<WorkloadCourse> ranks;  ///< otherwise
-    StayId stay = StayId::none();           ///< likewise
+    StayId stay = StayId::none();           ///< of jobs that run workloads
+    std::uint32_t parts = 0;                ///< times that it began to coast, was told to land or landed
+    std::optional<std::uint64_t> lands_at;  ///< the iteration from which it goes on
+    Duration exposed;                       ///< communication of the part, in `iterations`
+    std::uint64_t iterations = 0;           ///< simulated in the part, or in the one before the job began to coast
+    std::uint64_t simulated_up_to = 0;      ///< iterations of the job, when it began to coast
     std::optional<Time> failed_at;          ///< it gets on no more, which the scheduler does not know yet
     std::optional<Time> moves_since;        ///< it writes a checkpoint, to start elsewhere
   };
@@ -171,8 +185,24 @@ class JobLifecycle final : public Entity {
   void start(JobId job, Placement placement, EventContext& context);
   void preempt(JobId job, EventContext& context);
   std::vector<HostId> hosts_of(const Placement& placement) const;
-  /// Tells the hosts of a job that runs a workload that it gets on no more. Requires: they were not told yet.
+  /// A job gets on no more, which the hosts of one that runs a workload are told. Requires: they were not told yet.
+  void halt(JobId job, EventContext& context);
   void stop_ranks(JobId job, EventContext& context);
+  void start_ranks(const Running& running, Duration after, EventContext& context);
+  // Fast forward.
+  void consider_coasting(EventContext& context);
+  void coast(JobId job, EventContext& context);
+  /// The set of jobs on the network has changed.
+  void begin_epoch(EventContext& context);
+  void plan_landing(JobId job, EventContext& context);
+  void land(JobId job, EventContext& context);
+  /// A job that coasts stops coasting having done so many iterations.
+  void note_skipped(JobId job, std::uint64_t iterations);
+  bool coasts(JobId job) const { return running_state_[job.index()]->course && jobs_[job.index()].workload != nullptr; }
+  /// What a running job has come to.
+  static StayAccount account(const Running& running, Time until);
+  /// How long the part has lasted. A part may begin a message after it is known, and its end may be known a message after it is.
+  static Duration elapsed(const Running& running, Time until);
   /// A job gets on until it fails or begins to move.
   static Time got_on_until(const Running& running, Time now);
   /// Adds a stay up to `now` to the record, but for what is lost; returns what it has come to.
@@ -214,6 +244,7 @@ class JobLifecycle final : public Entity {
   Time next_failure_;                                    ///< for which an event is on its way
   std::vector<Outage> outages_;                          ///< all there were
   std::vector<std::uint32_t> waiting_drains_;            ///< that have begun, on hosts where jobs still are
+  FastForward fast_forward_;
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;  ///< since the last pass

@@ -16,7 +16,9 @@ std::optional<IterationRecord> WorkloadCourse::add(const IterationDone& report) 
   if (!completed) return completed;
   ended_.iterations = tally_.completed();
   ended_.checkpoints = checkpoint_.checkpoints;
-  ended_.work = completed->end - begin_ - job_.checkpoint_write * ended_.checkpoints;
+  const Duration work = completed->end - begin_ - job_.checkpoint_write * ended_.checkpoints;
+  last_period_ = work - ended_.work;
+  ended_.work = work;
   if (job_.has_checkpoint_after(ended_.iterations)) {
     before_ = checkpoint_;
     checkpoint_ = {ended_.iterations, ended_.work, completed->end + job_.checkpoint_write - since_, checkpoint_.checkpoints + 1};
@@ -36,6 +38,16 @@ StayAccount WorkloadCourse::account(Duration elapsed) const {
   account.kept.iterations = mark.iterations;
   account.whole.iterations = ended_.iterations;
   return account;
+}
+
+WorkloadCourse::Landmark WorkloadCourse::landmark(Duration period) const {
+  const bool is_at_checkpoint = job_.checkpoint_write > Duration::zero() && job_.has_checkpoint_after(ended_.iterations);
+  const Duration back = is_at_checkpoint ? std::min(period, ended_.work) : Duration::zero();
+  const Mark& saved = is_at_checkpoint ? before_ : checkpoint_;
+  const std::uint64_t iterations = ended_.iterations - (is_at_checkpoint ? 1 : 0);
+  const Duration writing = job_.checkpoint_write * ended_.checkpoints;
+  const StayAccount account{overhead_, writing, saved.work, ended_.work - back, {saved.iterations, {}}, {iterations, {}}};
+  return {begin_ + ended_.work + writing - back, iterations, account};
 }
 
 }  // namespace weft

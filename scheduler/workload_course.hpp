@@ -33,6 +33,16 @@ class WorkloadCourse {
   const IterationTally& tally() const { return tally_; }
   /// After so long on the GPUs. Requires: whatever was added had been reported by then.
   StayAccount account(Duration elapsed) const;
+  /// From where the job may be extrapolated at `period` an iteration: the end of its last iteration or, where a checkpoint follows, that much before it.
+  struct Landmark {
+    Time at;
+    std::uint64_t iterations = 0;  ///< of the job, that have ended by then
+    StayAccount account;           ///< likewise
+  };
+  /// Requires: an iteration has ended.
+  Landmark landmark(Duration period) const;
+  /// Of the last iteration: since the end of the one before and its checkpoint, or the start.
+  Duration last_period() const { return last_period_; }
 
  private:
   struct Mark {
@@ -47,6 +57,7 @@ class WorkloadCourse {
   Duration overhead_;
   Time begin_;  ///< of the first iteration
   IterationTally tally_;
+  Duration last_period_;
   Mark ended_;       ///< the last iteration; `checkpoints` before it
   Mark checkpoint_;  ///< the last, which may be under way still
   Mark before_;      ///< the one before it, which is complete, or the start

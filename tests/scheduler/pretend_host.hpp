@@ -94,6 +94,7 @@ struct HostedRun {
   std::vector<IterationRecord> iterations;
   std::vector<int> starts;  ///< start_job messages per host
   JobCounters counters;
+  FastForwardReport fast_forward;
   RunReport report;
   std::string failure;  ///< of require_all_finished()
 };
@@ -126,6 +127,7 @@ inline HostedRun run_on_hosts(const std::vector<JobSpec>& jobs, std::uint32_t ho
   }
   run.records = lifecycle.records();
   run.counters = lifecycle.counters();
+  run.fast_forward = lifecycle.fast_forward();
   for (const EntityId entity : entities) run.starts.push_back(engine.entity_as<PretendHost>(entity).starts);
   return run;
 }

@@ -186,10 +186,11 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
     std::sort(maintenance.drains.begin(), maintenance.drains.end(), [](const Drain& a, const Drain& b) { return a.at < b.at; });
     const CheckpointPlan plan{random() % 5, {}, ns_below(2)};
     const Duration overhead = ns_below(3);
-    const auto settings = [&](JobObserver* observer) {
+    const auto settings = [&](JobObserver* observer, std::uint64_t fast_forward) {
       JobLifecycleSettings result = settings_with(policy_called(GetParam()), observer);
       result.control_delay = Duration::ticks(1);
       result.start_overhead = overhead;
+      result.fast_forward = fast_forward;
       result.checkpoints = plan;
       result.failures = failures;
       result.maintenance = maintenance;
@@ -197,39 +198,45 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
     };
     const IterationTime time = [&](JobId job, RankId, std::uint32_t) { return iteration_of_job[job.index()]; };
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Stays stays;
-    const HostedRun run = run_on_hosts(with_workloads, hosts, size, time, settings(&stays));
-    ASSERT_EQ(run.failure, "");
-    EXPECT_EQ(stays.double_booking(), "");
-    EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
-    const FinishedRun expected = run_jobs(in_job_mode, cluster, settings(nullptr));
-    constexpr double some_ticks_s = 1e-6;
-    for (std::size_t i = 0; i < with_workloads.size(); ++i) {
-      SCOPED_TRACE(with_workloads[i].name);
-      const JobRecord& record = run.records[i];
-      stops += static_cast<int>(record.restarts);
-      EXPECT_EQ(record.iterations, with_workloads[i].iterations);
-      EXPECT_EQ(record.mean_iteration, iteration_of_job[i]);
-      EXPECT_NEAR(record.useful().in_s(), with_workloads[i].duration.mean().in_s(), some_ticks_s);
-      EXPECT_EQ(record.completion(), record.wait + record.run);
-      if (asks_what_is_left) continue;
-      const JobRecord& like = expected.records[i];
-      EXPECT_NEAR(record.end->since_start().in_s(), like.end->since_start().in_s(), some_ticks_s);
-      EXPECT_EQ(record.placement, like.placement);
-      EXPECT_EQ(record.restarts, like.restarts);
-      EXPECT_EQ(record.preemptions, like.preemptions);
-      EXPECT_EQ(record.failures, like.failures);
-      EXPECT_EQ(record.moves, like.moves);
-      EXPECT_NEAR(record.lost_to_preemptions.in_s(), like.lost_to_preemptions.in_s(), some_ticks_s);
-      EXPECT_NEAR(record.lost_to_failures.in_s(), like.lost_to_failures.in_s(), some_ticks_s);
-      EXPECT_NEAR(record.lost_to_moves.in_s(), like.lost_to_moves.in_s(), some_ticks_s);
-      EXPECT_NEAR(record.checkpointing.in_s(), like.checkpointing.in_s(), some_ticks_s);
-      EXPECT_NEAR(record.overhead.in_s(), like.overhead.in_s(), some_ticks_s);
+    const FinishedRun expected = run_jobs(in_job_mode, cluster, settings(nullptr, 0));
+    for (const std::uint64_t fast_forward : {0U, 2U}) {
+      SCOPED_TRACE("fast forward " + std::to_string(fast_forward));
+      Stays stays;
+      const HostedRun run = run_on_hosts(with_workloads, hosts, size, time, settings(&stays, fast_forward));
+      ASSERT_EQ(run.failure, "");
+      EXPECT_EQ(stays.double_booking(), "");
+      EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
+      EXPECT_EQ(run.fast_forward.skipped > 0, fast_forward > 0);
+      EXPECT_EQ(run.fast_forward.deviation_max, 0);
+      constexpr double some_ticks_s = 1e-6;
+      for (std::size_t i = 0; i < with_workloads.size(); ++i) {
+        SCOPED_TRACE(with_workloads[i].name);
+        const JobRecord& record = run.records[i];
+        stops += static_cast<int>(record.restarts);
+        EXPECT_EQ(record.iterations, with_workloads[i].iterations);
+        EXPECT_NEAR(record.mean_iteration->in_s(), iteration_of_job[i].in_s(), 1e-10);
+        EXPECT_NEAR(record.useful().in_s(), with_workloads[i].duration.mean().in_s(), some_ticks_s);
+        EXPECT_EQ(record.completion(), record.wait + record.run);
+        if (asks_what_is_left) continue;
+        const JobRecord& like = expected.records[i];
+        EXPECT_NEAR(record.end->since_start().in_s(), like.end->since_start().in_s(), some_ticks_s);
+        EXPECT_EQ(record.placement, like.placement);
+        EXPECT_EQ(record.restarts, like.restarts);
+        EXPECT_EQ(record.preemptions, like.preemptions);
+        EXPECT_EQ(record.failures, like.failures);
+        EXPECT_EQ(record.moves, like.moves);
+        EXPECT_NEAR(record.lost_to_preemptions.in_s(), like.lost_to_preemptions.in_s(), some_ticks_s);
+        EXPECT_NEAR(record.lost_to_failures.in_s(), like.lost_to_failures.in_s(), some_ticks_s);
+        EXPECT_NEAR(record.lost_to_moves.in_s(), like.lost_to_moves.in_s(), some_ticks_s);
+        EXPECT_NEAR(record.checkpointing.in_s(), like.checkpointing.in_s(), some_ticks_s);
+        EXPECT_NEAR(record.overhead.in_s(), like.overhead.in_s(), some_ticks_s);
+      }
+      EngineOptions two_threads;
+      two_threads.threads = 2;
+      EXPECT_EQ(
+          run_on_hosts(with_workloads, hosts, size, time, settings(nullptr, fast_forward), two_threads).report.fingerprint.value(),
+          run.report.fingerprint.value());
     }
-    EngineOptions two_threads;
-    two_threads.threads = 2;
-    EXPECT_EQ(run_on_hosts(with_workloads, hosts, size, time, settings(nullptr), two_threads).report.fingerprint.value(),
-              run.report.fingerprint.value());
   }
   EXPECT_GT(stops, 100);
 }

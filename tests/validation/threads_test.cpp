@@ -92,7 +92,7 @@ TEST(Threads, JobsThatStop) {
   folder.write("plan.csv", "time_s,host,duration_s\n0.00042,host1,0.00005\n");
   const std::string scenario =
       "topology { builder: \"rail_optimized\" set { name: \"hosts\" value: \"3\" } set { name: \"gpus_per_host\" value: \"8\" } }\n"
-      "job { name: \"a\" iterations: 9 workload { file: \"work.textproto\" } }\n"
+      "job { name: \"a\" iterations: 15 workload { file: \"work.textproto\" } }\n"
       "job { name: \"b\" iterations: 2 priority: 1 submit: \"73us\" workload { file: \"work.textproto\" } }\n"
       "job { name: \"c\" iterations: 3 priority: 2 submit: \"271us\" workload { file: \"work.textproto\" } }\n"
       "scheduler { policy: \"priority\" }\n"
@@ -110,6 +110,9 @@ TEST(Threads, JobsThatStop) {
     EXPECT_EQ(summary.jobs_finished, 3U);
     EXPECT_GE(summary.preemptions, 2U);
     EXPECT_GE(summary.failures, 3U);
+    expect_one_result(flags);
+    flags.settings = {"scheduler.fast_forward=1"};
+    EXPECT_GT(run_scenario(flags, ScenarioRunOptions{}).summary.fast_forward->skipped, 0U);
     expect_one_result(flags);
   }
 }

@@ -151,6 +151,13 @@ void add_run_command(CLI::App& app, Action& action) {
       ->check(at_least_one());
   command->add_option("--scheduler", flags.scheduler, "Scheduling policy; default fcfs")->type_name("NAME");
   command->add_option("--placement", flags.placement, "Placement; default first_fit")->type_name("NAME");
+  command
+      ->add_option_function<std::uint64_t>(
+          "--fast-forward", [&flags](std::uint64_t n) { flags.settings.push_back("scheduler.fast_forward=" + std::to_string(n)); },
+          "Flow and packet mode: simulate N iterations of all jobs whenever one starts, ends or stops, and let them go on at that "
+          "pace "
+          "until the next does; prints what that risks. As --set=scheduler.fast_forward=N; default 0, simulate every iteration")
+      ->type_name("N");
   CLI::Option* seed =
       command->add_option("--seed", options->seed, "Seed of all random streams")->type_name("N")->capture_default_str();
   command->add_option("--threads", options->threads, "Worker threads; results do not depend on them")

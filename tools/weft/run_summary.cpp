@@ -73,6 +73,14 @@ std::string RunSummary::to_json() const {
   json["effective_time_ratio"] = effective_time_ratio;
   json["mean_wait_s"] = mean_wait_s;
   json["mean_jct_s"] = mean_jct_s;
+  if (fast_forward) {
+    json["fast_forward"] = {{"jumps", fast_forward->jumps},
+                            {"iterations_simulated", fast_forward->simulated},
+                            {"iterations_skipped", fast_forward->skipped},
+                            {"deviation_mean", fast_forward->deviation_mean},
+                            {"deviation_max", fast_forward->deviation_max},
+                            {"mean_jct_risk_s", fast_forward->jct_risk_mean_s}};
+  }
   json["iterations"] = iterations;
   json["mean_iteration_s"] = mean_iteration_s;
   json["exposed_comm_share"] = exposed_comm_share;
@@ -147,6 +155,15 @@ std::string RunSummary::to_text() const {
   } else {
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
   }
+  if (fast_forward && fast_forward->skipped > 0) {
+    const auto all = static_cast<double>(fast_forward->skipped + fast_forward->simulated);
+    line(text,
+         "  fast forward    %s over %.4g %% of %.0f iterations; those simulated differ from their mean by %.2g %%, %.2g %% at most",
+         counted(fast_forward->jumps, "jump", "jumps").c_str(), 100 * static_cast<double>(fast_forward->skipped) / all, all,
+         100 * fast_forward->deviation_mean, 100 * fast_forward->deviation_max);
+    line(text, "  risk            mean completion may be off by %s, %.2g %%", readable(fast_forward->jct_risk_mean_s).c_str(),
+         mean_jct_s > 0 ? 100 * fast_forward->jct_risk_mean_s / mean_jct_s : 0.0);
+  }
   if (iterations > 0) {
     line(text, "  iteration       %s mean over %llu, exposed communication %.1f %%", readable(mean_iteration_s).c_str(),
          static_cast<unsigned long long>(iterations), exposed_comm_share * 100);
@@ -182,8 +199,11 @@ std::string RunSummary::to_text() const {
   if (flows_finished > 0) {
     line(text, "  transfers       %llu, %.4g GB payload, mean completion %s, mean slowdown %.3f",
          static_cast<unsigned long long>(flows_finished), payload_bytes / 1e9, readable(mean_fct_s).c_str(), mean_slowdown);
-    if (!busiest_link.empty())
+    if (fast_forward && fast_forward->skipped > 0) {
+      line(text, "  busiest link    %s, by what was simulated", busiest_link.c_str());
+    } else if (!busiest_link.empty()) {
       line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
+    }
   }
   if (packets) {
     text += "  packets         " + std::to_string(packets->data_packets) + " of data" +

@@ -12,6 +12,7 @@
 
 #include "core/units.hpp"
 #include "network/transfer_records.hpp"
+#include "scheduler/fast_forward.hpp"
 
 namespace weft {
 
@@ -50,7 +51,8 @@ struct RunSummary {
   double checkpoint_gpu_time_s = 0;           ///< writing checkpoints
   double effective_time_ratio = 0;            ///< of jobs that ended, by GPU time: what counted of the time from first start to end
   double mean_wait_s = 0;
-  double mean_jct_s = 0;  ///< job completion time: submission to end
+  double mean_jct_s = 0;                          ///< job completion time: submission to end
+  std::optional<FastForwardReport> fast_forward;  ///< if iterations may be left out; the following then are those simulated
   std::uint64_t iterations = 0;
   double mean_iteration_s = 0;
   double exposed_comm_share = 0;  ///< of iteration time, mean over ranks

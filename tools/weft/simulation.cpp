@@ -213,6 +213,7 @@ class Assembly {
     diagnostics.throw_if_errors();
   }
 
+  bool fast_forwards() const { return scenario_.parameters.of("scheduler").integer("fast_forward") > 0; }
   const std::string& folding_wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
   bool is_max_min() const { return scenario_.parameters.of("flow").text("allocation") == "max_min"; }
 
@@ -224,7 +225,7 @@ class Assembly {
   }
 
   bool may_fold() const {
-    if (scenario_.mode != Mode::flow) return false;
+    if (scenario_.mode != Mode::flow || fast_forwards()) return false;
     if (folding_wish() != "auto") return folding_wish() == "on";
     const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
     return is_max_min() && std::ranges::any_of(scenario_.jobs, is_large);
@@ -321,6 +322,7 @@ class Assembly {
     settings.control_delay = params.duration("control_delay");
     settings.start_overhead = params.duration("start_overhead");
     settings.round = params.duration("round");
+    settings.fast_forward = static_cast<std::uint64_t>(params.integer("fast_forward"));
     settings.checkpoints = CheckpointPlan::of(scenario_.parameters.of("checkpoint"));
     settings.failures = scenario_.failures;
     settings.maintenance = scenario_.maintenance;
@@ -535,6 +537,7 @@ class Assembly {
       summary.overhead_gpu_time_s = counters.overhead_gpu_s;
       summary.checkpoint_gpu_time_s = counters.checkpointing_gpu_s;
       summary.effective_time_ratio = counters.effective_time_ratio;
+      if (fast_forwards() && simulates_network(scenario_.mode)) summary.fast_forward = lifecycle_->fast_forward();
       const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
     } else {

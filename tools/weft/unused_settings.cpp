@@ -70,6 +70,16 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
     note("collective", "rules", "no algorithm and no protocol is auto");
   }
+  if (used.contains("scheduler") && scenario.parameters.of("scheduler").integer("fast_forward") > 0) {
+    const bool has_workloads =
+        std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
+    if (!has_workloads) {
+      note("scheduler", "fast_forward", "no job runs a workload");
+    } else if (has_host_folding(scenario)) {
+      scenario.assumptions.push_back(
+          "host.fold_ranks is on and changes nothing: with scheduler.fast_forward every rank is simulated");
+    }
+  }
   if (used.contains("failure")) {
     const bool has_drains = !scenario.maintenance.drains.empty();
     if (!scenario.failures.has_failures()) {
