@@ -9,7 +9,8 @@
 namespace weft {
 
 void FastForward::start(JobId job, bool has_waited) {
-  if (has_waited) jobs_[job.index()].risk_s += risk_max_s_;
+  double& risk_s = jobs_[job.index()].risk_s;
+  if (has_waited) risk_s = std::max(risk_s, risk_max_s_);
 }
 
 void FastForward::begin_epoch(JobId job, bool under_way) {

@@ -41,7 +41,7 @@ class FastForward {
   FastForward(std::uint64_t iterations, std::size_t jobs) : iterations_(iterations), jobs_(jobs) {}
 
   bool is_on() const { return iterations_ > 0; }
-  /// The job begins to wait for GPUs no more. Requires: it has not before.
+  /// The job gets GPUs; if it has waited for them, they may have come earlier or later.
   void start(JobId job, bool has_waited);
   /// What was measured of the job does not hold any more. `under_way`: it is in the middle of an iteration, which will not count either.
   void begin_epoch(JobId job, bool under_way);

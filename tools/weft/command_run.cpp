@@ -34,6 +34,7 @@ extern "C" void on_interrupt(int signal) {
 struct RunOptions {
   RunFlags flags;
   std::uint64_t seed = 1;
+  std::optional<std::uint64_t> fast_forward;
   std::uint32_t threads = 1;
   std::string zeta = "auto";
   std::string out = "weft-out";
@@ -70,6 +71,7 @@ std::optional<Duration> sample_interval(const RunOptions& options, const Scenari
 int run(RunOptions options, bool seed_given) {
   const auto started = std::chrono::steady_clock::now();
   if (seed_given) options.flags.seed = options.seed;
+  if (options.fast_forward) options.flags.settings.push_back("scheduler.fast_forward=" + std::to_string(*options.fast_forward));
   Scenario scenario = load_scenario(options.flags);
   if (!options.quiet) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
@@ -152,11 +154,11 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--scheduler", flags.scheduler, "Scheduling policy; default fcfs")->type_name("NAME");
   command->add_option("--placement", flags.placement, "Placement; default first_fit")->type_name("NAME");
   command
-      ->add_option_function<std::uint64_t>(
-          "--fast-forward", [&flags](std::uint64_t n) { flags.settings.push_back("scheduler.fast_forward=" + std::to_string(n)); },
+      ->add_option(
+          "--fast-forward", options->fast_forward,
           "Flow and packet mode: simulate N iterations of all jobs whenever one starts, ends or stops, and let them go on at that "
-          "pace "
-          "until the next does; prints what that risks. As --set=scheduler.fast_forward=N; default 0, simulate every iteration")
+          "pace until the next does; prints what that risks. As --set=scheduler.fast_forward=N; default 0, simulate every "
+          "iteration")
       ->type_name("N");
   CLI::Option* seed =
       command->add_option("--seed", options->seed, "Seed of all random streams")->type_name("N")->capture_default_str();
