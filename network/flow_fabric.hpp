@@ -125,7 +125,7 @@ class FlowFabric final : public Entity {
     Time begun;
     Duration moving_alone;
   };
-  /// What members have in common: job, operation, tag.
+  /// What members have in common: stay, operation, tag.
   using JointKey = std::tuple<StayId, NodeId, std::uint64_t>;
 
   void begin(const Transfer& transfer, Time now, EventContext& context);

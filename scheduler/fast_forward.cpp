@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/check.hpp"
 
@@ -16,14 +15,14 @@ void FastForward::start(JobId job, bool has_waited) {
 void FastForward::begin_epoch(JobId job, bool under_way) {
   Job& entry = jobs_[job.index()];
   settle(entry);
-  entry.periods.clear();
+  entry.periods = {};
   entry.is_under_way = under_way;
 }
 
 /// A period that is no longer what the job coasted at: up to one iteration may have taken the one or the other.
 void FastForward::settle(Job& job) {
-  if (!job.coasted_at || job.periods.empty()) return;
-  job.risk_s += std::abs((mean(job.periods) - *job.coasted_at).in_s());
+  if (!job.coasted_at || job.periods.count == 0) return;
+  job.risk_s += std::abs((job.periods.mean() - *job.coasted_at).in_s());
   job.coasted_at.reset();
 }
 
@@ -33,22 +32,27 @@ void FastForward::add(JobId job, Duration period) {
   if (entry.is_under_way) {
     entry.is_under_way = false;
   } else {
-    entry.periods.push_back(period);
+    entry.periods.add(period);
   }
 }
 
-Duration FastForward::mean(const std::vector<Duration>& periods) {
-  WEFT_CHECK(!periods.empty(), "a period is asked for once it is known");
-  const Duration sum = std::accumulate(periods.begin(), periods.end(), Duration::zero());
-  const auto count = static_cast<std::int64_t>(periods.size());
-  return Duration::ticks((sum.in_ticks() + count / 2) / count);
+void FastForward::Periods::add(Duration period) {
+  ++count;
+  sum += period;
+  least = std::min(least, period);
+  most = std::max(most, period);
+}
+
+Duration FastForward::Periods::mean() const {
+  WEFT_CHECK(count > 0, "a period is asked for once it is known");
+  const auto divisor = static_cast<std::int64_t>(count);
+  return Duration::ticks((sum.in_ticks() + divisor / 2) / divisor);
 }
 
 void FastForward::skip(JobId job, std::uint64_t iterations) {
   Job& entry = jobs_[job.index()];
-  const Duration period = mean(entry.periods);
-  const auto [least, most] = std::ranges::minmax(entry.periods);
-  const Duration deviation = std::max(period - least, most - period);
+  const Duration period = entry.periods.mean();
+  const Duration deviation = std::max(period - entry.periods.least, entry.periods.most - period);
   const double relative = period > Duration::zero() ? deviation.in_s() / period.in_s() : 0;
   const auto count = static_cast<double>(iterations);
   report_.skipped += iterations;
@@ -57,13 +61,13 @@ void FastForward::skip(JobId job, std::uint64_t iterations) {
   settle(entry);
   entry.risk_s += deviation.in_s() * count;
   entry.coasted_at = period;
-  entry.periods.clear();
+  entry.periods = {};
 }
 
 void FastForward::end(JobId job) {
   Job& entry = jobs_[job.index()];
   settle(entry);
-  entry.periods.clear();
+  entry.periods = {};
   ++ended_;
   risk_s_ += entry.risk_s;
   risk_max_s_ = std::max(risk_max_s_, entry.risk_s);

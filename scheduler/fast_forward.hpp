@@ -4,7 +4,7 @@
 // simulated, and every job goes on at its measured pace until a job starts, ends or is stopped. Source: Arcadia, section 6.3.
 //
 // Model
-//   - An epoch begins whenever a job starts, ends, is stopped or goes on being simulated. A job is known once `iterations` of its iterations have begun and
+//   - An epoch begins whenever the ranks of a job start, a job ends, is stopped or goes on being simulated, or hosts change their speed. A job is known once `iterations` of its iterations have begun and
 //     ended in the epoch; its period is their mean.
 //   - Once all jobs are known they coast, if the first of them to end will not do so within an iteration of the slowest.
 //   - When the set of jobs changes, each goes on being simulated from its next iteration on.
@@ -47,9 +47,9 @@ class FastForward {
   void begin_epoch(JobId job, bool under_way);
   /// An iteration of the job has ended, so long after the one before or its start.
   void add(JobId job, Duration period);
-  bool knows(JobId job) const { return of(job).periods.size() >= iterations_; }
+  bool knows(JobId job) const { return of(job).periods.count >= iterations_; }
   /// Requires: knows(job).
-  Duration period(JobId job) const { return mean(of(job).periods); }
+  Duration period(JobId job) const { return of(job).periods.mean(); }
   void note_jump() { ++report_.jumps; }
   /// The job has coasted over so many iterations at its period.
   void skip(JobId job, std::uint64_t iterations);
@@ -58,14 +58,22 @@ class FastForward {
   FastForwardReport report() const;
 
  private:
+  struct Periods {
+    std::uint64_t count = 0;
+    Duration sum;
+    Duration least = Duration::max();
+    Duration most;
+    void add(Duration period);
+    /// Requires: count > 0.
+    Duration mean() const;
+  };
   struct Job {
     bool is_under_way = false;
-    std::vector<Duration> periods;       ///< in this epoch
+    Periods periods;                     ///< in this epoch
     std::optional<Duration> coasted_at;  ///< in an earlier one, the last
     double risk_s = 0;
   };
   const Job& of(JobId job) const { return jobs_[job.index()]; }
-  static Duration mean(const std::vector<Duration>& periods);
   static void settle(Job& job);
 
   std::uint64_t iterations_;

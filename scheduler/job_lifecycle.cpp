@@ -33,7 +33,7 @@ constexpr std::array params_table = {
 /// What the scheduler tells itself.
 enum SchedulerEvent : std::uint16_t {
   job_arrives = 210,       ///< payload SchedulerTimer
-  job_ends = 211,          ///< payload SchedulerTimer; job mode
+  job_ends = 211,          ///< payload SchedulerTimer; job mode, and jobs that coast
   scheduling_pass = 212,   ///< class settle, no payload
   policy_wakes = 213,      ///< no payload
   parts_fail = 214,        ///< no payload
@@ -44,7 +44,9 @@ enum SchedulerEvent : std::uint16_t {
   drain_begins = 219,
   drain_ends = 220,
   job_moves = 221,  ///< payload SchedulerTimer
-  job_lands = 222,  ///< likewise
+  job_lands = 222,  ///< likewise, as the next
+  ranks_begin = 223,
+  speeds_change = 224,  ///< no payload
 };
 constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && kind <= drain_ends; }
 
@@ -152,7 +154,10 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const Time first_failure = lifecycle->failures_ ? lifecycle->failures_->next() : Time::max();
   lifecycle->next_failure_ = first_failure;
   const MaintenanceSettings maintenance = lifecycle->settings_.maintenance;
+  const std::vector<Time> speed_changes =
+      lifecycle->fast_forward_.is_on() ? lifecycle->settings_.speed_changes : std::vector<Time>();
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
+  for (const Time change : speed_changes) builder.post_initial(id, change, EventClass::timer, speeds_change);
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
   if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0)});
   if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
@@ -165,7 +170,8 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   return id;
 }
 
-/// What was to happen to a job that has been stopped since, what its ranks said before they knew, wishes of a policy that has had another pass since, and failures after the last job.
+/// What was to happen to a job that has been stopped since, what its ranks said before they knew, wishes of a policy that has had another pass
+/// since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
   if (is_of_service(event.kind) && all_finished()) return true;
   if (event.kind == parts_fail) return event.key.time != next_failure_;
@@ -175,7 +181,8 @@ bool JobLifecycle::is_stale(const Event& event) const {
     const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
     return running == nullptr || running->ranks == nullptr || running->stay != stay || running->failed_at || running->moves_since;
   }
-  if (event.kind != job_ends && event.kind != job_moves && event.kind != job_lands) return false;
+  if (event.kind == speeds_change) return all_finished();
+  if (event.kind != job_ends && event.kind != job_moves && event.kind != job_lands && event.kind != ranks_begin) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
   const Running* const running = running_state_[timer.job.index()].get();
   if (running == nullptr || running->failed_at || records_[timer.job.index()].restarts != timer.restarts) return true;
@@ -199,6 +206,12 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case job_lands:
       land(event.payload_as<SchedulerTimer>().job, context);
+      return;
+    case ranks_begin:
+      join_others(event.payload_as<SchedulerTimer>().job, context);
+      return;
+    case speeds_change:
+      begin_epoch(context);
       return;
     case iteration_done:
       take_report(event.payload_as<IterationDone>(), context);
@@ -379,11 +392,12 @@ void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
 void JobLifecycle::preempt(JobId job, EventContext& context) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
   const Running& running = *running_state_[job.index()];
+  const bool was_among_others = is_among_others(job);
   if (!running.failed_at && !running.moves_since) halt(job, context);
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
   leave_gpus(job, context.now(), Leaving::is_preempted);
-  if (jobs_[job.index()].workload != nullptr) begin_epoch(context);
+  if (was_among_others) begin_epoch(context);
   go_back_to_queue(job, context.now());
 }
 
@@ -521,7 +535,8 @@ std::vector<GpuSlot> JobLifecycle::gpus_of(const Outage& outage) const {
 
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
   const Running& running = *running_state_[job.index()];
-  return running.course && !running.moves_since && now - running.part_since == running.course->held();
+  // Of a job that coasts the report is on its way for a message longer.
+  return running.course && !running.moves_since && now - running.part_since >= running.course->held();
 }
 
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
@@ -649,8 +664,11 @@ void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
   start_ranks(running, settings_.start_overhead + settings_.control_delay, context);
   if (!fast_forward_.is_on()) return;
   fast_forward_.start(job, records_[job.index()].wait > Duration::zero());
-  begin_epoch(context);
-  fast_forward_.begin_epoch(job, false);
+  if (settings_.start_overhead == Duration::zero()) {
+    join_others(job, context);
+  } else if (settings_.start_overhead < Time::max() - context.now()) {
+    context.schedule(settings_.start_overhead, EventClass::timer, ranks_begin, SchedulerTimer{job, records_[job.index()].restarts});
+  }
 }
 
 void JobLifecycle::start_ranks(const Running& running, Duration after, EventContext& context) {
@@ -684,14 +702,24 @@ void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
 
 // --- Fast forward ---------------------------------------------------------------------------------------------------------------
 
+bool JobLifecycle::is_among_others(JobId job) const {
+  const Running& running = *running_state_[job.index()];
+  return running.has_joined && !running.failed_at && !running.moves_since;
+}
+
+void JobLifecycle::join_others(JobId job, EventContext& context) {
+  running_state_[job.index()]->has_joined = true;
+  begin_epoch(context);
+  fast_forward_.begin_epoch(job, false);
+}
+
 void JobLifecycle::begin_epoch(EventContext& context) {
   if (!fast_forward_.is_on()) return;
   for (const JobId job : running_) {
-    const Running& running = *running_state_[job.index()];
-    if (jobs_[job.index()].workload == nullptr || running.failed_at || running.moves_since) continue;
+    if (!is_among_others(job)) continue;
     if (!coasts(job)) {
       fast_forward_.begin_epoch(job, true);
-    } else if (!running.lands_at) {
+    } else if (!running_state_[job.index()]->lands_at) {
       plan_landing(job, context);
     }
   }
@@ -703,15 +731,17 @@ void JobLifecycle::consider_coasting(EventContext& context) {
   Duration first_left = Duration::max();
   std::vector<JobId> known;
   for (const JobId job : running_) {
-    const Running& running = *running_state_[job.index()];
-    if (jobs_[job.index()].workload == nullptr || running.failed_at || running.moves_since) continue;
+    if (!is_among_others(job)) continue;
     if (coasts(job) || !fast_forward_.knows(job)) return;
     const Duration period = fast_forward_.period(job);
-    const auto left = static_cast<std::int64_t>(jobs_[job.index()].iterations - running.ranks->tally().completed());
     const auto all = static_cast<std::int64_t>(jobs_[job.index()].iterations);
-    if (period == Duration::zero() || period > Duration::ticks(Duration::max().in_ticks() / all)) return;
+    if (period == Duration::zero() || period > Duration::ticks(Duration::max().in_ticks() / all / 4)) return;
+    const WorkloadCourse::Landmark landmark = running_state_[job.index()]->ranks->landmark(period);
+    const Duration since = context.now() - landmark.at;
+    // An iteration that is long overdue says that the job has become slower.
+    if (since > period * 2 + settings_.checkpoints.write) return;
     slowest = std::max(slowest, period);
-    first_left = std::min(first_left, period * left);
+    first_left = std::min(first_left, period * (all - static_cast<std::int64_t>(landmark.iterations)) - since);
     known.push_back(job);
   }
   // Otherwise nothing would be left out.
@@ -734,7 +764,7 @@ void JobLifecycle::coast(JobId job, EventContext& context) {
   const JobCourse& course = running.course.emplace(period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
                                                    KeptWork{landmark.iterations, {}}, Duration::zero(), settings_.checkpoints);
   const std::optional<Duration> held = course.held();
-  if (!held || *held > Time::max() - landmark.at - settings_.control_delay) fail_beyond_clock(spec, context.now());
+  if (!held || *held > Time::max() - landmark.at - settings_.control_delay) fail_beyond_clock(spec, running.since);
   context.schedule(landmark.at + *held + settings_.control_delay - context.now(), EventClass::timer, job_ends,
                    SchedulerTimer{job, records_[job.index()].restarts, running.parts});
 }

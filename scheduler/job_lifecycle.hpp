@@ -72,10 +72,11 @@ struct SchedulerWiring {
 struct JobLifecycleSettings {
   std::unique_ptr<SchedulingPolicy> policy;
   std::unique_ptr<Placer> placer;
-  Duration control_delay;          ///< of messages to hosts
-  Duration start_overhead = {};    ///< from the start of a job until it gets on, each time
-  Duration round = {};             ///< between passes of the policy; zero: whenever something has happened
-  std::uint64_t fast_forward = 0;  ///< iterations to simulate before jobs coast; 0: all are simulated
+  Duration control_delay;                ///< of messages to hosts
+  Duration start_overhead = {};          ///< from the start of a job until it gets on, each time
+  Duration round = {};                   ///< between passes of the policy; zero: whenever something has happened
+  std::uint64_t fast_forward = 0;        ///< iterations to simulate before jobs coast; 0: all are simulated
+  std::vector<Time> speed_changes = {};  ///< of hosts, each once: what was measured before holds no more
   CheckpointPlan checkpoints = {};
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
@@ -154,6 +155,7 @@ class JobLifecycle final : public Entity {
     std::unique_ptr<WorkloadCourse> ranks;  ///< otherwise
     StayId stay = StayId::none();           ///< of jobs that run workloads
     std::uint32_t parts = 0;                ///< times that it began to coast, was told to land or landed
+    bool has_joined = false;                ///< fast forward: its ranks have been started
     std::optional<std::uint64_t> lands_at;  ///< the iteration from which it goes on
     Duration exposed;                       ///< communication of the part, in `iterations`
     std::uint64_t iterations = 0;           ///< simulated in the part, or in the one before the job began to coast
@@ -192,7 +194,10 @@ class JobLifecycle final : public Entity {
   // Fast forward.
   void consider_coasting(EventContext& context);
   void coast(JobId job, EventContext& context);
-  /// The set of jobs on the network has changed.
+  /// Whether it uses the network now, or would if it did not coast.
+  bool is_among_others(JobId job) const;
+  void join_others(JobId job, EventContext& context);
+  /// The set of jobs that use the network has changed.
   void begin_epoch(EventContext& context);
   void plan_landing(JobId job, EventContext& context);
   void land(JobId job, EventContext& context);

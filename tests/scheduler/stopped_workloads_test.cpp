@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -131,6 +132,58 @@ TEST(StoppedWorkloads, MayNotHaveBegun) {
   EXPECT_EQ(run.records[0].end, at_s(17 + 5 + 30) + Duration::us(40));
   EXPECT_EQ(run.records[0].overhead, Duration::s(2 + 5));
   EXPECT_EQ(run.records[0].lost_to_preemptions, Duration::zero());
+}
+
+// --- Fast forward --------------------------------------------------------------------------------------------------------------
+
+JobLifecycleSettings forward_by_two() {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.fast_forward = 2;
+  return settings;
+}
+
+// Messages take 50 ms: the last iteration ends at 100.05, which the scheduler is told at 100.1. The host is drained in between: too late for the job.
+TEST(StoppedWorkloads, AJobThatCoastsIsDoneBeforeItsReport) {
+  for (const std::int64_t drained_ms : {100'050, 100'070, 100'100}) {
+    JobLifecycleSettings settings = forward_by_two();
+    settings.control_delay = Duration::ms(50);
+    settings.maintenance.drains = {{Time::zero() + Duration::ms(drained_ms), HostId(0), Duration::s(50)}};
+    const HostedRun run = run_on_hosts({workload_job("A", at_s(0), 4, 10)}, 1, 4, ten_seconds, std::move(settings));
+    ASSERT_EQ(run.failure, "");
+    EXPECT_EQ(run.records[0].end, Time::zero() + Duration::ms(100'100));
+    EXPECT_EQ(run.records[0].moves, 0U);
+    EXPECT_EQ(run.fast_forward.skipped, 8U);
+  }
+}
+
+// B's first two iterations take 1 ms and its third a second, in the middle of which A is known: B, long overdue, is not known any more. After it B's mean is
+// far off, which the risk says.
+TEST(StoppedWorkloads, AnIterationThatIsOverdueIsNotJumpedOver) {
+  const IterationTime time = [](JobId job, RankId, std::uint32_t iteration) {
+    return job == JobId(0) ? Duration::ms(7) : Duration::ms(iteration == 2 ? 1000 : 1);
+  };
+  const std::vector<JobSpec> jobs = {workload_job("A", at_s(0), 2, 300), workload_job("B", at_s(0), 2, 10)};
+  const HostedRun full = run_on_hosts(jobs, 1, 4, time, fcfs_first_fit());
+  const HostedRun forward = run_on_hosts(jobs, 1, 4, time, forward_by_two());
+  ASSERT_EQ(forward.failure, "");
+  double off_s = 0;
+  for (const std::size_t i : {0U, 1U})
+    off_s += std::abs((*forward.records[i].end - Time::zero()).in_s() - (*full.records[i].end - Time::zero()).in_s()) / 2;
+  EXPECT_LE(off_s, forward.fast_forward.jct_risk_mean_s);
+  EXPECT_GT(forward.fast_forward.skipped, 0U);
+}
+
+// B gets its GPUs at 75 s and takes 70 s to start, for which A goes on coasting.
+TEST(StoppedWorkloads, AJobThatStartsDisturbsNobodyBeforeItsRanksRun) {
+  JobLifecycleSettings settings = forward_by_two();
+  settings.start_overhead = Duration::s(70);
+  const IterationTime time = [](JobId, RankId, std::uint32_t) { return Duration::s(1); };
+  const HostedRun run =
+      run_on_hosts({workload_job("A", at_s(0), 2, 200), workload_job("B", at_s(75), 2, 200)}, 1, 4, time, std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(70 + 200) + Duration::us(20));
+  EXPECT_EQ(run.records[1].end, at_s(75 + 70 + 200) + Duration::us(20));
+  EXPECT_EQ(run.fast_forward.simulated + run.fast_forward.skipped, 400U);
+  EXPECT_LE(run.fast_forward.simulated, 12U);
 }
 
 // --- Against job mode ---------------------------------------------------------------------------------------------------------

@@ -111,6 +111,7 @@ TEST(Threads, JobsThatStop) {
     EXPECT_GE(summary.preemptions, 2U);
     EXPECT_GE(summary.failures, 3U);
     expect_one_result(flags);
+    if (flags.mode != "flow") continue;
     flags.settings = {"scheduler.fast_forward=1"};
     EXPECT_GT(run_scenario(flags, ScenarioRunOptions{}).summary.fast_forward->skipped, 0U);
     expect_one_result(flags);

@@ -155,7 +155,7 @@ std::string RunSummary::to_text() const {
   } else {
     line(text, "  makespan        %s", readable(makespan.in_s()).c_str());
   }
-  if (fast_forward && fast_forward->skipped > 0) {
+  if (fast_forward && fast_forward->jumps > 0) {
     const auto all = static_cast<double>(fast_forward->skipped + fast_forward->simulated);
     line(text,
          "  fast forward    %s over %.4g %% of %.0f iterations; those simulated differ from their mean by %.2g %%, %.2g %% at most",
@@ -199,7 +199,7 @@ std::string RunSummary::to_text() const {
   if (flows_finished > 0) {
     line(text, "  transfers       %llu, %.4g GB payload, mean completion %s, mean slowdown %.3f",
          static_cast<unsigned long long>(flows_finished), payload_bytes / 1e9, readable(mean_fct_s).c_str(), mean_slowdown);
-    if (fast_forward && fast_forward->skipped > 0) {
+    if (!busiest_link.empty() && fast_forward && fast_forward->jumps > 0) {
       line(text, "  busiest link    %s, by what was simulated", busiest_link.c_str());
     } else if (!busiest_link.empty()) {
       line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);

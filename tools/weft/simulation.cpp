@@ -239,7 +239,7 @@ class Assembly {
     if (known == plan_.jobs.end()) {
       plan_.jobs.push_back({job.stay, job.workload, job.collectives, job.endpoint_of_rank});
       placed_new_job_ = true;
-    } else if (known->endpoint_of_rank != job.endpoint_of_rank) {
+    } else if (known->workload != job.workload || known->endpoint_of_rank != job.endpoint_of_rank) {
       // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler decide in another way.
       plan_.given_up = true;
       placed_new_job_ = true;
@@ -323,6 +323,11 @@ class Assembly {
     settings.start_overhead = params.duration("start_overhead");
     settings.round = params.duration("round");
     settings.fast_forward = static_cast<std::uint64_t>(params.integer("fast_forward"));
+    std::set<Time> speed_changes;
+    for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
+      for (const Time change : speeds_.changes(HostId(host))) speed_changes.insert(change);
+    }
+    settings.speed_changes.assign(speed_changes.begin(), speed_changes.end());
     settings.checkpoints = CheckpointPlan::of(scenario_.parameters.of("checkpoint"));
     settings.failures = scenario_.failures;
     settings.maintenance = scenario_.maintenance;
