@@ -198,7 +198,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPolicyStops, testing::ValuesIn(testing_schedu
 TEST_P(EveryPolicyStops, AsJobModeSays) {
   const bool asks_what_is_left = GetParam() == "srtf" || GetParam() == "backfill";
   int stops = 0;
-  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+  constexpr int seeds = WEFT_SANITIZED ? 8 : 40;
+  for (std::uint32_t seed = 0; seed < seeds; ++seed) {
     std::mt19937_64 random(seed);
     const auto ns_below = [&](std::int64_t seconds) {
       return Duration::ns(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(seconds * 1'000'000'000)));
@@ -291,7 +292,7 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
           run.report.fingerprint.value());
     }
   }
-  EXPECT_GT(stops, 100);
+  EXPECT_GT(stops, 3 * seeds);
 }
 
 }  // namespace
