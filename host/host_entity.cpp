@@ -9,14 +9,19 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 6> kHostParams = {
+constexpr std::array<ParamSpec, 7> kHostParams = {
     {{"reduction_time_per_mib", ParamKind::duration, "0ns", "0ns", "1s", "",
       "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
       "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"},
      {"fold_ranks", ParamKind::choice, "auto", "", "", "auto|on|off",
       "Whether ranks that behave alike at every instant are simulated once per class (flow mode); auto: where a job has 512 ranks "
-      "or more, unless jobs start at more than 16 different times",
+      "or more or there is a fold_tolerance, unless jobs start at more than 16 different times",
       "exact: equitable partitions, host/rank_folding.hpp"},
+     {"fold_tolerance", ParamKind::duration, "0ns", "0ns", "1s", "",
+      "Folds ranks loosely: delays of messages that differ by no more than this count as equal and are taken at their mean, and "
+      "links that "
+      "the jobs cannot fill tell no ranks apart; links.csv then has their mean. 0ns: exactly",
+      "none; a few us where tiers of a fabric differ by as much and transfers take milliseconds"},
      {"kernel_launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
       "Before every GPU compute op: what launching it costs where launches are not hidden behind the kernels before",
       "traces and models give times of kernels that are queued ahead"},
@@ -99,8 +104,8 @@ void HostEntity::start(StayId stay, EventContext& context) {
   if (stopped_.contains(stay)) return;
   const RunningJob& running = wiring_.jobs.at(stay);
   std::vector<RankRunner*> started;
-  for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
-    const NodeId endpoint = running.endpoint_of_rank[rank];
+  for (std::uint32_t rank = 0; rank < running.endpoint_of_rank->size(); ++rank) {
+    const NodeId endpoint = (*running.endpoint_of_rank)[rank];
     if (wiring_.topology.node(endpoint).host != host_) continue;
     if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
     const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());

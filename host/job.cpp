@@ -15,4 +15,14 @@ void JobTable::publish(RunningJob job) {
   ++size_;
 }
 
+TransferFolding::FoldedPath StayFoldings::path(const Transfer& transfer) const {
+  const JobFolding* const folding = stays_.at(transfer.stay).folding.get();
+  return folding == nullptr ? FoldedPath{} : folding->whole().path(folding->place(), transfer);
+}
+
+Transfer StayFoldings::seen_by_destination(const Transfer& transfer) const {
+  const JobFolding& folding = *stays_.at(transfer.stay).folding;
+  return folding.whole().seen_by_destination(folding.place(), transfer);
+}
+
 }  // namespace weft

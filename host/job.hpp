@@ -23,6 +23,7 @@
 #include "host/job_collectives.hpp"
 #include "host/message_tag.hpp"
 #include "host/rank_folding.hpp"
+#include "network/transfer_folding.hpp"
 #include "workloads/dag.hpp"
 
 namespace weft {
@@ -32,9 +33,9 @@ struct RunningJob {
   StayId stay;
   JobId job;
   std::shared_ptr<const Workload> workload;
-  std::vector<NodeId> endpoint_of_rank;  ///< per rank, all distinct
-  std::uint64_t first_iteration = 0;     ///< those before it were done in earlier stays
-  std::uint64_t iterations = 1;          ///< of the job; > first_iteration
+  std::shared_ptr<const std::vector<NodeId>> endpoint_of_rank;  ///< per rank, all distinct
+  std::uint64_t first_iteration = 0;                            ///< those before it were done in earlier stays
+  std::uint64_t iterations = 1;                                 ///< of the job; > first_iteration
   /// After every so many iterations of the job a rank stands still to write a checkpoint, but for the last; 0: never.
   std::uint64_t checkpoint_every = 0;
   Duration checkpoint_write;  ///< how long that takes
@@ -74,6 +75,18 @@ class JobTable {
 
   std::array<std::unique_ptr<RunningJob[]>, 27> chunks_;
   std::uint32_t size_ = 0;
+};
+
+/// What the network has to know of folded ranks, by the stays that transfers belong to.
+class StayFoldings final : public TransferFolding {
+ public:
+  /// Keeps a reference.
+  explicit StayFoldings(const JobTable& stays) : stays_(stays) {}
+  FoldedPath path(const Transfer& transfer) const override;
+  Transfer seen_by_destination(const Transfer& transfer) const override;
+
+ private:
+  const JobTable& stays_;
 };
 
 /// Event kinds between scheduler and hosts.

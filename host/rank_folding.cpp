@@ -3,29 +3,20 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <optional>
-#include <set>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "host/folding_paths.hpp"
-#include "host/message_tag.hpp"
+#include "host/job_footprint.hpp"
+#include "host/job_messages.hpp"
 
 namespace weft {
 
 namespace {
 
 std::uint64_t combine(std::uint64_t a, std::uint64_t b) { return mix64(a * 0x9e3779b97f4a7c15ULL ^ mix64(b)); }
-
-std::uint64_t text_hash(std::string_view text) {
-  std::uint64_t hash = text.size();
-  for (const char c : text) hash = combine(hash, static_cast<unsigned char>(c));
-  return hash;
-}
 
 /// Numbers equal values alike, from 0 in order of first appearance; returns how many there are. Entries of `skip` stay as they are.
 template <class Skip>
@@ -38,40 +29,25 @@ std::uint32_t renumber(const std::vector<std::uint64_t>& signatures, std::vector
   return static_cast<std::uint32_t>(numbers.size());
 }
 
-/// Equal divisions, equal numbers.
-std::uint64_t division_hash(const Subgroups& division) {
-  if (division.is_whole_group()) return 0;
-  std::uint64_t hash = division.positions();
-  for (std::uint32_t position = 0; position < division.positions(); ++position) {
-    if (!division.contains(position)) continue;
-    hash = combine(hash, position);
-    hash = combine(hash, division.member(position, 0));
-    hash = combine(hash, division.index_of(position));
-  }
-  return hash;
-}
-
 }  // namespace
 
 /// Builds one RankFolding. Ranks are numbered through, job after job.
 class FoldingSearch {
  public:
   FoldingSearch(std::vector<PlacedJob> jobs, const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-                const RankFolding::Limits& limits)
+                Duration tolerance, const RankFolding::Limits& limits)
       : topology_(topology),
-        speeds_(speeds),
-        limits_(limits),
+        tolerance_(tolerance),
         folding_(new RankFolding(std::move(jobs))),
-        endpoints_(endpoints_of(folding_->jobs_)),
-        rank_count_(static_cast<std::uint32_t>(endpoints_.size())),
-        paths_(topology, settings, endpoints_, limits.hops) {}
+        sent_(folding_->jobs_, topology, settings, speeds, limits),
+        paths_(sent_.paths()),
+        rank_count_(sent_.rank_count()) {}
 
   std::shared_ptr<const RankFolding> find() {
-    for (job_ = 0; job_ < folding_->jobs_.size(); ++job_) {
-      first_rank_.push_back(static_cast<std::uint32_t>(first_colours_.size()));
-      collect_roles();
-      if (!collect_messages()) return nullptr;
-    }
+    if (!sent_.collect()) return nullptr;
+    is_free_.assign(topology_.link_count(), false);
+    if (tolerance_ > Duration::zero()) find_free_links();
+    find_delay_classes();
     refine();
     if (rank_classes_ == rank_count_) return nullptr;
     choose_representatives();
@@ -81,221 +57,43 @@ class FoldingSearch {
   }
 
  private:
-  /// What the ops of a role ask of one communicator, each kind once.
-  struct RoleUse {
-    std::uint16_t communicator = 0;
-    std::vector<Op> collectives;
-    std::vector<std::pair<PeerAddressing, std::int32_t>> sends;
-  };
-  /// A rule by which a program finds receivers.
-  struct Route {
-    std::uint64_t kind = 0;  ///< but for the communicator
-    std::uint32_t step = 0;
-    std::uint8_t channel = 0;
-  };
-  /// One message that a rank sends again and again.
-  struct Message {
-    std::uint32_t kind = 0;  ///< index of kinds_
-    std::uint32_t source = 0;
-    std::uint32_t destination = 0;
-    std::uint32_t piece = 0;
-  };
-  /// What messages of one rule and connection have in common.
-  struct Kind {
-    std::uint64_t hash = 0;
-    std::uint32_t connection = 0;
-    bool in_collective = false;
-  };
-  /// Hashes of the sizes that a program's positions send, by what tells positions apart.
-  struct SizeHashes {
-    std::vector<PartIndex> indices;
-    std::map<std::vector<std::uint32_t>, std::uint64_t> by_residues;
-  };
   struct Signatures {
     std::vector<std::uint64_t> ranks;
     std::vector<std::uint64_t> links;
   };
 
-  static std::vector<NodeId> endpoints_of(std::span<const PlacedJob> jobs) {
-    std::vector<NodeId> endpoints;
-    for (const PlacedJob& job : jobs) {
-      WEFT_CHECK(job.endpoint_of_rank.size() == job.workload->rank_count, "every rank has an endpoint");
-      endpoints.insert(endpoints.end(), job.endpoint_of_rank.begin(), job.endpoint_of_rank.end());
+  /// Links that hold nobody back. Those by which hosts are attached bound what others may carry, and so are not among them.
+  void find_free_links() {
+    for (const auto& [link, most_bps] : demands_of(sent_, topology_)) {
+      // Sums of shares round.
+      is_free_[link.index()] = most_bps <= static_cast<double>(topology_.link(link).rate.in_bps()) * (1 + 1e-9);
     }
-    return endpoints;
-  }
-
-  /// Of the job at hand.
-  void collect_roles() {
-    const Workload& workload = *folding_->jobs_[job_].workload;
-    role_uses_.assign(workload.roles.size(), {});
-    for (std::size_t role = 0; role < workload.roles.size(); ++role) {
-      const RoleDag& dag = workload.roles[role];
-      std::map<std::uint16_t, RoleUse> uses;
-      std::set<std::tuple<std::uint16_t, CollectiveType, PeerAddressing, std::int32_t, std::uint32_t, Bytes>> seen;
-      for (std::uint32_t i = 0; i < dag.size(); ++i) {
-        const OpKind kind = dag.kind(OpId(i));
-        if (kind != OpKind::collective && kind != OpKind::send) continue;
-        const Op op = dag.op(OpId(i));
-        RoleUse& use = uses[op.communicator];
-        use.communicator = op.communicator;
-        if (kind == OpKind::collective) {
-          if (seen.emplace(op.communicator, op.collective, op.addressing, op.peer, op.splits, op.bytes).second) {
-            use.collectives.push_back(op);
-          }
-        } else if (const std::pair send(op.addressing, op.peer);
-                   std::find(use.sends.begin(), use.sends.end(), send) == use.sends.end()) {
-          use.sends.push_back(send);
-        }
-      }
-      for (auto& [communicator, use] : uses) role_uses_[role].push_back(std::move(use));
+    for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
+      for (const LinkId link : paths_.way_up(rank)) is_free_[link.index()] = false;
+      for (const LinkId link : paths_.way_down(rank)) is_free_[link.index()] = false;
     }
   }
 
-  /// A message from distance to distance in the whole group.
-  static std::uint64_t distance_kind(std::uint32_t distance) { return combine(1, distance); }
-
-  /// Ways in which a role of a plan finds receivers, each once.
-  const std::vector<Route>& routes_of(const CollectivePlan& plan, std::uint32_t position) {
-    const CollectiveProgram& program = plan.program_of(position);
-    const auto [found, is_new] = routes_.try_emplace(&program);
-    if (!is_new) return found->second;
-    std::set<std::uint64_t> seen;
-    for (std::uint32_t i = 0; i < program.size(); ++i) {
-      const CollectiveStep& step = program.step(i);
-      if (step.kind != StepKind::send) continue;
-      const std::uint64_t kind = kind_of(plan, position, step);
-      if (seen.insert(combine(kind, step.channel)).second) found->second.push_back({kind, i, step.channel});
-    }
-    return found->second;
+  Duration delay_of(const JobMessages::Message& message) const {
+    return paths_.delay(message.source, message.destination, paths_.piece(message.piece));
   }
 
-  std::uint64_t kind_of(const CollectivePlan& plan, std::uint32_t position, const CollectiveStep& step) {
-    const Subgroups& division = *plan.divisions[step.peer.division];
-    if (division.is_whole_group() && step.peer.kind == PeerRule::Kind::offset) {
-      return distance_kind(wrapped(step.peer.operand, division.positions()));
+  /// Delays within the tolerance of the smallest of their class.
+  void find_delay_classes() {
+    if (tolerance_ == Duration::zero()) return;
+    for (const JobMessages::Message& message : sent_.all()) delay_class_[delay_of(message)] = {};
+    Duration first;
+    for (auto& [delay, of_class] : delay_class_) {
+      if (delay == delay_class_.begin()->first || delay - first > tolerance_) first = delay;
+      of_class = first;
     }
-    // Members of one role have peers of other roles perhaps, but all expect them by the same rule.
-    const std::uint32_t peer = plan.peer(step, position);
-    const PeerRule& back = plan.program_of(peer).step(step.remote_step).peer;
-    const auto rule = [](const PeerRule& side) {
-      return combine(static_cast<std::uint64_t>(side.kind), static_cast<std::uint64_t>(std::int64_t{side.operand}));
-    };
-    const auto [found, is_new] = division_hashes_.try_emplace(&division, 0);
-    if (is_new) found->second = division_hash(division);
-    return combine(combine(rule(step.peer), rule(back)), found->second);
-  }
-
-  /// Equal for positions that send messages of equal sizes step by step.
-  std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
-    if (plan.sizes_are_equal()) return 0;
-    const CollectiveProgram& program = plan.program_of(position);
-    const auto [found, is_new] = size_hashes_.try_emplace(&program);
-    if (is_new) found->second.indices = indices_of(program);
-    SizeHashes& known = found->second;
-    std::vector<std::uint32_t> residues;
-    for (const PartIndex& index : known.indices) {
-      // Sizes repeat, so that of an offset's parts only the rest by the period matters, if they wrap round after full periods.
-      const Subgroups& division = *plan.divisions[index.division];
-      const std::uint64_t first = std::uint64_t{division.index_of(position)} * index.stride;
-      const std::uint64_t wrap = std::uint64_t{division.size_at(position)} * index.stride;
-      const bool repeats =
-          index.kind == PartIndex::Kind::offset && plan.request.splits == nullptr && wrap % plan.size_period() == 0;
-      if (!repeats) return all_sizes_hash(plan, position);
-      residues.push_back(static_cast<std::uint32_t>(first % plan.size_period()));
-    }
-    if (known.indices.empty()) return all_sizes_hash(plan, position);
-    const auto [hash, is_first] = known.by_residues.try_emplace(std::move(residues), 0);
-    if (is_first) hash->second = all_sizes_hash(plan, position);
-    return hash->second;
-  }
-
-  static std::uint64_t all_sizes_hash(const CollectivePlan& plan, std::uint32_t position) {
-    const CollectiveProgram& program = plan.program_of(position);
-    std::uint64_t hash = 1;
-    for (std::uint32_t i = 0; i < program.size(); ++i) {
-      if (program.step(i).kind == StepKind::join) continue;
-      hash = combine(hash, static_cast<std::uint64_t>(plan.message_bytes(program.step(i), position).count()));
-    }
-    return hash;
-  }
-
-  /// The ways in which a program's parts depend on the position, each once and without its operand.
-  static std::vector<PartIndex> indices_of(const CollectiveProgram& program) {
-    std::set<std::tuple<PartIndex::Kind, std::uint8_t, std::uint32_t>> seen;
-    std::vector<PartIndex> indices;
-    for (std::uint32_t i = 0; i < program.size(); ++i) {
-      for (const PartIndex& index : {program.step(i).parts.outer, program.step(i).parts.inner}) {
-        if (index.kind == PartIndex::Kind::zero) continue;
-        if (seen.emplace(index.kind, index.division, index.stride).second) indices.push_back(index);
-      }
-    }
-    return indices;
-  }
-
-  /// Messages of the job at hand with their paths, and the first colours of its ranks. False if folding cannot be looked for.
-  bool collect_messages() {
-    const PlacedJob& job = folding_->jobs_[job_];
-    const Workload& workload = *job.workload;
-    for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
-      const std::uint16_t role = workload.role_of[rank];
-      const Node& endpoint = topology_.node(job.endpoint_of_rank[rank]);
-      std::uint64_t colour =
-          combine(combine(combine(role, job_), speeds_.profile(endpoint.host)), static_cast<std::uint64_t>(endpoint.kind));
-      for (const RoleUse& use : role_uses_[role]) {
-        const Communicator& communicator = workload.communicators[use.communicator];
-        const GroupId group_id = communicator.group_of(RankId(rank));
-        const std::span<const RankId> group = communicator.ranks(group_id);
-        const auto size = static_cast<std::uint32_t>(group.size());
-        const std::uint32_t position = communicator.position_of(RankId(rank));
-        colour = combine(colour, std::uint64_t{use.communicator} << 32 | size);
-        ++sending_;
-        for (const Op& op : use.collectives) {
-          const CollectivePlan* plan = job.collectives->find(op, group_id, position);
-          if (plan == nullptr) continue;
-          // Groups of one size may be carried out in several ways where rules pick them.
-          colour = combine(combine(colour, text_hash(plan->algorithm)), text_hash(plan->protocol.name));
-          colour = combine(colour, plan->role_at(position));
-          colour = combine(colour, sizes_hash(*plan, position));
-          for (const Route& route : routes_of(*plan, position)) {
-            const CollectiveStep& step = plan->program_of(position).step(route.step);
-            const RankId to = group[plan->peer(step, position)];
-            if (!add_message(rank, to, connection_number(use.communicator, route.channel), route.kind, true)) return false;
-          }
-        }
-        for (const auto& [addressing, peer] : use.sends) {
-          const std::int64_t base = addressing == PeerAddressing::relative ? 0 : -static_cast<std::int64_t>(position);
-          const std::uint32_t distance = wrapped(base + peer, size);
-          const RankId to = communicator.peer_of(RankId(rank), addressing, peer);
-          if (!add_message(rank, to, connection_number(use.communicator, 0), distance_kind(distance), false)) return false;
-        }
-      }
-      first_colours_.push_back(colour);
-    }
-    return true;
-  }
-
-  /// Between two ranks of the job at hand.
-  bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective) {
-    const std::uint64_t hash = combine(combine(combine(rule, connection), in_collective ? 1 : 2), job_);
-    const auto [number, is_new] = kind_numbers_.try_emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
-    if (is_new) kinds_.push_back({hash, connection, in_collective});
-    // Several collectives of a communicator may send by one rule.
-    sent_by_.resize(kinds_.size());
-    if (std::exchange(sent_by_[number->second], sending_) == sending_ || to == RankId(rank)) return true;
-    const std::uint32_t source = first_rank_[job_] + rank;
-    const std::uint32_t destination = first_rank_[job_] + to.index();
-    const std::optional<std::uint32_t> piece = paths_.piece_of(source, destination, connection);
-    if (!piece || messages_.size() >= limits_.messages) return false;
-    messages_.push_back({number->second, source, destination, *piece});
-    return true;
   }
 
   /// What ranks and links see of their neighbours, given classes; `seed` makes other hashes.
   void look(std::uint64_t seed, Signatures& seen) {
     const std::vector<std::uint32_t>& rank_class = rank_class_;
     const auto hop_hash = [&](LinkId link, double load) {
-      return combine(link_class_[link.index()] ^ seed, std::bit_cast<std::uint64_t>(load));
+      return is_free_[link.index()] ? 0 : combine(link_class_[link.index()] ^ seed, std::bit_cast<std::uint64_t>(load));
     };
     up_hash_.assign(rank_count_, 0);
     down_hash_.assign(rank_count_, 0);
@@ -306,7 +104,7 @@ class FoldingSearch {
     piece_hash_.assign(paths_.piece_count(), 0);
     for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
       const FoldingPaths::Piece& piece = paths_.piece(i);
-      piece_hash_[i] = combine(piece.count, piece.inside_host ? 1 : 0);
+      piece_hash_[i] = combine(tolerance_ > Duration::zero() ? 0 : piece.count, piece.inside_host ? 1 : 0);
       for (const FoldingPaths::Hop& hop : paths_.hops(piece)) piece_hash_[i] += hop_hash(hop.link, hop.load);
     }
     // Sums, so that the order in which neighbours are met does not matter. What a link sees is the sum over messages of kind x load: it is added
@@ -316,11 +114,11 @@ class FoldingSearch {
     piece_kinds_.assign(paths_.piece_count(), 0);
     seen.ranks.resize(rank_count_);
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) seen.ranks[rank] = mix64(rank_class[rank] ^ seed);
-    for (const Message& message : messages_) {
+    for (const JobMessages::Message& message : sent_.all()) {
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
-      const std::uint64_t hash = kinds_[message.kind].hash ^ seed;
+      const std::uint64_t hash = sent_.kinds()[message.kind].hash ^ seed;
       const std::uint64_t kind = combine(hash, rank_class[message.source]);
-      const Duration delay = paths_.delay(message.source, message.destination, piece);
+      const Duration delay = tolerance_ > Duration::zero() ? delay_class_.at(delay_of(message)) : delay_of(message);
       std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), seed) + piece_hash_[message.piece];
       piece_kinds_[message.piece] += kind;
       if (!piece.is_whole) {
@@ -350,7 +148,7 @@ class FoldingSearch {
     for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
       for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) link_used_[hop.link.index()] = true;
     }
-    for (const Message& message : messages_) {
+    for (const JobMessages::Message& message : sent_.all()) {
       if (paths_.piece(message.piece).is_whole) continue;
       for (const LinkId link : paths_.way_up(message.source)) link_used_[link.index()] = true;
       for (const LinkId link : paths_.way_down(message.destination)) link_used_[link.index()] = true;
@@ -367,8 +165,8 @@ class FoldingSearch {
       rates[i] = static_cast<std::uint64_t>(topology_.link(LinkId(i)).rate.in_bps());
     }
     const auto none = [](std::size_t) { return false; };
-    const auto unused = [this](std::size_t link) { return !link_used_[link]; };
-    rank_classes_ = renumber(first_colours_, rank_class, none);
+    const auto unused = [this](std::size_t link) { return !link_used_[link] || is_free_[link]; };
+    rank_classes_ = renumber(sent_.first_colours(), rank_class, none);
     link_classes_ = renumber(rates, link_class_, unused);
     Signatures seen;
     while (rank_classes_ < rank_count_) {
@@ -387,39 +185,50 @@ class FoldingSearch {
     std::uint32_t classes = 0;
     for (std::uint32_t job = 0; job < folding.jobs_.size(); ++job) {
       const PlacedJob& placed = folding.jobs_[job];
-      if (folding.index_of_stay_.size() <= placed.stay.index())
-        folding.index_of_stay_.resize(placed.stay.index() + 1, RankFolding::unknown);
-      folding.index_of_stay_[placed.stay.index()] = job;
       folding.first_class_.push_back(classes);
-      std::vector<RankId>& rank_of_node = folding.rank_of_node_.emplace_back(topology_.node_count(), RankId::none());
+      std::unordered_map<NodeId, RankId>& rank_of_node = folding.rank_of_node_.emplace_back();
       JobFolding& of_job = folding.foldings_[job];
+      of_job.whole_ = &folding;
+      of_job.place_ = job;
       for (std::uint32_t rank = 0; rank < placed.workload->rank_count; ++rank) {
-        const std::uint32_t rank_class = rank_class_[first_rank_[job] + rank] - folding.first_class_[job];
+        const std::uint32_t rank_class = rank_class_[sent_.first_rank()[job] + rank] - folding.first_class_[job];
         of_job.class_of_rank_.push_back(rank_class);
         if (rank_class == of_job.representatives_.size()) {
           of_job.representatives_.push_back(RankId(rank));
           of_job.class_sizes_.push_back(0);
-          representatives_.push_back(first_rank_[job] + rank);
+          representatives_.push_back(sent_.first_rank()[job] + rank);
           class_sizes_.push_back(0);
           ++classes;
         }
         ++of_job.class_sizes_[rank_class];
-        ++class_sizes_[rank_class_[first_rank_[job] + rank]];
-        rank_of_node[placed.endpoint_of_rank[rank].index()] = RankId(rank);
+        ++class_sizes_[rank_class_[sent_.first_rank()[job] + rank]];
+        rank_of_node.emplace((*placed.endpoint_of_rank)[rank], RankId(rank));
       }
     }
+    class_free_links();
     representative_of_class_.assign(link_classes_, LinkId::none());
     link_class_sizes_.assign(link_classes_, 0);
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
-      LinkId representative(link);
-      if (link_used_[link]) {
-        LinkId& first = representative_of_class_[link_class_[link]];
-        if (first.is_none()) first = representative;
-        representative = first;
-        ++link_class_sizes_[link_class_[link]];
-      }
-      folding.representative_link_.push_back(representative);
+      if (!link_used_[link]) continue;
+      LinkId& first = representative_of_class_[link_class_[link]];
+      if (first.is_none()) first = LinkId(link);
+      ++link_class_sizes_[link_class_[link]];
+      folding.representatives_of_links_.emplace_back(LinkId(link), first);
     }
+  }
+
+  void class_free_links() {
+    using Alike = std::tuple<NodeKind, std::uint8_t, NodeKind, std::uint8_t, Bandwidth>;
+    std::map<Alike, std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < topology_.link_count(); ++i) {
+      if (!is_free_[i] || !link_used_[i]) continue;
+      const Link& link = topology_.link(LinkId(i));
+      const Node& source = topology_.node(link.source);
+      const Node& destination = topology_.node(link.destination);
+      const Alike alike(source.kind, source.level, destination.kind, destination.level, link.rate);
+      link_class_[i] = numbers.try_emplace(alike, link_classes_ + static_cast<std::uint32_t>(numbers.size())).first->second;
+    }
+    link_classes_ += static_cast<std::uint32_t>(numbers.size());
   }
 
   /// Members of a class look alike under hashes that did not make the classes, too. What chance let through once, it does not twice.
@@ -429,12 +238,48 @@ class FoldingSearch {
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
       if (seen.ranks[rank] != seen.ranks[representatives_[rank_class_[rank]]]) return false;
     }
-    for (std::uint32_t link = 0; link < topology_.link_count(); ++link) {
-      const LinkId representative = folding_->representative_link_[link];
-      if (seen.links[link] != seen.links[representative.index()]) return false;
-      if (topology_.link(LinkId(link)).rate != topology_.link(representative).rate) return false;
+    for (const auto& [link, representative] : folding_->representatives_of_links_) {
+      if (is_free_[link.index()]) continue;
+      if (seen.links[link.index()] != seen.links[representative.index()]) return false;
+      if (topology_.link(link).rate != topology_.link(representative).rate) return false;
     }
     return true;
+  }
+
+  /// What the messages of a class and kind come to together.
+  struct Sum {
+    std::int64_t messages = 0;
+    Duration delay;
+    std::vector<std::pair<std::uint32_t, double>> loads;  ///< on links that hold nobody back, by class
+  };
+  using Loads = std::vector<std::pair<std::uint32_t, double>>;
+  static void add_load(Loads& loads, std::uint32_t link_class, double load) {
+    const auto found = std::find_if(loads.begin(), loads.end(), [&](const auto& of_class) { return of_class.first == link_class; });
+    if (found == loads.end()) {
+      loads.emplace_back(link_class, load);
+    } else {
+      found->second += load;
+    }
+  }
+  static std::uint64_t sum_key(std::uint32_t source_class, std::uint32_t kind) { return std::uint64_t{source_class} << 32 | kind; }
+
+  /// Of all messages, where they need not be equal.
+  std::unordered_map<std::uint64_t, Sum> sums() const {
+    std::unordered_map<std::uint64_t, Sum> sums;
+    if (tolerance_ == Duration::zero()) return sums;
+    std::vector<Loads> of_piece(paths_.piece_count());
+    for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
+      for (const FoldingPaths::Hop& hop : paths_.hops(paths_.piece(i))) {
+        if (is_free_[hop.link.index()]) add_load(of_piece[i], link_class_[hop.link.index()], hop.load);
+      }
+    }
+    for (const JobMessages::Message& message : sent_.all()) {
+      Sum& sum = sums[sum_key(rank_class_[message.source], message.kind)];
+      ++sum.messages;
+      sum.delay += delay_of(message);
+      for (const auto& [link_class, load] : of_piece[message.piece]) add_load(sum.loads, link_class, load);
+    }
+    return sums;
   }
 
   /// Of every message of a representative: one link of each class that it crosses, with what that link carries of the whole kind.
@@ -442,9 +287,10 @@ class FoldingSearch {
     RankFolding& folding = *folding_;
     folding.relations_.resize(rank_classes_);
     folding.senders_.resize(rank_classes_);
-    std::vector<std::pair<std::uint32_t, double>> loads;  // by class of links
-    for (const Message& message : messages_) {
-      const Kind& kind = kinds_[message.kind];
+    Loads loads;
+    const std::unordered_map<std::uint64_t, Sum> all = sums();
+    for (const JobMessages::Message& message : sent_.all()) {
+      const JobMessages::Kind& kind = sent_.kinds()[message.kind];
       const std::uint32_t source_class = rank_class_[message.source];
       const std::uint32_t destination_class = rank_class_[message.destination];
       const std::uint32_t first = first_rank_of(message.source);
@@ -454,14 +300,7 @@ class FoldingSearch {
       if (representatives_[source_class] != message.source) continue;
       loads.clear();
       const auto cross = [&](LinkId link, double load) {
-        const std::uint32_t link_class = link_class_[link.index()];
-        const auto found =
-            std::find_if(loads.begin(), loads.end(), [&](const auto& of_class) { return of_class.first == link_class; });
-        if (found == loads.end()) {
-          loads.emplace_back(link_class, load);
-        } else {
-          found->second += load;
-        }
+        if (!is_free_[link.index()]) add_load(loads, link_class_[link.index()], load);
       };
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
       if (!piece.is_whole) {
@@ -477,11 +316,20 @@ class FoldingSearch {
       relation.in_collective = kind.in_collective;
       relation.kind = kind.hash;
       relation.first = static_cast<std::uint32_t>(folding.links_.size());
-      relation.count = static_cast<std::uint32_t>(loads.size());
       for (const auto& [link_class, load] : loads) {
         folding.links_.push_back(representative_of_class_[link_class]);
         folding.loads_.push_back(load * class_sizes_[source_class] / link_class_sizes_[link_class]);
       }
+      relation.delay = delay_of(message);
+      if (tolerance_ > Duration::zero()) {
+        const Sum& sum = all.at(sum_key(source_class, message.kind));
+        relation.delay = Duration::ticks((sum.delay.in_ticks() + sum.messages / 2) / sum.messages);
+        for (const auto& [link_class, load] : sum.loads) {
+          folding.links_.push_back(representative_of_class_[link_class]);
+          folding.loads_.push_back(load / link_class_sizes_[link_class]);
+        }
+      }
+      relation.count = static_cast<std::uint32_t>(folding.links_.size()) - relation.first;
       folding.relations_[source_class].push_back(relation);
     }
     for (std::vector<RankFolding::Relation>& relations : folding.relations_) {
@@ -495,29 +343,15 @@ class FoldingSearch {
   }
 
   std::uint32_t first_rank_of(std::uint32_t rank) const {
-    return *(std::upper_bound(first_rank_.begin(), first_rank_.end(), rank) - 1);
+    return *(std::upper_bound(sent_.first_rank().begin(), sent_.first_rank().end(), rank) - 1);
   }
 
   const Topology& topology_;
-  const HostSpeeds& speeds_;
-  RankFolding::Limits limits_;
+  Duration tolerance_;
   std::shared_ptr<RankFolding> folding_;
-  std::vector<NodeId> endpoints_;  ///< by rank
+  JobMessages sent_;
+  const FoldingPaths& paths_;
   std::uint32_t rank_count_;
-  FoldingPaths paths_;
-
-  std::uint32_t job_ = 0;                  ///< at hand
-  std::vector<std::uint32_t> first_rank_;  ///< by job
-  std::vector<std::vector<RoleUse>> role_uses_;
-  std::unordered_map<const CollectiveProgram*, std::vector<Route>> routes_;
-  std::unordered_map<const CollectiveProgram*, SizeHashes> size_hashes_;
-  std::unordered_map<const Subgroups*, std::uint64_t> division_hashes_;
-  std::unordered_map<std::uint64_t, std::uint32_t> kind_numbers_;
-  std::vector<Kind> kinds_;
-  std::uint64_t sending_ = 0;           ///< counts pairs of rank and communicator
-  std::vector<std::uint64_t> sent_by_;  ///< by kind: the last of those pairs that sends it
-  std::vector<Message> messages_;
-  std::vector<std::uint64_t> first_colours_;
   std::vector<std::uint32_t> rank_class_;       ///< by rank
   std::vector<std::uint32_t> representatives_;  ///< by class: its first rank
   std::vector<std::uint32_t> class_sizes_;
@@ -525,6 +359,8 @@ class FoldingSearch {
   std::uint32_t link_classes_ = 0;
   std::vector<std::uint32_t> link_class_;
   std::vector<bool> link_used_;
+  std::vector<bool> is_free_;                 ///< by LinkId: holds nobody back, and folding is loose
+  std::map<Duration, Duration> delay_class_;  ///< by delay; empty unless folding is loose
   std::vector<LinkId> representative_of_class_;
   std::vector<std::uint32_t> link_class_sizes_;
   // By rank and by piece, of the look at hand.
@@ -537,21 +373,20 @@ class FoldingSearch {
 };
 
 std::shared_ptr<const RankFolding> RankFolding::find(std::vector<PlacedJob> jobs, const Topology& topology,
-                                                     const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits) {
+                                                     const FlowSettings& settings, const HostSpeeds& speeds, Duration tolerance,
+                                                     const Limits& limits) {
   const auto uses_switches = [](const PlacedJob& job) { return job.collectives->uses_switches(); };
   if (std::ranges::any_of(jobs, uses_switches)) return nullptr;
-  return FoldingSearch(std::move(jobs), topology, settings, speeds, limits).find();
+  return FoldingSearch(std::move(jobs), topology, settings, speeds, tolerance, limits).find();
 }
 
 /// A collective's message does not say by which rule it is sent. Messages of several rules between two ranks have one path and, in collectives, need
 /// no sender, so that any of them will do; point-to-point messages have one rule, and come first.
-const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) const {
-  const std::uint32_t job = index_of(transfer.stay);
-  WEFT_CHECK(job != unknown, "every job of the run was folded with the others");
-  const RankId source = rank_of_node_[job][transfer.source.index()];
-  const RankId destination = rank_of_node_[job][transfer.destination.index()];
-  WEFT_CHECK(foldings_[job].is_representative(source), "only representatives send");
-  const std::vector<Relation>& relations = relations_[first_class_[job] + foldings_[job].class_of(source)];
+const RankFolding::Relation& RankFolding::relation_of(std::uint32_t place, const Transfer& transfer) const {
+  const RankId source = rank_at(place, transfer.source);
+  const RankId destination = rank_at(place, transfer.destination);
+  WEFT_CHECK(foldings_[place].is_representative(source), "only representatives send");
+  const std::vector<Relation>& relations = relations_[first_class_[place] + foldings_[place].class_of(source)];
   const auto found = std::lower_bound(relations.begin(), relations.end(), std::pair(transfer.connection, destination),
                                       [](const Relation& a, const auto& b) { return std::pair(a.connection, a.destination) < b; });
   WEFT_CHECK(found != relations.end() && found->connection == transfer.connection && found->destination == destination,
@@ -559,24 +394,23 @@ const RankFolding::Relation& RankFolding::relation_of(const Transfer& transfer) 
   return *found;
 }
 
-TransferFolding::FoldedPath RankFolding::path(const Transfer& transfer) const {
-  const Relation& relation = relation_of(transfer);
-  const std::uint32_t job = index_of(transfer.stay);
+TransferFolding::FoldedPath RankFolding::path(std::uint32_t place, const Transfer& transfer) const {
+  const Relation& relation = relation_of(place, transfer);
   return {std::span(links_).subspan(relation.first, relation.count), std::span(loads_).subspan(relation.first, relation.count),
-          foldings_[job].alike(rank_of_node_[job][transfer.source.index()])};
+          foldings_[place].alike(rank_at(place, transfer.source)), relation.delay, this};
 }
 
-Transfer RankFolding::seen_by_destination(const Transfer& transfer) const {
-  const Relation& relation = relation_of(transfer);
-  const std::uint32_t job = index_of(transfer.stay);
-  const std::uint32_t receiver_class = foldings_[job].class_of(relation.destination);
-  const std::vector<Sender>& senders = senders_[first_class_[job] + receiver_class];
+Transfer RankFolding::seen_by_destination(std::uint32_t place, const Transfer& transfer) const {
+  const Relation& relation = relation_of(place, transfer);
+  const std::uint32_t receiver_class = foldings_[place].class_of(relation.destination);
+  const std::vector<Sender>& senders = senders_[first_class_[place] + receiver_class];
   const auto sender = std::lower_bound(senders.begin(), senders.end(), relation.kind,
                                        [](const Sender& a, std::uint64_t kind) { return a.kind < kind; });
   WEFT_CHECK(sender != senders.end() && sender->kind == relation.kind, "members of a class receive by the same rules");
+  const std::vector<NodeId>& endpoints = *jobs_[place].endpoint_of_rank;
   Transfer seen = transfer;
-  seen.source = jobs_[job].endpoint_of_rank[sender->rank.index()];
-  seen.destination = jobs_[job].endpoint_of_rank[foldings_[job].representatives_[receiver_class].index()];
+  seen.source = endpoints[sender->rank.index()];
+  seen.destination = endpoints[foldings_[place].representatives_[receiver_class].index()];
   return seen;
 }
 

@@ -20,14 +20,19 @@
 // ranks apart; with it, all have to be folded anew. What one link of class K carries of a kind from class R, of which a member's message
 // loads links of K by a in all, is |R| a / |K|.
 //
+// With a tolerance above zero ranks are folded loosely. Links that all jobs at hand together cannot fill (host/job_footprint) hold nobody back and tell
+// nobody apart, which is exact; and delays that differ by no more than the tolerance count as equal: messages of a class and kind get their mean. So a
+// rank's times are off by what its delays are off from that mean. Of links that hold nobody back, those between nodes of the same kinds and levels at one
+// rate count as alike: what each carries is their mean, too.
+//
 // Ranks whose collectives ask switches to reduce (nvls, sharp) are not folded: one flow stands for all members of such an operation as it
 // is.
 //
 // What makes ranks different: another role, a host of another speed, hashed ECMP paths or a user's routes that collide here and not there (spraying
 // does not), part sizes that differ by a byte because a buffer does not divide evenly, a group that straddles leaf switches where others do not.
 //
-// Cost: 16 bytes and a few operations per message and round, so that the millions of messages of an all-to-all can be looked at. Their paths are put
-// together from shared pieces: from an endpoint to its switch, between two switches, and down again (folding_paths).
+// Cost: a few operations per message (job_messages) and round. Their paths are put together from shared pieces: from an endpoint to its switch, between
+// two switches, and down again (folding_paths).
 // Refinement compares sums of 64-bit hashes; the partition it ends with has to pass a round with other hashes as well.
 // Invariants: 1. the representative of a class is its smallest rank; 2. pure function of the arguments.
 // Thread safety: immutable after find().
@@ -36,29 +41,27 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
 #include "host/host_speed.hpp"
-#include "host/job_collectives.hpp"
+#include "host/job_messages.hpp"
 #include "network/flow_settings.hpp"
 #include "network/transfer_folding.hpp"
 #include "topologies/topology.hpp"
-#include "workloads/dag.hpp"
 
 namespace weft {
 
-/// A job whose ranks are to be folded, and where they are.
-struct PlacedJob {
-  StayId stay;
-  std::shared_ptr<const Workload> workload;
-  std::shared_ptr<const JobCollectives> collectives;
-  std::vector<NodeId> endpoint_of_rank;  ///< all distinct
-};
+class RankFolding;
 
 /// The classes of one job's ranks, from 0.
 class JobFolding {
  public:
+  /// Of all jobs that were looked at together, and which of them this one is. Valid as long as that is.
+  const RankFolding& whole() const { return *whole_; }
+  std::uint32_t place() const { return place_; }
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(representatives_.size()); }
   std::uint32_t class_of(RankId rank) const { return class_of_rank_[rank.index()]; }
   bool is_representative(RankId rank) const { return representatives_[class_of(rank)] == rank; }
@@ -70,41 +73,38 @@ class JobFolding {
  private:
   friend class RankFolding;
   friend class FoldingSearch;
+  const RankFolding* whole_ = nullptr;
+  std::uint32_t place_ = 0;
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<RankId> representatives_;
   std::vector<std::uint32_t> class_sizes_;
 };
 
-class RankFolding final : public TransferFolding {
+class RankFolding final : public LinkFolding {
  public:
   /// How much find() may look at before it gives up.
-  struct Limits {
-    std::size_t messages = std::size_t{1} << 27;
-    std::size_t hops = std::size_t{1} << 27;  ///< of paths that messages do not share
-  };
+  using Limits = JobMessages::Limits;
 
   /// Null if no two ranks are alike, if a collective of any of the jobs has in_network steps, if a transfer has several queue pairs on
   /// different paths, if adaptive routing may choose between paths, which shows only while running, or beyond `limits`. Keeps the jobs.
   /// Requires: rates are max-min fair, for other allocations may tell flows apart that are alike.
   static std::shared_ptr<const RankFolding> find(std::vector<PlacedJob> jobs, const Topology& topology,
-                                                 const FlowSettings& settings, const HostSpeeds& speeds, const Limits& limits);
+                                                 const FlowSettings& settings, const HostSpeeds& speeds, Duration tolerance,
+                                                 const Limits& limits);
 
   std::span<const PlacedJob> jobs() const { return jobs_; }
-  /// Null for a job that was not folded with the others. Valid as long as this is.
-  const JobFolding* of(StayId stay) const {
-    const std::uint32_t index = index_of(stay);
-    return index == unknown ? nullptr : &foldings_[index];
-  }
+  /// As jobs(). Valid as long as this is.
+  const JobFolding& of(std::size_t place) const { return foldings_[place]; }
   /// Of all jobs.
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(relations_.size()); }
 
-  FoldedPath path(const Transfer& transfer) const override;
-  Transfer seen_by_destination(const Transfer& transfer) const override;
-  LinkId representative(LinkId link) const override { return representative_link_[link.index()]; }
+  /// Of a transfer of the job at this place. Requires: the source is a representative.
+  TransferFolding::FoldedPath path(std::uint32_t place, const Transfer& transfer) const;
+  Transfer seen_by_destination(std::uint32_t place, const Transfer& transfer) const;
+  std::span<const std::pair<LinkId, LinkId>> representatives() const override { return representatives_of_links_; }
 
  private:
   friend class FoldingSearch;
-  static constexpr std::uint32_t unknown = UINT32_MAX;
   /// Whom a representative sends to.
   struct Relation {
     std::uint32_t connection = 0;
@@ -113,6 +113,7 @@ class RankFolding final : public TransferFolding {
     std::uint64_t kind = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;  ///< of links_ and loads_
+    Duration delay;           ///< propagation and switching
   };
   /// Whom a representative receives from.
   struct Sender {
@@ -121,19 +122,16 @@ class RankFolding final : public TransferFolding {
   };
 
   explicit RankFolding(std::vector<PlacedJob> jobs) : jobs_(std::move(jobs)), foldings_(jobs_.size()) {}
-  std::uint32_t index_of(StayId stay) const {
-    return stay.index() < index_of_stay_.size() ? index_of_stay_[stay.index()] : unknown;
-  }
-  const Relation& relation_of(const Transfer& transfer) const;
+  const Relation& relation_of(std::uint32_t place, const Transfer& transfer) const;
+  RankId rank_at(std::uint32_t place, NodeId endpoint) const { return rank_of_node_[place].at(endpoint); }
 
   std::vector<PlacedJob> jobs_;
-  std::vector<JobFolding> foldings_;               ///< as jobs_
-  std::vector<std::uint32_t> index_of_stay_;       ///< by StayId: in jobs_
-  std::vector<std::vector<RankId>> rank_of_node_;  ///< as jobs_; none() where no rank is
-  std::vector<std::uint32_t> first_class_;         ///< as jobs_: where a job's classes begin in the following
-  std::vector<std::vector<Relation>> relations_;   ///< by class; ascending by connection, destination, in_collective
-  std::vector<std::vector<Sender>> senders_;       ///< by class, by kind
-  std::vector<LinkId> representative_link_;
+  std::vector<JobFolding> foldings_;                              ///< as jobs_
+  std::vector<std::unordered_map<NodeId, RankId>> rank_of_node_;  ///< as jobs_
+  std::vector<std::uint32_t> first_class_;                        ///< as jobs_: where a job's classes begin in the following
+  std::vector<std::vector<Relation>> relations_;                  ///< by class; ascending by connection, destination, in_collective
+  std::vector<std::vector<Sender>> senders_;                      ///< by class, by kind
+  std::vector<std::pair<LinkId, LinkId>> representatives_of_links_;
   std::vector<LinkId> links_;
   std::vector<double> loads_;
 };

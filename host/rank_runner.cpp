@@ -27,7 +27,7 @@ RankRunner::RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, c
       records_(records),
       rank_(rank),
       slot_(slot),
-      endpoint_(job.endpoint_of_rank[rank.index()]),
+      endpoint_((*job.endpoint_of_rank)[rank.index()]),
       iteration_(job.first_iteration),
       communicating_in_(job.workload->communicators.size()),
       exposed_by_communicator_(job.workload->communicators.size()) {}
@@ -155,7 +155,7 @@ MessageTag RankRunner::tag_of(OpId op, const Op& description) const {
 
 NodeId RankRunner::peer_endpoint(const Op& description) const {
   const Communicator& communicator = job_.workload->communicators[description.communicator];
-  return job_.endpoint_of_rank[communicator.peer_of(rank_, description.addressing, description.peer).index()];
+  return (*job_.endpoint_of_rank)[communicator.peer_of(rank_, description.addressing, description.peer).index()];
 }
 
 const CollectivePlan* RankRunner::plan_of(const Op& description) const {
@@ -241,7 +241,7 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       const Communicator& communicator = job_.workload->communicators[op.communicator];
       const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
       const RankId peer = group[plan.peer(description, active.position)];
-      const NodeId destination = job_.endpoint_of_rank[peer.index()];
+      const NodeId destination = (*job_.endpoint_of_rank)[peer.index()];
       MessageTag tag = job_.tags->unpack(stream);
       tag.detail = description.remote_step;
       const std::uint64_t packed = job_.tags->pack(tag);

@@ -66,6 +66,14 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
     plan_settle(context.now(), context);
     return;
   }
+  if (event.kind == stay_stopped) {
+    const StayId stay = event.payload_as<StayStopped>().stay;
+    if (stopped_.size() <= stay.index()) stopped_.resize(stay.index() + 1, false);
+    stopped_[stay.index()] = true;
+    has_stopped_ = true;
+    plan_settle(context.now(), context);
+    return;
+  }
   WEFT_CHECK(event.kind == kSettle, "the fabric knows the kind of every event it gets");
   WEFT_CHECK(!planned_.empty() && planned_.back() == context.now(), "settle events come when they were planned");
   planned_.pop_back();
@@ -95,7 +103,9 @@ void FlowFabric::settle(EventContext& context) {
     finish(active, now, context);
     free_transfers_.push_back(flow.transfer);
   }
+  if (std::exchange(has_stopped_, false)) cancel_stopped(now);
   for (const Transfer& transfer : entering_) {
+    if (is_stopped(transfer.stay)) continue;
     if (SwitchOperationName::is_one(transfer.destination)) {
       join(transfer, now, context);
     } else {
@@ -105,6 +115,36 @@ void FlowFabric::settle(EventContext& context) {
   entering_.clear();
   model_.settle(now);
   if (const Time next = model_.next_completion(); next < Time::max()) plan_settle(next, context);
+}
+
+void FlowFabric::cancel_stopped(Time now) {
+  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+    if (!model_.policy().graph().alive(FlowSlot(slot))) continue;
+    const ActiveFlow flow = flows_[slot];
+    if (is_stopped(flow.is_joint ? joint_[flow.transfer].stay : transfers_[flow.transfer].transfer.stay))
+      model_.cancel(FlowSlot(slot), now);
+  }
+  for (std::uint32_t slot = 0; slot < transfers_.size(); ++slot) {
+    if (transfers_[slot].flows_left == 0 || !is_stopped(transfers_[slot].transfer.stay)) continue;
+    transfers_[slot].flows_left = 0;
+    free_transfers_.push_back(slot);
+  }
+  std::erase_if(waiting_, [this](const auto& waiting) { return is_stopped(std::get<StayId>(waiting.first)); });
+  for (std::uint32_t slot = 0; slot < joint_.size(); ++slot) {
+    if (joint_[slot].operation == nullptr || !is_stopped(joint_[slot].stay)) continue;
+    joint_[slot].operation = nullptr;
+    free_joint_.push_back(slot);
+  }
+}
+
+std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
+  if (folding == nullptr) return 0;
+  const auto [found, is_new] = account_of_.try_emplace(folding, 0);
+  if (is_new) {
+    accounts_.push_back(folding);
+    found->second = static_cast<std::uint32_t>(accounts_.size());
+  }
+  return found->second;
 }
 
 void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context) {
@@ -119,12 +159,14 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   active.start = now - active.entry_latency;
   const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
   active.multiplicity = folded.multiplicity;
+  active.is_folded = folded.folding != nullptr;
+  const std::uint32_t account = account_of(folded.folding);
   started_ += folded.multiplicity;
   const Duration last =
       last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
 
   if (transfer.size == Bytes::zero()) {
-    const Duration delay = path_of(transfer, 0, active.inside_host).delay + last;
+    const Duration delay = (active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay) + last;
     active.arrival = now + delay;
     active.ideal = delay;
     finish(active, now, context);
@@ -142,8 +184,9 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     const Bytes part = part_of(transfer.size, queue_pairs, i);
     const FlowPath path = path_of(transfer, i, active.inside_host);
     FlowRequest request;
-    request.path = folding_ == nullptr ? path.links : folded.links;
-    request.loads = folding_ == nullptr ? path.loads : folded.loads;
+    request.path = active.is_folded ? folded.links : path.links;
+    request.loads = active.is_folded ? folded.loads : path.loads;
+    request.account = account;
     request.wire_bytes = settings_.wire_bytes(part, active.inside_host);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
     request.cap_bps = cap_bps;
@@ -151,7 +194,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-    const Duration delay = path.delay + last;
+    const Duration delay = (active.is_folded ? folded.delay : path.delay) + last;
     flows_[flow.index()] = {slot, delay, false};
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
@@ -184,7 +227,7 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
   finished_ += active.multiplicity;
   payload_bytes_ += active.transfer.size * active.multiplicity;
   context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
-  const Transfer delivered = folding_ == nullptr ? active.transfer : folding_->seen_by_destination(active.transfer);
+  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
   context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
   if (observer_ == nullptr) return;
   FinishedTransfer finished;
@@ -199,7 +242,7 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
 }
 
 void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {
-  WEFT_CHECK(operations_ != nullptr && folding_ == nullptr, "operations in switches are registered, and their ranks not folded");
+  WEFT_CHECK(operations_ != nullptr, "operations in switches are registered");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
   const JointKey key(transfer.stay, transfer.destination, transfer.tag);
   auto waiting = waiting_.find(key);
@@ -207,6 +250,7 @@ void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context)
     waiting = waiting_.emplace(key, take_slot(joint_, free_joint_)).first;
     JointOperation& added = joint_[waiting->second];
     added.operation = &operations_->at(transfer.destination);
+    added.stay = transfer.stay;
     added.members.assign(added.operation->members.size(), {});
     added.joined = 0;
   }
@@ -314,10 +358,18 @@ FlowFabricCounters FlowFabric::counters() const {
 }
 
 std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end) const {
-  const std::vector<Bytes> bytes = model_.link_bytes(end);
+  FlowModel::CountedBytes counted = model_.link_bytes(end);
+  std::vector<Bytes>& bytes = counted.by_link;
+  for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
+    const std::map<LinkId, Bytes>& of_account = counted.by_account[account];
+    for (const auto& [link, representative] : accounts_[account]->representatives()) {
+      const auto found = of_account.find(representative);
+      if (found != of_account.end()) bytes[link.index()] += found->second;
+    }
+  }
   std::vector<LinkUsage> usage(bytes.size());
   for (std::uint32_t i = 0; i < bytes.size(); ++i) {
-    usage[i].bytes = bytes[folding_ == nullptr ? i : folding_->representative(LinkId(i)).index()];
+    usage[i].bytes = bytes[i];
     const double rate_bps = static_cast<double>(topology_.link(LinkId(i)).rate.in_bps());
     const double capacity_bits = fluid_bits(rate_bps, end - begin);
     if (capacity_bits > 0) usage[i].mean_utilization = usage[i].bytes.in_bits() / capacity_bits;

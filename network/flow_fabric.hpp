@@ -16,6 +16,8 @@
 // enter with the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when
 // it was handed over, with the top of the tree for its destination; what it takes alone includes waiting for the other members.
 //
+// Of a stay that is stopped all transfers end at once, and those that enter later are dropped: nobody hears of them any more, and they are not observed.
+//
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:
 //   FlowFabric(topology, settings, make_policy(...), entity_of_host, &observer)
@@ -23,7 +25,7 @@
 //
 // Invariants
 //   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, one that joins an operation in switches the
-//      latter only, unless a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation
+//      latter only, unless its stay is stopped or a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation
 //      that a member never joins stays waiting; the ranks in it know whom they wait for.
 //   2. Transfers are numbered in order of entering, which depends on the order of events only.
 // Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone once the engine has stopped.
@@ -33,6 +35,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/entity.hpp"
@@ -105,6 +108,7 @@ class FlowFabric final : public Entity {
     std::uint32_t flows_left = 0;  ///< 0 while the slot is free
     std::uint32_t multiplicity = 1;
     bool inside_host = false;
+    bool is_folded = false;
   };
   /// What a flow's completion needs: which transfer, and how far it is from the source to the destination.
   struct ActiveFlow {
@@ -120,7 +124,8 @@ class FlowFabric final : public Entity {
       Time entered;
     };
     const SwitchOperation* operation = nullptr;  ///< null while the slot is free
-    std::vector<Joined> members;                 ///< in the operation's order
+    StayId stay = StayId::none();
+    std::vector<Joined> members;  ///< in the operation's order
     std::size_t joined = 0;
     Time begun;
     Duration moving_alone;
@@ -130,6 +135,11 @@ class FlowFabric final : public Entity {
 
   void begin(const Transfer& transfer, Time now, EventContext& context);
   void join(const Transfer& transfer, Time now, EventContext& context);
+  bool is_stopped(StayId stay) const { return !stay.is_none() && stay.index() < stopped_.size() && stopped_[stay.index()]; }
+  /// Ends all that belongs to stays that have been stopped.
+  void cancel_stopped(Time now);
+  /// Where bytes of transfers folded by this are counted.
+  std::uint32_t account_of(const LinkFolding* folding);
   void begin_joint(std::uint32_t slot, Time now, EventContext& context);
   void finish_joint(std::uint32_t slot, Time now, EventContext& context);
   Duration entry_latency(bool inside_host) const { return inside_host ? settings_.nvlink_latency : settings_.wqe_latency; }
@@ -166,7 +176,11 @@ class FlowFabric final : public Entity {
   const TransferFolding* folding_;
   const SwitchOperations* operations_;
 
-  std::vector<Transfer> entering_;         ///< transfers of this instant
+  std::vector<Transfer> entering_;            ///< transfers of this instant
+  std::vector<bool> stopped_;                 ///< by StayId
+  bool has_stopped_ = false;                  ///< some stay was, at this instant
+  std::vector<const LinkFolding*> accounts_;  ///< from account 1 on
+  std::unordered_map<const LinkFolding*, std::uint32_t> account_of_;
   std::vector<ActiveTransfer> transfers_;  ///< by slot
   std::vector<std::uint32_t> free_transfers_;
   std::vector<JointOperation> joint_;  ///< by slot

@@ -19,13 +19,14 @@ std::vector<double> link_capacities_bps(const Topology& topology) {
 }
 
 FlowModel::FlowModel(std::unique_ptr<AllocationPolicy> policy)
-    : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}} {}
+    : policy_(std::move(policy)), link_bytes_{std::vector<Bytes>(policy_->graph().link_count()), {}, {}} {}
 
 FlowSlot FlowModel::start(const FlowRequest& request) {
   WEFT_CHECK(request.wire_bytes > Bytes::zero(), "a flow has bytes to move");
   const FlowSlot slot = policy_->add_flow({request.path, request.weight, request.cap_bps, request.loads, request.priority});
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
-  flows_[slot.index()] = {request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++};
+  flows_[slot.index()] = {
+      request.wire_bytes.in_bits(), 0, settled_at_, request.wire_bytes, request.owner, flows_started_++, request.account};
   active_flows_peak_ = std::max(active_flows_peak_, active_flows());
   changed_ = true;
   return slot;
@@ -33,6 +34,15 @@ FlowSlot FlowModel::start(const FlowRequest& request) {
 
 void FlowModel::set_capacity(LinkId link, Bandwidth capacity) {
   policy_->set_capacity(link, static_cast<double>(capacity.in_bps()));
+  changed_ = true;
+}
+
+void FlowModel::cancel(FlowSlot slot, Time now) {
+  WEFT_CHECK(queue_.finish(slot) > now, "a flow that ends is not cancelled");
+  const Flow& flow = flows_[slot.index()];
+  link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), moved_bytes(flow, now));
+  queue_.remove(slot);
+  policy_->remove_flow(slot);
   changed_ = true;
 }
 
@@ -44,7 +54,7 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   const std::size_t first = done.size();
   for (const FlowSlot slot : due_) {
     const Flow& flow = flows_[slot.index()];
-    link_bytes_.add(policy_->graph().hops(slot), policy_->graph().loads(slot), flow.wire_bytes);
+    link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), flow.wire_bytes);
     done.push_back({slot, flow.owner, flow.serial});
     policy_->remove_flow(slot);
   }
@@ -54,7 +64,20 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   changed_ = true;
 }
 
-void FlowModel::LinkBytes::add(std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved) {
+void FlowModel::LinkBytes::add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads,
+                               Bytes moved) {
+  if (account > 0) {
+    if (by_account.size() < account) by_account.resize(account);
+    for (std::size_t i = 0; i < hops.size(); ++i) {
+      OfLink& of_link = by_account[account - 1][hops[i].link];
+      if (loads.empty() || loads[i] == 1.0) {
+        of_link.whole += moved;
+      } else {
+        of_link.parts += static_cast<double>(moved.count()) * loads[i];
+      }
+    }
+    return;
+  }
   if (!loads.empty() && parts.empty()) parts.resize(whole.size());
   for (std::size_t i = 0; i < hops.size(); ++i) {
     if (loads.empty() || loads[i] == 1.0) {
@@ -112,17 +135,26 @@ std::vector<StalledFlow> FlowModel::stalled_flows() const {
   return stalled;
 }
 
-std::vector<Bytes> FlowModel::link_bytes(Time now) const {
+Bytes FlowModel::moved_bytes(const Flow& flow, Time now) const {
+  const double moved_bits = flow.wire_bytes.in_bits() - remaining_bits(flow, now);
+  return Bytes::of(static_cast<std::int64_t>(std::floor(moved_bits / Bytes::of(1).in_bits())));
+}
+
+FlowModel::CountedBytes FlowModel::link_bytes(Time now) const {
   LinkBytes bytes = link_bytes_;
   const FlowLinkGraph& graph = policy_->graph();
   for (std::uint32_t i = 0; i < graph.slot_count(); ++i) {
     if (!graph.alive(FlowSlot(i))) continue;
-    const double moved_bits = flows_[i].wire_bytes.in_bits() - remaining_bits(flows_[i], now);
-    const Bytes moved = Bytes::of(static_cast<std::int64_t>(std::floor(moved_bits / Bytes::of(1).in_bits())));
-    bytes.add(graph.hops(FlowSlot(i)), graph.loads(FlowSlot(i)), moved);
+    bytes.add(flows_[i].account, graph.hops(FlowSlot(i)), graph.loads(FlowSlot(i)), moved_bytes(flows_[i], now));
   }
   for (std::size_t link = 0; link < bytes.parts.size(); ++link) bytes.whole[link] += Bytes::of(std::llround(bytes.parts[link]));
-  return std::move(bytes.whole);
+  CountedBytes counted{std::move(bytes.whole), {}};
+  // order-free: accounts stand in a list, and links of one go into a map
+  for (const auto& account : bytes.by_account) {
+    std::map<LinkId, Bytes>& of_account = counted.by_account.emplace_back();
+    for (const auto& [link, of_link] : account) of_account[link] = of_link.whole + Bytes::of(std::llround(of_link.parts));
+  }
+  return counted;
 }
 
 }  // namespace weft

@@ -16,14 +16,16 @@
 // Invariants
 //   1. Every instant is one batch: completions, starts and capacity changes of one instant make one solve.
 //   2. `now` never goes back and never passes next_completion() (WEFT_CHECK).
-//   3. Bytes of a link count each finished flow exactly; flows under way count as far as they have come.
+//   3. Bytes of a link count each finished flow exactly; flows under way and cancelled ones count as far as they have come.
 // Threads: one (the policy may use others inside settle()).
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -47,6 +49,7 @@ struct FlowRequest {
   std::uint64_t owner = 0;             ///< comes back on completion
   std::span<const double> loads = {};  ///< by link of the path, what it carries per byte of the flow; empty: 1 each
   std::uint8_t priority = 0;           ///< class; a higher one goes first (network/flow_link_graph)
+  std::uint32_t account = 0;           ///< where its bytes are counted; small numbers
 };
 
 /// A flow that has moved all its bytes.
@@ -70,6 +73,8 @@ class FlowModel {
   /// The flow begins at the next settle().
   FlowSlot start(const FlowRequest& request);
   void set_capacity(LinkId link, Bandwidth capacity);
+  /// The flow leaves before its end; its capacity is free after settle(). Requires: it is under way and does not end by `now`.
+  void cancel(FlowSlot flow, Time now);
   /// Removes the flows that end at `now` and appends them to `done` in order of their start. Their capacity is free after settle().
   void take_completions(Time now, std::vector<FlowCompletion>& done);
   /// Brings rates and finish times up to date. Does nothing if nothing changed since the last call.
@@ -87,8 +92,13 @@ class FlowModel {
   std::uint64_t rate_changes() const { return rate_changes_; }
   /// Flows with rate 0, in order of their start. Requires: settled.
   std::vector<StalledFlow> stalled_flows() const;
-  /// Wire bytes per link, by LinkId, until `now`. Requires: settled, now <= next_completion().
-  std::vector<Bytes> link_bytes(Time now) const;
+  /// Wire bytes per link until `now`.
+  struct CountedBytes {
+    std::vector<Bytes> by_link;                       ///< account 0, by LinkId
+    std::vector<std::map<LinkId, Bytes>> by_account;  ///< from account 1 on
+  };
+  /// Requires: settled, now <= next_completion().
+  CountedBytes link_bytes(Time now) const;
 
   const AllocationPolicy& policy() const { return *policy_; }
 
@@ -100,16 +110,24 @@ class FlowModel {
     Bytes wire_bytes;
     std::uint64_t owner = 0;
     std::uint64_t serial = 0;
+    std::uint32_t account = 0;
   };
 
   /// What went over each link.
   struct LinkBytes {
+    /// Of an account whose flows are on few links.
+    struct OfLink {
+      Bytes whole;
+      double parts = 0;
+    };
     std::vector<Bytes> whole;
     std::vector<double> parts;  ///< bytes of flows with loads other than 1; empty if there were none
-    void add(std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved);
+    std::vector<std::unordered_map<LinkId, OfLink>> by_account;
+    void add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved);
   };
 
   double remaining_bits(const Flow& flow, Time now) const;
+  Bytes moved_bytes(const Flow& flow, Time now) const;
 
   std::unique_ptr<AllocationPolicy> policy_;
   CompletionQueue queue_;

@@ -73,11 +73,17 @@ constexpr NodeId receiver_of(const Transfer& transfer) {
   return SwitchOperationName::is_one(transfer.destination) ? transfer.source : transfer.destination;
 }
 
-/// Event kinds between hosts and the network. Payload of all three: the Transfer.
+/// Event kinds between hosts and the network; the payload is the Transfer, but of the last.
 enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
   transfer_delivered = 102,  ///< network -> destination host
+  stay_stopped = 104,        ///< scheduler -> network, payload StayStopped
+};
+
+/// The ranks of a stay are gone, and so are the ends of its transfers.
+struct StayStopped {
+  StayId stay;
 };
 
 /// A host's door to the network.

@@ -8,22 +8,15 @@
 namespace weft {
 
 void FastForward::start(JobId job, bool has_waited) {
-  double& risk_s = jobs_[job.index()].risk_s;
-  if (has_waited) risk_s = std::max(risk_s, risk_max_s_);
+  Job& entry = jobs_[job.index()];
+  if (has_waited) entry.risk_s += risk_max_s_;
+  entry.periods = {};
+  entry.coasted_at.reset();
 }
 
 void FastForward::begin_epoch(JobId job, bool under_way) {
-  Job& entry = jobs_[job.index()];
-  settle(entry);
-  entry.periods = {};
-  entry.is_under_way = under_way;
-}
-
-/// A period that is no longer what the job coasted at: up to one iteration may have taken the one or the other.
-void FastForward::settle(Job& job) {
-  if (!job.coasted_at || job.periods.count == 0) return;
-  job.risk_s += std::abs((job.periods.mean() - *job.coasted_at).in_s());
-  job.coasted_at.reset();
+  jobs_[job.index()].periods = {};
+  jobs_[job.index()].is_under_way = under_way;
 }
 
 void FastForward::add(JobId job, Duration period) {
@@ -49,24 +42,34 @@ Duration FastForward::Periods::mean() const {
   return Duration::ticks((sum.in_ticks() + divisor / 2) / divisor);
 }
 
+std::optional<Duration> FastForward::estimate(JobId job) const {
+  const Job& entry = of(job);
+  return entry.periods.count > 0 ? entry.periods.mean() : entry.coasted_at;
+}
+
+void FastForward::coast(JobId job, Duration period) {
+  Job& entry = jobs_[job.index()];
+  // Up to one iteration may have taken the one or the other.
+  if (entry.coasted_at) entry.risk_s += std::abs((period - *entry.coasted_at).in_s());
+  entry.coasted_at = period;
+  if (entry.periods.count > 0) entry.spread = entry.periods.most - entry.periods.least;
+  entry.periods = {};
+}
+
 void FastForward::skip(JobId job, std::uint64_t iterations) {
   Job& entry = jobs_[job.index()];
-  const Duration period = entry.periods.mean();
-  const Duration deviation = std::max(period - entry.periods.least, entry.periods.most - period);
-  const double relative = period > Duration::zero() ? deviation.in_s() / period.in_s() : 0;
+  const Duration period = entry.coasted_at.value();
+  const double relative = period > Duration::zero() ? entry.spread.in_s() / period.in_s() : 0;
   const auto count = static_cast<double>(iterations);
   report_.skipped += iterations;
-  report_.deviation_max = std::max(report_.deviation_max, relative);
-  deviations_ += relative * count;
-  settle(entry);
-  entry.risk_s += deviation.in_s() * count;
-  entry.coasted_at = period;
-  entry.periods = {};
+  report_.spread_max = std::max(report_.spread_max, relative);
+  spreads_ += relative * count;
+  entry.risk_s += entry.spread.in_s() * count;
 }
 
 void FastForward::end(JobId job) {
   Job& entry = jobs_[job.index()];
-  settle(entry);
+  if (entry.coasted_at && entry.periods.count > 0) entry.risk_s += std::abs((entry.periods.mean() - *entry.coasted_at).in_s());
   entry.periods = {};
   ++ended_;
   risk_s_ += entry.risk_s;
@@ -75,7 +78,7 @@ void FastForward::end(JobId job) {
 
 FastForwardReport FastForward::report() const {
   FastForwardReport report = report_;
-  if (report.skipped > 0) report.deviation_mean = deviations_ / static_cast<double>(report.skipped);
+  if (report.skipped > 0) report.spread_mean = spreads_ / static_cast<double>(report.skipped);
   if (ended_ > 0) report.jct_risk_mean_s = risk_s_ / static_cast<double>(ended_);
   return report;
 }

@@ -12,7 +12,7 @@ IterationTally::IterationTally(const RunningJob& job, Time begin)
       begin_(begin),
       last_end_(begin),
       completed_(job.first_iteration),
-      ranks_(job.endpoint_of_rank.size(), Rank{job.first_iteration, begin}) {
+      ranks_(job.endpoint_of_rank->size(), Rank{job.first_iteration, begin}) {
   WEFT_CHECK(!ranks_.empty() && job.first_iteration < job.iterations && job.iterations <= UINT32_MAX,
              "a job that is tallied has ranks and iterations");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/check.hpp"
@@ -46,7 +47,8 @@ enum SchedulerEvent : std::uint16_t {
   job_moves = 221,  ///< payload SchedulerTimer
   job_lands = 222,  ///< likewise, as the next
   ranks_begin = 223,
-  speeds_change = 224,  ///< no payload
+  speeds_change = 224,  ///< no payload, as the next
+  launch_ranks = 225,   ///< class settle
 };
 constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && kind <= drain_ends; }
 
@@ -149,6 +151,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
 
 EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle) {
   const std::vector<EntityId> hosts = lifecycle->settings_.wiring.entity_of_host;
+  const EntityId network = lifecycle->settings_.wiring.network;
   const Duration control_delay = lifecycle->settings_.control_delay;
   const std::optional<Time> first = lifecycle->jobs_.empty() ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
   const Time first_failure = lifecycle->failures_ ? lifecycle->failures_->next() : Time::max();
@@ -159,6 +162,7 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
   for (const Time change : speed_changes) builder.post_initial(id, change, EventClass::timer, speeds_change);
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
+  if (network != EntityId::none()) builder.connect(id, network, control_delay);
   if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0)});
   if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
   for (std::uint32_t i = 0; i < maintenance.drains.size(); ++i) {
@@ -208,10 +212,16 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       land(event.payload_as<SchedulerTimer>().job, context);
       return;
     case ranks_begin:
-      join_others(event.payload_as<SchedulerTimer>().job, context);
+      launching_.push_back(event.payload_as<SchedulerTimer>().job);
+      request_launch(context);
+      return;
+    case launch_ranks:
+      launch(context);
       return;
     case speeds_change:
-      begin_epoch(context);
+      for (const JobId job : running_) {
+        if (running_state_[job.index()]->is_among_others) begin_epoch(std::span(&job, 1), context);
+      }
       return;
     case iteration_done:
       take_report(event.payload_as<IterationDone>(), context);
@@ -281,14 +291,19 @@ void JobLifecycle::take_report(const IterationDone& report, EventContext& contex
   JobRecord& record = records_[job.index()];
   record.iterations = ranks.tally().completed();
   record.exposed_communication += completed->exposed_communication;
-  running_state_[job.index()]->exposed += completed->exposed_communication;
-  ++running_state_[job.index()]->iterations;
+  Running& running = *running_state_[job.index()];
+  if (std::exchange(running.exposed_is_old, false)) {
+    running.exposed = Duration::zero();
+    running.iterations = 0;
+  }
+  running.exposed += completed->exposed_communication;
+  ++running.iterations;
   if (settings_.observer != nullptr) settings_.observer->iteration_finished(jobs_[job.index()], *completed);
   if (fast_forward_.is_on()) fast_forward_.add(job, ranks.last_period());
   if (ranks.done()) {
     finish(job, context);
   } else {
-    consider_coasting(context);
+    consider_coasting(job, context);
   }
 }
 
@@ -298,11 +313,11 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   JobRecord& record = records_[job.index()];
   record.end = context.now();
   if (coasts(job)) note_skipped(job, jobs_[job.index()].iterations);
+  leave_others(job, context);
   leave_gpus(job, context.now(), Leaving::ends);
   if (fast_forward_.is_on() && jobs_[job.index()].workload != nullptr) {
     record.iterations = jobs_[job.index()].iterations;
     fast_forward_.end(job);
-    begin_epoch(context);
   }
   if (jobs_[job.index()].workload != nullptr) {
     const auto count = static_cast<std::int64_t>(record.iterations);
@@ -336,7 +351,12 @@ Duration JobLifecycle::elapsed(const Running& running, Time until) {
 
 StayAccount JobLifecycle::account(const Running& running, Time until) {
   const Duration so_far = elapsed(running, until);
-  return running.past.followed_by(running.course ? running.course->account(so_far) : running.ranks->account(so_far));
+  if (running.course) return running.past.followed_by(running.course->account(so_far));
+  if (running.ranks) return running.past.followed_by(running.ranks->account(so_far));
+  // Its ranks have not begun.
+  StayAccount result = running.past;
+  result.overhead = so_far;
+  return result;
 }
 
 void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
@@ -372,6 +392,7 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
     if (why != Leaving::ends) record.iterations = progress.kept.iterations;
   }
   cluster_.release(job, running->placement);
+  std::erase(launching_, job);
   running.reset();
   running_.remove(job);
 }
@@ -392,12 +413,10 @@ void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
 void JobLifecycle::preempt(JobId job, EventContext& context) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
   const Running& running = *running_state_[job.index()];
-  const bool was_among_others = is_among_others(job);
   if (!running.failed_at && !running.moves_since) halt(job, context);
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
   leave_gpus(job, context.now(), Leaving::is_preempted);
-  if (was_among_others) begin_epoch(context);
   go_back_to_queue(job, context.now());
 }
 
@@ -421,12 +440,12 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
   const Duration declared = *view.declared_run;
-  if (running == nullptr || running->ranks != nullptr) {
+  if (running == nullptr || !running->course) {
     // Of iterations that run only those that have ended are known.
     KeptWork kept = progress_[job.index()].kept;
     Duration overhead = settings_.start_overhead;
     if (running != nullptr) {
-      kept.iterations = running->ranks->tally().completed();
+      if (running->ranks != nullptr) kept.iterations = running->ranks->tally().completed();
       overhead -= std::min(overhead, got_on_until(*running, now) - running->since);
     }
     const JobCourse course(declared, spec.iterations, kept, overhead, settings_.checkpoints);
@@ -475,7 +494,7 @@ void JobLifecycle::run_pass(EventContext& context) {
   arrived_.clear();
   counters_.queue_length_max = std::max<std::uint64_t>(counters_.queue_length_max, queue_.size());
   counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.held_gpus());
-  if (settings_.wiring.after_pass) settings_.wiring.after_pass();
+  launch(context);
 }
 
 void JobLifecycle::start(JobId job, Placement placement, EventContext& context) {
@@ -501,8 +520,10 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now(), progress_[job.index()].kept);
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
-  } else {
-    start_on_hosts(job, context);
+  } else if (settings_.start_overhead == Duration::zero()) {
+    launching_.push_back(job);
+  } else if (settings_.start_overhead < Time::max() - context.now()) {
+    context.schedule(settings_.start_overhead, EventClass::timer, ranks_begin, SchedulerTimer{job, record.restarts});
   }
   if (settings_.observer != nullptr) settings_.observer->job_started(spec, record);
 }
@@ -550,7 +571,6 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
     if (holder.is_none() || running_state_[holder.index()]->failed_at || has_done_all(holder, context.now())) continue;
     if (!running_state_[holder.index()]->moves_since) halt(holder, context);
     running_state_[holder.index()]->failed_at = context.now();
-    if (jobs_[holder.index()].workload != nullptr) begin_epoch(context);
     ++records_[holder.index()].failures;
   }
   const Duration detection = settings_.failures.detection;
@@ -616,7 +636,6 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
   if (settings_.checkpoints.write >= Time::max() - context.now()) return;
   halt(job, context);
   running.moves_since = context.now();
-  if (jobs_[job.index()].workload != nullptr) begin_epoch(context);
   context.schedule(settings_.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
@@ -642,43 +661,65 @@ Duration JobLifecycle::duration_of(JobId job) const {
   return spec.iteration_times->of(gpus) * static_cast<std::int64_t>(spec.iterations);
 }
 
-void JobLifecycle::start_on_hosts(JobId job, EventContext& context) {
-  const JobSpec& spec = jobs_[job.index()];
+void JobLifecycle::request_launch(EventContext& context) {
+  if (launching_.size() == 1) context.schedule(Duration::zero(), EventClass::settle, launch_ranks);
+}
+
+void JobLifecycle::launch(EventContext& context) {
+  if (launching_.empty()) return;
+  const std::vector<JobId> jobs = std::exchange(launching_, {});
   const SchedulerWiring& wiring = settings_.wiring;
-  Running& running = *running_state_[job.index()];
-  RunningJob published;
-  published.stay = wiring.jobs->next();
-  published.job = job;
-  published.workload = spec.workload;
-  published.first_iteration = progress_[job.index()].kept.iterations;
-  published.iterations = spec.iterations;
-  published.checkpoint_every = settings_.checkpoints.every;
-  published.checkpoint_write = settings_.checkpoints.write;
-  published.endpoint_of_rank.reserve(spec.gpus);
-  for (const GpuSlot gpu : running.placement.gpus) published.endpoint_of_rank.push_back(wiring.endpoint_of_gpu[gpu.index()]);
-  if (wiring.prepare) wiring.prepare(published);
-  running.stay = published.stay;
-  wiring.jobs->publish(std::move(published));
-  running.ranks = std::make_unique<WorkloadCourse>(wiring.jobs->at(running.stay), context.now(), settings_.start_overhead,
-                                                   settings_.control_delay);
-  start_ranks(running, settings_.start_overhead + settings_.control_delay, context);
-  if (!fast_forward_.is_on()) return;
-  fast_forward_.start(job, records_[job.index()].wait > Duration::zero());
-  if (settings_.start_overhead == Duration::zero()) {
-    join_others(job, context);
-  } else if (settings_.start_overhead < Time::max() - context.now()) {
-    context.schedule(settings_.start_overhead, EventClass::timer, ranks_begin, SchedulerTimer{job, records_[job.index()].restarts});
+  std::vector<RunningJob> stays;
+  for (const JobId job : jobs) {
+    const JobSpec& spec = jobs_[job.index()];
+    RunningJob& stay = stays.emplace_back();
+    stay.stay = StayId(wiring.jobs->next().index() + static_cast<std::uint32_t>(stays.size() - 1));
+    stay.job = job;
+    stay.workload = spec.workload;
+    stay.first_iteration = progress_[job.index()].kept.iterations;
+    stay.iterations = spec.iterations;
+    stay.checkpoint_every = settings_.checkpoints.every;
+    stay.checkpoint_write = settings_.checkpoints.write;
+    auto endpoints = std::make_shared<std::vector<NodeId>>();
+    for (const GpuSlot gpu : running_state_[job.index()]->placement.gpus) endpoints->push_back(wiring.endpoint_of_gpu[gpu.index()]);
+    stay.endpoint_of_rank = std::move(endpoints);
+    if (wiring.prepare) wiring.prepare(stay);
+    if (wiring.coupled != nullptr) wiring.coupled->add(job, {stay.workload, stay.collectives, stay.endpoint_of_rank});
   }
+  if (wiring.after_launch) wiring.after_launch();
+  if (wiring.coupled != nullptr) fold(jobs, context);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const JobId job = jobs[i];
+    const Running& running = *running_state_[job.index()];
+    if (wiring.coupled != nullptr) stays[i].folding = running.folding;
+    publish(job, std::move(stays[i]), context.now() + settings_.control_delay, context);
+    if (fast_forward_.is_on()) fast_forward_.start(job, records_[job.index()].wait > Duration::zero());
+  }
+  if (!fast_forward_.is_on()) return;
+  for (const JobId job : jobs) join_others(job, context);
 }
 
-void JobLifecycle::start_ranks(const Running& running, Duration after, EventContext& context) {
-  for (const HostId host : hosts_of(running.placement))
-    context.send(settings_.wiring.entity_of_host[host.index()], after, start_job, StartJob{running.stay});
+void JobLifecycle::publish(JobId job, RunningJob stay, Time begin, EventContext& context) {
+  JobTable& stays = *settings_.wiring.jobs;
+  Running& running = *running_state_[job.index()];
+  stay.stay = stays.next();
+  running.stay = stay.stay;
+  stays.publish(std::move(stay));
+  const RunningJob& published = stays.at(running.stay);
+  const bool is_first = running.part_since == running.since && running.parts == 0;
+  running.ranks =
+      is_first ? std::make_unique<WorkloadCourse>(published, running.since, settings_.start_overhead, settings_.control_delay)
+               : std::make_unique<WorkloadCourse>(published, begin, Duration::zero(), Duration::zero());
+  for (const HostId host : hosts_of(published, running.placement))
+    context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, start_job, StartJob{running.stay});
 }
 
-std::vector<HostId> JobLifecycle::hosts_of(const Placement& placement) const {
+std::vector<HostId> JobLifecycle::hosts_of(const RunningJob& stay, const Placement& placement) const {
   std::vector<HostId> hosts;
-  for (const GpuSlot gpu : placement.gpus) hosts.push_back(cluster_.host_of(gpu));
+  for (std::uint32_t rank = 0; rank < placement.gpus.size(); ++rank) {
+    if (stay.folding != nullptr && !stay.folding->is_representative(RankId(rank))) continue;
+    hosts.push_back(cluster_.host_of(placement.gpus[rank]));
+  }
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
@@ -686,76 +727,134 @@ std::vector<HostId> JobLifecycle::hosts_of(const Placement& placement) const {
 
 void JobLifecycle::halt(JobId job, EventContext& context) {
   if (jobs_[job.index()].workload == nullptr) return;
+  const Running& running = *running_state_[job.index()];
   if (coasts(job)) {
-    note_skipped(job, account(*running_state_[job.index()], context.now()).whole.iterations);
-  } else {
+    note_skipped(job, account(running, context.now()).whole.iterations);
+  } else if (running.ranks != nullptr) {
     stop_ranks(job, context);
   }
+  leave_others(job, context);
 }
 
 void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
   const Running& running = *running_state_[job.index()];
-  for (const HostId host : hosts_of(running.placement)) {
-    context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
-  }
+  const SchedulerWiring& wiring = settings_.wiring;
+  for (const HostId host : hosts_of(wiring.jobs->at(running.stay), running.placement))
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
+  if (wiring.network != EntityId::none())
+    context.send(wiring.network, settings_.control_delay, stay_stopped, StayStopped{running.stay});
 }
 
 // --- Fast forward ---------------------------------------------------------------------------------------------------------------
 
-bool JobLifecycle::is_among_others(JobId job) const {
-  const Running& running = *running_state_[job.index()];
-  return running.has_joined && !running.failed_at && !running.moves_since;
+std::vector<JobId> JobLifecycle::others_of(JobId job) const {
+  std::vector<JobId> others;
+  if (settings_.wiring.coupled != nullptr) {
+    others = settings_.wiring.coupled->set_of(job);
+  } else {
+    for (const JobId other : running_) {
+      if (running_state_[other.index()]->is_among_others) others.push_back(other);
+    }
+  }
+  std::erase(others, job);
+  return others;
 }
 
 void JobLifecycle::join_others(JobId job, EventContext& context) {
-  running_state_[job.index()]->has_joined = true;
-  begin_epoch(context);
+  running_state_[job.index()]->is_among_others = true;
+  std::vector<JobId> others = others_of(job);
+  // Of those that are launched with it, some may not have joined yet.
+  std::erase_if(others, [this](JobId other) { return !running_state_[other.index()]->is_among_others; });
+  begin_epoch(others, context);
   fast_forward_.begin_epoch(job, false);
 }
 
-void JobLifecycle::begin_epoch(EventContext& context) {
-  if (!fast_forward_.is_on()) return;
-  for (const JobId job : running_) {
-    if (!is_among_others(job)) continue;
+void JobLifecycle::leave_others(JobId job, EventContext& context) {
+  Running& running = *running_state_[job.index()];
+  if (!running.is_among_others) return;
+  const std::vector<JobId> others = others_of(job);
+  running.is_among_others = false;
+  if (settings_.wiring.coupled != nullptr) settings_.wiring.coupled->remove(job);
+  begin_epoch(others, context);
+}
+
+void JobLifecycle::begin_epoch(std::span<const JobId> jobs, EventContext& context) {
+  for (const JobId job : jobs) {
     if (!coasts(job)) {
       fast_forward_.begin_epoch(job, true);
+      running_state_[job.index()]->exposed_is_old = true;
     } else if (!running_state_[job.index()]->lands_at) {
       plan_landing(job, context);
     }
   }
 }
 
-void JobLifecycle::consider_coasting(EventContext& context) {
+void JobLifecycle::fold(std::span<const JobId> jobs, EventContext& context) {
+  const CoupledJobs& coupled = *settings_.wiring.coupled;
+  std::set<std::vector<JobId>> sets;
+  for (const JobId job : jobs) sets.insert(coupled.set_of(job));
+  for (const std::vector<JobId>& set : sets) {
+    const std::shared_ptr<const RankFolding> folding = coupled.fold(set);
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      Running& running = *running_state_[set[i].index()];
+      running.folding = folding == nullptr ? nullptr : std::shared_ptr<const JobFolding>(folding, &folding->of(i));
+      if (running.ranks != nullptr && settings_.wiring.jobs->at(running.stay).folding != running.folding)
+        change_folding(set[i], context);
+    }
+  }
+}
+
+void JobLifecycle::change_folding(JobId job, EventContext& context) {
+  const std::optional<Duration> estimate = fast_forward_.estimate(job);
+  Running& running = *running_state_[job.index()];
+  if (estimate) {
+    // An iteration that is overdue ends now.
+    const Duration since = context.now() + settings_.control_delay - running.ranks->landmark(*estimate).at;
+    coast(job, std::max(*estimate, since), context);
+    plan_landing(job, context);
+    return;
+  }
+  const WorkloadCourse::Landmark begin = running.ranks->landmark(Duration::zero());
+  stop_ranks(job, context);
+  fast_forward_.restart(job, context.now() + settings_.control_delay - begin.at);
+  running.past = running.past.followed_by(begin.account);
+  ++running.parts;
+  running.part_since = context.now() + settings_.control_delay;
+  RunningJob stay = settings_.wiring.jobs->at(running.stay);
+  stay.folding = running.folding;
+  publish(job, std::move(stay), running.part_since, context);
+}
+
+void JobLifecycle::consider_coasting(JobId job, EventContext& context) {
   if (!fast_forward_.is_on()) return;
+  std::vector<JobId> set = others_of(job);
+  set.push_back(job);
   Duration slowest;
   Duration first_left = Duration::max();
-  std::vector<JobId> known;
-  for (const JobId job : running_) {
-    if (!is_among_others(job)) continue;
-    if (coasts(job) || !fast_forward_.knows(job)) return;
-    const Duration period = fast_forward_.period(job);
-    const auto all = static_cast<std::int64_t>(jobs_[job.index()].iterations);
+  for (const JobId one : set) {
+    if (coasts(one) || !fast_forward_.knows(one)) return;
+    const Duration period = fast_forward_.period(one);
+    const auto all = static_cast<std::int64_t>(jobs_[one.index()].iterations);
     if (period == Duration::zero() || period > Duration::ticks(Duration::max().in_ticks() / all / 4)) return;
-    const WorkloadCourse::Landmark landmark = running_state_[job.index()]->ranks->landmark(period);
+    const WorkloadCourse::Landmark landmark = running_state_[one.index()]->ranks->landmark(period);
     const Duration since = context.now() - landmark.at;
     // An iteration that is long overdue says that the job has become slower.
     if (since > period * 2 + settings_.checkpoints.write) return;
     slowest = std::max(slowest, period);
     first_left = std::min(first_left, period * (all - static_cast<std::int64_t>(landmark.iterations)) - since);
-    known.push_back(job);
   }
   // Otherwise nothing would be left out.
-  if (known.empty() || first_left <= slowest) return;
+  if (first_left <= slowest) return;
   fast_forward_.note_jump();
-  for (const JobId job : known) coast(job, context);
+  for (const JobId one : set) coast(one, fast_forward_.period(one), context);
 }
 
-void JobLifecycle::coast(JobId job, EventContext& context) {
+void JobLifecycle::coast(JobId job, Duration period, EventContext& context) {
   Running& running = *running_state_[job.index()];
   const JobSpec& spec = jobs_[job.index()];
-  const Duration period = fast_forward_.period(job);
   const WorkloadCourse::Landmark landmark = running.ranks->landmark(period);
   stop_ranks(job, context);
+  fast_forward_.coast(job, period);
   running.simulated_up_to = running.ranks->tally().completed();
   running.past = running.past.followed_by(landmark.account);
   running.part_since = landmark.at;
@@ -792,17 +891,12 @@ void JobLifecycle::land(JobId job, EventContext& context) {
   running.part_since += begin;
   running.course.reset();
   running.lands_at.reset();
-  running.exposed = Duration::zero();
-  running.iterations = 0;
-  JobTable& stays = *settings_.wiring.jobs;
-  RunningJob published = stays.at(running.stay);
-  published.stay = stays.next();
-  published.first_iteration = next;
-  running.stay = published.stay;
-  stays.publish(std::move(published));
-  running.ranks = std::make_unique<WorkloadCourse>(stays.at(running.stay), running.part_since, Duration::zero(), Duration::zero());
-  start_ranks(running, settings_.control_delay, context);
-  begin_epoch(context);
+  running.exposed_is_old = true;
+  RunningJob stay = settings_.wiring.jobs->at(running.stay);
+  stay.first_iteration = next;
+  if (settings_.wiring.coupled != nullptr) stay.folding = running.folding;
+  publish(job, std::move(stay), running.part_since, context);
+  begin_epoch(others_of(job), context);
   fast_forward_.begin_epoch(job, false);
 }
 
@@ -810,6 +904,7 @@ void JobLifecycle::note_skipped(JobId job, std::uint64_t iterations) {
   const Running& running = *running_state_[job.index()];
   const std::uint64_t skipped = iterations - std::min(iterations, running.simulated_up_to);
   fast_forward_.skip(job, skipped);
+  if (running.iterations == 0) return;
   records_[job.index()].exposed_communication += Duration::ticks(multiply_divide(
       running.exposed.in_ticks(), static_cast<std::int64_t>(skipped), static_cast<std::int64_t>(running.iterations)));
 }

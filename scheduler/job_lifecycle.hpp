@@ -10,16 +10,18 @@
 //   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
 //     the time of its checkpoints (scheduler/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
 //     checkpoint.
-//   - In the other modes this stay of the job is published in the JobTable, `start_job` reaches every host that holds one of its GPUs after
-//     `start_overhead` and `control_delay`, and the job ends when the last rank's report of the last iteration has arrived. Where it is preempted, fails
+//   - In the other modes this stay of the job is published in the JobTable after `start_overhead`, `start_job` reaches every host that holds one of its
+//     GPUs after `control_delay`, and the job ends when the last rank's report of the last iteration has arrived. Where it is preempted, fails
 //     or moves, `stop_job` goes to these hosts at once, whose ranks then get on no more; what the scheduler does not know of by then does not count.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
 //     jobs from the failure on. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
 //     scheduler/failures/fleet. A job whose end is due at the instant of a failure or a drain ends.
 //   - GPUs come free, and count as idle, at the instant the job ends.
-//   - Fast forward (scheduler/fast_forward): once all jobs that run workloads are known, their ranks are stopped and the jobs coast as jobs of job mode do,
-//     at their measured periods. When one starts, ends or is stopped, each of the others lands: it goes on as a new stay from its next iteration on.
+//   - Fast forward (scheduler/fast_forward): once all jobs of a set that run workloads and can slow each other down (host/coupled_jobs) are known, their
+//     ranks are stopped and the jobs coast as jobs of job mode do, at their measured periods. When one starts, ends or is stopped, each of the others lands:
+//     it goes on as a new stay from its next iteration on. Ranks are folded by set; where one is simulated when its set gets another folding, it coasts at what
+//     is known of it up to its next iteration, or begins its first one anew.
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
@@ -39,6 +41,7 @@
 #include "core/engine.hpp"
 #include "core/entity.hpp"
 #include "core/params.hpp"
+#include "host/coupled_jobs.hpp"
 #include "host/job.hpp"
 #include "scheduler/cluster_state.hpp"
 #include "scheduler/failures/failure_plan.hpp"
@@ -62,11 +65,13 @@ ParamTable scheduler_params();
 struct SchedulerWiring {
   std::vector<EntityId> entity_of_host;
   std::vector<NodeId> endpoint_of_gpu;  ///< per slot: Topology::endpoints()
+  EntityId network = EntityId::none();  ///< told of stays that are stopped; none() if it need not be
   JobTable* jobs = nullptr;             ///< outlives the run
   /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
   std::function<void(RunningJob&)> prepare = nullptr;
-  /// Called after the policy has had its say, before anything that it placed has started; may be empty.
-  std::function<void()> after_pass = nullptr;
+  /// Called when jobs were prepared, before any of them has started; may be empty.
+  std::function<void()> after_launch = nullptr;
+  CoupledJobs* coupled = nullptr;  ///< with fast forward, outlives the run; null: every job may slow down every other
 };
 
 struct JobLifecycleSettings {
@@ -149,19 +154,21 @@ class JobLifecycle final : public Entity {
     }
     Placement placement;
     Time since;
-    Time part_since;                        ///< when what follows began: `since`, or when the job last began to coast or landed
-    StayAccount past;                       ///< up to then
-    std::optional<JobCourse> course;        ///< job mode, and while the job coasts
-    std::unique_ptr<WorkloadCourse> ranks;  ///< otherwise
-    StayId stay = StayId::none();           ///< of jobs that run workloads
-    std::uint32_t parts = 0;                ///< times that it began to coast, was told to land or landed
-    bool has_joined = false;                ///< fast forward: its ranks have been started
-    std::optional<std::uint64_t> lands_at;  ///< the iteration from which it goes on
-    Duration exposed;                       ///< communication of the part, in `iterations`
-    std::uint64_t iterations = 0;           ///< simulated in the part, or in the one before the job began to coast
-    std::uint64_t simulated_up_to = 0;      ///< iterations of the job, when it began to coast
-    std::optional<Time> failed_at;          ///< it gets on no more, which the scheduler does not know yet
-    std::optional<Time> moves_since;        ///< it writes a checkpoint, to start elsewhere
+    Time part_since;                            ///< when what follows began: `since`, or when the job last began to coast or landed
+    StayAccount past;                           ///< up to then
+    std::optional<JobCourse> course;            ///< job mode, and while the job coasts
+    std::unique_ptr<WorkloadCourse> ranks;      ///< otherwise
+    StayId stay = StayId::none();               ///< of jobs that run workloads
+    std::uint32_t parts = 0;                    ///< times that it began to coast, was told to land or landed
+    bool is_among_others = false;               ///< fast forward: it uses the network now, or would if it did not coast
+    std::optional<std::uint64_t> lands_at;      ///< the iteration from which it goes on
+    Duration exposed;                           ///< communication of the epoch, in `iterations`
+    bool exposed_is_old = false;                ///< of an earlier epoch, as none has been simulated in this one
+    std::uint64_t iterations = 0;               ///< simulated in the epoch
+    std::uint64_t simulated_up_to = 0;          ///< iterations of the job, when it began to coast
+    std::shared_ptr<const JobFolding> folding;  ///< of its next stay
+    std::optional<Time> failed_at;              ///< it gets on no more, which the scheduler does not know yet
+    std::optional<Time> moves_since;            ///< it writes a checkpoint, to start elsewhere
   };
   /// Of a job, over all its stays.
   struct Progress {
@@ -186,19 +193,27 @@ class JobLifecycle final : public Entity {
   void run_pass(EventContext& context);
   void start(JobId job, Placement placement, EventContext& context);
   void preempt(JobId job, EventContext& context);
-  std::vector<HostId> hosts_of(const Placement& placement) const;
   /// A job gets on no more, which the hosts of one that runs a workload are told. Requires: they were not told yet.
   void halt(JobId job, EventContext& context);
   void stop_ranks(JobId job, EventContext& context);
-  void start_ranks(const Running& running, Duration after, EventContext& context);
+  /// Hosts that run a rank of the stay: folded ones run representatives.
+  std::vector<HostId> hosts_of(const RunningJob& stay, const Placement& placement) const;
+  /// Goes on with a stay of the job that begins at `begin`, after a message to its hosts.
+  void publish(JobId job, RunningJob stay, Time begin, EventContext& context);
   // Fast forward.
-  void consider_coasting(EventContext& context);
-  void coast(JobId job, EventContext& context);
-  /// Whether it uses the network now, or would if it did not coast.
-  bool is_among_others(JobId job) const;
+  void consider_coasting(JobId job, EventContext& context);
+  void coast(JobId job, Duration period, EventContext& context);
+  /// Jobs that use the network and may slow this one down or be slowed down by it, but for itself.
+  std::vector<JobId> others_of(JobId job) const;
   void join_others(JobId job, EventContext& context);
-  /// The set of jobs that use the network has changed.
-  void begin_epoch(EventContext& context);
+  /// It uses the network no more.
+  void leave_others(JobId job, EventContext& context);
+  /// Something has changed for these jobs.
+  void begin_epoch(std::span<const JobId> jobs, EventContext& context);
+  /// Folds those together that are coupled with one of these.
+  void fold(std::span<const JobId> jobs, EventContext& context);
+  /// The ranks of a job are simulated that is folded in another way by now.
+  void change_folding(JobId job, EventContext& context);
   void plan_landing(JobId job, EventContext& context);
   void land(JobId job, EventContext& context);
   /// A job that coasts stops coasting having done so many iterations.
@@ -234,7 +249,9 @@ class JobLifecycle final : public Entity {
   void begin_work_on_idle_hosts(EventContext& context);
   JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;
-  void start_on_hosts(JobId job, EventContext& context);
+  void request_launch(EventContext& context);
+  /// Starts the ranks of those that wait for it.
+  void launch(EventContext& context);
   void advance_clock(Time now);
   void tell_cluster();
 
@@ -252,7 +269,8 @@ class JobLifecycle final : public Entity {
   FastForward fast_forward_;
   JobList queue_;
   JobList running_;
-  std::vector<JobId> arrived_;  ///< since the last pass
+  std::vector<JobId> arrived_;    ///< since the last pass
+  std::vector<JobId> launching_;  ///< their ranks start at this instant
   bool pass_requested_ = false;
   Time wake_;                ///< when the policy wants a pass; in the past if it does not
   JobCounters counters_;     ///< means aside

@@ -41,7 +41,8 @@ StayAccount WorkloadCourse::account(Duration elapsed) const {
 }
 
 WorkloadCourse::Landmark WorkloadCourse::landmark(Duration period) const {
-  const bool is_at_checkpoint = job_.checkpoint_write > Duration::zero() && job_.has_checkpoint_after(ended_.iterations);
+  const bool is_at_checkpoint = ended_.iterations > job_.first_iteration && job_.checkpoint_write > Duration::zero() &&
+                                job_.has_checkpoint_after(ended_.iterations);
   const Duration back = is_at_checkpoint ? std::min(period, ended_.work) : Duration::zero();
   const Mark& saved = is_at_checkpoint ? before_ : checkpoint_;
   const std::uint64_t iterations = ended_.iterations - (is_at_checkpoint ? 1 : 0);

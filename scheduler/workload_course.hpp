@@ -33,13 +33,13 @@ class WorkloadCourse {
   const IterationTally& tally() const { return tally_; }
   /// After so long on the GPUs. Requires: whatever was added had been reported by then.
   StayAccount account(Duration elapsed) const;
-  /// From where the job may be extrapolated at `period` an iteration: the end of its last iteration or, where a checkpoint follows, that much before it.
+  /// From where the job may be extrapolated at `period` an iteration: the end of its last iteration, or that much before it where a checkpoint follows, or
+  /// the begin of its first.
   struct Landmark {
     Time at;
     std::uint64_t iterations = 0;  ///< of the job, that have ended by then
     StayAccount account;           ///< likewise
   };
-  /// Requires: an iteration has ended.
   Landmark landmark(Duration period) const;
   /// Of the last iteration: since the end of the one before and its checkpoint, or the start.
   Duration last_period() const { return last_period_; }

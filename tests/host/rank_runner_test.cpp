@@ -122,8 +122,8 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   job.job = JobId(0);
   job.workload = shared;
   job.iterations = options.iterations;
-  job.endpoint_of_rank.assign(topology->endpoints().begin(), topology->endpoints().end());
-  job.collectives = library.prepare(*shared, *topology, job.endpoint_of_rank, nullptr);
+  job.endpoint_of_rank = std::make_shared<const std::vector<NodeId>>(topology->endpoints().begin(), topology->endpoints().end());
+  job.collectives = library.prepare(*shared, *topology, *job.endpoint_of_rank, nullptr);
   job.tags = std::make_shared<const MessageTags>(*shared, *job.collectives);
   job.checkpoint_every = options.checkpoint_every;
   job.checkpoint_write = options.checkpoint_write;

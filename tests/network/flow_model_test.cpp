@@ -59,11 +59,11 @@ TEST(FlowModel, WhoStaysGetsWhatTheOthersLeave) {
   model.settle(first);
   const Time second = model.next_completion();
   EXPECT_EQ(second, Time::zero() + Duration::us(30));
-  EXPECT_EQ(model.link_bytes(first)[0], Bytes::of(125'000 + 125'000));
+  EXPECT_EQ(model.link_bytes(first).by_link[0], Bytes::of(125'000 + 125'000));
   model.take_completions(second, done);
   model.settle(second);
   EXPECT_EQ(model.next_completion(), Time::max());
-  EXPECT_EQ(model.link_bytes(second)[0], Bytes::of(375'000));
+  EXPECT_EQ(model.link_bytes(second).by_link[0], Bytes::of(375'000));
   EXPECT_EQ(model.active_flows(), 0U);
   EXPECT_EQ(model.active_flows_peak(), 2U);
   EXPECT_EQ(model.solves(), 3U);
@@ -136,6 +136,30 @@ TEST(FlowModel, OnlyChangedFlowsAreRetimed) {
   model.start(request(right, 1'000'000));
   model.settle(Time::zero() + Duration::us(1));
   EXPECT_EQ(model.rate_changes(), 2U);
+}
+
+TEST(FlowModel, ACancelledFlowLeavesItsShareAndCountsAsFarAsItCame) {
+  // Two flows of 1 MB share 8 Gb/s. After 1 ms each has moved 0.5 MB; the second leaves, and the first has all of the link: 0.5 ms for the rest.
+  FlowModel model = model_of({8e9});
+  const std::vector<LinkId> path{LinkId(0)};
+  const FlowSlot first = model.start(request(path, 1'000'000));
+  FlowRequest counted_apart = request(path, 1'000'000);
+  counted_apart.account = 2;
+  const FlowSlot second = model.start(counted_apart);
+  model.settle(Time::zero());
+  const Time stop = Time::zero() + Duration::ms(1);
+  model.cancel(second, stop);
+  model.settle(stop);
+  EXPECT_EQ(model.rate_bps(first), 8e9);
+  EXPECT_EQ(model.next_completion(), Time::zero() + Duration::us(1500));
+  const FlowModel::CountedBytes counted = model.link_bytes(stop);
+  EXPECT_EQ(counted.by_link[0], Bytes::of(500'000));
+  ASSERT_EQ(counted.by_account.size(), 2U);
+  EXPECT_TRUE(counted.by_account[0].empty());
+  EXPECT_EQ(counted.by_account[1].at(LinkId(0)), Bytes::of(500'000));
+  std::vector<FlowCompletion> done;
+  model.take_completions(model.next_completion(), done);
+  EXPECT_EQ(done.size(), 1U);
 }
 
 TEST(FlowModel, MissingACompletionIsABug) {
@@ -352,7 +376,7 @@ TEST(FlowModel, AgreesWithANaiveFluidSimulation) {
     for (std::size_t f = 0; f < flows.size(); ++f) {
       for (const LinkId link : flows[f].path) bytes[link.index()] += sizes[f];
     }
-    EXPECT_EQ(model.link_bytes(ends.back()), bytes);
+    EXPECT_EQ(model.link_bytes(ends.back()).by_link, bytes);
     EXPECT_EQ(model.flows_finished(), flows.size());
   }
 }

@@ -17,7 +17,7 @@ RunningJob stay(std::uint32_t ranks, std::uint64_t iterations, std::uint64_t fir
   RunningJob job;
   job.stay = StayId(0);
   job.job = JobId(0);
-  job.endpoint_of_rank.resize(ranks);
+  job.endpoint_of_rank = std::make_shared<const std::vector<NodeId>>(ranks);
   job.first_iteration = first;
   job.iterations = iterations;
   return job;

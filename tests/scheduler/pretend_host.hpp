@@ -27,8 +27,8 @@ class PretendHost final : public Entity {
       ++starts;
       const RunningJob& running = jobs_.at(event.payload_as<StartJob>().stay);
       if (stopped_.contains(running.stay)) return;
-      for (std::uint32_t rank = 0; rank < running.endpoint_of_rank.size(); ++rank) {
-        const std::uint32_t endpoint = running.endpoint_of_rank[rank].index();
+      for (std::uint32_t rank = 0; rank < running.endpoint_of_rank->size(); ++rank) {
+        const std::uint32_t endpoint = (*running.endpoint_of_rank)[rank].index();
         if (endpoint >= first_.index() && endpoint < first_.index() + endpoints_)
           begin({running.stay, RankId(rank), running.first_iteration}, Duration::zero(), context);
       }

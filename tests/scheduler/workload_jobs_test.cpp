@@ -66,7 +66,7 @@ TEST(WorkloadJobs, ARankThatNeverReportsIsNamed) {
   JobTable table;
   const IterationTime time = [](JobId, RankId rank, std::uint32_t) { return rank.index() == 0 ? Duration::us(1) : Duration::s(1); };
   JobLifecycleSettings settings = fcfs_first_fit();
-  settings.wiring = {{EntityId(0)}, {NodeId(0), NodeId(1)}, &table};
+  settings.wiring = {{EntityId(0)}, {NodeId(0), NodeId(1)}, EntityId::none(), &table};
   EngineBuilder builder;
   builder.add_entity(std::make_unique<PretendHost>(NodeId(0), 2, table, settings.control_delay, time), "host0");
   const EntityId id = JobLifecycle::add_to(builder, std::make_unique<JobLifecycle>(jobs, ClusterState(1, 2), std::move(settings)));

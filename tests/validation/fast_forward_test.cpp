@@ -45,7 +45,7 @@ RunSummary run_forward(const std::string& scenario, int iterations) {
 }
 
 TEST(FastForward, IsNearTheFullSimulationAndKnowsHowNear) {
-  constexpr int clusters = 20;
+  constexpr int clusters = 40;
   constexpr std::array iterations = {2, 4, 8};
   std::array<double, 3> error{};
   std::array<int, 3> covered{};
@@ -71,7 +71,8 @@ TEST(FastForward, IsNearTheFullSimulationAndKnowsHowNear) {
   EXPECT_LT(error[0], 0.02);
   EXPECT_LT(error[1], error[0]);
   EXPECT_LT(error[2], error[1]);
-  for (std::size_t i = 0; i < iterations.size(); ++i) EXPECT_GE(covered[i], 18) << iterations[i];
+  for (std::size_t i = 0; i < iterations.size(); ++i) EXPECT_GE(covered[i] * 10, clusters * 9) << iterations[i];
+  RecordProperty("covered_at_2", covered[0]);
 }
 
 // Jobs that do not meet: every iteration takes as long as every other, and nothing is risked. Ends are the same but for the rounding of fluid rates.
@@ -90,10 +91,78 @@ TEST(FastForward, IsExactWhereNothingVaries) {
     const RunSummary full = run_forward(scenario, 0);
     const RunSummary forward = run_forward(scenario, 2);
     EXPECT_NEAR(forward.mean_jct_s / full.mean_jct_s, 1, 1e-6) << mode;
-    EXPECT_LT(forward.fast_forward->deviation_max, 1e-4);
+    EXPECT_LT(forward.fast_forward->spread_max, 1e-4);
     EXPECT_EQ(forward.fast_forward->simulated + forward.fast_forward->skipped, 51U);
     EXPECT_LT(forward.events * 2, full.events);
   }
+}
+
+// Jobs come and go, meet on sprayed uplinks, and are folded anew whenever their set changes. Ranks that stand for others change nothing but the rounding of
+// rates; where an iteration is cut off because its job is folded in another way, up to that much does not count, which the risk says.
+TEST(FastForward, FoldsTheRanksOfEverySetAnew) {
+  const ScratchFolder folder;
+  for (const int ranks : {4, 8}) {
+    folder.write("work" + std::to_string(ranks) + ".textproto",
+                 "ranks: " + std::to_string(ranks) +
+                     "\nrole {\n  op { name: \"compute\" compute { duration: \"7ms\" } }\n"
+                     "  op { name: \"reduce\" deps: \"compute\" collective { type: ALL_REDUCE size: \"96MB\" } }\n}\n");
+  }
+  const std::string scenario = folder.write(
+      "scenario.textproto",
+      "topology { builder: \"clos\" set { name: \"hosts\" value: \"16\" } set { name: \"gpus_per_host\" value: \"1\" } "
+      "set { name: \"hosts_per_leaf\" value: \"4\" } set { name: \"leafs_per_pod\" value: \"2\" } set { name: \"aggs_per_pod\" "
+      "value: "
+      "\"2\" } set { name: \"spines\" value: \"4\" } set { name: \"leaf_uplink_rate\" value: \"400Gbps\" } }\n"
+      "scheduler { placement: \"spread\" }\nset { name: \"flow.routing\" value: \"spray\" }\n"
+      "job { name: \"a\" iterations: 300 workload { file: \"work8.textproto\" } }\n"
+      "job { name: \"b\" iterations: 120 submit: \"600ms\" workload { file: \"work4.textproto\" } }\n"
+      "job { name: \"c\" iterations: 90 submit: \"601ms\" workload { file: \"work4.textproto\" } }\n"
+      "job { name: \"d\" iterations: 50 submit: \"900ms\" workload { file: \"work8.textproto\" } }\n");
+  RunFlags flags;
+  flags.scenario_file = scenario;
+  flags.settings = {"scheduler.fast_forward=2", "host.fold_ranks=off"};
+  const ScenarioRun whole = run_scenario(flags, ScenarioRunOptions{});
+  flags.settings = {"scheduler.fast_forward=2", "host.fold_ranks=on"};
+  const ScenarioRun folded = run_scenario(flags, ScenarioRunOptions{});
+  flags.settings = {"scheduler.fast_forward=2", "host.fold_tolerance=5us"};
+  const ScenarioRun loose = run_scenario(flags, ScenarioRunOptions{});
+  ASSERT_EQ(whole.jobs.size(), 4U);
+  EXPECT_EQ(whole.summary.ranks_simulated, 0U);
+  EXPECT_GT(folded.summary.ranks_simulated, 0U);
+  EXPECT_LT(folded.summary.ranks_simulated, folded.summary.ranks_total);
+  EXPECT_LT(loose.summary.ranks_simulated, folded.summary.ranks_simulated);
+  for (const ScenarioRun* run : {&folded, &loose}) {
+    ASSERT_EQ(run->jobs.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double whole_s = std::stod(whole.jobs[i].at("jct_s"));
+      // An iteration takes some 15 ms.
+      EXPECT_NEAR(std::stod(run->jobs[i].at("jct_s")), whole_s, 0.02) << run->jobs[i].at("job");
+      EXPECT_EQ(run->jobs[i].at("iterations"), whole.jobs[i].at("iterations"));
+    }
+    EXPECT_LT(run->summary.events, whole.summary.events);
+  }
+}
+
+// Two jobs below leafs of their own, of which one starts and ends while the other runs: that one coasts once, from start to end.
+TEST(FastForward, LeavesJobsAloneThatNobodySlowsDown) {
+  const ScratchFolder folder;
+  folder.write("work.textproto",
+               "ranks: 4\nrole {\n  op { name: \"compute\" compute { duration: \"7ms\" } }\n"
+               "  op { name: \"reduce\" deps: \"compute\" collective { type: ALL_REDUCE size: \"33MB\" } }\n}\n");
+  RunFlags flags;
+  flags.scenario_file =
+      folder.write("scenario.textproto",
+                   "topology { builder: \"clos\" set { name: \"hosts\" value: \"8\" } set { name: \"gpus_per_host\" value: \"1\" } "
+                   "set { name: \"hosts_per_leaf\" value: \"4\" } set { name: \"leafs_per_pod\" value: \"2\" } set { name: "
+                   "\"aggs_per_pod\" value: "
+                   "\"2\" } set { name: \"spines\" value: \"0\" } }\n"
+                   "job { name: \"long\" iterations: 100 workload { file: \"work.textproto\" } }\n"
+                   "job { name: \"short\" iterations: 20 submit: \"90ms\" workload { file: \"work.textproto\" } }\n");
+  flags.settings = {"scheduler.fast_forward=2"};
+  const ScenarioRun run = run_scenario(flags, ScenarioRunOptions{});
+  EXPECT_EQ(run.summary.fast_forward->jumps, 2U);
+  EXPECT_EQ(run.summary.fast_forward->simulated, 4U);
+  EXPECT_EQ(run.summary.fast_forward->skipped, 116U);
 }
 
 }  // namespace

@@ -115,6 +115,10 @@ TEST(Threads, JobsThatStop) {
     flags.settings = {"scheduler.fast_forward=1"};
     EXPECT_GT(run_scenario(flags, ScenarioRunOptions{}).summary.fast_forward->skipped, 0U);
     expect_one_result(flags);
+    flags.scenario_file = folder.write("folded.textproto", scenario + "ring\" }\n");
+    flags.settings = {"scheduler.fast_forward=1", "host.fold_ranks=on", "host.fold_tolerance=3us", "flow.routing=spray"};
+    EXPECT_GT(run_scenario(flags, ScenarioRunOptions{}).summary.ranks_simulated, 0U);
+    expect_one_result(flags);
   }
 }
 

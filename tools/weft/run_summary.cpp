@@ -77,8 +77,8 @@ std::string RunSummary::to_json() const {
     json["fast_forward"] = {{"jumps", fast_forward->jumps},
                             {"iterations_simulated", fast_forward->simulated},
                             {"iterations_skipped", fast_forward->skipped},
-                            {"deviation_mean", fast_forward->deviation_mean},
-                            {"deviation_max", fast_forward->deviation_max},
+                            {"spread_mean", fast_forward->spread_mean},
+                            {"spread_max", fast_forward->spread_max},
                             {"mean_jct_risk_s", fast_forward->jct_risk_mean_s}};
   }
   json["iterations"] = iterations;
@@ -157,10 +157,9 @@ std::string RunSummary::to_text() const {
   }
   if (fast_forward && fast_forward->jumps > 0) {
     const auto all = static_cast<double>(fast_forward->skipped + fast_forward->simulated);
-    line(text,
-         "  fast forward    %s over %.4g %% of %.0f iterations; those simulated differ from their mean by %.2g %%, %.2g %% at most",
+    line(text, "  fast forward    %s over %.4g %% of %.0f iterations; those simulated differ by %.2g %%, %.2g %% at most",
          counted(fast_forward->jumps, "jump", "jumps").c_str(), 100 * static_cast<double>(fast_forward->skipped) / all, all,
-         100 * fast_forward->deviation_mean, 100 * fast_forward->deviation_max);
+         100 * fast_forward->spread_mean, 100 * fast_forward->spread_max);
     line(text, "  risk            mean completion may be off by %s, %.2g %%", readable(fast_forward->jct_risk_mean_s).c_str(),
          mean_jct_s > 0 ? 100 * fast_forward->jct_risk_mean_s / mean_jct_s : 0.0);
   }

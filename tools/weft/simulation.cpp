@@ -12,6 +12,7 @@
 #include "core/engine.hpp"
 #include "host/collective_library.hpp"
 #include "host/congestion_control.hpp"
+#include "host/coupled_jobs.hpp"
 #include "host/flow_list_source.hpp"
 #include "host/host_entity.hpp"
 #include "host/message_tag.hpp"
@@ -60,7 +61,7 @@ CollectiveLibrary collective_library(const Scenario& scenario) {
 /// Which jobs are known to be placed where, and what follows from it. What a run has to know of a job's placement beforehand, it learns from
 /// a run that got as far as placing it: runs are deterministic.
 struct FoldingPlan {
-  std::vector<PlacedJob> jobs;
+  std::vector<PlacedJob> jobs;                 ///< by StayId
   std::shared_ptr<const RankFolding> folding;  ///< of these jobs; null: every rank is simulated
   std::uint32_t restarts = 0;                  ///< of the run, so far
   bool given_up = false;                       ///< every rank is simulated whatever comes
@@ -215,6 +216,7 @@ class Assembly {
 
   bool fast_forwards() const { return scenario_.parameters.of("scheduler").integer("fast_forward") > 0; }
   const std::string& folding_wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
+  Duration fold_tolerance() const { return scenario_.parameters.of("host").duration("fold_tolerance"); }
   bool is_max_min() const { return scenario_.parameters.of("flow").text("allocation") == "max_min"; }
 
   void check_folding() const {
@@ -225,31 +227,33 @@ class Assembly {
   }
 
   bool may_fold() const {
-    if (scenario_.mode != Mode::flow || fast_forwards()) return false;
+    if (scenario_.mode != Mode::flow) return false;
     if (folding_wish() != "auto") return folding_wish() == "on";
     const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
-    return is_max_min() && std::ranges::any_of(scenario_.jobs, is_large);
+    return is_max_min() && (fold_tolerance() > Duration::zero() || std::ranges::any_of(scenario_.jobs, is_large));
   }
 
   void complete_placed(RunningJob& job) {
-    job.collectives = library_.prepare(*job.workload, *scenario_.topology, job.endpoint_of_rank, &*operations_);
+    job.collectives = library_.prepare(*job.workload, *scenario_.topology, *job.endpoint_of_rank, &*operations_);
     job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
-    if (plan_.given_up || !may_fold()) return;
-    const auto known = std::ranges::find(plan_.jobs, job.stay, &PlacedJob::stay);
-    if (known == plan_.jobs.end()) {
-      plan_.jobs.push_back({job.stay, job.workload, job.collectives, job.endpoint_of_rank});
+    // With fast forward the scheduler folds.
+    if (plan_.given_up || !may_fold() || coupled_) return;
+    const std::uint32_t stay = job.stay.index();
+    if (stay >= plan_.jobs.size()) {
+      WEFT_CHECK(stay == plan_.jobs.size(), "stays are prepared in order");
+      plan_.jobs.push_back({job.workload, job.collectives, job.endpoint_of_rank});
       placed_new_job_ = true;
-    } else if (known->workload != job.workload || known->endpoint_of_rank != job.endpoint_of_rank) {
+    } else if (plan_.jobs[stay].workload != job.workload || *plan_.jobs[stay].endpoint_of_rank != *job.endpoint_of_rank) {
       // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler decide in another way.
       plan_.given_up = true;
       placed_new_job_ = true;
     }
-    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, plan_.folding->of(job.stay)};
+    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, &plan_.folding->of(stay)};
   }
 
   /// Why ranks were not folded where that says something; "" otherwise.
   std::string not_folded_because() const {
-    if (scenario_.mode != Mode::flow || scenario_.flows || !may_fold() || plan_.folding != nullptr) return {};
+    if (scenario_.mode != Mode::flow || scenario_.flows || !may_fold() || plan_.folding != nullptr || coupled_) return {};
     if (plan_.given_up) return "not looked for any more, as jobs came again and again; host.fold_ranks=on goes on";
     const auto uses_switches = [](const PlacedJob& job) { return job.collectives->uses_switches(); };
     if (std::ranges::any_of(plan_.jobs, uses_switches)) return "not looked for, as switches reduce for some (nvls, sharp)";
@@ -275,7 +279,7 @@ class Assembly {
 
   /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
   void look_for_folding() {
-    plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, {});
+    plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_settings_, speeds_, fold_tolerance(), {});
     if (plan_.folding != nullptr || flow_settings_->routing != Routing::single ||
         flow_settings_->path_rule.choice != PathRule::Choice::by_hash)
       return;
@@ -283,7 +287,7 @@ class Assembly {
     sprayed.routing = Routing::spray;
     // Only for a hint: not worth more than a moment.
     constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
-    const auto alike = RankFolding::find(plan_.jobs, *scenario_.topology, sprayed, speeds_, moment);
+    const auto alike = RankFolding::find(plan_.jobs, *scenario_.topology, sprayed, speeds_, fold_tolerance(), moment);
     plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
   }
 
@@ -293,6 +297,9 @@ class Assembly {
     scheduler_ = EntityId(host_count);
     fabric_ = EntityId(host_count + 1);
     port_ = make_port();
+    if (scenario_.mode == Mode::flow && fast_forwards()) {
+      coupled_.emplace(topology, *flow_settings_, speeds_, may_fold() ? std::optional(fold_tolerance()) : std::nullopt);
+    }
     const ParamSet& params = scenario_.parameters.of("host");
     const HostWiring wiring{topology,
                             jobs_,
@@ -338,8 +345,10 @@ class Assembly {
       const std::span<const NodeId> endpoints = scenario_.topology->endpoints();
       settings.wiring.endpoint_of_gpu.assign(endpoints.begin(), endpoints.end());
       settings.wiring.jobs = &jobs_;
+      settings.wiring.network = fabric_;
       settings.wiring.prepare = [this](RunningJob& job) { complete_placed(job); };
-      settings.wiring.after_pass = [this] { fold_again(); };
+      settings.wiring.after_launch = [this] { fold_again(); };
+      if (coupled_) settings.wiring.coupled = &*coupled_;
     }
     auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, empty_cluster(scenario_), std::move(settings));
     lifecycle_ = lifecycle.get();
@@ -358,9 +367,9 @@ class Assembly {
     FlowObserver* observer = &*results_;
     // In packet mode it moves what stays inside hosts, and other nodes move the rest at the same time.
     if (packet_network_) observer = &inside_hosts_;
-    auto fabric =
-        std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_, make_allocation_policy(scenario_, options_.threads),
-                                     entity_of_host, observer, plan_.folding.get(), &*operations_);
+    auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_,
+                                               make_allocation_policy(scenario_, options_.threads), entity_of_host, observer,
+                                               plan_.folding != nullptr || coupled_ ? &stay_foldings_ : nullptr, &*operations_);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources;
@@ -554,11 +563,27 @@ class Assembly {
     }
     if (plan_.folding != nullptr) {
       summary.ranks_simulated = plan_.folding->class_count();
-      for (const PlacedJob& job : plan_.jobs) summary.ranks_total += job.endpoint_of_rank.size();
+      for (const PlacedJob& job : plan_.jobs) summary.ranks_total += job.endpoint_of_rank->size();
     }
+    if (coupled_) count_folded_ranks(summary);
     summary.ranks_simulated_if_sprayed = plan_.classes_if_sprayed;
     summary.not_folded_because = not_folded_because();
     return summary;
+  }
+
+  /// Of each job as it was folded when it landed or started last.
+  void count_folded_ranks(RunSummary& summary) const {
+    std::vector<const RunningJob*> last(scenario_.jobs.size(), nullptr);
+    for (std::uint32_t stay = 0; stay < jobs_.size(); ++stay) last[jobs_.at(StayId(stay)).job.index()] = &jobs_.at(StayId(stay));
+    bool some_are_folded = false;
+    for (const RunningJob* const job : last) {
+      if (job == nullptr) continue;
+      const auto ranks = static_cast<std::uint32_t>(job->endpoint_of_rank->size());
+      summary.ranks_total += ranks;
+      summary.ranks_simulated += job->folding == nullptr ? ranks : job->folding->class_count();
+      some_are_folded |= job->folding != nullptr;
+    }
+    if (!some_are_folded) summary.ranks_total = summary.ranks_simulated = 0;
   }
 
   void write_results(const Engine& engine, const RunReport& report, RunSummary& summary) {
@@ -610,12 +635,14 @@ class Assembly {
   const Scenario& scenario_;
   SimulationOptions options_;
   JobTable jobs_;
+  StayFoldings stay_foldings_{jobs_};
   HostSpeeds speeds_;
   CollectiveLibrary& library_;
   FoldingPlan plan_;
   bool placed_new_job_ = false;                  ///< in this pass of the scheduler, and the plan did not foresee it
   std::optional<FlowSettings> flow_settings_;    ///< but in job mode
   std::optional<SwitchOperations> operations_;   ///< but in job mode
+  std::optional<CoupledJobs> coupled_;           ///< in flow mode with fast forward
   std::optional<PacketNetwork> packet_network_;  ///< in packet mode
   std::unique_ptr<NetworkPort> port_;
   TransferCollector inside_hosts_;  ///< in packet mode

@@ -73,12 +73,7 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   if (used.contains("scheduler") && scenario.parameters.of("scheduler").integer("fast_forward") > 0) {
     const bool has_workloads =
         std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const JobSpec& job) { return job.workload != nullptr; });
-    if (!has_workloads) {
-      note("scheduler", "fast_forward", "no job runs a workload");
-    } else if (has_host_folding(scenario)) {
-      scenario.assumptions.push_back(
-          "host.fold_ranks is on and changes nothing: with scheduler.fast_forward every rank is simulated");
-    }
+    if (!has_workloads) note("scheduler", "fast_forward", "no job runs a workload");
   }
   if (used.contains("failure")) {
     const bool has_drains = !scenario.maintenance.drains.empty();
@@ -116,6 +111,13 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   }
   if (scenario.mode == Mode::packet && has_host_folding(scenario)) {
     scenario.assumptions.push_back("host.fold_ranks is on and changes nothing: in packet mode every rank is simulated");
+  }
+  if (scenario.mode == Mode::packet) note("host", "fold_tolerance", "in packet mode every rank is simulated");
+  if (scenario.mode == Mode::flow && used.contains("host")) {
+    const bool is_off = scenario.parameters.of("host").text("fold_ranks") == "off";
+    const bool is_max_min = scenario.parameters.of("flow").text("allocation") == "max_min";
+    if (is_off) note("host", "fold_tolerance", "host.fold_ranks is off");
+    if (!is_off && !is_max_min) note("host", "fold_tolerance", "ranks are folded only where rates are max-min fair");
   }
   for (const ParamSet& set : scenario.parameters.all()) {
     if (used.contains(set.module())) continue;

@@ -1,0 +1,43 @@
+// Job footprint: the links that a placed job's transfers cross, and the most that they can carry over each.
+//
+// Where it sits: host/coupled_jobs asks it which jobs can slow each other down.
+//
+// Model: what a job puts on a link comes in through the links that attach its sending ranks' hosts to the fabric and leaves through those of the
+// receiving ones. So it is at most
+//   min( sum over attaching links u of rate(u) x the largest share that a message through u puts on the link,   likewise for the receivers )
+// where the share is 1 on a single path and 1/n where a message is sprayed over n. Of messages between endpoints that are not simply attached
+// (folding_paths) nothing is known but which links they cross: they may fill them.
+// Rates of other jobs, priorities, weights and caps can only lower it.
+// Thread safety: values.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "host/job_messages.hpp"
+
+namespace weft {
+
+struct LinkDemand {
+  LinkId link;
+  double most_bps = 0;  ///< perhaps infinite
+};
+
+/// Of all jobs whose messages these are together, ascending by link. Requires: they have been collected.
+std::vector<LinkDemand> demands_of(const JobMessages& messages, const Topology& topology);
+
+class JobFootprint {
+ public:
+  /// None where paths show only while the run goes on, or beyond the limits of JobMessages; operations in switches are not messages, so none either.
+  static std::optional<JobFootprint> find(const PlacedJob& job, const Topology& topology, const FlowSettings& settings,
+                                          const HostSpeeds& speeds);
+
+  /// Ascending by link.
+  const std::vector<LinkDemand>& links() const { return links_; }
+
+ private:
+  std::vector<LinkDemand> links_;
+};
+
+}  // namespace weft
