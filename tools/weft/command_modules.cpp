@@ -24,6 +24,7 @@
 #include "topologies/builders.hpp"
 #include "topologies/builders/server_presets.hpp"
 #include "topologies/topology_reader.hpp"
+#include "workloads/job_templates/job_templates.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/measurement_tables.hpp"
 #include "workloads/templates/workload_templates.hpp"
@@ -47,6 +48,7 @@ std::vector<ModuleInfo> all_modules() {
   for (const auto& format : job_trace_formats()) all.push_back({"job-format", format.name, format.summary, {}});
   for (const auto& table : measurement_tables()) all.push_back({"measurement-format", table.name, table.summary, {}});
   append(all, workload_templates());
+  append(all, job_templates());
   all.push_back({"network", "flow",
                  "What flow and packet mode have in common (latencies, packet format, queue pairs, routing), and how flow mode "
                  "shares the links.",

@@ -1,8 +1,11 @@
 #include "workloads/job_traces/weft_csv.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
+#include "core/check.hpp"
 #include "workloads/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 #include "workloads/limits.hpp"
@@ -20,6 +23,23 @@ constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"group", false},
                                  CsvColumn{"priority", false},
                                  CsvColumn{"model", false}};
+
+/// Seconds, exact to the tick, without zeros at the end.
+std::string seconds(Duration duration) {
+  const std::int64_t ticks = duration.in_ticks();
+  std::string text = std::to_string(ticks / Duration::ticks_per_s);
+  std::string digits = std::to_string(Duration::ticks_per_s + ticks % Duration::ticks_per_s);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return digits.size() > 1 ? text + "." + digits.substr(1) : text;
+}
+
+/// As RFC 4180 has it: in quotes where it has to be.
+std::string field_text(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
 
 }  // namespace
 
@@ -49,6 +69,29 @@ JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
     builder.add(std::move(job), *submit);
   }
   return builder.finish();
+}
+
+void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_view)>& write) {
+  const auto some = [&](const auto& has) { return std::any_of(trace.jobs.begin(), trace.jobs.end(), has); };
+  const bool with_iterations = some([](const TraceJob& job) { return job.iterations != 0; });
+  const bool with_group = some([](const TraceJob& job) { return !job.group.empty(); });
+  const bool with_priority = some([](const TraceJob& job) { return job.priority != 0; });
+  const bool with_model = some([](const TraceJob& job) { return !job.model.empty(); });
+  std::string row = "job,submit_s,gpus,run_s";
+  if (with_iterations) row += ",iterations";
+  if (with_group) row += ",group";
+  if (with_priority) row += ",priority";
+  if (with_model) row += ",model";
+  write(row + "\n");
+  for (const TraceJob& job : trace.jobs) {
+    WEFT_CHECK(!job.iteration_times, "a run time that depends on the placement stands in no CSV");
+    row = field_text(job.name) + "," + seconds(job.submit) + "," + std::to_string(job.gpus) + "," + seconds(job.run);
+    if (with_iterations) row += "," + std::to_string(job.iterations);
+    if (with_group) row += "," + field_text(job.group);
+    if (with_priority) row += "," + std::to_string(job.priority);
+    if (with_model) row += "," + field_text(job.model);
+    write(row + "\n");
+  }
 }
 
 }  // namespace weft

@@ -13,8 +13,12 @@
 // priority    optional column: an integer, larger is more urgent; empty = 0
 // model       optional column: what the job trains; rules in a scenario can match it
 // Reading is strict: every row is a job or an error, with or without --strict. Columns may stand in any order; an unknown one is an error.
+// write_weft_csv() writes what read_weft_csv() reads; columns that no job needs are left out, and so is what happened in reality.
 // Thread safety: pure functions.
 #pragma once
+
+#include <functional>
+#include <string_view>
 
 #include "core/source_text.hpp"
 #include "workloads/job_trace.hpp"
@@ -23,5 +27,8 @@ namespace weft {
 
 /// Throws InputError.
 JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions& options = {});
+
+/// Hands the file to `write` piece by piece. Requires: run times that do not depend on the placement (WEFT_CHECK).
+void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_view)>& write);
 
 }  // namespace weft

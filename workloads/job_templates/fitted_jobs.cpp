@@ -1,0 +1,203 @@
+#include "workloads/job_templates/fitted_jobs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/job_templates/run_time_law.hpp"
+#include "workloads/job_templates/size_law.hpp"
+#include "workloads/job_templates/week_profile.hpp"
+#include "workloads/plain_number.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Purposes of the streams, all of entity 0.
+enum Purpose : std::uint32_t { sizes_purpose, ends_purpose, run_times_purpose, submissions_purpose, groups_purpose };
+
+constexpr std::array<std::string_view, job_end_count> kEndNames = {"completed", "cancelled", "failed"};
+
+InputError bad_value(std::string message, std::string help, const SourcePlace& place) {
+  return InputError({Severity::error, "bad-value", std::move(message), place, std::move(help)});
+}
+
+struct VirtualCluster {
+  std::string name;
+  std::uint32_t nodes = 0;
+};
+
+std::vector<VirtualCluster> virtual_clusters(const ParamSet& params, const SourcePlace& place) {
+  std::vector<VirtualCluster> clusters;
+  std::set<std::string_view> names;
+  std::string_view left = params.text("virtual_clusters");
+  while (!left.empty()) {
+    const std::string_view entry = left.substr(0, left.find(','));
+    left.remove_prefix(std::min(left.size(), entry.size() + 1));
+    const std::size_t colon = entry.find(':');
+    const std::string_view name = entry.substr(0, colon);
+    const auto nodes = colon == std::string_view::npos ? std::nullopt : plain_number<std::uint32_t>(entry.substr(colon + 1));
+    if (name.empty() || !nodes || *nodes == 0 || !names.insert(name).second) {
+      throw bad_value(params.module() + ": " + in_quotes(entry) + " is no virtual cluster, or there are two of that name",
+                      "names and numbers of nodes, as in \"research:12,product:4\"", place);
+    }
+    clusters.push_back({std::string(name), *nodes});
+  }
+  return clusters;
+}
+
+/// Draws virtual clusters for jobs of 2^k GPUs.
+class GroupLaw {
+ public:
+  GroupLaw(const ParamSet& params, std::size_t size_count, const SourcePlace& place) : clusters_(virtual_clusters(params, place)) {
+    if (clusters_.empty()) return;
+    for (std::size_t k = 0; k < size_count; ++k) {
+      std::uint64_t nodes = 0;
+      for (const VirtualCluster& cluster : clusters_) nodes += holds(params, cluster, k) ? cluster.nodes : 0;
+      if (nodes == 0) {
+        throw bad_value(params.module() + ": no virtual cluster has GPUs for a job of " + std::to_string(1ULL << k),
+                        "lower gpus_max, or give a virtual cluster more nodes", place);
+      }
+      nodes_.push_back(nodes);
+    }
+    for (const VirtualCluster& cluster : clusters_) {
+      std::size_t held = 0;
+      while (held < size_count && holds(params, cluster, held)) ++held;
+      sizes_held_.push_back(held);
+    }
+  }
+
+  std::string draw(std::size_t k, RandomStream& stream) const {
+    if (clusters_.empty()) return {};
+    std::uint64_t node = stream.below(nodes_[k]);
+    std::size_t i = 0;
+    while (sizes_held_[i] <= k || node >= clusters_[i].nodes) {
+      if (sizes_held_[i] > k) node -= clusters_[i].nodes;
+      ++i;
+    }
+    return clusters_[i].name;
+  }
+
+  std::size_t count() const { return clusters_.size(); }
+
+ private:
+  static bool holds(const ParamSet& params, const VirtualCluster& cluster, std::size_t k) {
+    return static_cast<std::uint64_t>(cluster.nodes) * static_cast<std::uint64_t>(params.integer("gpus_per_node")) >= 1ULL << k;
+  }
+
+  std::vector<VirtualCluster> clusters_;
+  std::vector<std::uint64_t> nodes_;     ///< of those that hold jobs of 2^k GPUs, together
+  std::vector<std::size_t> sizes_held_;  ///< by virtual cluster: how many of the sizes fit
+};
+
+RunTimeAggregates run_time_aggregates(const ParamSet& params, const SourcePlace& place) {
+  RunTimeAggregates aggregates;
+  aggregates.mean_s = params.duration("run_mean").in_s();
+  aggregates.median_s = params.duration("run_median").in_s();
+  aggregates.max_s = params.duration("run_max").in_s();
+  double sum = 0;
+  for (std::size_t end = 0; end < job_end_count; ++end) {
+    aggregates.shares[end] = params.real(std::string(kEndNames[end]) + "_share");
+    sum += aggregates.shares[end];
+  }
+  // Published shares are rounded to a thousandth each.
+  if (std::abs(sum - 1) > 0.0051) {
+    throw bad_value(params.module() + ": the shares of jobs that completed, were cancelled and failed do not add up to 1",
+                    "set completed_share, cancelled_share and failed_share together", place);
+  }
+  const auto jobs = static_cast<double>(params.integer("published_jobs"));
+  for (std::size_t end = 0; end < job_end_count; ++end) {
+    aggregates.shares[end] /= sum;
+    const double gpu_s = params.real(std::string(kEndNames[end]) + "_gpu_s");
+    if ((aggregates.shares[end] == 0) != (gpu_s == 0)) {
+      throw bad_value(params.module() + ": jobs that " + (end == 1 ? "were " : "") + std::string(kEndNames[end]) +
+                          " have a share of 0 or a GPU time of 0, but not both",
+                      "set both to 0 or neither", place);
+    }
+    if (gpu_s > 0) aggregates.gpu_time_s[end] = gpu_s / (jobs * aggregates.shares[end]);
+  }
+  return aggregates;
+}
+
+[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
+  std::array<char, 320> buffer{};
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer.data(), buffer.size(), format, arguments);
+  va_end(arguments);
+  return buffer.data();
+}
+
+std::vector<std::string> assumptions(const SizeLaw& sizes, const RunTimeLaw& run_times, std::size_t groups, double jobs_per_day) {
+  std::vector<std::string> lines = {
+      sizes.one_gpu_apart
+          ? text("%.4g %% of the jobs want 1 GPU, and those of 2^k GPUs become fewer as 2^(-%.4g k) from 2 on",
+                 100 * sizes.shares.front(), sizes.exponent)
+          : text("jobs of 2^k GPUs become fewer as 2^(-%.4g k); %.4g %% want 1 GPU", sizes.exponent, 100 * sizes.shares.front()),
+      text("run times are log-normal with sigma %.4g and rise as GPUs^%.4g; medians for 1 GPU are %.4g s if completed, %.4g s if "
+           "cancelled, "
+           "%.4g s if failed; none is longer than %.10g s",
+           run_times.sigma, run_times.size_exponent, portable_exp(run_times.mu[0]), portable_exp(run_times.mu[1]),
+           portable_exp(run_times.mu[2]), run_times.max_s),
+      text("%.6g jobs are submitted a day, as a Poisson process with a rate by hour and day of the week", jobs_per_day),
+      "how a job ended stands in the column of its model",
+  };
+  if (groups > 0)
+    lines.push_back(text("jobs are spread over %zu virtual clusters by their nodes; nothing keeps them there", groups));
+  return lines;
+}
+
+}  // namespace
+
+JobTrace make_fitted_jobs(const ParamSet& params, std::uint64_t seed, const SourcePlace& place) {
+  const auto gpus_max = static_cast<std::uint32_t>(params.integer("gpus_max"));
+  if (!std::has_single_bit(gpus_max)) {
+    throw bad_value(params.module() + ": gpus_max = " + std::to_string(gpus_max) + " is no power of two",
+                    std::to_string(std::bit_floor(gpus_max)) + " or " + std::to_string(std::bit_ceil(gpus_max)), place);
+  }
+  const SizeLaw sizes = fit_size_law(params.real("gpus_mean"), gpus_max, params.real("one_gpu_share_min"), place);
+  const RunTimeAggregates aggregates = run_time_aggregates(params, place);
+  const RunTimeLaw run_times = fit_run_time_law(aggregates, sizes, place);
+  const GroupLaw groups(params, sizes.shares.size(), place);
+  const double jobs_per_day =
+      params.real("load") * static_cast<double>(params.integer("published_jobs")) / params.real("published_days");
+
+  RandomStream size_stream(seed, 0, sizes_purpose);
+  RandomStream end_stream(seed, 0, ends_purpose);
+  RandomStream run_stream(seed, 0, run_times_purpose);
+  RandomStream submission_stream(seed, 0, submissions_purpose);
+  RandomStream group_stream(seed, 0, groups_purpose);
+  WeekProfile week(params.real("day_swing"), params.real("busiest_hour"), params.real("weekend"));
+
+  JobTrace trace;
+  trace.name = params.module();
+  trace.origin_of_time = "some time of a week that begins on Monday";
+  trace.assumptions = assumptions(sizes, run_times, groups.count(), jobs_per_day);
+  trace.jobs.resize(static_cast<std::size_t>(params.integer("jobs")));
+  double first_s = 0;
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    TraceJob& job = trace.jobs[i];
+    const double submit_s = std::floor(week.next(jobs_per_day / 86400, submission_stream));
+    if (i == 0) first_s = submit_s;
+    const std::size_t k = sizes.draw(size_stream);
+    const double which = end_stream.uniform();
+    const auto end = static_cast<JobEnd>((which >= aggregates.shares[0] ? 1 : 0) +
+                                         (which >= aggregates.shares[0] + aggregates.shares[1] ? 1 : 0));
+    job.name = "job" + std::to_string(i);
+    job.group = groups.draw(k, group_stream);
+    job.model = kEndNames[static_cast<std::size_t>(end)];
+    job.submit = Duration::from_seconds(submit_s - first_s);
+    job.run = Duration::from_seconds(std::max(1.0, std::round(run_times.draw(k, end, run_stream))));
+    job.gpus = 1U << k;
+    job.line = static_cast<int>(i) + 2;
+  }
+  return trace;
+}
+
+}  // namespace weft
