@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The examples of scheduler/examples run, and small ones show what their README says."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "scheduler" / "examples"
+WEFT = "weft"
+
+
+def run(example, *arguments):
+    done = subprocess.run([sys.executable, "-B", str(EXAMPLES / example / "run"), *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Examples(unittest.TestCase):
+    def printed(self, example, *arguments):
+        status, out, errors = run(example, f"--weft={WEFT}", *arguments)
+        self.assertEqual((status, errors), (0, ""))
+        return out
+
+    def test_figure_02_shorter_jobs_make_a_longer_total_where_jobs_pass_each_other(self):
+        out = self.printed("figure_02", "--jobs=300", "--traces=2", "fcfs", "fcfs_fill")
+        strict, filling = (re.findall(r"(\d+) of (\d+) times it becomes longer", part) for part in out.split("\nfcfs_fill:"))
+        # Where nobody passes anybody and all jobs take whole hosts, a job starts when enough of those before it have ended: that is never later
+        # if they are shorter.
+        self.assertEqual([longer for longer, _ in strict], ["0", "0"])
+        self.assertEqual(len(filling), 2)
+        for longer, of in filling:
+            self.assertGreater(int(longer), 0)
+            self.assertLess(int(longer), int(of) / 2)
+
+    def test_figures_13_and_14_doubling_halves_waiting_but_not_stranding(self):
+        out = self.printed("figure_13_14", "--hosts=128", "--queue=100", "--jobs=900", "--sizes", "32", "128", "--fluctuations", "0.5", "--", "fcfs")
+        tables = [re.findall(r"^ +(\d[\d. ]*)$", part, re.MULTILINE) for part in out.split("fluctuate")]
+        for row in tables[0]:
+            _, once, twice, stranding, _, _, _, _, waiting = map(float, row.split())
+            self.assertAlmostEqual(twice / once, stranding, delta=0.01)
+            # The queue is as long and the cluster starts twice as many: about half, and a little less as it strands a smaller share.
+            self.assertAlmostEqual(waiting, 0.5, delta=0.1)
+            # What is stranded is too little for the next job, however large the cluster.
+            self.assertAlmostEqual(stranding, 1, delta=0.3)
+        for row in tables[1]:
+            _, steady, fluctuating = map(float, row.split())
+            self.assertAlmostEqual(fluctuating / steady, 1, delta=0.2)
+
+    def test_mistakes_are_told(self):
+        status, _, errors = run("figure_02", "--weft=/nowhere/weft")
+        self.assertEqual(status, 1)
+        self.assertIn("--weft=PATH says where the program is", errors)
+        status, _, errors = run("figure_13_14", f"--weft={WEFT}", "--jobs=100")
+        self.assertEqual(status, 2)
+        self.assertIn("--jobs must be at least three times --queue", errors)
+        status, _, errors = run("figure_02", f"--weft={WEFT}", "--jobs=10", "no_such_policy")
+        self.assertEqual(status, 1)
+        self.assertIn("[unknown-module]", errors)
+
+
+if __name__ == "__main__":
+    WEFT = sys.argv.pop()
+    unittest.main()
