@@ -80,6 +80,11 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
   settle(context);
 }
 
+void FlowFabric::watch_congestion(CongestionMonitor& monitor) {
+  congestion_ = &monitor;
+  model_.watch(monitor);
+}
+
 void FlowFabric::plan_settle(Time at, EventContext& context) {
   // A completion that moved later leaves its old event behind; it then finds nothing to do and plans the next.
   if (!planned_.empty() && planned_.back() <= at) return;
@@ -196,6 +201,10 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
     const Duration delay = (active.is_folded ? folded.delay : path.delay) + last;
     flows_[flow.index()] = {slot, delay, false};
+    if (congestion_ != nullptr) {
+      congestion_->on_flow_starts(flow, {transfer.stay, topology_.node(transfer.source).host,
+                                         topology_.node(transfer.destination).host, active.multiplicity});
+    }
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
@@ -292,6 +301,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   const FlowSlot flow = model_.start(request);
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
   flows_[flow.index()] = {slot, Duration::zero(), true};
+  if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.stay});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
     load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
   }

@@ -40,6 +40,7 @@
 
 #include "core/entity.hpp"
 #include "network/adaptive.hpp"
+#include "network/congestion_monitor.hpp"
 #include "network/ecmp.hpp"
 #include "network/flow_model.hpp"
 #include "network/flow_settings.hpp"
@@ -89,6 +90,9 @@ class FlowFabric final : public Entity {
              const SwitchOperations* operations = nullptr);
 
   void handle(const Event& event, EventContext& context) override;
+
+  /// Tells it of every flow, from now on; it outlives the fabric.
+  void watch_congestion(CongestionMonitor& monitor);
 
   FlowFabricCounters counters() const;
   /// By LinkId. `end` is the time of the run's end, not before the last event that the fabric handled; utilization is over begin .. end, with
@@ -175,6 +179,7 @@ class FlowFabric final : public Entity {
   FlowObserver* observer_;
   const TransferFolding* folding_;
   const SwitchOperations* operations_;
+  CongestionMonitor* congestion_ = nullptr;
 
   std::vector<Transfer> entering_;            ///< transfers of this instant
   std::vector<bool> stopped_;                 ///< by StayId

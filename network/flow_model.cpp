@@ -56,6 +56,7 @@ void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
     const Flow& flow = flows_[slot.index()];
     link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), flow.wire_bytes);
     done.push_back({slot, flow.owner, flow.serial});
+    if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
     policy_->remove_flow(slot);
   }
   flows_finished_ += due_.size();
@@ -111,6 +112,7 @@ void FlowModel::settle(Time now) {
     const Duration left = fluid_transmit_time(left_bits, flow.rate_bps);
     queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);
   }
+  if (observer_ != nullptr) observer_->on_rates_changed(changed, now, *policy_);
 }
 
 std::vector<StalledFlow> FlowModel::stalled_flows() const {

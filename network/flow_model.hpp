@@ -66,9 +66,22 @@ struct StalledFlow {
   LinkId link;  ///< of its path: one without capacity, or else one that others fill, or else the first
 };
 
+/// Watches rates. Called from within FlowModel's calls of the same instant.
+class RateObserver {
+ public:
+  virtual ~RateObserver() = default;
+  /// The flow is still in the policy's graph, with its last rate; its slot may be taken again at once.
+  virtual void on_flow_leaves(FlowSlot flow, Time now) = 0;
+  /// Flows that are new or whose rate moved, each once; those that left at this instant were told of before.
+  virtual void on_rates_changed(std::span<const FlowSlot> changed, Time now, const AllocationPolicy& policy) = 0;
+};
+
 class FlowModel {
  public:
   explicit FlowModel(std::unique_ptr<AllocationPolicy> policy);
+
+  /// From now on; it outlives the model. Without one nothing is lost on it.
+  void watch(RateObserver& observer) { observer_ = &observer; }
 
   /// The flow begins at the next settle().
   FlowSlot start(const FlowRequest& request);
@@ -130,6 +143,7 @@ class FlowModel {
   Bytes moved_bytes(const Flow& flow, Time now) const;
 
   std::unique_ptr<AllocationPolicy> policy_;
+  RateObserver* observer_ = nullptr;
   CompletionQueue queue_;
   std::vector<Flow> flows_;  ///< by slot
   LinkBytes link_bytes_;

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 23> kParams = {{
+constexpr std::array<ParamSpec, 25> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -225,6 +225,24 @@ constexpr std::array<ParamSpec, 23> kParams = {{
                 "(c + q) modulo so many; 0: each has its own. No other routing minds.",
      .origin =
          "network cards draw a port for every queue pair from 0xC000 to 0xFFFF (RoCEv2); those that do not are what E-ECMP is for"},
+    {.name = "detect_congestion",
+     .kind = ParamKind::choice,
+     .default_text = "off",
+     .minimum = "",
+     .maximum = "",
+     .choices = "on|off",
+     .meaning =
+         "Flow mode: whether to write congestion.csv and congested_jobs.csv: on which links jobs get less than their hosts' own "
+         "links would give them, when, and whose start began it. Needs flow.allocation = max_min.",
+     .origin = "off: it takes time; paper, section 10.1"},
+    {.name = "congestion_gap",
+     .kind = ParamKind::duration,
+     .default_text = "1min",
+     .minimum = "0ns",
+     .maximum = "1000h",
+     .choices = "",
+     .meaning = "Congestion of a link that is back after so long counts as one period: transfers come and go with every iteration.",
+     .origin = "assumption: a few iterations of a large model"},
 }};
 
 ReducingSwitches reducing_switches_called(const std::string& name) {
@@ -286,7 +304,9 @@ FlowSettings::FlowSettings(const ParamSet& flow)
       path_rule(path_rule_of(flow)),
       priorities(flow.text("priorities") == "none" ? Priorities::none : Priorities::strict),
       reducing_switches(reducing_switches_called(flow.text("reducing_switches"))),
-      path_cache_entries(kPathCacheEntries) {}
+      path_cache_entries(kPathCacheEntries),
+      detect_congestion(flow.text("detect_congestion") == "on"),
+      congestion_gap(flow.duration("congestion_gap")) {}
 
 Bytes FlowSettings::wire_bytes(Bytes payload, bool inside_host) const {
   return inside_host ? blown_up(payload, nvlink_efficiency) : blown_up(wire_format.wire_bytes(payload), network_efficiency);

@@ -70,6 +70,8 @@ struct FlowSettings {
   Priorities priorities = Priorities::strict;
   ReducingSwitches reducing_switches = ReducingSwitches::all;
   std::size_t path_cache_entries = 1;
+  bool detect_congestion = false;  ///< see network/congestion_monitor
+  Duration congestion_gap;
 
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
   Bytes wire_bytes(Bytes payload, bool inside_host) const;
