@@ -34,6 +34,7 @@ void CongestionMonitor::on_flow_starts(FlowSlot slot, const Flow& flow) {
   watched.source = flow.source;
   watched.destination = flow.destination;
   watched.multiplicity = flow.multiplicity;
+  watched.folding = flow.folding;
   watched.finding = {};
   if (jobs_.size() <= watched.job.index()) jobs_.resize(watched.job.index() + 1);
 }
@@ -190,6 +191,7 @@ void CongestionMonitor::begin_slowing(const WatchedFlow& flow, Time now) {
       at.period.emplace();
       at.period->link = flow.finding.bottleneck;
       at.period->cause = flow.finding.cause;
+      at.period->folding = flow.folding;
       at.period->begin = now;
     }
     at.all.since = now;

@@ -39,6 +39,7 @@
 
 namespace weft {
 
+class LinkFolding;
 class Topology;
 
 /// What became of all transfers of a job.
@@ -60,7 +61,8 @@ class CongestionMonitor final : public RateObserver {
     StayId stay;
     HostId source = HostId::none();  ///< none: an operation in switches
     HostId destination = HostId::none();
-    std::uint32_t multiplicity = 1;  ///< transfers that it stands for
+    std::uint32_t multiplicity = 1;        ///< transfers that it stands for
+    const LinkFolding* folding = nullptr;  ///< by which it does, if it does
   };
   /// A flow that begins at the next settle.
   void on_flow_starts(FlowSlot slot, const Flow& flow);
@@ -89,6 +91,7 @@ class CongestionMonitor final : public RateObserver {
     HostId source;
     HostId destination;
     std::uint32_t multiplicity = 0;  ///< 0 while the slot is free
+    const LinkFolding* folding = nullptr;
     std::vector<LinkId> links;
     std::uint64_t seen = 0;  ///< the last look at it
     Finding finding;

@@ -25,6 +25,8 @@
 
 namespace weft {
 
+class LinkFolding;
+
 enum class CongestionCause : std::uint8_t {
   others,  ///< jobs that others are slowed by, at a link that both use
   own,     ///< a job slowed by its own transfers, at a link beyond those of its hosts
@@ -48,6 +50,7 @@ struct JobInCongestion {
 struct CongestionPeriod {
   LinkId link;
   CongestionCause cause = CongestionCause::others;
+  const LinkFolding* folding = nullptr;  ///< of the transfer that it slowed first: the link stands for others that fare alike
   Time begin;
   Time end;
   Duration congested;                 ///< of that, measured: while the link slowed any transfer

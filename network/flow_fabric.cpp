@@ -203,7 +203,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     flows_[flow.index()] = {slot, delay, false};
     if (congestion_ != nullptr) {
       congestion_->on_flow_starts(flow, {transfer.stay, topology_.node(transfer.source).host,
-                                         topology_.node(transfer.destination).host, active.multiplicity});
+                                         topology_.node(transfer.destination).host, active.multiplicity, folded.folding});
     }
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {

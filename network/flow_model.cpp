@@ -42,6 +42,7 @@ void FlowModel::cancel(FlowSlot slot, Time now) {
   const Flow& flow = flows_[slot.index()];
   link_bytes_.add(flow.account, policy_->graph().hops(slot), policy_->graph().loads(slot), moved_bytes(flow, now));
   queue_.remove(slot);
+  if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
   policy_->remove_flow(slot);
   changed_ = true;
 }

@@ -312,7 +312,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   WEFT_CHECK(running != nullptr, "a job that ends was running");
   JobRecord& record = records_[job.index()];
   record.end = context.now();
-  if (coasts(job)) note_skipped(job, jobs_[job.index()].iterations);
+  if (coasts(job)) note_skipped(job, jobs_[job.index()].iterations, context.now());
   leave_others(job, context);
   leave_gpus(job, context.now(), Leaving::ends);
   if (fast_forward_.is_on() && jobs_[job.index()].workload != nullptr) {
@@ -729,7 +729,7 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
   if (jobs_[job.index()].workload == nullptr) return;
   const Running& running = *running_state_[job.index()];
   if (coasts(job)) {
-    note_skipped(job, account(running, context.now()).whole.iterations);
+    note_skipped(job, account(running, context.now()).whole.iterations, context.now());
   } else if (running.ranks != nullptr) {
     stop_ranks(job, context);
   }
@@ -856,6 +856,7 @@ void JobLifecycle::coast(JobId job, Duration period, EventContext& context) {
   stop_ranks(job, context);
   fast_forward_.coast(job, period);
   running.simulated_up_to = running.ranks->tally().completed();
+  running.coasts_since = context.now();
   running.past = running.past.followed_by(landmark.account);
   running.part_since = landmark.at;
   running.ranks.reset();
@@ -885,7 +886,7 @@ void JobLifecycle::plan_landing(JobId job, EventContext& context) {
 void JobLifecycle::land(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   const std::uint64_t next = *running.lands_at;
-  note_skipped(job, next);
+  note_skipped(job, next, context.now());
   const Duration begin = running.course->begin_of(next);
   running.past = running.past.followed_by(running.course->account(begin));
   running.part_since += begin;
@@ -900,10 +901,12 @@ void JobLifecycle::land(JobId job, EventContext& context) {
   fast_forward_.begin_epoch(job, false);
 }
 
-void JobLifecycle::note_skipped(JobId job, std::uint64_t iterations) {
+void JobLifecycle::note_skipped(JobId job, std::uint64_t iterations, Time now) {
   const Running& running = *running_state_[job.index()];
   const std::uint64_t skipped = iterations - std::min(iterations, running.simulated_up_to);
   fast_forward_.skip(job, skipped);
+  if (settings_.observer != nullptr)
+    settings_.observer->job_coasted(jobs_[job.index()], records_[job.index()], running.coasts_since, now);
   if (running.iterations == 0) return;
   records_[job.index()].exposed_communication += Duration::ticks(multiply_divide(
       running.exposed.in_ticks(), static_cast<std::int64_t>(skipped), static_cast<std::int64_t>(running.iterations)));
@@ -941,6 +944,8 @@ void JobLifecycle::close_open_stays(Time now) {
     JobRecord& record = records_[job.index()];
     charge(record, running, now);
     if (running.failed_at) record.lost_to_failures += now - got_on_until(running, now);
+    if (settings_.observer != nullptr && coasts(job) && running.is_among_others)
+      settings_.observer->job_coasted(jobs_[job.index()], record, running.coasts_since, now);
   }
   tell_cluster();
 }

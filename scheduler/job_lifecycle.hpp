@@ -167,6 +167,7 @@ class JobLifecycle final : public Entity {
     std::uint64_t iterations = 0;               ///< simulated in the epoch
     std::uint64_t simulated_up_to = 0;          ///< iterations of the job, when it began to coast
     std::shared_ptr<const JobFolding> folding;  ///< of its next stay
+    Time coasts_since;                          ///< when it last began to
     std::optional<Time> failed_at;              ///< it gets on no more, which the scheduler does not know yet
     std::optional<Time> moves_since;            ///< it writes a checkpoint, to start elsewhere
   };
@@ -217,7 +218,7 @@ class JobLifecycle final : public Entity {
   void plan_landing(JobId job, EventContext& context);
   void land(JobId job, EventContext& context);
   /// A job that coasts stops coasting having done so many iterations.
-  void note_skipped(JobId job, std::uint64_t iterations);
+  void note_skipped(JobId job, std::uint64_t iterations, Time now);
   bool coasts(JobId job) const { return running_state_[job.index()]->course && jobs_[job.index()].workload != nullptr; }
   /// What a running job has come to.
   static StayAccount account(const Running& running, Time until);

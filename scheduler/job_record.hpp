@@ -93,6 +93,8 @@ class JobObserver {
   /// Preempted, moved, or a part failed; it waits again.
   virtual void job_stopped(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
+  /// It was not simulated from `begin` to `end`, but went on at its measured pace (scheduler/fast_forward).
+  virtual void job_coasted(const JobSpec&, const JobRecord&, Time /*begin*/, Time /*end*/) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
   /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.
   virtual void cluster_changed(const ClusterSample&) {}

@@ -14,6 +14,7 @@
 #include "core/random.hpp"
 #include "network/max_min_solver.hpp"
 #include "test_topologies.hpp"
+#include "tests/long_runs.hpp"
 #include "tests/network/max_min_oracle.hpp"
 #include "topologies/topology.hpp"
 
@@ -306,9 +307,10 @@ struct Oracle {
 };
 
 TEST(CongestionMonitor, FindsWhatTheDefinitionSays) {
+  const std::uint64_t seeds = long_runs() ? 60 : 12;
   std::uint64_t slowed_by_others = 0;
   std::uint64_t slowed_by_itself = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     RandomStream random(seed, 1, 0);
     const bool has_classes = seed % 3 == 0;
     const Duration gap = Duration::us(static_cast<std::int64_t>(random.below(300)));
@@ -413,7 +415,7 @@ TEST(CongestionMonitor, FindsWhatTheDefinitionSays) {
   }
   // The random flows are not all of one kind.
   EXPECT_GT(slowed_by_others, 500U);
-  EXPECT_GT(slowed_by_itself, 20U);
+  EXPECT_GT(slowed_by_itself, 10U);
 }
 
 }  // namespace

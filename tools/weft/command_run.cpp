@@ -128,7 +128,7 @@ void add_run_command(CLI::App& app, Action& action) {
       "  weft run --jobs=philly.csv.gz:philly --hosts=52 --gpus-per-host=8 --scheduler=srtf --set=scheduler.start_overhead=1min\n"
       "Results: summary.json, manifest.json, jobs.csv, cluster.csv, iterations.csv, communicators.csv, collectives.csv,\n"
       "flows.csv, links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
-      "packet.watchdog above 0.");
+      "packet.watchdog above 0, congestion.csv and congested_jobs.csv with flow.detect_congestion=on.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")

@@ -28,8 +28,9 @@ std::filesystem::path created(std::filesystem::path folder) {
 
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
-  for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv",
-                           "collectives.csv", "flows.csv", "links.csv", link_samples_file, pause_storms_file, "trace.json"}) {
+  for (const char* name :
+       {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv", "collectives.csv",
+        "flows.csv", "links.csv", link_samples_file, pause_storms_file, congestion_file, congested_jobs_file, "trace.json"}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
@@ -118,6 +119,8 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   file.number(std::uint64_t{record.restarts}).number(std::uint64_t{record.preemptions}).text(record.placement);
   file.number(std::uint64_t{record.failures}).number(std::uint64_t{record.moves});
   for (const Duration of_run : {record.lost(), record.overhead, record.checkpointing}) file.number(of_run.in_s());
+  const bool has_goodput = ended && record.iterations > 0 && *record.end > *record.start;
+  has_goodput ? file.number(static_cast<double>(record.iterations) / (*record.end - *record.start).in_s()) : file.text("");
   file.end_row();
 }
 
@@ -129,7 +132,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std
       folder_(without_old_results(created(std::move(folder)))),
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
-            "placement,failures,moves,lost_s,overhead_s,checkpoint_s"),
+            "placement,failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s"),
       cluster_(folder_ / "cluster.csv",
                "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
@@ -139,7 +142,17 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std
                    "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,protocol,start_ns,end_ns,duration_ns,"
                    "bus_bandwidth_gbps,multiplicity"),
       flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
-      links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {}
+      links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {
+  if (detects_congestion(scenario)) congestion_.emplace(scenario, folder_);
+}
+
+void ResultsWriter::job_started(const JobSpec&, const JobRecord& record) {
+  if (congestion_) congestion_->note_start(record.id, *record.last_start);
+}
+
+void ResultsWriter::job_coasted(const JobSpec&, const JobRecord& record, Time begin, Time end) {
+  if (congestion_) congestion_->note_coasting(record.id, {begin, end});
+}
 
 void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
   jobs_done_.fetch_add(1, std::memory_order_relaxed);
@@ -367,6 +380,10 @@ void ResultsWriter::write_storms(const Topology& topology, std::span<const LinkS
   }
 }
 
+CongestionSummary ResultsWriter::write_congestion(const CongestionMonitor& monitor, Time end) {
+  return congestion_->write(monitor, end);
+}
+
 void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, const LinkUsage& usage) {
   const auto tier_of = [&](NodeId id) -> std::string {
     const Node& node = topology.node(id);
@@ -507,6 +524,7 @@ void ResultsWriter::finish(const RunSummary& summary) {
   flows_.commit();
   links_.commit();
   if (storms_) storms_->commit();
+  if (congestion_) congestion_->commit();
   if (trace_) trace_->commit();
   manifest.commit();
   headline.commit();

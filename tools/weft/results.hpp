@@ -4,7 +4,7 @@
 // finish() writes what the entities recorded (collectives, links, trace) and the summary and manifest, and gives every file its final name.
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement,
-//                    failures,moves,lost_s,overhead_s,checkpoint_s
+//                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s
 //   cluster.csv      time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s
 //   communicators.csv job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share
@@ -14,6 +14,7 @@
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
 //   pause_storms.csv time_ns,link,priority,drops: when the watchdog of a switch found the queue that leads to the link stuck, and how many packets it
 //                    dropped at that queue until it recovered (drops in links.csv are by the link that packets came by); only with a watchdog
+//   congestion.csv, congested_jobs.csv: see tools/weft/congestion_report; only with flow.detect_congestion, in flow mode
 //   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
 //                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)". In packet
 //                    mode a process "links", if there were pauses or samples: a slice for each pause, counters by samples
@@ -24,7 +25,7 @@
 // multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
 // lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection), from starts until the
-// job got on, and for writing checkpoints. gpus_out: out of service, failed ones, drained ones
+// job got on, and for writing checkpoints. goodput_iterations_per_s: iterations that count, from the first start to the end. gpus_out: out of service, failed ones, drained ones
 // and spares, some of which may still be held.
 // In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model, as they are of links inside a host.
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.
@@ -44,6 +45,7 @@
 #include "host/packet_network.hpp"
 #include "network/flow_fabric.hpp"
 #include "scheduler/job_record.hpp"
+#include "tools/weft/congestion_report.hpp"
 #include "tools/weft/link_samples.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/run_summary.hpp"
@@ -62,6 +64,8 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   /// Keeps references.
   ResultsWriter(const Scenario& scenario, const JobTable& jobs, std::filesystem::path folder);
 
+  void job_started(const JobSpec& spec, const JobRecord& record) override;
+  void job_coasted(const JobSpec& spec, const JobRecord& record, Time begin, Time end) override;
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
   void iteration_finished(const JobSpec& spec, const IterationRecord& record) override;
   void cluster_changed(const ClusterSample& sample) override;
@@ -76,6 +80,8 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   void write_links(const Topology& topology, std::span<const LinkUsage> usage);
   /// pause_storms.csv.
   void write_storms(const Topology& topology, std::span<const LinkStorm> storms);
+  /// congestion.csv and congested_jobs.csv. Requires: detects_congestion(scenario).
+  CongestionSummary write_congestion(const CongestionMonitor& monitor, Time end);
   void write_trace(std::span<const OpRecord> records, std::span<const LinkSample> samples, std::span<const LinkPause> pauses);
 
   /// What has finished so far. May be called from any thread while the run goes on.
@@ -116,6 +122,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   CsvFile flows_;
   CsvFile links_;
   std::optional<CsvFile> storms_;
+  std::optional<CongestionReport> congestion_;
   std::optional<OutputFile> trace_;
   std::atomic<std::uint64_t> jobs_done_{0};
   std::atomic<std::uint64_t> iterations_done_{0};

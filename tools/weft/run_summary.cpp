@@ -70,6 +70,7 @@ std::string RunSummary::to_json() const {
   json["lost_to_moves_gpu_time_s"] = lost_to_moves_gpu_time_s;
   json["overhead_gpu_time_s"] = overhead_gpu_time_s;
   json["checkpoint_gpu_time_s"] = checkpoint_gpu_time_s;
+  json["goodput"] = goodput;
   json["effective_time_ratio"] = effective_time_ratio;
   json["mean_wait_s"] = mean_wait_s;
   json["mean_jct_s"] = mean_jct_s;
@@ -99,6 +100,18 @@ std::string RunSummary::to_json() const {
   json["mean_slowdown"] = mean_slowdown;
   json["max_link_utilization"] = max_link_utilization;
   json["busiest_link"] = busiest_link;
+  if (congestion) {
+    json["congestion"] = {{"periods", congestion->periods},
+                          {"links", congestion->links},
+                          {"jobs_slowed_by_others", congestion->jobs_slowed_by_others},
+                          {"jobs_slowed_by_own", congestion->jobs_slowed_by_own}};
+    if (congestion->longest) {
+      const CongestionSummary::Longest& longest = *congestion->longest;
+      json["congestion"]["longest"] = {{"link", longest.link},       {"cause", longest.is_own ? "own" : "others"},
+                                       {"trigger", longest.trigger}, {"begin_s", longest.begin_s},
+                                       {"end_s", longest.end_s},     {"lost_share", longest.lost_share}};
+    }
+  }
   if (packets) {
     json["packets"] = {{"data", packets->data_packets},   {"repeated", packets->data_repeated},
                        {"acks", packets->acks},           {"congestion_notifications", packets->notifications},
@@ -149,6 +162,8 @@ std::string RunSummary::to_text() const {
     if (out_of_service_gpu_time_s > 0) line(text, "  out of service  %s", readable_gpu_time(out_of_service_gpu_time_s).c_str());
     if (checkpoint_gpu_time_s > 0) line(text, "  checkpoints     took %s", readable_gpu_time(checkpoint_gpu_time_s).c_str());
     if (overhead_gpu_time_s > 0) line(text, "  starts          took %s", readable_gpu_time(overhead_gpu_time_s).c_str());
+    if (goodput < gpu_utilization)
+      line(text, "  goodput         %.1f %% of the cluster's GPU time was for work that counts", goodput * 100);
     if (failures > 0 || checkpoint_gpu_time_s > 0)
       line(text, "  effective time  %.1f %% of the time from first start to end, by GPU time", effective_time_ratio * 100);
     line(text, "  job completion  %s mean, of which waiting %s", readable(mean_jct_s).c_str(), readable(mean_wait_s).c_str());
@@ -203,6 +218,19 @@ std::string RunSummary::to_text() const {
     } else if (!busiest_link.empty()) {
       line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
     }
+  }
+  if (congestion && congestion->periods == 0) {
+    text += "  congestion      none: no job got less than its hosts' own links would give it\n";
+  } else if (congestion) {
+    text += "  congestion      " + counted(congestion->periods, "period", "periods") + " on " +
+            counted(congestion->links, "link", "links") + ", " + counted(congestion->jobs_slowed_by_others, "job", "jobs") +
+            " slowed by others, " + std::to_string(congestion->jobs_slowed_by_own) + " by their own transfers\n";
+    const CongestionSummary::Longest& longest = *congestion->longest;
+    char share[32];
+    std::snprintf(share, sizeof share, "%.1f %%", longest.lost_share * 100);
+    text += "  longest         " + readable(longest.end_s - longest.begin_s) + " on " + longest.link + ", " + share +
+            " of bandwidth lost, since " + readable(longest.begin_s) + ": job \"" + longest.trigger + "\" " +
+            (longest.is_own ? "slows itself" : "had started") + "\n";
   }
   if (packets) {
     text += "  packets         " + std::to_string(packets->data_packets) + " of data" +

@@ -27,6 +27,23 @@ struct TierUsage {
   std::uint64_t drops = 0;
 };
 
+/// What was found of congestion, in flow mode if it was looked for.
+struct CongestionSummary {
+  std::uint64_t periods = 0;
+  std::uint64_t links = 0;
+  std::uint64_t jobs_slowed_by_others = 0;
+  std::uint64_t jobs_slowed_by_own = 0;  ///< by their own transfers alone at some link beyond those of their hosts
+  struct Longest {
+    std::string link;
+    bool is_own = false;
+    std::string trigger;  ///< the job whose start began it
+    double begin_s = 0;
+    double end_s = 0;
+    double lost_share = 0;
+  };
+  std::optional<Longest> longest;  ///< of those that others cause, if there are any
+};
+
 struct RunSummary {
   std::string name;
   std::string mode;  ///< "job", "flow" or "packet"
@@ -49,6 +66,7 @@ struct RunSummary {
   double lost_to_moves_gpu_time_s = 0;        ///< for iterations that were cut off
   double overhead_gpu_time_s = 0;             ///< from starts until jobs got on
   double checkpoint_gpu_time_s = 0;           ///< writing checkpoints
+  double goodput = 0;                         ///< GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
   double effective_time_ratio = 0;            ///< of jobs that ended, by GPU time: what counted of the time from first start to end
   double mean_wait_s = 0;
   double mean_jct_s = 0;                          ///< job completion time: submission to end
@@ -72,6 +90,7 @@ struct RunSummary {
   double mean_slowdown = 0;  ///< completion time over the uncontended one
   double max_link_utilization = 0;
   std::string busiest_link;
+  std::optional<CongestionSummary> congestion;
   std::optional<PacketCounters> packets;  ///< in packet mode
   std::vector<TierUsage> tiers;           ///< likewise
 

@@ -132,6 +132,7 @@ class Assembly {
     check_flows_fit();
     if (simulates_network(scenario_.mode)) check_collectives();
     if (scenario_.mode == Mode::flow) check_folding();
+    if (detects_congestion(scenario_)) check_congestion();
   }
 
   /// After check(). Throws NewFoldingPlan. `started`: when the first run of the scenario did.
@@ -224,6 +225,13 @@ class Assembly {
       throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as rates are max-min fair",
                         SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or take --set=flow.allocation=max_min"});
     }
+  }
+
+  void check_congestion() const {
+    if (is_max_min()) return;
+    throw InputError({Severity::error, "cannot-detect-congestion",
+                      "links are bottlenecks of flows only as long as rates are max-min fair",
+                      SourcePlace::named("flow.detect_congestion"), "drop it, or take --set=flow.allocation=max_min"});
   }
 
   bool may_fold() const {
@@ -370,6 +378,10 @@ class Assembly {
     auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_,
                                                make_allocation_policy(scenario_, options_.threads), entity_of_host, observer,
                                                plan_.folding != nullptr || coupled_ ? &stay_foldings_ : nullptr, &*operations_);
+    if (detects_congestion(scenario_)) {
+      congestion_.emplace(*scenario_.topology, flow_settings_->congestion_gap, [this](StayId stay) { return jobs_.at(stay).job; });
+      fabric->watch_congestion(*congestion_);
+    }
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources;
@@ -554,6 +566,9 @@ class Assembly {
       if (fast_forwards() && simulates_network(scenario_.mode)) summary.fast_forward = lifecycle_->fast_forward();
       const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
+      const double not_useful_s = counters.lost_to_preemptions_gpu_s + counters.lost_to_failures_gpu_s +
+                                  counters.lost_to_moves_gpu_s + counters.overhead_gpu_s + counters.checkpointing_gpu_s;
+      summary.goodput = offered_s > 0 ? (counters.busy_gpu_s - not_useful_s) / offered_s : 0;
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
       Time last = first_flow();
@@ -622,6 +637,7 @@ class Assembly {
         if (packet_network_->has_watchdog()) results_->write_storms(*scenario_.topology, packet_network_->storms(engine));
       }
       results_->write_links(*scenario_.topology, usage);
+      if (congestion_) summary.congestion = results_->write_congestion(*congestion_, report.end_time);
     }
     results_->fill(summary);
     results_->finish(summary);
@@ -644,6 +660,7 @@ class Assembly {
   std::optional<SwitchOperations> operations_;   ///< but in job mode
   std::optional<CoupledJobs> coupled_;           ///< in flow mode with fast forward
   std::optional<PacketNetwork> packet_network_;  ///< in packet mode
+  std::optional<CongestionMonitor> congestion_;  ///< if it is looked for
   std::unique_ptr<NetworkPort> port_;
   TransferCollector inside_hosts_;  ///< in packet mode
   std::optional<ResultsWriter> results_;

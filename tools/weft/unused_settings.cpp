@@ -8,6 +8,7 @@
 
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
+#include "tools/weft/congestion_report.hpp"
 #include "tools/weft/scenario.hpp"
 #include "topologies/builders.hpp"
 
@@ -98,6 +99,10 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     const std::string& routing = scenario.parameters.of("flow").text("routing");
     if (routing != "ecmp") note("flow", "source_ports", "only flow.routing = ecmp goes by them");
     if (routing != "static") note("flow", "routes", "only flow.routing = static goes by them");
+    if (scenario.flows) note("flow", "detect_congestion", "a flow list has no jobs");
+    if (scenario.mode == Mode::packet)
+      note("flow", "detect_congestion", "flows have rates in flow mode only; links.csv has queues, marks and pauses");
+    if (!detects_congestion(scenario)) note("flow", "congestion_gap", "no congestion is looked for");
     // Operations in switches choose their tree by hash, whatever the routing.
     if (routing == "static" && scenario.flows) note("flow", "ecmp_seed", "flow.routing = static hashes nothing");
   }
