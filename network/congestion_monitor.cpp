@@ -107,28 +107,19 @@ double CongestionMonitor::possible_bps(FlowSlot slot, const AllocationPolicy& po
   const WatchedFlow& flow = flows_[slot.index()];
   const FlowLinkGraph& graph = policy.graph();
   const std::uint8_t priority = graph.priority(slot);
-  const double rate = policy.rate(slot);
-  const auto hops = graph.hops(slot);
-  const auto loads = graph.loads(slot);
   double possible = graph.cap(slot);
-  for (const FlowLinkGraph::Hop& hop : hops) {
+  for (const FlowLinkGraph::Hop& hop : graph.hops(slot)) {
     if (!is_access(hop.link, flow)) continue;
-    double load = 0;
-    for (std::size_t i = 0; i < hops.size(); ++i) {
-      if (hops[i].link == hop.link) load += loads.empty() ? 1.0 : loads[i];
-    }
     double left = graph.capacity(hop.link);
-    Share alike;
+    double weight = 0;
     for (const Share& share : view(hop.link, policy).shares) {
       if (share.job != flow.job) continue;
       if (share.priority > priority) left -= share.rate_bps;
-      if (share.priority == priority) alike = share;
+      if (share.priority == priority) weight = share.weight;
     }
     // What rounding leaves of it is nothing.
     if (left < graph.capacity(hop.link) * kRounding) left = 0;
-    const double fair = graph.weight(slot) * left / alike.weight;
-    const double beside_others = (left - alike.rate_bps) / load + rate;
-    possible = std::min(possible, std::max(fair, beside_others));
+    possible = std::min(possible, graph.weight(slot) * left / weight);
   }
   return possible;
 }

@@ -5,18 +5,18 @@
 // switches.
 //
 // Model. Of a flow f of job J with weight w, priority p and rate r, on link l with load a(f, l) (1, but for sprayed and folded transfers):
-//   - Its access links are the links of its path with an end in the host of its source or of its destination; of an operation in switches,
-//     those with an end in any host.
-//   - What an access link l of capacity C would give it, if nobody but J used it:  C' = C - what J's flows of higher priority move there;
-//       possible(f, l) = max( w C' / sum over J's flows g of priority p of w(g) a(g, l),  (C' - what J's others of priority p move there) / a(f, l) )
-//     its fair share, or what J's others leave if that is more. possible(f) = min over access links of possible(f, l), and its cap.
+//   - Its access links are the links of its path with an end in the host of its source or of its destination; of an operation in switches
+//     and of folded transfers, which stand for those of several hosts, those with an end in any host.
+//   - What an access link l of capacity C would give it, if nobody but J used it, is its fair share of what J's flows of higher priority leave:
+//       possible(f, l) = w (C - what J's flows of priority > p move over l) / sum over J's flows g of priority p of w(g) a(g, l)
+//     possible(f) = min over access links of possible(f, l), and its cap.
 //   - f is slowed while r < possible(f), by more than 1e-6 of it. Its bottleneck is then the first link of its path that is full (1e-9), of flows of priority
 //     >= p, on which no flow of priority p has a higher rate per weight, and which either is no access link or is used by other jobs too. So says
 //     max-min fairness: there is one, unless the flow stands still at a link without capacity, which is no congestion.
 //   - Others cause it if a flow of another job, of priority >= p, moves over the bottleneck at that moment; else the job itself does.
 //   - A period of a link and a cause (network/congestion_periods) begins when the link slows the first flow, and ends when it has slowed none for `gap`.
 // Transfers inside a host are never slowed in this sense, but count among their job's on the links that they share with others.
-// Left out: what stands still at a link without capacity; rates of allocation policies other than max_min, which have no bottlenecks in this sense.
+// Left out: that some flows of J could have more than their fair share where others cannot use theirs; what stands still at a link without capacity; rates of allocation policies other than max_min, which have no bottlenecks in this sense.
 //
 // Cost: a batch looks at all flows on links of the flows that came, left or changed their rate: about what a solve from nothing costs.
 // Invariants
@@ -59,7 +59,7 @@ class CongestionMonitor final : public RateObserver {
 
   struct Flow {
     StayId stay;
-    HostId source = HostId::none();  ///< none: an operation in switches
+    HostId source = HostId::none();  ///< none: an operation in switches, or several hosts
     HostId destination = HostId::none();
     std::uint32_t multiplicity = 1;        ///< transfers that it stands for
     const LinkFolding* folding = nullptr;  ///< by which it does, if it does

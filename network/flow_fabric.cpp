@@ -202,8 +202,11 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     const Duration delay = (active.is_folded ? folded.delay : path.delay) + last;
     flows_[flow.index()] = {slot, delay, false};
     if (congestion_ != nullptr) {
-      congestion_->on_flow_starts(flow, {transfer.stay, topology_.node(transfer.source).host,
-                                         topology_.node(transfer.destination).host, active.multiplicity, folded.folding});
+      // The links of folded transfers are those of some alike, perhaps of other hosts.
+      const bool knows_hosts = !active.is_folded || active.inside_host;
+      const HostId from = knows_hosts ? topology_.node(transfer.source).host : HostId::none();
+      const HostId to = knows_hosts ? topology_.node(transfer.destination).host : HostId::none();
+      congestion_->on_flow_starts(flow, {transfer.stay, from, to, active.multiplicity, folded.folding});
     }
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {

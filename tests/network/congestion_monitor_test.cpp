@@ -152,6 +152,20 @@ TEST(CongestionMonitor, OnesOwnHostLinksAreNoCongestion) {
   EXPECT_FALSE(periods[0].jobs[0].since.has_value());
 }
 
+// Two flows of job 0 leave host 0, one of which has to share the uplink with two others: 100 / 3 Gb/s each, where 50, 100 and 100 were possible.
+TEST(CongestionMonitor, SeveralTransfersOfAJobShareWhatItsHostCanDo) {
+  Network network(two_leafs("6", "3"), Duration::ms(1));
+  const FlowSlot shared = network.start(0, 0, 3, Bytes::of(kMegabit));
+  const FlowSlot beside = network.start(0, 0, 1, Bytes::of(kMegabit));
+  network.start(1, 1, 4, Bytes::of(kMegabit));
+  network.start(1, 2, 5, Bytes::of(kMegabit));
+  network.go_on(Time::zero());
+  EXPECT_DOUBLE_EQ(network.monitor().finding(shared).rate_bps, 100e9 / 3);
+  EXPECT_DOUBLE_EQ(network.monitor().finding(shared).possible_bps, 50e9);
+  EXPECT_DOUBLE_EQ(network.monitor().finding(FlowSlot(3)).possible_bps, 100e9);
+  EXPECT_TRUE(network.monitor().finding(beside).bottleneck.is_none()) << "it has more than its half";
+}
+
 TEST(CongestionMonitor, AJobCanBeInItsOwnWay) {
   Network network(two_leafs("4", "2"), Duration::ms(1));
   network.start(0, 0, 2, Bytes::of(100 * kMegabit));
@@ -266,16 +280,14 @@ struct Oracle {
       if (!is_access(flow, link)) continue;
       long double left = capacity(link);
       long double weights = 0;
-      long double others = 0;
       for (std::size_t g = 0; g < flows.size(); ++g) {
         const LiveFlow& other = flows[g];
         if (other.job != flow.job || !uses(other, link)) continue;
         if (other.asks.priority > flow.asks.priority) left -= rates[g];
         if (other.asks.priority != flow.asks.priority) continue;
         weights += other.asks.weight;
-        if (g != f) others += rates[g];
       }
-      least = std::min(least, std::max(left * flow.asks.weight / weights, left - others));
+      least = std::min(least, left * flow.asks.weight / weights);
     }
     return least;
   }

@@ -85,9 +85,11 @@ struct ScenarioRun {
   Table collectives;
   Table flows;
   Table links;
-  Table link_samples;  ///< if they were asked for
-  Table pause_storms;  ///< if there is a watchdog
-  std::string trace;   ///< if it was asked for
+  Table link_samples;    ///< if they were asked for
+  Table pause_storms;    ///< if there is a watchdog
+  Table congestion;      ///< if it was looked for
+  Table congested_jobs;  ///< likewise
+  std::string trace;     ///< if it was asked for
 };
 
 struct ScenarioRunOptions {
@@ -115,6 +117,10 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.links = read_table(simulation.out / "links.csv");
   if (std::filesystem::exists(simulation.out / "pause_storms.csv"))
     run.pause_storms = read_table(simulation.out / "pause_storms.csv");
+  if (run.summary.congestion) {
+    run.congestion = read_table(simulation.out / "congestion.csv");
+    run.congested_jobs = read_table(simulation.out / "congested_jobs.csv");
+  }
   if (options.trace) {
     std::ostringstream trace;
     trace << std::ifstream(simulation.out / "trace.json").rdbuf();

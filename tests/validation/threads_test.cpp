@@ -25,6 +25,8 @@ void expect_one_result(const RunFlags& flags) {
       EXPECT_EQ(other.collectives, first.collectives) << combination;
       EXPECT_EQ(other.flows, first.flows) << combination;
       EXPECT_EQ(other.links, first.links) << combination;
+      EXPECT_EQ(other.congestion, first.congestion) << combination;
+      EXPECT_EQ(other.congested_jobs, first.congested_jobs) << combination;
     }
   }
 }
@@ -48,7 +50,10 @@ TEST(Threads, TwoJobsOnARailOptimizedFabric) {
                    "job { name: \"a\" iterations: 3 workload { file: \"work.textproto\" } }\n"
                    "job { name: \"b\" iterations: 2 submit: \"111us\" workload { file: \"work.textproto\" } }\n"
                    "job { name: \"waits\" iterations: 1 submit: \"120us\" workload { file: \"work.textproto\" } }\n"
-                   "set { name: \"flow.queue_pairs\" value: \"3\" }\n");
+                   "set { name: \"flow.queue_pairs\" value: \"3\" }\n"
+                   "set { name: \"flow.detect_congestion\" value: \"on\" }\n"
+                   "set { name: \"flow.congestion_gap\" value: \"1us\" }\n");
+  EXPECT_GT(run_scenario(flags, ScenarioRunOptions{}).congestion.size(), 10U);
   expect_one_result(flags);
 }
 
