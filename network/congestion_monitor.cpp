@@ -43,9 +43,7 @@ void CongestionMonitor::on_flow_leaves(FlowSlot slot, Time now) {
   WatchedFlow& flow = flows_[slot.index()];
   WEFT_CHECK(flow.multiplicity > 0, "a flow that leaves was told of when it came");
   set(flow, {}, now);
-  for (const LinkId link : flow.links) {
-    if (std::exchange(dirty_at_[link.index()], look_ + 1) != look_ + 1) dirty_.push_back(link);
-  }
+  for (const LinkId link : flow.links) mark_dirty(link, look_ + 1);
   flow.links.clear();
   flow.multiplicity = 0;
 }
@@ -58,9 +56,7 @@ void CongestionMonitor::on_rates_changed(std::span<const FlowSlot> changed, Time
     if (flow.links.empty()) {
       for (const FlowLinkGraph::Hop& hop : graph.hops(slot)) flow.links.push_back(hop.link);
     }
-    for (const LinkId link : flow.links) {
-      if (std::exchange(dirty_at_[link.index()], look_) != look_) dirty_.push_back(link);
-    }
+    for (const LinkId link : flow.links) mark_dirty(link, look_);
   }
   for (const LinkId link : dirty_) {
     for (const FlowLinkGraph::Member& member : graph.members(link)) {
@@ -75,6 +71,12 @@ void CongestionMonitor::on_rates_changed(std::span<const FlowSlot> changed, Time
   dirty_.clear();
 }
 
+void CongestionMonitor::mark_dirty(LinkId link, std::uint64_t look) {
+  if (std::exchange(dirty_at_[link.index()], look) == look) return;
+  dirty_.push_back(link);
+  views_[link.index()].is_valid = false;
+}
+
 bool CongestionMonitor::is_access(LinkId id, const WatchedFlow& flow) const {
   const Link& link = topology_.link(id);
   const HostId from = topology_.node(link.source).host;
@@ -86,7 +88,7 @@ bool CongestionMonitor::is_access(LinkId id, const WatchedFlow& flow) const {
 
 const CongestionMonitor::LinkView& CongestionMonitor::view(LinkId link, const AllocationPolicy& policy) {
   LinkView& view = views_[link.index()];
-  if (std::exchange(view.seen, look_) == look_) return view;
+  if (std::exchange(view.is_valid, true)) return view;
   view.shares.clear();
   const FlowLinkGraph& graph = policy.graph();
   for (const FlowLinkGraph::Member& member : graph.members(link)) {

@@ -106,7 +106,7 @@ class CongestionMonitor final : public RateObserver {
     double level = 0;  ///< highest rate per weight
   };
   struct LinkView {
-    std::uint64_t seen = 0;  ///< the look that it is of
+    bool is_valid = false;  ///< since the last look at which the link was dirty
     std::vector<Share> shares;
   };
   /// Who is slowed now.
@@ -126,6 +126,8 @@ class CongestionMonitor final : public RateObserver {
   };
 
   bool is_access(LinkId link, const WatchedFlow& flow) const;
+  /// What moves over the link has changed, by the time of the look.
+  void mark_dirty(LinkId link, std::uint64_t look);
   const LinkView& view(LinkId link, const AllocationPolicy& policy);
   Finding judge(FlowSlot slot, const AllocationPolicy& policy);
   double possible_bps(FlowSlot slot, const AllocationPolicy& policy);
