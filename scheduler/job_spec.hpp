@@ -30,6 +30,7 @@ struct JobSpec {
   std::uint32_t gpus = 1;
   std::int32_t priority = 0;
   std::uint64_t iterations = 0;              ///< with a workload at least 1; in job mode as declared, 0 if unknown
+  std::uint64_t samples_per_iteration = 0;   ///< 0 if unknown; decides nothing
   std::shared_ptr<const Workload> workload;  ///< null in job mode
   DurationModel duration;                    ///< job mode; beside a workload what its owner declared, zero if nothing
   /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and

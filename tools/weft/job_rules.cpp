@@ -164,6 +164,7 @@ class Assignment {
 
   void give_measured(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
     spec.iteration_times = rule.measured->of(job, spec.place);
+    spec.samples_per_iteration = rule.samples_per_iteration;
     count_basis(*spec.iteration_times, job.gpus, tally);
     if (!spec.iteration_times->covers_all(job.gpus)) has_gaps_ = true;
     const Duration alone = time_alone(*spec.iteration_times, job.gpus);
@@ -213,6 +214,7 @@ class Assignment {
 
   void give_workload(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
     spec.workload = rule.workload(job.gpus);
+    spec.samples_per_iteration = rule.samples_per_iteration;
     spec.iteration_times = nullptr;
     if (rule.iterations > 0) {
       spec.iterations = rule.iterations;

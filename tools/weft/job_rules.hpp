@@ -62,8 +62,9 @@ struct JobRule {
   /// The workload for a number of GPUs, loaded when first asked for; null: none.
   std::function<std::shared_ptr<const Workload>(std::uint32_t gpus)> workload;
   std::string workload_name;
-  std::uint64_t iterations = 0;            ///< 0: so that the run time fits
-  std::optional<Duration> iteration_time;  ///< of the workload; none: measured
+  std::uint64_t iterations = 0;             ///< 0: so that the run time fits
+  std::uint64_t samples_per_iteration = 0;  ///< 0: unknown
+  std::optional<Duration> iteration_time;   ///< of the workload; none: measured
   std::unique_ptr<MeasuredIterations> measured;
   SourcePlace place;
 

@@ -120,7 +120,10 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   file.number(std::uint64_t{record.failures}).number(std::uint64_t{record.moves});
   for (const Duration of_run : {record.lost(), record.overhead, record.checkpointing}) file.number(of_run.in_s());
   const bool has_goodput = ended && record.iterations > 0 && *record.end > *record.start;
-  has_goodput ? file.number(static_cast<double>(record.iterations) / (*record.end - *record.start).in_s()) : file.text("");
+  const double per_s = has_goodput ? static_cast<double>(record.iterations) / (*record.end - *record.start).in_s() : 0;
+  has_goodput ? file.number(per_s) : file.text("");
+  has_goodput&& spec.samples_per_iteration > 0 ? file.number(per_s * static_cast<double>(spec.samples_per_iteration))
+                                               : file.text("");
   file.end_row();
 }
 
@@ -132,7 +135,8 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std
       folder_(without_old_results(created(std::move(folder)))),
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
-            "placement,failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s"),
+            "placement,failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,"
+            "goodput_samples_per_s"),
       cluster_(folder_ / "cluster.csv",
                "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),

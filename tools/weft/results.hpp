@@ -4,7 +4,7 @@
 // finish() writes what the entities recorded (collectives, links, trace) and the summary and manifest, and gives every file its final name.
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement,
-//                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s
+//                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,goodput_samples_per_s
 //   cluster.csv      time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s
 //   communicators.csv job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share
@@ -25,7 +25,8 @@
 // multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
 // lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection), from starts until the
-// job got on, and for writing checkpoints. goodput_iterations_per_s: iterations that count, from the first start to the end. gpus_out: out of service, failed ones, drained ones
+// job got on, and for writing checkpoints. goodput_iterations_per_s: iterations that count, from the first start to the end, and the samples in them if the scenario
+// says how many an iteration has. gpus_out: out of service, failed ones, drained ones
 // and spares, some of which may still be held.
 // In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model, as they are of links inside a host.
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.

@@ -519,6 +519,7 @@ class ScenarioFile {
     rule.group = said.group();
     rule.model = said.model();
     try_to([&] { rule.iterations = iterations_of(said, places).value_or(0); });
+    try_to([&] { rule.samples_per_iteration = samples_of(said, places); });
     require(said.has_workload() != said.has_measured_iteration(), "rule-content",
             "a rule gives either a workload or measured iterations", place,
             "workload { file: \"...\" }, or measured_iteration { file: \"...\" format: \"pollux\" }");
@@ -574,6 +575,15 @@ class ScenarioFile {
     require(message.iterations() > 0, "no-iterations", "0 iterations run nothing", places.of(message, "iterations"),
             "give at least one, or drop it");
     return message.iterations();
+  }
+
+  /// 0 if it does not say.
+  template <class Message>
+  static std::uint64_t samples_of(const Message& message, const FieldPlaces& places) {
+    if (!message.has_samples_per_iteration()) return 0;
+    require(message.samples_per_iteration() > 0, "out-of-range", "samples_per_iteration: an iteration is worth a sample at least",
+            places.of(message, "samples_per_iteration"), "give at least one, or drop it");
+    return message.samples_per_iteration();
   }
 
   static Duration iteration_time_of(const scenario::JobRule& said, const FieldPlaces& places) {
@@ -725,6 +735,7 @@ class ScenarioFile {
   void fill_content(JobSpec& spec, const scenario::Job& job, const FieldPlaces& inside) {
     std::optional<std::uint64_t> iterations;
     try_to([&] { iterations = iterations_of(job, inside); });
+    try_to([&] { spec.samples_per_iteration = samples_of(job, inside); });
     try_to([&] {
       require(!job.has_gpus() || job.gpus() > 0, "no-gpus", "a job needs at least one GPU", inside.of(job, "gpus"),
               job.has_workload() ? "drop it to give the job one GPU per rank" : "for example gpus: 8");
@@ -740,6 +751,9 @@ class ScenarioFile {
       require(job.has_gpus(), "missing-field", "a job needs gpus", spec.place, "for example gpus: 8");
       spec.gpus = job.gpus();
       spec.iterations = iterations.value_or(0);
+      require(spec.iterations > 0 || spec.samples_per_iteration == 0, "job-content",
+              "samples_per_iteration is for jobs that have iterations", inside.of(job, "samples_per_iteration"),
+              "say how many: iterations: 1000, or drop samples_per_iteration");
     }
   }
 
