@@ -23,7 +23,7 @@ class Examples(unittest.TestCase):
         return out
 
     def test_figure_02_shorter_jobs_make_a_longer_total_where_jobs_pass_each_other(self):
-        out = self.printed("figure_02", "--jobs=300", "--traces=2", "fcfs", "fcfs_fill")
+        out = self.printed("figure_02", "--jobs=1000", "--traces=1", "fcfs", "fcfs_fill")
         strict, filling = (re.findall(r"(\d+) of (\d+) times it becomes longer", part) for part in out.split("\nfcfs_fill:"))
         # Where nobody passes anybody and all jobs take whole hosts, a job starts when enough of those before it have ended: that is never later
         # if they are shorter.
@@ -45,7 +45,7 @@ class Examples(unittest.TestCase):
             self.assertAlmostEqual(stranding, 1, delta=0.3)
         for row in tables[1]:
             _, steady, fluctuating = map(float, row.split())
-            self.assertAlmostEqual(fluctuating / steady, 1, delta=0.2)
+            self.assertAlmostEqual(fluctuating / steady, 1, delta=0.3)
 
     def test_mistakes_are_told(self):
         status, _, errors = run("figure_02", "--weft=/nowhere/weft")
