@@ -56,6 +56,11 @@ void FastForward::coast(JobId job, Duration period) {
   entry.periods = {};
 }
 
+void FastForward::resume(JobId job, const KnownPace& pace) {
+  jobs_[job.index()].coasted_at = pace.period;
+  jobs_[job.index()].spread = pace.spread;
+}
+
 void FastForward::skip(JobId job, std::uint64_t iterations) {
   Job& entry = jobs_[job.index()];
   const Duration period = entry.coasted_at.value();

@@ -23,6 +23,7 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "scheduler/cluster_snapshot.hpp"
 
 namespace weft {
 
@@ -58,6 +59,10 @@ class FastForward {
   void coast(JobId job, Duration period);
   /// It has done so over so many iterations.
   void skip(JobId job, std::uint64_t iterations);
+  /// Of a job that coasts.
+  KnownPace pace(JobId job) const { return {of(job).coasted_at.value(), of(job).spread}; }
+  /// It coasts at this pace as the run begins.
+  void resume(JobId job, const KnownPace& pace);
   /// The job has to do again what had taken it so long.
   void restart(JobId job, Duration lost) { jobs_[job.index()].risk_s += lost.in_s(); }
   void end(JobId job);

@@ -49,6 +49,8 @@ enum SchedulerEvent : std::uint16_t {
   ranks_begin = 223,
   speeds_change = 224,  ///< no payload, as the next
   launch_ranks = 225,   ///< class settle
+  take_snapshot = 226,
+  resume = 227,
 };
 constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && kind <= drain_ends; }
 
@@ -121,7 +123,8 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       running_(jobs_.size()) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
   WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
-  if (settings_.failures.has_failures() || settings_.failures.spares() > 0 || !settings_.maintenance.drains.empty()) {
+  if (settings_.failures.has_failures() || settings_.failures.spares() > 0 || !settings_.maintenance.drains.empty() ||
+      settings_.from != nullptr) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
   }
@@ -147,13 +150,19 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
                "the scheduler gets jobs that were checked");
   }
   if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
+  if (settings_.from == nullptr) return;
+  WEFT_CHECK(settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
+  clock_ = settings_.from->at;
 }
 
 EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle) {
   const std::vector<EntityId> hosts = lifecycle->settings_.wiring.entity_of_host;
   const EntityId network = lifecycle->settings_.wiring.network;
   const Duration control_delay = lifecycle->settings_.control_delay;
-  const std::optional<Time> first = lifecycle->jobs_.empty() ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
+  const std::optional<Time> snapshot_at = lifecycle->settings_.snapshot_at;
+  const std::shared_ptr<const ClusterSnapshot> from = lifecycle->settings_.from;
+  const std::optional<Time> first =
+      lifecycle->jobs_.empty() || from != nullptr ? std::nullopt : std::optional<Time>(lifecycle->jobs_.front().submit);
   const Time first_failure = lifecycle->failures_ ? lifecycle->failures_->next() : Time::max();
   lifecycle->next_failure_ = first_failure;
   const MaintenanceSettings maintenance = lifecycle->settings_.maintenance;
@@ -163,6 +172,8 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   for (const Time change : speed_changes) builder.post_initial(id, change, EventClass::timer, speeds_change);
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
   if (network != EntityId::none()) builder.connect(id, network, control_delay);
+  if (from != nullptr) builder.post_initial(id, from->at, EventClass::timer, resume);
+  if (snapshot_at) builder.post_initial(id, *snapshot_at, EventClass::timer, take_snapshot);
   if (first) builder.post_initial(id, *first, EventClass::timer, job_arrives, SchedulerTimer{JobId(0)});
   if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
   for (std::uint32_t i = 0; i < maintenance.drains.size(); ++i) {
@@ -185,7 +196,7 @@ bool JobLifecycle::is_stale(const Event& event) const {
     const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
     return running == nullptr || running->ranks == nullptr || running->stay != stay || running->failed_at || running->moves_since;
   }
-  if (event.kind == speeds_change) return all_finished();
+  if (event.kind == speeds_change || event.kind == take_snapshot) return all_finished();
   if (event.kind != job_ends && event.kind != job_moves && event.kind != job_lands && event.kind != ranks_begin) return false;
   const auto timer = event.payload_as<SchedulerTimer>();
   const Running* const running = running_state_[timer.job.index()].get();
@@ -217,6 +228,12 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case launch_ranks:
       launch(context);
+      return;
+    case take_snapshot:
+      if (settings_.observer != nullptr) settings_.observer->snapshot_taken(snapshot(context.now()));
+      return;
+    case resume:
+      go_on_from_snapshot(context);
       return;
     case speeds_change:
       for (const JobId job : running_) {
@@ -671,18 +688,9 @@ void JobLifecycle::launch(EventContext& context) {
   const SchedulerWiring& wiring = settings_.wiring;
   std::vector<RunningJob> stays;
   for (const JobId job : jobs) {
-    const JobSpec& spec = jobs_[job.index()];
-    RunningJob& stay = stays.emplace_back();
+    const Running& running = *running_state_[job.index()];
+    RunningJob& stay = stays.emplace_back(stay_of(job, running.past.whole.iterations));
     stay.stay = StayId(wiring.jobs->next().index() + static_cast<std::uint32_t>(stays.size() - 1));
-    stay.job = job;
-    stay.workload = spec.workload;
-    stay.first_iteration = progress_[job.index()].kept.iterations;
-    stay.iterations = spec.iterations;
-    stay.checkpoint_every = settings_.checkpoints.every;
-    stay.checkpoint_write = settings_.checkpoints.write;
-    auto endpoints = std::make_shared<std::vector<NodeId>>();
-    for (const GpuSlot gpu : running_state_[job.index()]->placement.gpus) endpoints->push_back(wiring.endpoint_of_gpu[gpu.index()]);
-    stay.endpoint_of_rank = std::move(endpoints);
     if (wiring.prepare) wiring.prepare(stay);
     if (wiring.coupled != nullptr) wiring.coupled->add(job, {stay.workload, stay.collectives, stay.endpoint_of_rank});
   }
@@ -697,6 +705,22 @@ void JobLifecycle::launch(EventContext& context) {
   }
   if (!fast_forward_.is_on()) return;
   for (const JobId job : jobs) join_others(job, context);
+}
+
+RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const {
+  const JobSpec& spec = jobs_[job.index()];
+  RunningJob stay;
+  stay.job = job;
+  stay.workload = spec.workload;
+  stay.first_iteration = first_iteration;
+  stay.iterations = spec.iterations;
+  stay.checkpoint_every = settings_.checkpoints.every;
+  stay.checkpoint_write = settings_.checkpoints.write;
+  auto endpoints = std::make_shared<std::vector<NodeId>>();
+  for (const GpuSlot gpu : running_state_[job.index()]->placement.gpus)
+    endpoints->push_back(settings_.wiring.endpoint_of_gpu[gpu.index()]);
+  stay.endpoint_of_rank = std::move(endpoints);
+  return stay;
 }
 
 void JobLifecycle::publish(JobId job, RunningJob stay, Time begin, EventContext& context) {
@@ -743,6 +767,126 @@ void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
     context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
   if (wiring.network != EntityId::none())
     context.send(wiring.network, settings_.control_delay, stay_stopped, StayStopped{running.stay});
+}
+
+// --- Snapshots ------------------------------------------------------------------------------------------------------------------
+
+ClusterSnapshot JobLifecycle::snapshot(Time now) const {
+  ClusterSnapshot result;
+  result.at = now;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const JobId id(static_cast<std::uint32_t>(i));
+    ClusterSnapshot::Job& job = result.jobs.emplace_back();
+    const Running* const running = running_state_[i].get();
+    const Progress& progress = progress_[i];
+    job.record = records_[i];
+    job.kept = progress.kept;
+    job.iterating = progress.iterating;
+    job.queued = progress.queued;
+    if (job.record.end) {
+      job.state = ClusterSnapshot::State::ended;
+    } else if (running == nullptr) {
+      job.state = queue_.contains(id) ? ClusterSnapshot::State::waits : ClusterSnapshot::State::not_arrived;
+    } else if (running->failed_at || running->moves_since) {
+      job.state = ClusterSnapshot::State::waits;
+      job.kept = account(*running, now).kept;
+      job.queued = now;
+    } else {
+      job.state = ClusterSnapshot::State::runs;
+      job.placement = running->placement;
+      job.since = running->since;
+      job.part_since = running->part_since;
+      job.past = running->past;
+      if (coasts(id)) {
+        job.pace = fast_forward_.pace(id);
+      } else if (running->ranks != nullptr) {
+        const WorkloadCourse::Landmark landmark = running->ranks->landmark(Duration::zero());
+        job.past = running->past.followed_by(landmark.account);
+        job.part_since = landmark.at;
+      }
+    }
+  }
+  for (std::uint32_t gpu = 0; gpu < cluster_.gpu_count(); ++gpu) {
+    if (!cluster_.is_in_service(GpuSlot(gpu))) result.out_of_service.emplace_back(gpu);
+  }
+  return result;
+}
+
+void JobLifecycle::go_on_from_snapshot(EventContext& context) {
+  const ClusterSnapshot& from = *settings_.from;
+  std::map<HostId, std::vector<GpuSlot>> out;
+  for (const GpuSlot gpu : from.out_of_service) out[cluster_.host_of(gpu)].push_back(gpu);
+  for (const auto& [host, gpus] : out) fleet_->take_out(gpus);
+  std::vector<JobId> running;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    const JobId id(static_cast<std::uint32_t>(i));
+    const ClusterSnapshot::Job& job = from.jobs[i];
+    if (job.state == ClusterSnapshot::State::not_arrived) continue;
+    ++counters_.arrived;
+    records_[i] = job.record;
+    records_[i].id = id;
+    progress_[i] = {job.kept, job.iterating, job.queued};
+    if (job.state == ClusterSnapshot::State::ended) {
+      ++counters_.finished;
+    } else if (job.state == ClusterSnapshot::State::waits) {
+      queue_.insert(id);
+      arrived_.push_back(id);
+      waiting_gpus_ += jobs_[i].gpus;
+    } else {
+      running.push_back(id);
+    }
+  }
+  std::stable_sort(running.begin(), running.end(),
+                   [&](JobId a, JobId b) { return from.jobs[a.index()].since < from.jobs[b.index()].since; });
+  for (const JobId id : running) go_on_running(id, context);
+  launch(context);
+  request_pass(context);
+}
+
+void JobLifecycle::go_on_running(JobId id, EventContext& context) {
+  const ClusterSnapshot::Job& job = settings_.from->jobs[id.index()];
+  const JobSpec& spec = jobs_[id.index()];
+  cluster_.take(id, job.placement);
+  running_.push_back(id);
+  ++counters_.started;
+  Running& running = *(running_state_[id.index()] = std::make_unique<Running>(job.placement, job.since, job.kept));
+  running.part_since = job.part_since;
+  running.past = job.past;
+  const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
+  if (spec.workload == nullptr) {
+    const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, job.kept,
+                                                     settings_.start_overhead, settings_.checkpoints);
+    running.parts = 1;
+    context.schedule(std::max(Duration::zero(), job.since + course.held().value() - context.now()), EventClass::timer, job_ends,
+                     timer);
+    return;
+  }
+  const Duration overhead_left = job.since + settings_.start_overhead - context.now();
+  if (!job.pace && overhead_left > Duration::zero()) {
+    context.schedule(overhead_left, EventClass::timer, ranks_begin, SchedulerTimer{id, records_[id.index()].restarts});
+    return;
+  }
+  running.parts = 1;
+  if (!job.pace) {
+    running.part_since = context.now() + settings_.control_delay;
+    launching_.push_back(id);
+    return;
+  }
+  const SchedulerWiring& wiring = settings_.wiring;
+  RunningJob stay = stay_of(id, job.past.whole.iterations);
+  if (wiring.prepare) wiring.prepare(stay);
+  if (wiring.coupled != nullptr) wiring.coupled->add(id, {stay.workload, stay.collectives, stay.endpoint_of_rank});
+  stay.stay = wiring.jobs->next();
+  running.stay = stay.stay;
+  wiring.jobs->publish(std::move(stay));
+  running.is_among_others = true;
+  running.simulated_up_to = job.past.whole.iterations;
+  fast_forward_.resume(id, *job.pace);
+  const JobCourse& course =
+      running.course.emplace(job.pace->period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
+                             KeptWork{job.past.whole.iterations, {}}, Duration::zero(), settings_.checkpoints);
+  context.schedule(std::max(Duration::zero(), job.part_since + course.held().value() + settings_.control_delay - context.now()),
+                   EventClass::timer, job_ends, timer);
 }
 
 // --- Fast forward ---------------------------------------------------------------------------------------------------------------
@@ -797,6 +941,7 @@ void JobLifecycle::fold(std::span<const JobId> jobs, EventContext& context) {
     const std::shared_ptr<const RankFolding> folding = coupled.fold(set);
     for (std::size_t i = 0; i < set.size(); ++i) {
       Running& running = *running_state_[set[i].index()];
+      running.is_folding_known = true;
       running.folding = folding == nullptr ? nullptr : std::shared_ptr<const JobFolding>(folding, &folding->of(i));
       if (running.ranks != nullptr && settings_.wiring.jobs->at(running.stay).folding != running.folding)
         change_folding(set[i], context);
@@ -893,6 +1038,7 @@ void JobLifecycle::land(JobId job, EventContext& context) {
   running.course.reset();
   running.lands_at.reset();
   running.exposed_is_old = true;
+  if (settings_.wiring.coupled != nullptr && !running.is_folding_known) fold(std::span(&job, 1), context);
   RunningJob stay = settings_.wiring.jobs->at(running.stay);
   stay.first_iteration = next;
   if (settings_.wiring.coupled != nullptr) stay.folding = running.folding;

@@ -43,6 +43,7 @@
 #include "core/params.hpp"
 #include "host/coupled_jobs.hpp"
 #include "host/job.hpp"
+#include "scheduler/cluster_snapshot.hpp"
 #include "scheduler/cluster_state.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
@@ -85,7 +86,10 @@ struct JobLifecycleSettings {
   CheckpointPlan checkpoints = {};
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
-  std::uint64_t seed = 0;  ///< of durations and failures
+  std::uint64_t seed = 0;                ///< of durations and failures
+  std::optional<Time> snapshot_at = {};  ///< when the observer gets one
+  std::shared_ptr<const ClusterSnapshot> from =
+      nullptr;  ///< the run goes on from there, and nobody arrives any more; null: it begins empty
   SchedulerWiring wiring;
   JobObserver* observer = nullptr;  ///< outlives the run; may be null
 };
@@ -168,6 +172,7 @@ class JobLifecycle final : public Entity {
     std::uint64_t simulated_up_to = 0;          ///< iterations of the job, when it began to coast
     std::shared_ptr<const JobFolding> folding;  ///< of its next stay
     Time coasts_since;                          ///< when it last began to
+    bool is_folding_known = false;              ///< it was looked for
     std::optional<Time> failed_at;              ///< it gets on no more, which the scheduler does not know yet
     std::optional<Time> moves_since;            ///< it writes a checkpoint, to start elsewhere
   };
@@ -187,6 +192,9 @@ class JobLifecycle final : public Entity {
 
   void take(const Event& event, EventContext& context);
   void arrive(JobId job, EventContext& context);
+  ClusterSnapshot snapshot(Time now) const;
+  void go_on_from_snapshot(EventContext& context);
+  void go_on_running(JobId job, EventContext& context);
   void take_report(const IterationDone& report, EventContext& context);
   void finish(JobId job, EventContext& context);
   bool is_stale(const Event& event) const;
@@ -253,6 +261,8 @@ class JobLifecycle final : public Entity {
   void request_launch(EventContext& context);
   /// Starts the ranks of those that wait for it.
   void launch(EventContext& context);
+  /// What hosts are told of a stay of the job from an iteration on, complete but for the folding and its number.
+  RunningJob stay_of(JobId job, std::uint64_t first_iteration) const;
   void advance_clock(Time now);
   void tell_cluster();
 

@@ -1,0 +1,52 @@
+// Cluster snapshot: how far all jobs of a run have come at some instant, and where they run, so that another run can go on from there.
+//
+// Where it sits: JobLifecycle fills one at the instant that it was asked for and begins with one; tools/weft/snapshot_file keeps it in a file.
+//
+// Model: absolute times stay what they are; a run that goes on from a snapshot begins at its instant. What is not kept is what the scheduler does not know:
+//   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that coast (fast
+//     forward) go on as if nothing had happened.
+//   - A job one of whose parts has failed, or which moves, waits.
+//   - Parts that are out stay out; spares, failures, repairs, drains and arrivals to come are for the other run to say.
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/units.hpp"
+#include "scheduler/cluster_state.hpp"
+#include "scheduler/job_course.hpp"
+#include "scheduler/job_record.hpp"
+
+namespace weft {
+
+/// The pace of a job that coasts.
+struct KnownPace {
+  Duration period;
+  Duration spread;  ///< of the iterations that it was measured by
+};
+
+struct ClusterSnapshot {
+  enum class State : std::uint8_t { not_arrived, waits, runs, ended };
+  struct Job {
+    State state = State::not_arrived;
+    JobRecord record;
+    KeptWork kept;  ///< from before the last start
+    Duration iterating;
+    Time queued;  ///< when it last began to wait
+    // While it runs:
+    Placement placement;
+    Time since;
+    Time part_since;
+    StayAccount past;  ///< up to then
+    /// If it coasts, from part_since on.
+    std::optional<KnownPace> pace;
+  };
+
+  Time at;
+  std::vector<Job> jobs;                ///< by JobId
+  std::vector<GpuSlot> out_of_service;  ///< ascending
+};
+
+}  // namespace weft
