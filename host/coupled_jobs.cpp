@@ -8,13 +8,18 @@
 namespace weft {
 
 CoupledJobs::CoupledJobs(const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-                         std::optional<Duration> fold_tolerance)
-    : topology_(topology), settings_(settings), speeds_(speeds), fold_tolerance_(fold_tolerance), links_(topology.link_count()) {}
+                         std::optional<Duration> fold_tolerance, const KnownFootprints* known)
+    : topology_(topology),
+      settings_(settings),
+      speeds_(speeds),
+      fold_tolerance_(fold_tolerance),
+      known_(known),
+      links_(topology.link_count()) {}
 
 void CoupledJobs::add(JobId job, PlacedJob placed) {
   WEFT_CHECK(!contains(job), "a job is coupled once");
   Member& member = members_[job];
-  member.footprint = JobFootprint::find(placed, topology_, settings_, speeds_);
+  member.footprint = footprint_of(job, placed);
   member.placed = std::move(placed);
   if (member.footprint) {
     for (const auto& [link, most_bps] : member.footprint->links()) links_[link.index()].jobs.emplace_back(job, most_bps);
@@ -37,6 +42,15 @@ void CoupledJobs::remove(JobId job) {
   for (const JobId other : *member.set) {
     if (other != job && members_.at(other).set == member.set) find_set(other);
   }
+}
+
+std::shared_ptr<const JobFootprint> CoupledJobs::footprint_of(JobId job, const PlacedJob& placed) const {
+  if (known_ != nullptr) {
+    const auto known = known_->find(job);
+    if (known != known_->end() && *known->second.endpoint_of_rank == *placed.endpoint_of_rank) return known->second.footprint;
+  }
+  std::optional<JobFootprint> found = JobFootprint::find(placed, topology_, settings_, speeds_);
+  return found ? std::make_shared<const JobFootprint>(std::move(*found)) : nullptr;
 }
 
 bool CoupledJobs::holds_back(LinkId link) const {

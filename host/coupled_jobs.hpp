@@ -26,9 +26,10 @@ namespace weft {
 
 class CoupledJobs {
  public:
-  /// Keeps references. `fold_tolerance`: for RankFolding::find(), which requires max-min rates; none: ranks are not folded.
+  /// Keeps references. `fold_tolerance`: for RankFolding::find(), which requires max-min rates; none: ranks are not folded. `known`: on the same
+  /// topology and settings; may be null.
   CoupledJobs(const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-              std::optional<Duration> fold_tolerance);
+              std::optional<Duration> fold_tolerance, const KnownFootprints* known = nullptr);
 
   /// Requires: the job is not in.
   void add(JobId job, PlacedJob placed);
@@ -43,7 +44,7 @@ class CoupledJobs {
  private:
   struct Member {
     PlacedJob placed;
-    std::optional<JobFootprint> footprint;
+    std::shared_ptr<const JobFootprint> footprint;  ///< null: its links are not known
     std::shared_ptr<const std::vector<JobId>> set;
   };
   struct OfLink {
@@ -52,11 +53,13 @@ class CoupledJobs {
 
   bool holds_back(LinkId link) const;
   void find_set(JobId job);
+  std::shared_ptr<const JobFootprint> footprint_of(JobId job, const PlacedJob& placed) const;
 
   const Topology& topology_;
   const FlowSettings& settings_;
   const HostSpeeds& speeds_;
   std::optional<Duration> fold_tolerance_;
+  const KnownFootprints* known_;
   std::unordered_map<JobId, Member> members_;
   std::vector<JobId> unknown_;  ///< those without a footprint
   std::vector<OfLink> links_;   ///< by LinkId

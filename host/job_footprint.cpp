@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <tuple>
+#include <utility>
 
 namespace weft {
 
@@ -59,31 +59,44 @@ std::vector<LinkDemand> demands_of(const JobMessages& sent, const Topology& topo
     down[rank] = narrowest(paths.way_down(rank));
   }
 
-  // (attaching link, piece, a rank of the attached ones whose way is crossed, too)
-  std::vector<std::tuple<LinkId, std::uint32_t, std::uint32_t>> through;
   const auto add_up = [&](Demands& demands, bool sending) {
-    through.clear();
-    for (const JobMessages::Message& message : sent.all()) {
-      const FoldingPaths::Piece& piece = paths.piece(message.piece);
-      const std::uint32_t rank = sending ? message.source : message.destination;
-      through.emplace_back(piece.inside_host ? LinkId::none() : (sending ? up : down)[rank], message.piece, rank);
+    const std::vector<LinkId>& attaching_of_rank = sending ? up : down;
+    // Messages by attaching link, ascending; last those of which none is known.
+    std::vector<LinkId> attaching = attaching_of_rank;
+    attaching.push_back(LinkId::none());
+    std::sort(attaching.begin(), attaching.end());
+    attaching.erase(std::unique(attaching.begin(), attaching.end()), attaching.end());
+    std::vector<std::uint32_t> group_of_rank;
+    for (const LinkId link : attaching_of_rank) {
+      group_of_rank.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(attaching, link) - attaching.begin()));
     }
-    std::sort(through.begin(), through.end());
-    through.erase(std::unique(through.begin(), through.end()), through.end());
-    std::uint32_t last_piece = UINT32_MAX;
-    for (std::size_t i = 0; i < through.size(); ++i) {
-      const auto [attaching, number, rank] = through[i];
-      const FoldingPaths::Piece& piece = paths.piece(number);
-      if (number != last_piece) {
-        for (const FoldingPaths::Hop& hop : paths.hops(piece)) demands.cross(hop.link, hop.load);
-        last_piece = number;
+    const std::uint32_t unknown = static_cast<std::uint32_t>(attaching.size() - 1);
+    const auto rank_of = [&](const JobMessages::Message& message) { return sending ? message.source : message.destination; };
+    const auto group_of = [&](const JobMessages::Message& message) {
+      return paths.piece(message.piece).inside_host ? unknown : group_of_rank[rank_of(message)];
+    };
+    std::vector<std::uint32_t> end_of_group(attaching.size() + 1, 0);
+    for (const JobMessages::Message& message : sent.all()) ++end_of_group[group_of(message) + 1];
+    for (std::size_t group = 1; group < end_of_group.size(); ++group) end_of_group[group] += end_of_group[group - 1];
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> through(sent.all().size());  // piece, rank
+    std::vector<std::uint32_t> next(end_of_group.begin(), end_of_group.end() - 1);
+    for (const JobMessages::Message& message : sent.all()) through[next[group_of(message)]++] = {message.piece, rank_of(message)};
+
+    constexpr std::uint32_t never = UINT32_MAX;
+    std::vector<std::uint32_t> piece_seen(paths.piece_count(), never);
+    std::vector<std::uint32_t> rank_seen(sent.rank_count(), never);
+    for (std::uint32_t group = 0; group < attaching.size(); ++group) {
+      for (std::uint32_t i = end_of_group[group]; i < end_of_group[group + 1]; ++i) {
+        const auto [number, rank] = through[i];
+        const FoldingPaths::Piece& piece = paths.piece(number);
+        if (std::exchange(piece_seen[number], group) != group) {
+          for (const FoldingPaths::Hop& hop : paths.hops(piece)) demands.cross(hop.link, hop.load);
+        }
+        if (!piece.is_whole && std::exchange(rank_seen[rank], group) != group) {
+          for (const LinkId link : sending ? paths.way_up(rank) : paths.way_down(rank)) demands.cross(link, 1.0);
+        }
       }
-      if (!piece.is_whole) {
-        for (const LinkId link : sending ? paths.way_up(rank) : paths.way_down(rank)) demands.cross(link, 1.0);
-      }
-      if (i + 1 < through.size() && std::get<0>(through[i + 1]) == attaching) continue;
-      demands.end(attaching);
-      last_piece = UINT32_MAX;
+      demands.end(attaching[group]);
     }
   };
   Demands sending(topology);
@@ -112,6 +125,12 @@ std::optional<JobFootprint> JobFootprint::find(const PlacedJob& job, const Topol
   JobFootprint footprint;
   footprint.links_ = demands_of(sent, topology);
   return footprint;
+}
+
+JobFootprint JobFootprint::renumbered(std::span<const LinkId> numbers) const {
+  JobFootprint result = *this;
+  for (LinkDemand& demand : result.links_) demand.link = numbers[demand.link.index()];
+  return result;
 }
 
 }  // namespace weft

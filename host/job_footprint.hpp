@@ -11,7 +11,10 @@
 // Thread safety: values.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -33,11 +36,21 @@ class JobFootprint {
   static std::optional<JobFootprint> find(const PlacedJob& job, const Topology& topology, const FlowSettings& settings,
                                           const HostSpeeds& speeds);
 
+  /// The same links under other numbers, by the old ones. Requires: the order stays, and none is none().
+  JobFootprint renumbered(std::span<const LinkId> numbers) const;
+
   /// Ascending by link.
   const std::vector<LinkDemand>& links() const { return links_; }
 
  private:
   std::vector<LinkDemand> links_;
 };
+
+/// Footprints that were found before, so that runs which begin with the same placed jobs need not find them again.
+struct KnownFootprint {
+  std::shared_ptr<const std::vector<NodeId>> endpoint_of_rank;
+  std::shared_ptr<const JobFootprint> footprint;  ///< null: find() gave none
+};
+using KnownFootprints = std::map<JobId, KnownFootprint>;
 
 }  // namespace weft

@@ -42,6 +42,11 @@ struct ClusterSnapshot {
     StayAccount past;  ///< up to then
     /// If it coasts, from part_since on.
     std::optional<KnownPace> pace;
+    /// For whoever changes the cluster: its pace may not hold any more, so that it is looked at from its next iteration on.
+    bool is_pace_old = false;
+    // For whoever looks at it, not needed to go on:
+    std::optional<Time> expected_end = {};        ///< in job mode and while it coasts, if nothing changes its pace
+    std::optional<Duration> iteration_time = {};  ///< with fast forward, as last measured since its start
   };
 
   Time at;

@@ -169,7 +169,9 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const std::vector<Time> speed_changes =
       lifecycle->fast_forward_.is_on() ? lifecycle->settings_.speed_changes : std::vector<Time>();
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
-  for (const Time change : speed_changes) builder.post_initial(id, change, EventClass::timer, speeds_change);
+  for (const Time change : speed_changes) {
+    if (from == nullptr || change > from->at) builder.post_initial(id, change, EventClass::timer, speeds_change);
+  }
   for (const EntityId host : hosts) builder.connect_both(id, host, control_delay);
   if (network != EntityId::none()) builder.connect(id, network, control_delay);
   if (from != nullptr) builder.post_initial(id, from->at, EventClass::timer, resume);
@@ -230,7 +232,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       launch(context);
       return;
     case take_snapshot:
-      if (settings_.observer != nullptr) settings_.observer->snapshot_taken(snapshot(context.now()));
+      settings_.on_snapshot(snapshot(context.now()));
       return;
     case resume:
       go_on_from_snapshot(context);
@@ -783,13 +785,14 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
     job.kept = progress.kept;
     job.iterating = progress.iterating;
     job.queued = progress.queued;
+    if (fast_forward_.is_on() && jobs_[i].workload != nullptr) job.iteration_time = fast_forward_.estimate(id);
     if (job.record.end) {
       job.state = ClusterSnapshot::State::ended;
     } else if (running == nullptr) {
       job.state = queue_.contains(id) ? ClusterSnapshot::State::waits : ClusterSnapshot::State::not_arrived;
     } else if (running->failed_at || running->moves_since) {
       job.state = ClusterSnapshot::State::waits;
-      job.kept = account(*running, now).kept;
+      job.kept = account(*running, got_on_until(*running, now)).kept;
       job.queued = now;
     } else {
       job.state = ClusterSnapshot::State::runs;
@@ -797,6 +800,11 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.since = running->since;
       job.part_since = running->part_since;
       job.past = running->past;
+      if (running->course) {
+        const Duration last_report = jobs_[i].workload == nullptr ? Duration::zero() : settings_.control_delay;
+        const std::optional<Duration> held = running->course->held();
+        if (held) job.expected_end = running->part_since + *held + last_report;
+      }
       if (coasts(id)) {
         job.pace = fast_forward_.pace(id);
       } else if (running->ranks != nullptr) {
@@ -839,6 +847,11 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
   std::stable_sort(running.begin(), running.end(),
                    [&](JobId a, JobId b) { return from.jobs[a.index()].since < from.jobs[b.index()].since; });
   for (const JobId id : running) go_on_running(id, context);
+  for (const JobId id : running) {
+    if (!from.jobs[id.index()].is_pace_old || !coasts(id)) continue;
+    begin_epoch(std::span(&id, 1), context);
+    begin_epoch(others_of(id), context);
+  }
   launch(context);
   request_pass(context);
 }
@@ -881,6 +894,7 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   wiring.jobs->publish(std::move(stay));
   running.is_among_others = true;
   running.simulated_up_to = job.past.whole.iterations;
+  running.coasts_since = context.now();
   fast_forward_.resume(id, *job.pace);
   const JobCourse& course =
       running.course.emplace(job.pace->period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
@@ -1090,8 +1104,10 @@ void JobLifecycle::close_open_stays(Time now) {
     JobRecord& record = records_[job.index()];
     charge(record, running, now);
     if (running.failed_at) record.lost_to_failures += now - got_on_until(running, now);
-    if (settings_.observer != nullptr && coasts(job) && running.is_among_others)
-      settings_.observer->job_coasted(jobs_[job.index()], record, running.coasts_since, now);
+    if (coasts(job) && running.is_among_others) {
+      record.iterations = account(running, now).whole.iterations;
+      note_skipped(job, record.iterations, now);
+    }
   }
   tell_cluster();
 }

@@ -87,9 +87,10 @@ struct JobLifecycleSettings {
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
   std::uint64_t seed = 0;                ///< of durations and failures
-  std::optional<Time> snapshot_at = {};  ///< when the observer gets one
-  std::shared_ptr<const ClusterSnapshot> from =
-      nullptr;  ///< the run goes on from there, and nobody arrives any more; null: it begins empty
+  std::optional<Time> snapshot_at = {};  ///< when on_snapshot is called, unless all jobs have ended
+  std::function<void(const ClusterSnapshot&)> on_snapshot = nullptr;
+  /// The run goes on from there, and nobody arrives any more; null: it begins empty.
+  std::shared_ptr<const ClusterSnapshot> from = nullptr;
   SchedulerWiring wiring;
   JobObserver* observer = nullptr;  ///< outlives the run; may be null
 };
@@ -141,6 +142,8 @@ class JobLifecycle final : public Entity {
   const ClusterState& cluster() const { return cluster_; }
   JobCounters counters() const;
   FastForwardReport fast_forward() const { return fast_forward_.report(); }
+  /// After all events up to `now`.
+  ClusterSnapshot snapshot(Time now) const;
   /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for by `now`, and the observer the last sample.
   void close_open_stays(Time now);
   bool all_finished() const { return counters_.finished == jobs_.size(); }
@@ -192,7 +195,6 @@ class JobLifecycle final : public Entity {
 
   void take(const Event& event, EventContext& context);
   void arrive(JobId job, EventContext& context);
-  ClusterSnapshot snapshot(Time now) const;
   void go_on_from_snapshot(EventContext& context);
   void go_on_running(JobId job, EventContext& context);
   void take_report(const IterationDone& report, EventContext& context);

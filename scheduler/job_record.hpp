@@ -25,8 +25,6 @@
 
 namespace weft {
 
-struct ClusterSnapshot;
-
 struct JobRecord {
   JobId id;
   std::uint32_t gpus = 0;
@@ -100,8 +98,6 @@ class JobObserver {
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
   /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.
   virtual void cluster_changed(const ClusterSample&) {}
-  /// At the instant that it was asked for.
-  virtual void snapshot_taken(const ClusterSnapshot&) {}
 };
 
 }  // namespace weft

@@ -72,9 +72,12 @@ ReducedTopology without_switch(const Topology& topology, NodeId packet_switch) {
       builder.add_inside(node.host, node.kind, name);
     }
   }
+  std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
-    if (link.source == packet_switch || link.destination == packet_switch) continue;
+    const bool is_gone = link.source == packet_switch || link.destination == packet_switch;
+    for (std::uint32_t direction = 0; direction < 2; ++direction) reduced.link.push_back(is_gone ? LinkId::none() : LinkId(kept++));
+    if (is_gone) continue;
     builder.add_cable(link.source, link.destination, link.rate, link.propagation_delay);
   }
   reduced.topology = std::move(builder).build(nullptr, SourcePlace::named(topology.name()));

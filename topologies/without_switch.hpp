@@ -21,6 +21,7 @@ struct ReducedTopology {
   std::vector<HostId> cut_off;
   /// The same nodes without the switch's cables, with routes that were searched; null if hosts are cut off, as endpoints of a topology reach each other.
   std::shared_ptr<const Topology> topology;
+  std::vector<LinkId> link;  ///< there, by link of the whole topology; none() for those of the switch
 };
 
 /// Requires: the node is a packet switch.

@@ -85,6 +85,7 @@ int run_command_line(int argc, char** argv) {
   add_topology_command(app, action);
   add_workload_command(app, action);
   add_jobs_command(app, action);
+  add_predict_command(app, action);
   add_modules_command(app, action);
 
   try {

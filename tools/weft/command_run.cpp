@@ -15,6 +15,7 @@
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
+#include "tools/weft/snapshot_file.hpp"
 #include "tools/weft/validators.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/format_options.hpp"
@@ -41,6 +42,8 @@ struct RunOptions {
   std::string log = "off";
   bool trace = false;
   std::string sample;
+  std::string until;
+  std::string snapshot;
   bool json = false;
   bool quiet = false;
 };
@@ -68,10 +71,23 @@ std::optional<Duration> sample_interval(const RunOptions& options, const Scenari
   return interval.value;
 }
 
+std::optional<Time> time_of(const std::string& flag, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const ParsedQuantity<Duration> parsed = parse_duration(text);
+  if (!parsed.value || *parsed.value < Duration::zero()) {
+    throw InputError({Severity::error, "bad-value", flag + ": " + (parsed.value ? "a run begins at 0s" : parsed.error.message),
+                      SourcePlace::named(flag), "write a time since the start of the run, such as 90min or 10d"});
+  }
+  return Time::zero() + *parsed.value;
+}
+
 int run(RunOptions options, bool seed_given) {
   const auto started = std::chrono::steady_clock::now();
   if (seed_given) options.flags.seed = options.seed;
   if (options.fast_forward) options.flags.settings.push_back("scheduler.fast_forward=" + std::to_string(*options.fast_forward));
+  const std::optional<Time> until = time_of("--until", options.until);
+  const std::optional<Time> snapshot_at = time_of("--snapshot", options.snapshot);
+  if (snapshot_at) check_snapshot_flags(options.flags);
   Scenario scenario = load_scenario(options.flags);
   if (!options.quiet) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
@@ -86,6 +102,14 @@ int run(RunOptions options, bool seed_given) {
   simulation.trace = options.trace;
   simulation.sample = sample_interval(options, scenario);
   simulation.interrupt = &interrupted;
+  simulation.until = until;
+  simulation.snapshot = snapshot_at;
+  const std::filesystem::path snapshot_path = simulation.out / snapshot_file;
+  bool has_snapshot = false;
+  simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
+    write_snapshot(snapshot_path, options.flags, scenario, snapshot);
+    has_snapshot = true;
+  };
   simulation.log = logger(options.log);
   simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
     progress.update(sim_time, events, share);
@@ -102,6 +126,9 @@ int run(RunOptions options, bool seed_given) {
     std::cout << summary.to_json();
   } else {
     std::cout << summary.to_text() << "results in " << options.out << "/\n";
+  }
+  if (snapshot_at && !has_snapshot) {
+    std::fprintf(stderr, "note: no snapshot was written, as the run was over before --snapshot=%s\n", options.snapshot.c_str());
   }
   if (summary.interrupted) {
     std::fprintf(stderr, "interrupted: %llu of %s and %s had finished; %s/ holds what was finished and is readable\n",
@@ -128,7 +155,8 @@ void add_run_command(CLI::App& app, Action& action) {
       "  weft run --jobs=philly.csv.gz:philly --hosts=52 --gpus-per-host=8 --scheduler=srtf --set=scheduler.start_overhead=1min\n"
       "Results: summary.json, manifest.json, jobs.csv, cluster.csv, iterations.csv, communicators.csv, collectives.csv,\n"
       "flows.csv, links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
-      "packet.watchdog above 0, congestion.csv and congested_jobs.csv with flow.detect_congestion=on.");
+      "packet.watchdog above 0, congestion.csv and congested_jobs.csv with flow.detect_congestion=on,\n"
+      "snapshot.textproto with --snapshot.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")
@@ -189,6 +217,12 @@ void add_run_command(CLI::App& app, Action& action) {
           "Packet mode: also write link_samples.csv, with rate, queue and pauses of every busy link for each such interval, "
           "and rates and queues as counters into trace.json")
       ->type_name("DURATION");
+  command->add_option("--until", options->until, "Stop at this time of the run; results hold what was finished by then")
+      ->type_name("TIME");
+  command
+      ->add_option("--snapshot", options->snapshot,
+                   "Also write snapshot.textproto, how far all jobs have come at this time of the run, for `weft predict`")
+      ->type_name("TIME");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });

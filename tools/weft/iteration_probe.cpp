@@ -1,40 +1,9 @@
 #include "tools/weft/iteration_probe.hpp"
 
-#include <filesystem>
-#include <string>
-
-#include "core/check.hpp"
 #include "tools/weft/simulation.hpp"
+#include "tools/weft/temporary_folder.hpp"
 
 namespace weft {
-
-namespace {
-
-/// A folder that vanishes with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weft-probe-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw InputError({Severity::error, "cannot-write", "no temporary folder can be created", SourcePlace::named(name),
-                        "name a folder that can be written in TMPDIR"});
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-}  // namespace
 
 Duration probe_iteration(const Scenario& scenario, const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
   constexpr std::uint32_t rounds = 2;

@@ -11,6 +11,7 @@
 
 #include "core/diagnostics.hpp"
 #include "host/collective_library.hpp"
+#include "tools/weft/snapshot_file.hpp"
 
 namespace weft {
 
@@ -28,9 +29,9 @@ std::filesystem::path created(std::filesystem::path folder) {
 
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
-  for (const char* name :
-       {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv", "collectives.csv",
-        "flows.csv", "links.csv", link_samples_file, pause_storms_file, congestion_file, congested_jobs_file, "trace.json"}) {
+  for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv",
+                           "collectives.csv", "flows.csv", "links.csv", link_samples_file, pause_storms_file, congestion_file,
+                           congested_jobs_file, "trace.json", snapshot_file}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);

@@ -5,29 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/counted.hpp"
+#include "tools/weft/readable.hpp"
 
 namespace weft {
 
 namespace {
-
-/// A time for people: three or four digits and the unit that suits it.
-std::string readable(double seconds) {
-  struct Scale {
-    double limit_s;
-    double unit_s;
-    const char* unit;
-  };
-  constexpr Scale kScales[] = {{1e-6, 1e-9, "ns"}, {1e-3, 1e-6, "us"}, {1.0, 1e-3, "ms"},
-                               {600, 1, "s"},      {36000, 60, "min"}, {1e18, 3600, "h"}};
-  for (const Scale& scale : kScales) {
-    if (seconds < scale.limit_s) {
-      char buffer[48];
-      std::snprintf(buffer, sizeof buffer, "%.4g %s", seconds / scale.unit_s, scale.unit);
-      return buffer;
-    }
-  }
-  return "never";
-}
 
 std::string readable_gpu_time(double gpu_s) {
   char buffer[48];
@@ -53,6 +35,7 @@ std::string RunSummary::to_json() const {
   json["name"] = name;
   json["mode"] = mode;
   json["interrupted"] = interrupted;
+  if (stopped_at) json["stopped_at_s"] = stopped_at->in_s();
   json["gpus"] = gpus;
   json["jobs_total"] = jobs_total;
   json["jobs_finished"] = jobs_finished;
@@ -139,7 +122,8 @@ std::string RunSummary::to_json() const {
 
 std::string RunSummary::to_text() const {
   std::string text;
-  line(text, "%s (%s mode)%s", name.c_str(), mode.c_str(), interrupted ? ", interrupted" : "");
+  const std::string cut_off = interrupted ? ", interrupted" : stopped_at ? ", stopped at " + readable(stopped_at->in_s()) : "";
+  line(text, "%s (%s mode)%s", name.c_str(), mode.c_str(), cut_off.c_str());
   if (jobs_total > 0) {
     line(text, "  jobs            %llu of %llu finished on %s", static_cast<unsigned long long>(jobs_finished),
          static_cast<unsigned long long>(jobs_total), counted(gpus, "GPU", "GPUs").c_str());

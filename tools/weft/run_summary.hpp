@@ -48,6 +48,7 @@ struct RunSummary {
   std::string name;
   std::string mode;  ///< "job", "flow" or "packet"
   bool interrupted = false;
+  std::optional<Time> stopped_at;  ///< as was asked for
 
   std::uint64_t gpus = 0;
   std::uint64_t jobs_total = 0;

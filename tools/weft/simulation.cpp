@@ -15,10 +15,12 @@
 #include "host/coupled_jobs.hpp"
 #include "host/flow_list_source.hpp"
 #include "host/host_entity.hpp"
+#include "host/job_footprint.hpp"
 #include "host/message_tag.hpp"
 #include "host/packet_network.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
+#include "network/parallel_loop.hpp"
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/results.hpp"
 #include "tools/weft/stuck_ranks.hpp"
@@ -135,6 +137,29 @@ class Assembly {
     if (detects_congestion(scenario_)) check_congestion();
   }
 
+  std::shared_ptr<const KnownFootprints> footprints_of(const ClusterSnapshot& snapshot) {
+    const Topology& topology = *scenario_.topology;
+    std::vector<JobId> ids;
+    std::vector<PlacedJob> placed;
+    for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+      const JobSpec& spec = scenario_.jobs[i];
+      if (snapshot.jobs[i].state != ClusterSnapshot::State::runs || spec.workload == nullptr) continue;
+      auto endpoints = std::make_shared<std::vector<NodeId>>();
+      for (const GpuSlot gpu : snapshot.jobs[i].placement.gpus) endpoints->push_back(topology.endpoints()[gpu.index()]);
+      auto collectives = library_.prepare(*spec.workload, topology, *endpoints, &*operations_);
+      ids.emplace_back(static_cast<std::uint32_t>(i));
+      placed.push_back({spec.workload, std::move(collectives), std::move(endpoints)});
+    }
+    std::vector<std::shared_ptr<const JobFootprint>> found(placed.size());
+    ParallelLoop(options_.threads).run(placed.size(), [&](std::size_t, std::size_t i) {
+      auto footprint = JobFootprint::find(placed[i], topology, *flow_settings_, speeds_);
+      if (footprint) found[i] = std::make_shared<const JobFootprint>(std::move(*footprint));
+    });
+    auto known = std::make_shared<KnownFootprints>();
+    for (std::size_t i = 0; i < ids.size(); ++i) known->emplace(ids[i], KnownFootprint{placed[i].endpoint_of_rank, found[i]});
+    return known;
+  }
+
   /// After check(). Throws NewFoldingPlan. `started`: when the first run of the scenario did.
   RunSummary run(std::chrono::steady_clock::time_point started) {
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
@@ -166,11 +191,17 @@ class Assembly {
       };
     }
     const RunReport report = run_to_end(engine, control);
+    const bool stopped = options_.until && report.next_event < Time::max() && report.next_event > *options_.until;
+    if (report.interrupted) cut_off_at_ = report.end_time;
+    if (stopped) cut_off_at_ = *options_.until;
     const double run_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
-    if (!report.interrupted) require_finished(engine);
+    if (!cut_off_at_) require_finished(engine);
+    if (options_.at_end) options_.at_end(lifecycle_->snapshot(cut_off_at_.value_or(report.end_time)));
+    if (cut_off_at_ && lifecycle_ != nullptr) lifecycle_->close_open_stays(*cut_off_at_);
     RunSummary summary = summarise(report);
     summary.run_wall_time_s = run_wall_time_s;
+    if (stopped) summary.stopped_at = *options_.until;
     write_results(engine, report, summary);
     return summary;
   }
@@ -306,7 +337,8 @@ class Assembly {
     fabric_ = EntityId(host_count + 1);
     port_ = make_port();
     if (scenario_.mode == Mode::flow && fast_forwards()) {
-      coupled_.emplace(topology, *flow_settings_, speeds_, may_fold() ? std::optional(fold_tolerance()) : std::nullopt);
+      coupled_.emplace(topology, *flow_settings_, speeds_, may_fold() ? std::optional(fold_tolerance()) : std::nullopt,
+                       options_.footprints.get());
     }
     const ParamSet& params = scenario_.parameters.of("host");
     const HostWiring wiring{topology,
@@ -348,6 +380,9 @@ class Assembly {
     settings.maintenance = scenario_.maintenance;
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
+    settings.snapshot_at = options_.snapshot;
+    settings.on_snapshot = options_.on_snapshot;
+    settings.from = options_.from;
     if (!hosts_.empty()) {
       settings.wiring.entity_of_host = hosts_;
       const std::span<const NodeId> endpoints = scenario_.topology->endpoints();
@@ -469,7 +504,8 @@ class Assembly {
     }
     report_stuck_ranks(scenario_, jobs_, waiting, diagnostics);
     diagnostics.throw_if_errors();
-    if (lifecycle_ != nullptr) lifecycle_->require_all_finished();
+    // After a snapshot, jobs may wait for what the run leaves out.
+    if (lifecycle_ != nullptr && options_.from == nullptr) lifecycle_->require_all_finished();
   }
 
   /// Switches that wait for each other refresh their pauses for ever: where no card gets anything between two looks, they are looked for.
@@ -478,9 +514,10 @@ class Assembly {
     Time look = packet_network_ && packet_network_->refreshes_pauses() ? Time::zero() : Time::max();
     std::uint64_t received = 0;
     while (true) {
-      control.until = sampler_ ? std::min(look, sampler_->next()) : look;
+      const Time stop = options_.until ? *options_.until + Duration::ticks(1) : Time::max();
+      control.until = std::min({look, sampler_ ? sampler_->next() : Time::max(), stop});
       RunReport report = engine.run(control);
-      const bool is_over = report.interrupted || report.next_event == Time::max();
+      const bool is_over = report.interrupted || report.next_event == Time::max() || control.until == stop;
       if (sampler_ && !report.interrupted && (is_over || control.until == sampler_->next())) {
         sampler_->sample(engine);
         sampler_->skip_to(report.next_event);
@@ -548,9 +585,8 @@ class Assembly {
       const JobCounters counters = lifecycle_->counters();
       summary.gpus = lifecycle_->cluster().gpu_count();
       summary.jobs_finished = counters.finished;
-      // An interrupted run has used GPUs until the end, not just until its last finished job.
-      summary.makespan =
-          report.interrupted ? report.end_time - std::min(counters.first_submit, report.end_time) : counters.makespan();
+      // A run that was cut off has used GPUs until then, not just until its last finished job.
+      summary.makespan = cut_off_at_ ? *cut_off_at_ - std::min(counters.first_submit, *cut_off_at_) : counters.makespan();
       summary.gpu_time_s = counters.busy_gpu_s;
       summary.stranded_gpu_time_s = counters.stranded_gpu_s;
       summary.preemptions = counters.preempted;
@@ -603,7 +639,6 @@ class Assembly {
 
   void write_results(const Engine& engine, const RunReport& report, RunSummary& summary) {
     if (lifecycle_ != nullptr) {
-      if (report.interrupted) lifecycle_->close_open_stays(report.end_time);
       for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
         const JobRecord& record = lifecycle_->records()[i];
         if (!record.end) results_->add_unfinished(scenario_.jobs[i], record);
@@ -669,6 +704,7 @@ class Assembly {
   EntityId scheduler_ = EntityId::none();
   EntityId fabric_ = EntityId::none();
   JobLifecycle* lifecycle_ = nullptr;
+  std::optional<Time> cut_off_at_;  ///< of runs that were told to stop
   FlowListSource* flow_source_ = nullptr;
   std::vector<FlowListSink*> flow_sinks_;
 };
@@ -678,6 +714,14 @@ class Assembly {
 void check_simulation(const Scenario& scenario) {
   CollectiveLibrary library = collective_library(scenario);
   Assembly(scenario, {}, library, {}).check();
+}
+
+std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
+                                                     std::uint32_t threads) {
+  CollectiveLibrary library = collective_library(scenario);
+  SimulationOptions options;
+  options.threads = threads;
+  return Assembly(scenario, std::move(options), library, {}).footprints_of(snapshot);
 }
 
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {

@@ -8,10 +8,15 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/log.hpp"
 #include "core/units.hpp"
+#include "host/job_footprint.hpp"
+#include "scheduler/cluster_snapshot.hpp"
 #include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
 
@@ -24,6 +29,12 @@ struct SimulationOptions {
   bool trace = false;              ///< also write trace.json
   std::optional<Duration> sample;  ///< also write link_samples.csv, in packet mode
   const std::atomic<bool>* interrupt = nullptr;
+  std::optional<Time> until;     ///< the run stops after the events of that instant
+  std::optional<Time> snapshot;  ///< when on_snapshot is called, unless all jobs have ended
+  std::function<void(const ClusterSnapshot&)> on_snapshot;
+  std::shared_ptr<const ClusterSnapshot> from;         ///< the jobs go on from there; null: the cluster begins empty
+  std::shared_ptr<const KnownFootprints> footprints;   ///< on the scenario's topology, of jobs of `from`; may be null
+  std::function<void(const ClusterSnapshot&)> at_end;  ///< called when the run has stopped or ended
   /// Called now and then with the state of the run; `share` of the work done, negative if unknown.
   std::function<void(Time sim_time, std::uint64_t events, double share)> progress;
   Log log;
@@ -32,7 +43,11 @@ struct SimulationOptions {
 /// Finds what run_simulation() would refuse before it starts. Throws InputError.
 void check_simulation(const Scenario& scenario);
 
-/// Runs to the end, or until interrupted. Throws InputError [cannot-write], [bad-zeta], and [stuck] when the jobs of a finished run have not
+/// Of the jobs of a snapshot that run workloads.
+std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
+                                                     std::uint32_t threads);
+
+/// Runs to the end, or until told to stop. Throws InputError [cannot-write], [bad-zeta], and [stuck] when the jobs of a finished run have not
 /// finished, naming the ranks that wait and what for.
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options);
 

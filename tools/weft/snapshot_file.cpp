@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace {
 
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+/// What is not absolute is relative to the snapshot's folder.
+std::string beside(const std::string& snapshot, const std::string& path) {
+  if (path.empty() || std::filesystem::path(path).is_absolute()) return path;
+  return (std::filesystem::path(snapshot).parent_path() / path).string();
 }
 
 /// GPUs are numbered as ranks are, so that they are written as those.
@@ -161,7 +168,11 @@ void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, co
   if (flags.seed) run.set_seed(*flags.seed);
   if (flags.hosts) run.set_hosts(*flags.hosts);
   if (flags.gpus_per_host) run.set_gpus_per_host(*flags.gpus_per_host);
-  for (const std::string& setting : flags.settings) run.add_set(setting);
+  for (const std::string& setting : flags.settings) {
+    const std::size_t equals = std::min(setting.find('='), setting.size() - 1);
+    const std::string name = setting.substr(0, equals);
+    run.add_set(scenario.parameters.is_file(name) ? name + "=" + absolute(setting.substr(equals + 1)) : setting);
+  }
   file.set_at_ticks(taken.at.in_ticks());
   for (std::size_t i = 0; i < taken.jobs.size(); ++i) {
     snapshot::Job& job = *file.add_job();
@@ -185,8 +196,8 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
   diagnostics.throw_if_errors();
   const snapshot::Run& run = file.run();
   RunFlags flags;
-  flags.scenario_file = run.scenario();
-  flags.topology = run.topology();
+  flags.scenario_file = beside(path, run.scenario());
+  flags.topology = beside(path, run.topology());
   flags.mode = run.mode();
   flags.scheduler = run.scheduler();
   flags.placement = run.placement();
@@ -194,6 +205,10 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
   if (run.has_hosts()) flags.hosts = run.hosts();
   if (run.has_gpus_per_host()) flags.gpus_per_host = run.gpus_per_host();
   flags.settings.assign(run.set().begin(), run.set().end());
+  for (const std::string& setting : settings) {
+    const std::string name = setting.substr(0, setting.find('=') + 1);
+    std::erase_if(flags.settings, [&](const std::string& of_run) { return of_run.starts_with(name); });
+  }
   flags.settings.insert(flags.settings.end(), settings.begin(), settings.end());
 
   LoadedSnapshot loaded{load_scenario(flags, Probing::forbidden), {}};

@@ -25,7 +25,7 @@ struct LoadedSnapshot {
   Scenario scenario;
   ClusterSnapshot snapshot;
 };
-/// `settings` come after those of the run. Throws InputError: what loading the scenario does, and [other-snapshot] where it does not fit the file.
+/// `settings` stand instead of those of the run. Throws InputError: what loading the scenario does, and [other-snapshot] where it does not fit the file.
 LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::string>& settings);
 
 }  // namespace weft
