@@ -447,6 +447,8 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   view.submit = spec.submit;
   view.gpus = spec.gpus;
   view.priority = spec.priority;
+  view.group = spec.group;
+  view.data_region = spec.data_region;
   view.iterations = spec.iterations;
   view.start = records_[job.index()].start;
   view.queued = progress_[job.index()].queued;

@@ -18,6 +18,7 @@ std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& fil
     job.submit = Time::zero() + row.submit;
     job.gpus = row.gpus;
     job.priority = row.priority;
+    job.data_region = row.data_region;
     job.iterations = row.iterations;
     job.duration = DurationModel::fixed(row.run);
     job.place.file = file;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct JobSpec {
   Time submit;
   std::uint32_t gpus = 1;
   std::int32_t priority = 0;
+  std::optional<std::uint32_t> data_region;  ///< number of the region where its data is, if that is known
   std::uint64_t iterations = 0;              ///< with a workload at least 1; in job mode as declared, 0 if unknown
   std::uint64_t samples_per_iteration = 0;   ///< 0 if unknown; decides nothing
   std::shared_ptr<const Workload> workload;  ///< null in job mode

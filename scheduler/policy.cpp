@@ -4,6 +4,7 @@
 
 #include "scheduler/policies/backfill.hpp"
 #include "scheduler/policies/fcfs.hpp"
+#include "scheduler/policies/mast.hpp"
 #include "scheduler/policies/priority.hpp"
 #include "scheduler/policies/sjf.hpp"
 #include "scheduler/policies/srtf.hpp"
@@ -12,8 +13,8 @@
 namespace weft {
 
 std::span<const Module<SchedulingPolicyFactory>> scheduling_policies() {
-  static const std::array modules = {fcfs_module(),     fcfs_fill_module(), sjf_module(),     backfill_module(),
-                                     priority_module(), srtf_module(),      tiresias_module()};
+  static const std::array modules = {fcfs_module(),     fcfs_fill_module(), sjf_module(),      backfill_module(),
+                                     priority_module(), srtf_module(),      tiresias_module(), mast_module()};
   return modules;
 }
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/params.hpp"
@@ -31,7 +32,9 @@ struct JobView {
   Time submit;
   std::uint32_t gpus = 0;
   std::int32_t priority = 0;
-  std::uint64_t iterations = 0;          ///< 0 if not declared
+  std::string_view group;                    ///< virtual cluster or user; may be empty
+  std::optional<std::uint32_t> data_region;  ///< where its data is, if that is known
+  std::uint64_t iterations = 0;              ///< 0 if not declared
   std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload and declare nothing
   /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, of the overhead of a
   /// start and of checkpoints; >= 0; none without a declaration. Of jobs that run a workload, iterations that have not ended are not done.

@@ -37,6 +37,7 @@ struct TraceJob {
   std::optional<RealCourse> real = {};  ///< where the trace tells
   /// Where the run time depends on the placement: of its number of GPUs. `run` is `iterations` times that of packed().
   std::shared_ptr<const PlacementTimes> iteration_times = {};
+  std::optional<std::uint32_t> data_region = {};  ///< number of the region where its data is, from 0
 };
 
 struct JobTrace {

@@ -1,52 +1,25 @@
 #include "scheduler/policies/backfill.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <optional>
 #include <unordered_set>
 #include <utility>
-#include <vector>
+
+#include "scheduler/policies/reservation.hpp"
 
 namespace weft {
 namespace {
 
 std::unique_ptr<SchedulingPolicy> make(const ParamSet&) { return std::make_unique<Backfill>(); }
 
-/// max() where it declares nothing.
-Time declared_end(const JobView& job, Time now) {
-  return job.declared_left && *job.declared_left < Time::max() - now ? now + *job.declared_left : Time::max();
-}
-
-Placement free_part(const ClusterState& cluster, const Placement& placement) {
-  Placement part;
-  std::copy_if(placement.gpus.begin(), placement.gpus.end(), std::back_inserter(part.gpus),
-               [&](GpuSlot gpu) { return cluster.holder(gpu).is_none(); });
-  return part;
-}
-
 }  // namespace
-
-std::optional<Backfill::Reservation> Backfill::reserve(const SchedulingPass& pass, JobId head) {
-  const std::uint32_t wanted = pass.job(head).gpus;
-  std::vector<std::pair<Time, JobId>> ends;
-  for (const JobId job : pass.running()) ends.emplace_back(declared_end(pass.job(job), pass.now()), job);
-  std::sort(ends.begin(), ends.end());
-  ClusterState later = pass.cluster();
-  for (const auto& [end, job] : ends) {
-    if (end == Time::max()) return std::nullopt;
-    later.release(job, pass.placement(job));
-    if (later.free_gpus() < wanted) continue;
-    if (std::optional<Placement> placement = pass.place(later, head)) return Reservation{end, std::move(*placement)};
-  }
-  // GPUs that it needs are out of service, and nobody knows until when: nothing to keep for it.
-  return Reservation{Time::max(), {}};
-}
 
 void Backfill::schedule(SchedulingPass& pass) {
   while (!pass.queue().empty() && pass.try_start(pass.queue().front())) {
   }
   if (pass.queue().size() < 2 || pass.cluster().free_gpus() == 0) return;
   const JobId head = pass.queue().front();
-  const std::optional<Reservation> reservation = reserve(pass, head);
+  const std::optional<Reservation> reservation =
+      reserve(pass, pass.job(head).gpus, [&](const ClusterState& later) { return pass.place(later, head); });
   if (!reservation) return;
   // As it would be with the reservation taken already.
   ClusterState beside = pass.cluster();

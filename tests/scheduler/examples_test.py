@@ -33,6 +33,12 @@ class Examples(unittest.TestCase):
             self.assertGreater(int(longer), 0)
             self.assertLess(int(longer), int(of) / 2)
 
+    def test_figure_02_mast_mends_it(self):
+        out = self.printed("figure_02", "--jobs=1000", "--traces=1", "fcfs_fill", "mast")
+        filling, mast = ([int(longer) for longer in re.findall(r"(\d+) of \d+ times it becomes longer", part)] for part in out.split("\nmast:"))
+        self.assertLess(mast[0], filling[0])
+        self.assertLess(mast[1], filling[1] / 2)
+
     def test_figures_13_and_14_doubling_halves_waiting_but_not_stranding(self):
         out = self.printed("figure_13_14", "--hosts=128", "--queue=100", "--jobs=900", "--sizes", "32", "128", "--fluctuations", "0.5", "--", "fcfs")
         tables = [re.findall(r"^ +(\d[\d. ]*)$", part, re.MULTILINE) for part in out.split("fluctuate")]

@@ -208,6 +208,8 @@ Case random_case(std::uint32_t seed, bool alike_hosts) {
     result.jobs.push_back(job("job" + std::to_string(i), random() % span_s, wanted, Duration::s(random() % 12)));
     result.jobs.back().priority = static_cast<std::int32_t>(random() % 3);
     if (random() % 2 == 0) result.jobs.back().iterations = 1 + random() % 20;
+    if (random() % 3 == 0) result.jobs.back().group = "east";
+    if (random() % 3 == 0) result.jobs.back().data_region = random() % 2;
   }
   sort_by_submission(result.jobs);
   return result;
@@ -226,6 +228,10 @@ TEST_P(EveryPolicy, GivesASchedule) {
     const auto settings = [&](JobObserver* observer) {
       std::vector<std::pair<std::string, std::string>> params;
       if (GetParam() == "tiresias") params = {{"queues", "3"}, {"threshold", "5s"}, {"growth", "4"}};
+      if (GetParam() == "mast") {
+        params = {{"ageing", "20s"},      {"large_first", "5s"}, {"reserve_after", "30s"},
+                  {"quotas", "east:0.5"}, {"regions", "2"},      {"remote_after", "7s"}};
+      }
       JobLifecycleSettings made = settings_with(policy_called(GetParam(), params), observer);
       made.start_overhead = Duration::ms(seed % 3 * 700);
       if (seed % 5 == 0) made.round = Duration::s(3);

@@ -710,6 +710,7 @@ class ScenarioFile {
       spec.name = job.name().empty() ? "job" + std::to_string(i) : job.name();
       spec.group = job.group();
       spec.priority = job.priority();
+      if (job.has_data_region()) spec.data_region = job.data_region();
       spec.place = places.of(message_, "job", i);
       const auto [first, is_new] = lines.emplace(spec.name, spec.place.line);
       if (!is_new) {
@@ -991,6 +992,30 @@ std::string_view to_text(Mode mode) {
   return "";
 }
 
+namespace {
+
+void check_data_regions(Scenario& scenario) {
+  const auto has_region = [](const JobSpec& job) { return job.data_region.has_value(); };
+  if (std::ranges::none_of(scenario.jobs, has_region)) return;
+  if (scenario.policy != "mast") {
+    scenario.assumptions.push_back("where the data of jobs is makes no difference to scheduler " + scenario.policy +
+                                   ", only to mast");
+    return;
+  }
+  const std::int64_t regions = scenario.parameters.of("mast").integer("regions");
+  Diagnostics diagnostics;
+  for (const JobSpec& job : scenario.jobs) {
+    if (!job.data_region || *job.data_region < regions) continue;
+    diagnostics.error("unknown-region",
+                      "job " + in_quotes(job.name) + " has its data in region " + std::to_string(*job.data_region) + " of " +
+                          std::to_string(regions),
+                      job.place, "regions count from 0; --set=mast.regions=N makes N of the hosts");
+  }
+  diagnostics.throw_if_errors();
+}
+
+}  // namespace
+
 Scenario load_scenario(const RunFlags& flags, Probing probing) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
@@ -1025,6 +1050,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (!scenario.parameters.preset().empty()) scenario.manifest.set("preset", scenario.parameters.preset());
   note_options(flags.workload_options, scenario.manifest);
   if (flags.iterations) scenario.manifest.set("iterations", *flags.iterations);
+  check_data_regions(scenario);
   sort_by_submission(scenario.jobs);
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;
   if (scenario.name.empty() && scenario.flows) scenario.name = scenario.flows->name;

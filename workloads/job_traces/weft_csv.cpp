@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model };
+enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model, data_region };
 constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"submit_s"},
                                  CsvColumn{"gpus"},
@@ -22,7 +22,8 @@ constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"iterations", false},
                                  CsvColumn{"group", false},
                                  CsvColumn{"priority", false},
-                                 CsvColumn{"model", false}};
+                                 CsvColumn{"model", false},
+                                 CsvColumn{"data_region", false}};
 
 /// Seconds, exact to the tick, without zeros at the end.
 std::string seconds(Duration duration) {
@@ -56,7 +57,9 @@ JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
     const auto run = rows.duration(run_s, "s");
     const auto rounds = rows.is_given(iterations) ? rows.whole_number(iterations, 0, UINT64_MAX) : std::optional<std::uint64_t>(0);
     const auto level = rows.is_given(priority) ? rows.integer(priority) : std::optional<std::int32_t>(0);
-    if (!submit || !count || !run || !rounds || !level) continue;
+    const auto region =
+        rows.is_given(data_region) ? rows.whole_number(data_region, 0, UINT32_MAX) : std::optional<std::uint64_t>(0);
+    if (!submit || !count || !run || !rounds || !level || !region) continue;
     TraceJob job;
     job.name = std::string(rows.field(name));
     if (rows.has(group)) job.group = std::string(rows.field(group));
@@ -65,6 +68,7 @@ JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
     job.gpus = static_cast<std::uint32_t>(*count);
     job.iterations = *rounds;
     job.priority = *level;
+    if (rows.is_given(data_region)) job.data_region = static_cast<std::uint32_t>(*region);
     job.line = rows.line();
     builder.add(std::move(job), *submit);
   }
@@ -76,12 +80,14 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
   const bool with_iterations = some([](const TraceJob& job) { return job.iterations != 0; });
   const bool with_group = some([](const TraceJob& job) { return !job.group.empty(); });
   const bool with_priority = some([](const TraceJob& job) { return job.priority != 0; });
+  const bool with_region = some([](const TraceJob& job) { return job.data_region.has_value(); });
   const bool with_model = some([](const TraceJob& job) { return !job.model.empty(); });
   std::string row = "job,submit_s,gpus,run_s";
   if (with_iterations) row += ",iterations";
   if (with_group) row += ",group";
   if (with_priority) row += ",priority";
   if (with_model) row += ",model";
+  if (with_region) row += ",data_region";
   write(row + "\n");
   for (const TraceJob& job : trace.jobs) {
     WEFT_CHECK(!job.iteration_times, "a run time that depends on the placement stands in no CSV");
@@ -90,6 +96,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
     if (with_group) row += "," + field_text(job.group);
     if (with_priority) row += "," + std::to_string(job.priority);
     if (with_model) row += "," + field_text(job.model);
+    if (with_region) row += "," + (job.data_region ? std::to_string(*job.data_region) : std::string());
     write(row + "\n");
   }
 }

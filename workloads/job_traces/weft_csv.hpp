@@ -12,6 +12,7 @@
 // group       optional column: virtual cluster or user; may be empty
 // priority    optional column: an integer, larger is more urgent; empty = 0
 // model       optional column: what the job trains; rules in a scenario can match it
+// data_region optional column: number of the region where its data is, from 0, for scheduler mast; empty = anywhere
 // Reading is strict: every row is a job or an error, with or without --strict. Columns may stand in any order; an unknown one is an error.
 // write_weft_csv() writes what read_weft_csv() reads; columns that no job needs are left out, and so is what happened in reality.
 // Thread safety: pure functions.

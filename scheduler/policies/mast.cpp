@@ -1,0 +1,312 @@
+#include "scheduler/policies/mast.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <tuple>
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"ageing", ParamKind::duration, "24h", "0s", "8760h", "",
+              "how long a job of a lower priority has to wait to pass one of the next higher priority", "round figure: a day"},
+    ParamSpec{"large_first", ParamKind::duration, "4h", "0s", "8760h", "",
+              "by how much a job goes before one of half its GPUs; 0s: by submission alone",
+              "assumption: large jobs, which find places seldom, come before the small ones that would fill the gaps"},
+    ParamSpec{"long_first", ParamKind::duration, "4h", "0s", "8760h", "", "likewise than one that declares half its run time",
+              "assumption: what starts last should not run for long"},
+    ParamSpec{"reserve_after", ParamKind::duration, "336h", "0s", "8760h", "",
+              "how long a job waits before GPUs are kept free for it", "round figure: what is kept free stands idle"},
+    ParamSpec{"preempt", ParamKind::boolean, "true", "", "", "",
+              "whether jobs may take the GPUs of running ones of lower priority, or of tenants beyond their quotas",
+              "paper, section 2.3: the production scheduler allows preemption"},
+    ParamSpec{
+        "low_priority", ParamKind::integer, "0", "-1000000", "1000000", "",
+        "jobs of at most this priority do not start beside a waiting job of higher priority unless they declare to end in time",
+        "paper, section 2.3: it delays low-priority jobs"},
+    ParamSpec{"regions", ParamKind::integer, "1", "1", "1000", "",
+              "equal parts of the hosts, in order, that jobs do not cross; the sites of a multi_site topology, for example", "off"},
+    ParamSpec{"remote_after", ParamKind::duration, "1h", "0s", "8760h", "",
+              "how long a job waits for a place in the region of its data before it takes another", "round figure"},
+    ParamSpec{
+        "quotas", ParamKind::text, "", "", "", "",
+        "shares of the GPUs in service that tenants (groups of jobs) may hold before their jobs come last: research:0.5,ads:0.2",
+        "none"},
+    ParamSpec{"default_quota", ParamKind::real, "1", "0", "1", "", "share of every tenant that quotas does not name", "none"},
+};
+
+/// Throws InputError [bad-value].
+std::map<std::string, double, std::less<>> parse_quotas(const std::string& text) {
+  std::map<std::string, double, std::less<>> quotas;
+  const auto refuse = [&](const std::string& what) {
+    throw InputError({Severity::error, "bad-value", "mast.quotas: " + what, SourcePlace::named("mast.quotas"),
+                      "write tenants with their shares, such as research:0.5,ads:0.2"});
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string entry = text.substr(begin, end - begin);
+    const std::size_t colon = entry.rfind(':');
+    double share = 0;
+    const char* const last = entry.data() + entry.size();
+    if (colon == std::string::npos || colon == 0) refuse("\"" + entry + "\" is no tenant with a share");
+    const auto [stop, error] = std::from_chars(entry.data() + colon + 1, last, share);
+    if (error != std::errc() || stop != last || !(share >= 0 && share <= 1)) refuse("\"" + entry + "\" has no share from 0 to 1");
+    if (!quotas.emplace(entry.substr(0, colon), share).second) refuse("\"" + entry.substr(0, colon) + "\" has two shares");
+    begin = end + 1;
+  }
+  return quotas;
+}
+
+std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+  MastSettings settings;
+  settings.ageing = params.duration("ageing");
+  settings.large_first = params.duration("large_first");
+  settings.long_first = params.duration("long_first");
+  settings.reserve_after = params.duration("reserve_after");
+  settings.preempts = params.boolean("preempt");
+  settings.low_priority = static_cast<std::int32_t>(params.integer("low_priority"));
+  settings.regions = static_cast<std::uint32_t>(params.integer("regions"));
+  settings.remote_after = params.duration("remote_after");
+  settings.default_quota = params.real("default_quota");
+  settings.quotas = parse_quotas(params.text("quotas"));
+  return std::make_unique<Mast>(std::move(settings));
+}
+
+/// Hosts of a region: from the first to before the second.
+std::pair<std::uint32_t, std::uint32_t> hosts_of(std::uint32_t region, std::uint32_t regions, std::uint32_t hosts) {
+  const auto bound = [&](std::uint64_t r) { return static_cast<std::uint32_t>(r * hosts / regions); };
+  return {bound(region), bound(std::uint64_t{region} + 1)};
+}
+
+/// With only what is free between the two hosts.
+ClusterState only(const ClusterState& cluster, std::pair<std::uint32_t, std::uint32_t> hosts) {
+  ClusterState result = cluster;
+  std::vector<GpuSlot> gpus;
+  for (std::uint32_t i = 0; i < cluster.host_count(); ++i) {
+    const HostId host(i);
+    if ((i >= hosts.first && i < hosts.second) || cluster.free_gpus(host) == 0) continue;
+    gpus.clear();
+    cluster.append_free(host, cluster.free_gpus(host), gpus);
+    result.withdraw(gpus);
+  }
+  return result;
+}
+
+/// How often a second doubles to that.
+int doublings_of(Duration run) { return std::bit_width(static_cast<std::uint64_t>(run.in_ticks() / Duration::s(1).in_ticks())); }
+
+}  // namespace
+
+std::int64_t Mast::rank_of(const JobView& job) const {
+  // A step of priority may be a century.
+  __extension__ using Wide = __int128;
+  const Wide rank = Wide{job.submit.in_ticks()} - Wide{settings_.ageing.in_ticks()} * job.priority -
+                    Wide{settings_.large_first.in_ticks()} * (std::bit_width(job.gpus) - 1) -
+                    Wide{settings_.long_first.in_ticks()} * doublings_of(job.declared_run.value_or(Duration::zero()));
+  constexpr Wide least = std::numeric_limits<std::int64_t>::min();
+  constexpr Wide most = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::clamp(rank, least, most));
+}
+
+std::uint32_t Mast::tenant_of(std::string_view group) {
+  const auto known = tenants_.find(group);
+  if (known != tenants_.end()) return known->second;
+  const auto named = settings_.quotas.find(group);
+  const double quota = named != settings_.quotas.end() ? named->second : settings_.default_quota;
+  std::uint32_t tenant = kUnlimited;
+  if (quota < 1) {
+    tenant = static_cast<std::uint32_t>(quota_.size());
+    quota_.push_back(quota);
+    held_gpus_.push_back(0);
+  }
+  return tenants_.emplace(std::string(group), tenant).first->second;
+}
+
+Mast::Kind Mast::kind_of(const JobView& job) {
+  return {tenant_of(job.group), job.gpus, job.priority, settings_.regions > 1 ? job.data_region : std::nullopt};
+}
+
+const Mast::Kind& Mast::known_kind(const SchedulingPass& pass, JobId id) {
+  if (id.index() >= kinds_.size()) kinds_.resize(id.index() + 1);
+  std::optional<Kind>& kind = kinds_[id.index()];
+  if (!kind) kind = kind_of(pass.job(id));
+  return *kind;
+}
+
+void Mast::wait(const SchedulingPass& pass, JobId id) { waiting_[known_kind(pass, id)].emplace(rank_of(pass.job(id)), id); }
+
+void Mast::count_running(const SchedulingPass& pass) {
+  held_gpus_.assign(quota_.size(), 0);
+  lowest_running_ = std::numeric_limits<std::int32_t>::max();
+  for (const JobId id : pass.running()) {
+    const Kind& kind = known_kind(pass, id);
+    held_gpus_[kind.tenant] += kind.gpus;
+    lowest_running_ = std::min(lowest_running_, kind.priority);
+  }
+}
+
+bool Mast::is_beyond_quota(const SchedulingPass& pass, std::uint32_t tenant, std::uint64_t gpus) const {
+  return tenant != kUnlimited && static_cast<double>(gpus) > quota_[tenant] * pass.cluster().gpus_in_service();
+}
+
+std::optional<Mast::Head> Mast::next_head(const SchedulingPass& pass, const std::map<Kind, Ranked>& passed_over) const {
+  std::optional<Head> best;
+  for (const auto& [kind, jobs] : waiting_) {
+    const auto last = passed_over.find(kind);
+    const auto first = last == passed_over.end() ? jobs.begin() : jobs.upper_bound(last->second);
+    if (first == jobs.end()) continue;
+    const Head head{is_beyond_quota(pass, kind.tenant, held_gpus_[kind.tenant] + kind.gpus), *first, kind};
+    if (!best || head < *best) best = head;
+  }
+  return best;
+}
+
+std::optional<Placement> Mast::place(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job) const {
+  if (cluster.free_gpus() < job.gpus) return std::nullopt;
+  if (settings_.regions == 1) return pass.place(cluster, job.id);
+  using Score = std::tuple<bool, std::uint32_t, std::uint32_t>;
+  std::optional<std::pair<Score, Placement>> best;
+  const bool stays_local = job.data_region && pass.now() - job.queued < settings_.remote_after;
+  bool fits_a_region = false;
+  for (std::uint32_t region = 0; region < settings_.regions; ++region) {
+    const auto hosts = hosts_of(region, settings_.regions, cluster.host_count());
+    std::uint64_t gpus = 0;
+    for (std::uint32_t host = hosts.first; host < hosts.second; ++host) gpus += cluster.gpu_count(HostId(host));
+    fits_a_region = fits_a_region || gpus >= job.gpus;
+    const bool is_remote = job.data_region && *job.data_region != region;
+    if (gpus < job.gpus || (is_remote && stays_local)) continue;
+    ClusterState there = only(cluster, hosts);
+    std::optional<Placement> placement = pass.place(there, job.id);
+    if (!placement) continue;
+    there.take(job.id, *placement);
+    const Score score{is_remote, there.fragmented_gpus(), there.free_gpus()};
+    if (!best || score < best->first) best = {score, std::move(*placement)};
+  }
+  if (!fits_a_region) return pass.place(cluster, job.id);
+  return best ? std::optional(std::move(best->second)) : std::nullopt;
+}
+
+std::optional<Placement> Mast::make_room(SchedulingPass& pass, const JobView& job) {
+  struct Victim {
+    bool is_within_quota = true;
+    std::int32_t priority = 0;
+    std::int64_t since = 0;  ///< negative ticks: the latest start first
+    JobId id;
+    auto operator<=>(const Victim&) const = default;
+  };
+  const bool limits_tenants = quota_.size() > 1;
+  if (!limits_tenants && lowest_running_ >= job.priority) return std::nullopt;
+  const std::uint32_t tenant = tenant_of(job.group);
+  std::vector<Victim> victims;
+  for (const JobId id : pass.running()) {
+    const Kind& kind = known_kind(pass, id);
+    const bool is_beyond = kind.tenant != tenant && is_beyond_quota(pass, kind.tenant, held_gpus_[kind.tenant]);
+    if (!is_beyond && kind.priority >= job.priority) continue;
+    victims.push_back({!is_beyond, kind.priority, -pass.job(id).since->in_ticks(), id});
+  }
+  std::sort(victims.begin(), victims.end());
+  ClusterState without = pass.cluster();
+  std::vector<std::uint64_t> held = held_gpus_;
+  std::vector<JobId> stopped;
+  std::optional<Placement> placement;
+  for (const Victim& victim : victims) {
+    const Kind& kind = known_kind(pass, victim.id);
+    // What goes for the quota's sake ends with it.
+    if (!victim.is_within_quota && !is_beyond_quota(pass, kind.tenant, held[kind.tenant]) && kind.priority >= job.priority)
+      continue;
+    without.release(victim.id, pass.placement(victim.id));
+    held[kind.tenant] -= kind.gpus;
+    stopped.push_back(victim.id);
+    if (without.free_gpus() >= job.gpus) placement = place(pass, without, job);
+    if (placement) break;
+  }
+  if (!placement) return std::nullopt;
+  for (std::size_t i = stopped.size(); i-- > 0;) {
+    const Placement& kept = pass.placement(stopped[i]);
+    without.take(stopped[i], kept);
+    std::optional<Placement> other = place(pass, without, job);
+    if (other) {
+      placement = std::move(other);
+      stopped.erase(stopped.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      without.release(stopped[i], kept);
+    }
+  }
+  for (const JobId id : stopped) {
+    const Kind& kind = known_kind(pass, id);
+    held_gpus_[kind.tenant] -= kind.gpus;
+    pass.preempt(id);
+    wait(pass, id);
+  }
+  return placement;
+}
+
+std::optional<Mast::Promise> Mast::promise_to(const SchedulingPass& pass, const JobView& job) const {
+  std::optional<Reservation> reservation =
+      reserve(pass, job.gpus, [&](const ClusterState& later) { return place(pass, later, job); });
+  if (!reservation) return std::nullopt;
+  Promise promise{std::move(*reservation), pass.cluster(), job.priority};
+  promise.beside.take(job.id, free_part(promise.beside, promise.reservation.placement));
+  return promise;
+}
+
+bool Mast::respects(const SchedulingPass& pass, const Promise& promise, const JobView& job, Placement& placement) const {
+  const bool is_delayed = job.priority <= settings_.low_priority && job.priority < promise.priority;
+  std::optional<Placement> beside = is_delayed ? std::nullopt : place(pass, promise.beside, job);
+  if (beside) placement = std::move(*beside);
+  return beside || declared_end(job, pass.now()) <= promise.reservation.begin;
+}
+
+void Mast::start(SchedulingPass& pass, const Head& head, Placement placement) {
+  const auto found = waiting_.find(head.kind);
+  found->second.erase(head.best);
+  if (found->second.empty()) waiting_.erase(found);
+  held_gpus_[head.kind.tenant] += head.kind.gpus;
+  pass.start(head.best.second, std::move(placement));
+}
+
+void Mast::schedule(SchedulingPass& pass) {
+  for (const JobId id : pass.arrived()) wait(pass, id);
+  count_running(pass);
+  std::map<Kind, Ranked> passed_over;
+  std::optional<Promise> promise;
+  Time next_remote = Time::max();
+  while (const std::optional<Head> head = next_head(pass, passed_over)) {
+    if (promise && pass.cluster().free_gpus() == 0) break;
+    const JobView job = pass.job(head->best.second);
+    std::optional<Placement> placement = place(pass, pass.cluster(), job);
+    const bool is_held_up = placement && promise && !respects(pass, *promise, job, *placement);
+    if (is_held_up) placement.reset();
+    if (!placement && !promise) {
+      if (settings_.preempts && !head->is_beyond_quota) placement = make_room(pass, job);
+      if (!placement && pass.now() - job.queued >= settings_.reserve_after) {
+        promise = promise_to(pass, job);
+        if (!promise) break;
+      }
+    }
+    if (placement) {
+      if (promise) promise->beside.take(job.id, free_part(promise->beside, *placement));
+      start(pass, *head, std::move(*placement));
+      continue;
+    }
+    passed_over[head->kind] = is_held_up ? head->best : *waiting_.at(head->kind).rbegin();
+    const Time goes_elsewhere = job.queued + settings_.remote_after;
+    if (head->kind.data_region && pass.now() < goes_elsewhere) next_remote = std::min(next_remote, goes_elsewhere);
+  }
+  if (next_remote < Time::max()) pass.wake_at(next_remote);
+}
+
+Module<SchedulingPolicyFactory> mast_module() {
+  return {
+      {"scheduler", "mast",
+       "Like Meta's MAST: priorities with ageing, large and long jobs before those that would fill the gaps, quotas of tenants, "
+       "regions with data locality, preemption.",
+       params_table},
+      make};
+}
+
+}  // namespace weft
