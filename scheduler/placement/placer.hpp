@@ -29,7 +29,8 @@ class Placer {
 
 /// What a placer may know of the run when it is made.
 struct PlacerContext {
-  std::vector<std::uint32_t> job_sizes;  ///< GPUs that each job wants, > 0; empty where that is not known
+  std::vector<std::uint32_t> job_sizes = {};           ///< GPUs that each job wants, > 0; empty where that is not known
+  std::shared_ptr<const Topology> topology = nullptr;  ///< null where the cluster is given as hosts and GPUs only
 };
 
 using PlacerFactory = std::unique_ptr<Placer> (*)(const ParamSet& params, const PlacerContext& context);

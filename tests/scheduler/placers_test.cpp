@@ -21,7 +21,7 @@ const std::vector<std::uint32_t> kJobSizes = {1, 1, 1, 2, 2, 4, 8, 8, 16};
 
 std::unique_ptr<Placer> placer_called(const std::string& name) {
   const auto& module = find_module(placers(), name, SourcePlace::named("test"));
-  return module.make(ParamSet(name, module.info.params), {kJobSizes});
+  return module.make(ParamSet(name, module.info.params), {kJobSizes, nullptr});
 }
 
 /// Some GPUs held, some out of service.

@@ -1071,6 +1071,7 @@ std::unique_ptr<Placer> make_placer(const Scenario& scenario) {
   const auto& module = find_module(placers(), scenario.placement, SourcePlace::named("placement"));
   PlacerContext context;
   for (const JobSpec& job : scenario.jobs) context.job_sizes.push_back(std::max(job.gpus, 1U));
+  context.topology = scenario.topology;
   return module.make(scenario.parameters.of(scenario.placement), context);
 }
 
