@@ -51,6 +51,8 @@ enum SchedulerEvent : std::uint16_t {
   launch_ranks = 225,   ///< class settle
   take_snapshot = 226,
   resume = 227,
+  scripted_event = 228,  ///< payload ScriptTimer
+  handler_wakes = 229,   ///< payload HandlerTimer
 };
 constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && kind <= drain_ends; }
 
@@ -64,6 +66,12 @@ struct OutageTimer {
 };
 struct DrainTimer {
   std::uint32_t drain = 0;
+};
+struct ScriptTimer {
+  std::uint32_t event = 0;
+};
+struct HandlerTimer {
+  std::uint32_t handler = 0;
 };
 struct SpareTimer {
   HostId host;
@@ -96,6 +104,7 @@ class JobLifecycle::Pass final : public SchedulingPass {
   const ClusterState& cluster() const override { return lifecycle_.cluster_; }
   const JobList& queue() const override { return lifecycle_.queue_; }
   std::span<const JobId> arrived() const override { return lifecycle_.arrived_; }
+  std::span<const JobId> left() const override { return lifecycle_.left_; }
   const JobList& running() const override { return lifecycle_.running_; }
   JobView job(JobId job) const override { return lifecycle_.view(job, context_.now()); }
   const Placement& placement(JobId job) const override { return lifecycle_.running_state_[job.index()]->placement; }
@@ -111,6 +120,46 @@ class JobLifecycle::Pass final : public SchedulingPass {
   EventContext& context_;
 };
 
+/// What a handler sees and does.
+class JobLifecycle::Control final : public ClusterControl {
+ public:
+  Control(JobLifecycle& lifecycle, EventContext& context, std::uint32_t handler)
+      : lifecycle_(lifecycle), context_(context), handler_(handler) {}
+
+  Time now() const override { return context_.now(); }
+  const ClusterState& cluster() const override { return lifecycle_.cluster_; }
+  const JobList& queue() const override { return lifecycle_.queue_; }
+  const JobList& running() const override { return lifecycle_.running_; }
+  JobView job(JobId job) const override { return lifecycle_.view(job, context_.now()); }
+  const JobRecord& record(JobId job) const override { return lifecycle_.records_[job.index()]; }
+  const std::string& name_of(JobId job) const override { return lifecycle_.jobs_[job.index()].name; }
+  bool drain(HostId host, Duration duration) override {
+    return done(lifecycle_.drain_now(host, duration, context_), "drain", "host" + std::to_string(host.index()));
+  }
+  bool cancel(JobId job) override { return done(lifecycle_.cancel(job, context_), "cancel", name_of(job)); }
+  bool set_priority(JobId job, std::int32_t priority) override {
+    return done(lifecycle_.set_priority(job, priority, context_), "priority", name_of(job) + "=" + std::to_string(priority));
+  }
+  void note(std::string_view event, std::string_view subject) override {
+    lifecycle_.tell_event(event, subject, lifecycle_.settings_.handlers[handler_].name, context_.now());
+  }
+  void wake_at(Time when) override {
+    WEFT_CHECK(when > context_.now(), "a handler is called again later");
+    lifecycle_.handler_wake_[handler_] = when;
+    context_.schedule(when - context_.now(), EventClass::timer, handler_wakes, HandlerTimer{handler_});
+  }
+
+ private:
+  bool done(bool something, std::string_view event, const std::string& subject) {
+    if (something) note(event, subject);
+    return something;
+  }
+
+  JobLifecycle& lifecycle_;
+  EventContext& context_;
+  std::uint32_t handler_;
+};
+
 JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings)
     : jobs_(std::move(jobs)),
       cluster_(std::move(cluster)),
@@ -120,11 +169,13 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       progress_(jobs_.size()),
       fast_forward_(settings_.fast_forward, jobs_.size()),
       queue_(jobs_.size()),
-      running_(jobs_.size()) {
+      running_(jobs_.size()),
+      handler_wake_(settings_.handlers.size()),
+      drains_of_host_(cluster_.host_count(), 0) {
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
   WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
   if (settings_.failures.has_failures() || settings_.failures.spares() > 0 || !settings_.maintenance.drains.empty() ||
-      settings_.from != nullptr) {
+      settings_.from != nullptr || !settings_.handlers.empty()) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
   }
@@ -149,6 +200,12 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
     WEFT_CHECK(spec.workload->rank_count == spec.gpus && spec.iterations > 0 && spec.iterations <= UINT32_MAX,
                "the scheduler gets jobs that were checked");
   }
+  for (const ScriptedEvent& event : settings_.events) {
+    if (event.kind != ScriptedEvent::Kind::cancel) continue;
+    const auto named = std::find_if(jobs_.begin(), jobs_.end(), [&](const JobSpec& job) { return job.name == event.subject; });
+    WEFT_CHECK(named != jobs_.end(), "scripted events name jobs of the run");
+    job_called_.emplace(event.subject, JobId(static_cast<std::uint32_t>(named - jobs_.begin())));
+  }
   if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
   if (settings_.from == nullptr) return;
   WEFT_CHECK(settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
@@ -168,7 +225,14 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   const MaintenanceSettings maintenance = lifecycle->settings_.maintenance;
   const std::vector<Time> speed_changes =
       lifecycle->fast_forward_.is_on() ? lifecycle->settings_.speed_changes : std::vector<Time>();
+  std::vector<Time> scripted;
+  for (const ScriptedEvent& event : lifecycle->settings_.events) scripted.push_back(event.at);
   const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
+  // Before all else, so that they come first of their instant.
+  for (std::uint32_t i = 0; i < scripted.size(); ++i) {
+    if (from == nullptr || scripted[i] > from->at)
+      builder.post_initial(id, scripted[i], EventClass::timer, scripted_event, ScriptTimer{i});
+  }
   for (const Time change : speed_changes) {
     if (from == nullptr || change > from->at) builder.post_initial(id, change, EventClass::timer, speeds_change);
   }
@@ -180,7 +244,7 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
   if (first_failure != Time::max()) builder.post_initial(id, first_failure, EventClass::timer, parts_fail);
   for (std::uint32_t i = 0; i < maintenance.drains.size(); ++i) {
     const Duration at = maintenance.drains[i].at.since_start();
-    const Time notice = Time::zero() + std::max(Duration::zero(), at - maintenance.notice);
+    const Time notice = Time::zero() + std::max(Duration::zero(), at - maintenance.drains[i].notice.value_or(maintenance.notice));
     builder.post_initial(id, notice, EventClass::timer, drain_notice, DrainTimer{i});
     builder.post_initial(id, maintenance.drains[i].at, EventClass::timer, drain_begins, DrainTimer{i});
   }
@@ -190,9 +254,12 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
 /// What was to happen to a job that has been stopped since, what its ranks said before they knew, wishes of a policy that has had another pass
 /// since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
-  if (is_of_service(event.kind) && all_finished()) return true;
+  const bool is_of_jobs = event.kind == job_arrives || event.kind == scripted_event || event.kind == handler_wakes;
+  if ((is_of_service(event.kind) || is_of_jobs) && all_finished()) return true;
   if (event.kind == parts_fail) return event.key.time != next_failure_;
   if (event.kind == policy_wakes) return event.key.time != wake_;
+  if (event.kind == handler_wakes) return event.key.time != handler_wake_[event.payload_as<HandlerTimer>().handler];
+  if (event.kind == scheduling_pass) return !pass_requested_ || event.key.time != next_pass_;
   if (event.kind == iteration_done) {
     const StayId stay = event.payload_as<IterationDone>().stay;
     const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
@@ -211,6 +278,7 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
   advance_clock(context.now());
   take(event, context);
   if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
+  if (!happenings_.empty()) tell_handlers(context);
 }
 
 void JobLifecycle::take(const Event& event, EventContext& context) {
@@ -218,6 +286,15 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
     case job_arrives:
       arrive(event.payload_as<SchedulerTimer>().job, context);
       return;
+    case scripted_event:
+      take_scripted(settings_.events[event.payload_as<ScriptTimer>().event], context);
+      return;
+    case handler_wakes: {
+      Happening timer;
+      timer.to = event.payload_as<HandlerTimer>().handler;
+      tell(timer);
+      return;
+    }
     case job_ends:
       finish(event.payload_as<SchedulerTimer>().job, context);
       return;
@@ -262,18 +339,23 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case spare_joins:
       fleet_->join(event.payload_as<SpareTimer>().host);
+      tell({Happening::Kind::spare_joined, JobId::none(), event.payload_as<SpareTimer>().host});
       call_spares(context);
       request_pass(context);
       return;
     case drain_notice:
-      fleet_->take_out(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]));
+      announce_drain(event.payload_as<DrainTimer>().drain);
       return;
     case drain_begins:
       begin_drain(event.payload_as<DrainTimer>().drain, context);
       return;
-    case drain_ends:
-      bring_back(gpus_of(settings_.maintenance.drains[event.payload_as<DrainTimer>().drain]), context);
+    case drain_ends: {
+      const Drain& drain = settings_.maintenance.drains[event.payload_as<DrainTimer>().drain];
+      --drains_of_host_[drain.host.index()];
+      bring_back(gpus_of(drain), context);
+      tell({Happening::Kind::drain_ended, JobId::none(), drain.host});
       return;
+    }
     case job_moves: {
       const JobId job = event.payload_as<SchedulerTimer>().job;
       ++records_[job.index()].moves;
@@ -288,16 +370,133 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
 }
 
 void JobLifecycle::arrive(JobId job, EventContext& context) {
-  queue_.insert(job);
-  arrived_.push_back(job);
-  waiting_gpus_ += jobs_[job.index()].gpus;
-  progress_[job.index()].queued = context.now();
-  ++counters_.arrived;
-  request_pass(context);
+  if (!records_[job.index()].cancelled) {
+    queue_.insert(job);
+    arrived_.push_back(job);
+    waiting_gpus_ += jobs_[job.index()].gpus;
+    progress_[job.index()].queued = context.now();
+    ++counters_.arrived;
+    tell({Happening::Kind::job_arrived, job});
+    request_pass(context);
+  }
   const JobId next(job.index() + 1);
   if (next.index() < jobs_.size()) {
     context.schedule(jobs_[next.index()].submit - context.now(), EventClass::timer, job_arrives, SchedulerTimer{next});
   }
+}
+
+void JobLifecycle::take_scripted(const ScriptedEvent& event, EventContext& context) {
+  if (event.kind == ScriptedEvent::Kind::set) change_settings(settings_.changes[changes_done_++], context);
+  if (event.kind == ScriptedEvent::Kind::call) {
+    Happening call{Happening::Kind::called};
+    call.to = 0;
+    while (settings_.handlers.at(*call.to).name != event.subject) ++*call.to;
+    tell(call);
+  }
+  if (event.kind == ScriptedEvent::Kind::cancel && !cancel(job_called_.at(event.subject), context)) return;
+  tell_event(to_text(event.kind), event.subject, "scenario", context.now());
+}
+
+void JobLifecycle::change_settings(SettingsChange& change, EventContext& context) {
+  if (change.policy != nullptr) {
+    settings_.policy = std::move(change.policy);
+    arrived_.assign(queue_.begin(), queue_.end());
+    left_.clear();
+    wake_ = Time::zero();
+    request_pass(context);
+  }
+  if (change.placer != nullptr) {
+    settings_.placer = std::move(change.placer);
+    request_pass(context);
+  }
+  if (change.round) {
+    settings_.round = *change.round;
+    // The pass on its way is one of the old rounds.
+    pass_requested_ = false;
+    request_pass(context);
+  }
+  settings_.start_overhead = change.start_overhead.value_or(settings_.start_overhead);
+  settings_.checkpoints = change.checkpoints.value_or(settings_.checkpoints);
+  settings_.failures.detection = change.detection.value_or(settings_.failures.detection);
+  settings_.failures.cold_start = change.cold_start.value_or(settings_.failures.cold_start);
+  settings_.maintenance.moves_jobs = change.moves_jobs.value_or(settings_.maintenance.moves_jobs);
+}
+
+void JobLifecycle::announce_drain(std::uint32_t drain) {
+  const Drain& announced = settings_.maintenance.drains[drain];
+  ++drains_of_host_[announced.host.index()];
+  fleet_->take_out(gpus_of(announced));
+  tell({Happening::Kind::drain_announced, JobId::none(), announced.host});
+}
+
+bool JobLifecycle::drain_now(HostId host, Duration duration, EventContext& context) {
+  WEFT_CHECK(duration > Duration::zero(), "a drain takes time");
+  if (drains_of_host_[host.index()] > 0) return false;
+  const auto number = static_cast<std::uint32_t>(settings_.maintenance.drains.size());
+  settings_.maintenance.drains.push_back({context.now(), host, duration});
+  announce_drain(number);
+  begin_drain(number, context);
+  return true;
+}
+
+bool JobLifecycle::set_priority(JobId job, std::int32_t priority, EventContext& context) {
+  const JobRecord& record = records_[job.index()];
+  if (record.end || record.cancelled || jobs_[job.index()].priority == priority) return false;
+  jobs_[job.index()].priority = priority;
+  // A policy that knows the job ranks it anew.
+  if (queue_.contains(job) && std::find(arrived_.begin(), arrived_.end(), job) == arrived_.end()) {
+    left_.push_back(job);
+    arrived_.push_back(job);
+  }
+  request_pass(context);
+  return true;
+}
+
+void JobLifecycle::tell(const Happening& happening) {
+  if (!settings_.handlers.empty()) happenings_.push_back(happening);
+}
+
+void JobLifecycle::tell_handlers(EventContext& context) {
+  // What handlers do may happen in turn.
+  for (std::size_t i = 0; i < happenings_.size() && !all_finished(); ++i) {
+    const Happening happening = happenings_[i];
+    for (std::uint32_t number = 0; number < settings_.handlers.size(); ++number) {
+      if (happening.to && *happening.to != number) continue;
+      Control control(*this, context, number);
+      settings_.handlers[number].handler->happened(happening, control);
+    }
+  }
+  happenings_.clear();
+  if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
+}
+
+bool JobLifecycle::cancel(JobId job, EventContext& context) {
+  JobRecord& record = records_[job.index()];
+  if (record.end || record.cancelled) return false;
+  if (const Running* const running = running_state_[job.index()].get(); running != nullptr) {
+    if (has_done_all(job, context.now())) return false;
+    if (!running->failed_at && !running->moves_since) halt(job, context);
+    leave_gpus(job, context.now(), Leaving::is_cancelled);
+    counters_.last_end = context.now();
+  } else if (queue_.contains(job)) {
+    queue_.remove(job);
+    waiting_gpus_ -= jobs_[job.index()].gpus;
+    record.wait += context.now() - progress_[job.index()].queued;
+    // The policy knows those that it was shown.
+    if (std::erase(arrived_, job) == 0) left_.push_back(job);
+  }
+  record.lost_to_cancellation = record.useful();
+  record.cancelled = context.now();
+  ++counters_.cancelled;
+  if (settings_.observer != nullptr) settings_.observer->job_cancelled(jobs_[job.index()], record);
+  tell({Happening::Kind::job_cancelled, job});
+  if (all_finished()) tell_cluster();
+  request_pass(context);
+  return true;
+}
+
+void JobLifecycle::tell_event(std::string_view event, std::string_view subject, std::string_view by, Time now) const {
+  if (settings_.observer != nullptr) settings_.observer->event_happened({now, event, subject, by});
 }
 
 void JobLifecycle::take_report(const IterationDone& report, EventContext& context) {
@@ -347,6 +546,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   ++counters_.finished;
   counters_.last_end = context.now();
   if (settings_.observer != nullptr) settings_.observer->job_finished(jobs_[job.index()], record);
+  tell({Happening::Kind::job_ended, job});
   if (all_finished()) tell_cluster();
   request_pass(context);
 }
@@ -394,6 +594,9 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
       progress.kept = account.kept;
       (running->failed_at ? record.lost_to_failures : record.lost_to_preemptions) += lost;
       break;
+    case Leaving::is_cancelled:
+      progress.kept = account.kept;
+      break;
     case Leaving::has_failed:
       progress.kept = account.kept;
       record.lost_to_failures += lost;
@@ -416,16 +619,17 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   running_.remove(job);
 }
 
-void JobLifecycle::go_back_to_queue(JobId job, Time now) {
+void JobLifecycle::go_back_to_queue(JobId job, Time now, Happening::Kind because) {
   queue_.insert(job);
   waiting_gpus_ += jobs_[job.index()].gpus;
   progress_[job.index()].queued = now;
   if (settings_.observer != nullptr) settings_.observer->job_stopped(jobs_[job.index()], records_[job.index()]);
+  tell({because, job});
 }
 
 void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
   leave_gpus(job, now, why);
-  go_back_to_queue(job, now);
+  go_back_to_queue(job, now, why == Leaving::moves ? Happening::Kind::job_moved : Happening::Kind::job_failed);
   arrived_.push_back(job);
 }
 
@@ -436,7 +640,7 @@ void JobLifecycle::preempt(JobId job, EventContext& context) {
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
   leave_gpus(job, context.now(), Leaving::is_preempted);
-  go_back_to_queue(job, context.now());
+  go_back_to_queue(job, context.now(), Happening::Kind::job_preempted);
 }
 
 JobView JobLifecycle::view(JobId job, Time now) const {
@@ -464,12 +668,13 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   if (running == nullptr || !running->course) {
     // Of iterations that run only those that have ended are known.
     KeptWork kept = progress_[job.index()].kept;
-    Duration overhead = settings_.start_overhead;
+    Duration overhead = running != nullptr ? running->start_overhead : settings_.start_overhead;
     if (running != nullptr) {
       if (running->ranks != nullptr) kept.iterations = running->ranks->tally().completed();
       overhead -= std::min(overhead, got_on_until(*running, now) - running->since);
     }
-    const JobCourse course(declared, spec.iterations, kept, overhead, settings_.checkpoints);
+    const JobCourse course(declared, spec.iterations, kept, overhead,
+                           running != nullptr ? running->checkpoints : settings_.checkpoints);
     view.declared_left = course.held().value_or(Duration::max());
   } else {
     const JobCourse::Position position = running->course->at(elapsed(*running, got_on_until(*running, now)));
@@ -496,6 +701,7 @@ void JobLifecycle::request_pass(EventContext& context) {
     const std::int64_t round = settings_.round.in_ticks();
     until = Duration::ticks((round - context.now().in_ticks() % round) % round);
   }
+  next_pass_ = context.now() + until;
   context.schedule(until, EventClass::settle, scheduling_pass);
 }
 
@@ -513,6 +719,7 @@ void JobLifecycle::run_pass(EventContext& context) {
   Pass pass(*this, context);
   settings_.policy->schedule(pass);
   arrived_.clear();
+  left_.clear();
   counters_.queue_length_max = std::max<std::uint64_t>(counters_.queue_length_max, queue_.size());
   counters_.gpus_busy_max = std::max(counters_.gpus_busy_max, cluster_.held_gpus());
   launch(context);
@@ -538,7 +745,8 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now(), progress_[job.index()].kept);
+  running_state_[job.index()] =
+      std::make_unique<Running>(std::move(placement), context.now(), progress_[job.index()].kept, settings_);
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else if (settings_.start_overhead == Duration::zero()) {
@@ -547,6 +755,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
     context.schedule(settings_.start_overhead, EventClass::timer, ranks_begin, SchedulerTimer{job, record.restarts});
   }
   if (settings_.observer != nullptr) settings_.observer->job_started(spec, record);
+  tell({Happening::Kind::job_started, job});
 }
 
 void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
@@ -603,6 +812,7 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
 
 void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
   const std::vector<GpuSlot> gpus = gpus_of(outages_[outage]);
+  tell({Happening::Kind::part_failed, JobId::none(), cluster_.host_of(gpus.front()), outages_[outage].part});
   for (const GpuSlot gpu : gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || !running_state_[holder.index()]->failed_at) continue;
@@ -623,6 +833,7 @@ void JobLifecycle::call_spares(EventContext& context) {
 void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
   const Outage ended = outages_[outage];
   bring_back(gpus_of(ended), context);
+  tell({Happening::Kind::part_repaired, JobId::none(), cluster_.host_of(gpus_of(ended).front()), ended.part});
   if (!ended.renews) return;
   failures_->renew(ended.part, context.now());
   if (failures_->next() < next_failure_) schedule_next_failure(context);
@@ -641,6 +852,7 @@ std::vector<GpuSlot> JobLifecycle::gpus_of(const Drain& drain) const { return cl
 void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
   const Drain& begun = settings_.maintenance.drains[drain];
   waiting_drains_.push_back(drain);
+  tell({Happening::Kind::drain_began, JobId::none(), begun.host});
   if (settings_.maintenance.moves_jobs) {
     for (const GpuSlot gpu : gpus_of(begun)) {
       if (!cluster_.holder(gpu).is_none()) start_moving(cluster_.holder(gpu), context);
@@ -654,10 +866,10 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
   // A checkpoint that would end after the clock does moves nobody.
-  if (settings_.checkpoints.write >= Time::max() - context.now()) return;
+  if (running.checkpoints.write >= Time::max() - context.now()) return;
   halt(job, context);
   running.moves_since = context.now();
-  context.schedule(settings_.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
+  context.schedule(running.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
 void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {
@@ -718,11 +930,11 @@ RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const
   stay.workload = spec.workload;
   stay.first_iteration = first_iteration;
   stay.iterations = spec.iterations;
-  stay.checkpoint_every = settings_.checkpoints.every;
-  stay.checkpoint_write = settings_.checkpoints.write;
+  const Running& running = *running_state_[job.index()];
+  stay.checkpoint_every = running.checkpoints.every;
+  stay.checkpoint_write = running.checkpoints.write;
   auto endpoints = std::make_shared<std::vector<NodeId>>();
-  for (const GpuSlot gpu : running_state_[job.index()]->placement.gpus)
-    endpoints->push_back(settings_.wiring.endpoint_of_gpu[gpu.index()]);
+  for (const GpuSlot gpu : running.placement.gpus) endpoints->push_back(settings_.wiring.endpoint_of_gpu[gpu.index()]);
   stay.endpoint_of_rank = std::move(endpoints);
   return stay;
 }
@@ -735,9 +947,9 @@ void JobLifecycle::publish(JobId job, RunningJob stay, Time begin, EventContext&
   stays.publish(std::move(stay));
   const RunningJob& published = stays.at(running.stay);
   const bool is_first = running.part_since == running.since && running.parts == 0;
-  running.ranks =
-      is_first ? std::make_unique<WorkloadCourse>(published, running.since, settings_.start_overhead, settings_.control_delay)
-               : std::make_unique<WorkloadCourse>(published, begin, Duration::zero(), Duration::zero());
+  running.ranks = is_first
+                      ? std::make_unique<WorkloadCourse>(published, running.since, running.start_overhead, settings_.control_delay)
+                      : std::make_unique<WorkloadCourse>(published, begin, Duration::zero(), Duration::zero());
   for (const HostId host : hosts_of(published, running.placement))
     context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, start_job, StartJob{running.stay});
 }
@@ -787,8 +999,9 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
     job.kept = progress.kept;
     job.iterating = progress.iterating;
     job.queued = progress.queued;
+    job.priority = jobs_[i].priority;
     if (fast_forward_.is_on() && jobs_[i].workload != nullptr) job.iteration_time = fast_forward_.estimate(id);
-    if (job.record.end) {
+    if (job.record.end || job.record.cancelled) {
       job.state = ClusterSnapshot::State::ended;
     } else if (running == nullptr) {
       job.state = queue_.contains(id) ? ClusterSnapshot::State::waits : ClusterSnapshot::State::not_arrived;
@@ -824,6 +1037,9 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
 
 void JobLifecycle::go_on_from_snapshot(EventContext& context) {
   const ClusterSnapshot& from = *settings_.from;
+  for (const ScriptedEvent& event : settings_.events) {
+    if (event.at <= from.at && event.kind == ScriptedEvent::Kind::set) change_settings(settings_.changes[changes_done_++], context);
+  }
   std::map<HostId, std::vector<GpuSlot>> out;
   for (const GpuSlot gpu : from.out_of_service) out[cluster_.host_of(gpu)].push_back(gpu);
   for (const auto& [host, gpus] : out) fleet_->take_out(gpus);
@@ -833,11 +1049,12 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
     const ClusterSnapshot::Job& job = from.jobs[i];
     if (job.state == ClusterSnapshot::State::not_arrived) continue;
     ++counters_.arrived;
+    jobs_[i].priority = job.priority;
     records_[i] = job.record;
     records_[i].id = id;
     progress_[i] = {job.kept, job.iterating, job.queued};
     if (job.state == ClusterSnapshot::State::ended) {
-      ++counters_.finished;
+      ++(job.record.cancelled ? counters_.cancelled : counters_.finished);
     } else if (job.state == ClusterSnapshot::State::waits) {
       queue_.insert(id);
       arrived_.push_back(id);
@@ -864,7 +1081,7 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   cluster_.take(id, job.placement);
   running_.push_back(id);
   ++counters_.started;
-  Running& running = *(running_state_[id.index()] = std::make_unique<Running>(job.placement, job.since, job.kept));
+  Running& running = *(running_state_[id.index()] = std::make_unique<Running>(job.placement, job.since, job.kept, settings_));
   running.part_since = job.part_since;
   running.past = job.past;
   const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
@@ -1000,7 +1217,7 @@ void JobLifecycle::consider_coasting(JobId job, EventContext& context) {
     const WorkloadCourse::Landmark landmark = running_state_[one.index()]->ranks->landmark(period);
     const Duration since = context.now() - landmark.at;
     // An iteration that is long overdue says that the job has become slower.
-    if (since > period * 2 + settings_.checkpoints.write) return;
+    if (since > period * 2 + running_state_[one.index()]->checkpoints.write) return;
     slowest = std::max(slowest, period);
     first_left = std::min(first_left, period * (all - static_cast<std::int64_t>(landmark.iterations)) - since);
   }
@@ -1023,7 +1240,7 @@ void JobLifecycle::coast(JobId job, Duration period, EventContext& context) {
   running.ranks.reset();
   ++running.parts;
   const JobCourse& course = running.course.emplace(period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
-                                                   KeptWork{landmark.iterations, {}}, Duration::zero(), settings_.checkpoints);
+                                                   KeptWork{landmark.iterations, {}}, Duration::zero(), running.checkpoints);
   const std::optional<Duration> held = course.held();
   if (!held || *held > Time::max() - landmark.at - settings_.control_delay) fail_beyond_clock(spec, running.since);
   context.schedule(landmark.at + *held + settings_.control_delay - context.now(), EventClass::timer, job_ends,
@@ -1127,6 +1344,7 @@ JobCounters JobLifecycle::counters() const {
     result.lost_to_preemptions_gpu_s += record.lost_to_preemptions.in_s() * record.gpus;
     result.lost_to_failures_gpu_s += record.lost_to_failures.in_s() * record.gpus;
     result.lost_to_moves_gpu_s += record.lost_to_moves.in_s() * record.gpus;
+    result.lost_to_cancellations_gpu_s += record.lost_to_cancellation.in_s() * record.gpus;
     result.overhead_gpu_s += record.overhead.in_s() * record.gpus;
     result.checkpointing_gpu_s += record.checkpointing.in_s() * record.gpus;
     if (!record.end) continue;
@@ -1142,6 +1360,7 @@ std::string JobLifecycle::state_text(JobId job) const {
   std::string text = "job \"" + spec.name + "\" ";
   const Running* running = running_state_[job.index()].get();
   if (records_[job.index()].end) return text + "has ended";
+  if (records_[job.index()].cancelled) return text + "was cancelled";
   if (queue_.contains(job)) return text + "waits for " + std::to_string(spec.gpus) + " GPUs";
   if (running == nullptr) return text + "has not arrived";
   if (running->ranks == nullptr) return text + "is running";
@@ -1162,7 +1381,7 @@ void JobLifecycle::require_all_finished() const {
   std::string names;
   std::size_t unfinished = 0;
   for (const JobRecord& record : records_) {
-    if (record.end) continue;
+    if (record.end || record.cancelled) continue;
     if (unfinished < named_max) names += (unfinished == 0 ? "" : "; ") + state_text(record.id);
     ++unfinished;
   }

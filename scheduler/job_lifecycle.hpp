@@ -17,6 +17,8 @@
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
 //     jobs from the failure on. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
 //     scheduler/failures/fleet. A job whose end is due at the instant of a failure or a drain ends.
+//   - What a scenario has happen by hand is carried out as scheduler/scripted_events says. Handlers of the user's (scheduler/handlers) are told of what
+//     happened after each event.
 //   - GPUs come free, and count as idle, at the instant the job ends.
 //   - Fast forward (scheduler/fast_forward): once all jobs of a set that run workloads and can slow each other down (host/coupled_jobs) are known, their
 //     ranks are stopped and the jobs coast as jobs of job mode do, at their measured periods. When one starts, ends or is stopped, each of the others lands:
@@ -24,17 +26,20 @@
 //     is known of it up to its next iteration, or begins its first one anew.
 //
 // Invariants
-//   1. No GPU is held by two jobs (ClusterState). 2. Every job ends or require_all_finished() names it. 3. records()[i] is job i.
+//   1. No GPU is held by two jobs (ClusterState). 2. Every job ends, is cancelled, or require_all_finished() names it. 3. records()[i] is job i.
 // Left out here: staging of data.
 // Threads: belongs to its logical process; everything may be read once the engine has stopped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,12 +54,15 @@
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
 #include "scheduler/fast_forward.hpp"
+#include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/job_course.hpp"
 #include "scheduler/job_list.hpp"
 #include "scheduler/job_record.hpp"
 #include "scheduler/job_spec.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
+#include "scheduler/scripted_events.hpp"
+#include "scheduler/settings_change.hpp"
 #include "scheduler/workload_course.hpp"
 
 namespace weft {
@@ -86,8 +94,11 @@ struct JobLifecycleSettings {
   CheckpointPlan checkpoints = {};
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
-  std::uint64_t seed = 0;                ///< of durations and failures
-  std::optional<Time> snapshot_at = {};  ///< when on_snapshot is called, unless all jobs have ended
+  std::vector<NamedHandler> handlers = {};
+  std::vector<SettingsChange> changes = {};  ///< those of the events that set something
+  std::vector<ScriptedEvent> events = {};    ///< in order of time
+  std::uint64_t seed = 0;                    ///< of durations and failures
+  std::optional<Time> snapshot_at = {};      ///< when on_snapshot is called, unless all jobs have ended
   std::function<void(const ClusterSnapshot&)> on_snapshot = nullptr;
   /// The run goes on from there, and nobody arrives any more; null: it begins empty.
   std::shared_ptr<const ClusterSnapshot> from = nullptr;
@@ -101,6 +112,7 @@ struct JobCounters {
   std::uint64_t started = 0;  ///< jobs; those that are preempted once more each time
   std::uint64_t preempted = 0;
   std::uint64_t finished = 0;
+  std::uint64_t cancelled = 0;
   std::uint64_t passes = 0;    ///< calls of the policy
   double busy_gpu_s = 0;       ///< GPU-seconds held by jobs
   double stranded_gpu_s = 0;   ///< GPU-seconds that nobody held while jobs waited
@@ -111,6 +123,7 @@ struct JobCounters {
   double lost_to_preemptions_gpu_s = 0;
   double lost_to_failures_gpu_s = 0;
   double lost_to_moves_gpu_s = 0;
+  double lost_to_cancellations_gpu_s = 0;
   double overhead_gpu_s = 0;
   double checkpointing_gpu_s = 0;
   /// Of jobs that have ended, by GPU time: what counts of the time from first start to end. 0 if none has.
@@ -120,10 +133,10 @@ struct JobCounters {
   double queue_length_mean = 0;
   std::uint64_t queue_length_max = 0;  ///< after a pass: jobs that really wait
   Time first_submit;
-  Time last_end;
+  Time last_end;  ///< or cancellation of a job that had GPUs
 
   /// Last end since the first submission.
-  Duration makespan() const { return last_end - first_submit; }
+  Duration makespan() const { return std::max(last_end, first_submit) - first_submit; }
 };
 
 class JobLifecycle final : public Entity {
@@ -146,7 +159,8 @@ class JobLifecycle final : public Entity {
   ClusterSnapshot snapshot(Time now) const;
   /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for by `now`, and the observer the last sample.
   void close_open_stays(Time now);
-  bool all_finished() const { return counters_.finished == jobs_.size(); }
+  /// All have ended or were cancelled.
+  bool all_finished() const { return counters_.finished + counters_.cancelled == jobs_.size(); }
   /// What a job does or waits for, as a sentence without its stop: "job "a" waits for 8 GPUs".
   std::string state_text(JobId job) const;
   /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for, or, if what they wait for are GPUs out of service, throws
@@ -155,12 +169,20 @@ class JobLifecycle final : public Entity {
 
  private:
   class Pass;
+  class Control;
   struct Running {
-    Running(Placement on, Time from, const KeptWork& kept) : placement(std::move(on)), since(from), part_since(from) {
+    Running(Placement on, Time from, const KeptWork& kept, const JobLifecycleSettings& settings)
+        : placement(std::move(on)),
+          since(from),
+          start_overhead(settings.start_overhead),
+          checkpoints(settings.checkpoints),
+          part_since(from) {
       past.kept = past.whole = kept;
     }
     Placement placement;
     Time since;
+    Duration start_overhead;  ///< as it was when it started, like the next
+    CheckpointPlan checkpoints;
     Time part_since;                            ///< when what follows began: `since`, or when the job last began to coast or landed
     StayAccount past;                           ///< up to then
     std::optional<JobCourse> course;            ///< job mode, and while the job coasts
@@ -191,10 +213,21 @@ class JobLifecycle final : public Entity {
     bool renews = false;
   };
   /// Why a job leaves its GPUs.
-  enum class Leaving : std::uint8_t { ends, is_preempted, has_failed, moves };
+  enum class Leaving : std::uint8_t { ends, is_preempted, has_failed, moves, is_cancelled };
 
   void take(const Event& event, EventContext& context);
   void arrive(JobId job, EventContext& context);
+  void take_scripted(const ScriptedEvent& event, EventContext& context);
+  /// Returns whether it has done anything: not to a job that has ended.
+  bool cancel(JobId job, EventContext& context);
+  void change_settings(SettingsChange& change, EventContext& context);
+  void announce_drain(std::uint32_t drain);
+  bool drain_now(HostId host, Duration duration, EventContext& context);
+  bool set_priority(JobId job, std::int32_t priority, EventContext& context);
+  /// To handlers, after the event.
+  void tell(const Happening& happening);
+  void tell_handlers(EventContext& context);
+  void tell_event(std::string_view event, std::string_view subject, std::string_view by, Time now) const;
   void go_on_from_snapshot(EventContext& context);
   void go_on_running(JobId job, EventContext& context);
   void take_report(const IterationDone& report, EventContext& context);
@@ -239,7 +272,7 @@ class JobLifecycle final : public Entity {
   /// Adds a stay up to `now` to the record, but for what is lost; returns what it has come to.
   static StayAccount charge(JobRecord& record, const Running& running, Time now);
   void leave_gpus(JobId job, Time now, Leaving why);
-  void go_back_to_queue(JobId job, Time now);
+  void go_back_to_queue(JobId job, Time now, Happening::Kind because);
   /// Both, of a job that others than the policy stop.
   void send_back(JobId job, Leaving why, Time now);
   void wake_at(Time when, EventContext& context);
@@ -282,13 +315,20 @@ class JobLifecycle final : public Entity {
   FastForward fast_forward_;
   JobList queue_;
   JobList running_;
-  std::vector<JobId> arrived_;    ///< since the last pass
-  std::vector<JobId> launching_;  ///< their ranks start at this instant
+  std::vector<JobId> arrived_;                            ///< since the last pass
+  std::vector<JobId> left_;                               ///< likewise: the queue, and not by the policy
+  std::map<std::string, JobId, std::less<>> job_called_;  ///< those that scripted events name
+  std::vector<JobId> launching_;                          ///< their ranks start at this instant
   bool pass_requested_ = false;
-  Time wake_;                ///< when the policy wants a pass; in the past if it does not
-  JobCounters counters_;     ///< means aside
-  double queued_job_s_ = 0;  ///< integral of the queue's length
-  Time clock_;               ///< up to when the integrals go
+  Time next_pass_;  ///< if it is
+  std::size_t changes_done_ = 0;
+  std::vector<Happening> happenings_;          ///< that handlers are to be told of
+  std::vector<Time> handler_wake_;             ///< by handler, when it wants to be called; in the past if it does not
+  std::vector<std::uint32_t> drains_of_host_;  ///< announced and not over
+  Time wake_;                                  ///< when the policy wants a pass; in the past if it does not
+  JobCounters counters_;                       ///< means aside
+  double queued_job_s_ = 0;                    ///< integral of the queue's length
+  Time clock_;                                 ///< up to when the integrals go
   std::uint64_t waiting_gpus_ = 0;
   std::optional<ClusterSample> told_;  ///< last
 };

@@ -22,6 +22,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "scheduler/job_spec.hpp"
+#include "scheduler/scripted_events.hpp"
 
 namespace weft {
 
@@ -32,15 +33,17 @@ struct JobRecord {
   std::optional<Time> start;
   std::optional<Time> last_start;
   std::optional<Time> end;
-  Duration wait;  ///< in the queue, up to the last start
-  Duration run;   ///< with GPUs, up to the last preemption or the end
+  std::optional<Time> cancelled;  ///< instead of `end`
+  Duration wait;                  ///< in the queue, up to the last start
+  Duration run;                   ///< with GPUs, up to the last preemption or the end
   // Of that:
-  Duration lost_to_preemptions;  ///< for work that did not count, as it came after the last checkpoint
-  Duration lost_to_failures;     ///< likewise, and from failures until they were detected
-  Duration lost_to_moves;        ///< for iterations that were cut off when a host was drained
-  Duration overhead;             ///< from starts until the job got on
-  Duration checkpointing;        ///< writing checkpoints
-  std::uint64_t iterations = 0;  ///< finished so far, those that do not count any more left out; in job mode as declared
+  Duration lost_to_preemptions;   ///< for work that did not count, as it came after the last checkpoint
+  Duration lost_to_failures;      ///< likewise, and from failures until they were detected
+  Duration lost_to_moves;         ///< for iterations that were cut off when a host was drained
+  Duration lost_to_cancellation;  ///< all that was of use until then
+  Duration overhead;              ///< from starts until the job got on
+  Duration checkpointing;         ///< writing checkpoints
+  std::uint64_t iterations = 0;   ///< finished so far, those that do not count any more left out; in job mode as declared
   /// First rank's start of the first iteration to last rank's end of the last, over their number, of stays and iterations that count and without
   /// checkpoints; in job mode all that was run for iterations that count, over their number. None before the end or without iterations.
   std::optional<Duration> mean_iteration;
@@ -52,7 +55,7 @@ struct JobRecord {
   std::string placement;       ///< the last, ClusterState::to_text(); empty before the start
   /// Requires: the job has ended.
   Duration completion() const { return end.value() - submit; }
-  Duration lost() const { return lost_to_preemptions + lost_to_failures + lost_to_moves; }
+  Duration lost() const { return lost_to_preemptions + lost_to_failures + lost_to_moves + lost_to_cancellation; }
   /// Of `run`, what counts.
   Duration useful() const { return run - lost() - overhead - checkpointing; }
 };
@@ -93,11 +96,15 @@ class JobObserver {
   /// Preempted, moved, or a part failed; it waits again.
   virtual void job_stopped(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
+  /// It has no GPUs and stands in no queue any more, or never did.
+  virtual void job_cancelled(const JobSpec&, const JobRecord&) {}
   /// It was not simulated from `begin` to `end`, but went on at its measured pace (scheduler/fast_forward).
   virtual void job_coasted(const JobSpec&, const JobRecord&, Time /*begin*/, Time /*end*/) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
   /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.
   virtual void cluster_changed(const ClusterSample&) {}
+  /// Somebody outside the policy did something (scheduler/scripted_events).
+  virtual void event_happened(const EventRecord&) {}
 };
 
 }  // namespace weft

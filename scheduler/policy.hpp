@@ -55,6 +55,9 @@ class SchedulingPass {
   virtual const JobList& queue() const = 0;
   /// Those of them that have joined the queue since the last pass: new ones, and what others than the policy have sent back.
   virtual std::span<const JobId> arrived() const = 0;
+  /// Those that have left it since the last pass without the policy's doing: they were cancelled, or what ranks them has changed, in which case they are
+  /// among arrived(), too.
+  virtual std::span<const JobId> left() const = 0;
   /// Jobs that hold GPUs, in order of their last start.
   virtual const JobList& running() const = 0;
   virtual JobView job(JobId job) const = 0;

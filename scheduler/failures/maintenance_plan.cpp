@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -30,13 +30,23 @@ MaintenanceSettings MaintenanceSettings::of(const ParamSet& params) {
   return {{}, params.duration("notice"), params.text("jobs") == "move"};
 }
 
+std::optional<std::string> DrainBook::add(const Drain& drain, std::string said) {
+  const Time end = drain.at + drain.duration;
+  auto& of_host = known_[drain.host];
+  const auto after = of_host.lower_bound(drain.at);
+  if (after != of_host.begin() && std::prev(after)->second.end > drain.at) return std::prev(after)->second.said;
+  if (after != of_host.end() && (after->first < end || after->first == drain.at)) return after->second.said;
+  of_host.emplace(drain.at, Noted{end, std::move(said)});
+  return std::nullopt;
+}
+
 std::vector<Drain> read_maintenance_plan(const SourceText& source, const ClusterState& cluster) {
   enum Column : std::size_t { time_s, host_name, duration_s };
   constexpr std::array columns = {CsvColumn{"time_s"}, CsvColumn{"host"}, CsvColumn{"duration_s"}};
   Diagnostics diagnostics;
   CsvReader rows(source, columns, OtherColumns::allowed, diagnostics, nullptr);
   std::vector<Drain> drains;
-  std::map<HostId, std::map<Time, std::pair<Time, int>>> known;  // by start: end and line
+  DrainBook book;
   while (rows.next()) {
     const auto at = rows.duration(time_s, "s");
     const auto part = parse_part(rows.field(host_name), cluster);
@@ -48,20 +58,12 @@ std::vector<Drain> read_maintenance_plan(const SourceText& source, const Cluster
     }
     if (!at || !duration) continue;
     const Drain drain{Time::zero() + *at, HostId(part->index), *duration};
-    const Time end = drain.at + drain.duration;
-    auto& of_host = known[drain.host];
-    auto after = of_host.lower_bound(drain.at);
-    auto other = of_host.end();
-    if (after != of_host.end() && (after->first < end || after->first == drain.at)) other = after;
-    if (after != of_host.begin() && std::prev(after)->second.first > drain.at) other = std::prev(after);
-    if (other != of_host.end()) {
+    if (const auto other = book.add(drain, "line " + std::to_string(rows.line()))) {
       rows.fault(time_s, "overlapping-drains",
-                 std::string(rows.field(host_name)) + " is still drained then, or again before this drain ends, by line " +
-                     std::to_string(other->second.second),
+                 std::string(rows.field(host_name)) + " is still drained then, or again before this drain ends, by " + *other,
                  "join the two, or move one");
       continue;
     }
-    of_host.emplace(drain.at, std::pair(end, rows.line()));
     drains.push_back(drain);
   }
   diagnostics.throw_if_errors();

@@ -8,6 +8,9 @@
 // Thread safety: values.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/params.hpp"
@@ -24,10 +27,25 @@ struct Drain {
   Time at;
   HostId host;
   Duration duration;
+  std::optional<Duration> notice = std::nullopt;  ///< none: that of the settings
+};
+
+/// Finds drains of one host that overlap. Notices may.
+class DrainBook {
+ public:
+  /// Notes a drain, unless it overlaps with one that is noted already: then it returns what was said of that one. `said`: "line 3".
+  std::optional<std::string> add(const Drain& drain, std::string said);
+
+ private:
+  struct Noted {
+    Time end;
+    std::string said;
+  };
+  std::map<HostId, std::map<Time, Noted>> known_;  ///< by start
 };
 
 /// A CSV table: time_s, host ("host3") and duration_s, rows in any order. Throws InputError with all that is wrong: what the CSV reader finds,
-/// [unknown-part], and [overlapping-drains] of one host, whose notices may overlap.
+/// [unknown-part], and [overlapping-drains] of one host (DrainBook).
 std::vector<Drain> read_maintenance_plan(const SourceText& source, const ClusterState& cluster);
 
 struct MaintenanceSettings {

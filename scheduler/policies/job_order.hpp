@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,9 +45,10 @@ inline Behind behind_by(const ParamSet& params) { return params.boolean("strict"
 template <class Key>
 class JobOrder {
  public:
-  /// Takes in what has joined the queue since the last pass.
+  /// Takes in what has joined the queue since the last pass, and lets go of what has left it.
   template <class KeyOf>
   void update(const SchedulingPass& pass, const KeyOf& key_of) {
+    for (const JobId id : pass.left()) forget(id);
     for (const JobId id : pass.arrived()) {
       const JobView job = pass.job(id);
       waiting_[job.gpus].emplace(key_of(job), id);
@@ -108,6 +110,13 @@ class JobOrder {
     const auto found = waiting_.find(gpus);
     found->second.erase(job);
     if (found->second.empty()) waiting_.erase(found);
+  }
+
+  void forget(JobId job) {
+    for (auto alike = waiting_.begin(); alike != waiting_.end();) {
+      std::erase_if(alike->second, [job](const Ranked& one) { return one.second == job; });
+      alike = alike->second.empty() ? waiting_.erase(alike) : std::next(alike);
+    }
   }
 
   template <class KeyOf>

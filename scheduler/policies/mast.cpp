@@ -137,7 +137,20 @@ const Mast::Kind& Mast::known_kind(const SchedulingPass& pass, JobId id) {
   return *kind;
 }
 
-void Mast::wait(const SchedulingPass& pass, JobId id) { waiting_[known_kind(pass, id)].emplace(rank_of(pass.job(id)), id); }
+void Mast::wait(const SchedulingPass& pass, JobId id) {
+  const JobView job = pass.job(id);
+  if (id.index() < kinds_.size()) kinds_[id.index()].reset();  // its priority may have changed
+  const Kind& kind = known_kind(pass, id);
+  ranks_.resize(kinds_.size());
+  ranks_[id.index()] = rank_of(job);
+  waiting_[kind].emplace(ranks_[id.index()], id);
+}
+
+void Mast::forget(JobId id) {
+  const auto found = waiting_.find(*kinds_[id.index()]);
+  found->second.erase({ranks_[id.index()], id});
+  if (found->second.empty()) waiting_.erase(found);
+}
 
 void Mast::count_running(const SchedulingPass& pass) {
   held_gpus_.assign(quota_.size(), 0);
@@ -262,14 +275,13 @@ bool Mast::respects(const SchedulingPass& pass, const Promise& promise, const Jo
 }
 
 void Mast::start(SchedulingPass& pass, const Head& head, Placement placement) {
-  const auto found = waiting_.find(head.kind);
-  found->second.erase(head.best);
-  if (found->second.empty()) waiting_.erase(found);
+  forget(head.best.second);
   held_gpus_[head.kind.tenant] += head.kind.gpus;
   pass.start(head.best.second, std::move(placement));
 }
 
 void Mast::schedule(SchedulingPass& pass) {
+  for (const JobId id : pass.left()) forget(id);
   for (const JobId id : pass.arrived()) wait(pass, id);
   count_running(pass);
   std::map<Kind, Ranked> passed_over;

@@ -84,6 +84,7 @@ class Mast final : public SchedulingPolicy {
   Kind kind_of(const JobView& job);
   const Kind& known_kind(const SchedulingPass& pass, JobId id);
   void wait(const SchedulingPass& pass, JobId id);
+  void forget(JobId id);
   void count_running(const SchedulingPass& pass);
   /// A tenant that holds so many.
   bool is_beyond_quota(const SchedulingPass& pass, std::uint32_t tenant, std::uint64_t gpus) const;
@@ -105,6 +106,7 @@ class Mast final : public SchedulingPolicy {
   std::vector<std::uint64_t> held_gpus_ = {0};  ///< likewise, in this pass
   std::int32_t lowest_running_ = 0;             ///< priority, when this pass began
   std::vector<std::optional<Kind>> kinds_;      ///< by job, once seen
+  std::vector<std::int64_t> ranks_;             ///< by job, while it waits
   std::map<Kind, std::set<Ranked>> waiting_;
 };
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/params.hpp"
+#include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/job_lifecycle.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
@@ -32,6 +33,11 @@ TEST(SchedulerModules, TablesAreComplete) {
   std::vector<ParamTable> tables{scheduler_params()};
   for (const auto& module : scheduling_policies()) {
     EXPECT_EQ(module.info.kind, "scheduler");
+    EXPECT_FALSE(module.info.summary.empty());
+    tables.push_back(module.info.params);
+  }
+  for (const auto& module : event_handlers()) {
+    EXPECT_EQ(module.info.kind, "handler");
     EXPECT_FALSE(module.info.summary.empty());
     tables.push_back(module.info.params);
   }

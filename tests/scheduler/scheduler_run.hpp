@@ -160,6 +160,9 @@ class StayLog : public JobObserver {
   }
   void job_stopped(const JobSpec&, const JobRecord& record) override { close(record); }
   void job_finished(const JobSpec&, const JobRecord& record) override { close(record); }
+  void job_cancelled(const JobSpec&, const JobRecord& record) override {
+    if (record.start) close(record);
+  }
 
   const std::vector<Entry>& entries() const { return entries_; }
   std::string double_booking() const {
@@ -176,8 +179,11 @@ class StayLog : public JobObserver {
   }
 
  private:
-  /// Waiting and running add up to the time since the submission.
-  void close(const JobRecord& record) { entries_[open_.at(record.id)].end = record.submit + record.wait + record.run; }
+  /// Waiting and running add up to the time since the submission. A job that is cancelled while it waits has left its GPUs before.
+  void close(const JobRecord& record) {
+    Entry& entry = entries_[open_.at(record.id)];
+    entry.end = std::min(entry.end, record.submit + record.wait + record.run);
+  }
 
   std::vector<Entry> entries_;
   std::map<JobId, std::size_t> open_;

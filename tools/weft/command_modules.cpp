@@ -17,6 +17,7 @@
 #include "host/presets.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
+#include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/job_lifecycle.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
@@ -72,6 +73,7 @@ std::vector<ModuleInfo> all_modules() {
   all.push_back({"control", "maintenance", "Which hosts are drained when; job mode.", maintenance_params()});
   append(all, scheduling_policies());
   append(all, placers());
+  append(all, event_handlers());
   return all;
 }
 

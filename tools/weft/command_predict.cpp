@@ -17,6 +17,7 @@
 #include "core/counted.hpp"
 #include "scheduler/failures/part.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/parameter_changes.hpp"
 #include "tools/weft/readable.hpp"
 #include "tools/weft/simulation.hpp"
 #include "tools/weft/snapshot_file.hpp"
@@ -177,7 +178,11 @@ Question ask_start(const std::string& name, Fork& fork) {
 }
 
 /// What the scheduler cannot foresee stays out of both futures.
-void calm(Scenario& scenario) {
+void calm(Scenario& scenario, Time from) {
+  apply_changes_until(scenario, from);
+  scenario.events.clear();
+  scenario.changes.clear();
+  scenario.handlers.clear();
   scenario.failures.mtbf_h.fill(0);
   scenario.failures.log.clear();
   scenario.failures.hot_spares = scenario.failures.cold_spares = 0;
@@ -422,7 +427,7 @@ int predict(const PredictOptions& options) {
                       SourcePlace::named("--horizon"), "write a duration such as 1h"});
   }
   LoadedSnapshot loaded = read_snapshot(options.snapshot, options.settings);
-  calm(loaded.scenario);
+  calm(loaded.scenario, loaded.snapshot.at);
   std::shared_ptr<const KnownFootprints> footprints;
   if (simulates_network(loaded.scenario.mode)) footprints = footprints_of(loaded.scenario, loaded.snapshot, options.threads);
   Fork now{loaded.scenario, loaded.snapshot, footprints};

@@ -30,8 +30,8 @@ std::filesystem::path created(std::filesystem::path folder) {
 /// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
 std::filesystem::path without_old_results(std::filesystem::path folder) {
   for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv",
-                           "collectives.csv", "flows.csv", "links.csv", link_samples_file, pause_storms_file, congestion_file,
-                           congested_jobs_file, "trace.json", snapshot_file}) {
+                           "collectives.csv", "flows.csv", "links.csv", link_samples_file, pause_storms_file, events_file,
+                           congestion_file, congested_jobs_file, "trace.json", snapshot_file}) {
     std::error_code ignored;
     std::filesystem::remove(folder / name, ignored);
     std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
@@ -148,6 +148,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std
                    "bus_bandwidth_gbps,multiplicity"),
       flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
       links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {
+  if (!scenario.events.empty() || !scenario.handlers.empty()) events_.emplace(folder_ / events_file, "time_s,event,subject,by");
   if (detects_congestion(scenario)) congestion_.emplace(scenario, folder_);
 }
 
@@ -164,6 +165,13 @@ void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
   wait_s_.add(record.wait.in_s());
   jct_s_.add(record.completion().in_s());
   write_job_row(jobs_, spec, record);
+}
+
+void ResultsWriter::job_cancelled(const JobSpec& spec, const JobRecord& record) { write_job_row(jobs_, spec, record); }
+
+void ResultsWriter::event_happened(const EventRecord& record) {
+  events_->number(record.at.in_s()).text(std::string(record.event)).text(std::string(record.subject)).text(std::string(record.by));
+  events_->end_row();
 }
 
 void ResultsWriter::cluster_changed(const ClusterSample& sample) {
@@ -529,6 +537,7 @@ void ResultsWriter::finish(const RunSummary& summary) {
   flows_.commit();
   links_.commit();
   if (storms_) storms_->commit();
+  if (events_) events_->commit();
   if (congestion_) congestion_->commit();
   if (trace_) trace_->commit();
   manifest.commit();

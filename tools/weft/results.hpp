@@ -14,6 +14,9 @@
 //   links.csv        link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops
 //   pause_storms.csv time_ns,link,priority,drops: when the watchdog of a switch found the queue that leads to the link stuck, and how many packets it
 //                    dropped at that queue until it recovered (drops in links.csv are by the link that packets came by); only with a watchdog
+//   events.csv       time_s,event,subject,by: what was done by hand (drain of a host, fail of a part, submit and cancel of a job,
+//                    set of a parameter, call of a handler) and by handlers (drain, cancel, priority of a job as "llm=3", and what they note), in order;
+//                    by: "scenario", or the handler's name; only if the scenario has events or handlers
 //   congestion.csv, congested_jobs.csv: see tools/weft/congestion_report; only with flow.detect_congestion, in flow mode
 //   trace.json       Chrome/Perfetto trace events, one process per job and two threads per rank, "rank 0" for computation and
 //                    "rank 0 communication"; only if asked for. Where ranks were folded, threads are called "rank 0 (for 288 alike)". In packet
@@ -24,7 +27,7 @@
 // all_reduce, (n-1)/n for reduce_scatter, all_to_all and, with the gathered size, all_gather; 1 for broadcast).
 // multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
-// lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection), from starts until the
+// lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection; of jobs that were cancelled all), from starts until the
 // job got on, and for writing checkpoints. goodput_iterations_per_s: iterations that count, from the first start to the end, and the samples in them if the scenario
 // says how many an iteration has. gpus_out: out of service, failed ones, drained ones
 // and spares, some of which may still be held.
@@ -58,6 +61,8 @@ namespace weft {
 inline constexpr const char* link_samples_file = "link_samples.csv";
 /// Likewise, if switches have a watchdog.
 inline constexpr const char* pause_storms_file = "pause_storms.csv";
+/// Likewise, if the scenario has events or handlers.
+inline constexpr const char* events_file = "events.csv";
 
 class ResultsWriter final : public JobObserver, public FlowObserver {
  public:
@@ -68,11 +73,13 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   void job_started(const JobSpec& spec, const JobRecord& record) override;
   void job_coasted(const JobSpec& spec, const JobRecord& record, Time begin, Time end) override;
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
+  void job_cancelled(const JobSpec& spec, const JobRecord& record) override;
+  void event_happened(const EventRecord& record) override;
   void iteration_finished(const JobSpec& spec, const IterationRecord& record) override;
   void cluster_changed(const ClusterSample& sample) override;
   void on_transfer_finished(const FinishedTransfer& finished) override;
 
-  /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty.
+  /// Rows of jobs.csv for jobs that had not finished (an interrupted run): times they did not reach stay empty, as they do of jobs that were cancelled.
   void add_unfinished(const JobSpec& spec, const JobRecord& record);
   /// collectives.csv from what the hosts recorded.
   void write_collectives(std::span<const OpRecord> records);
@@ -123,6 +130,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   CsvFile flows_;
   CsvFile links_;
   std::optional<CsvFile> storms_;
+  std::optional<CsvFile> events_;
   std::optional<CongestionReport> congestion_;
   std::optional<OutputFile> trace_;
   std::atomic<std::uint64_t> jobs_done_{0};

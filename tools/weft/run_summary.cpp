@@ -39,6 +39,7 @@ std::string RunSummary::to_json() const {
   json["gpus"] = gpus;
   json["jobs_total"] = jobs_total;
   json["jobs_finished"] = jobs_finished;
+  if (jobs_cancelled > 0) json["jobs_cancelled"] = jobs_cancelled;
   json["makespan_s"] = makespan.in_s();
   json["makespan_ticks_10ps"] = makespan.in_ticks();
   json["gpu_time_s"] = gpu_time_s;
@@ -51,6 +52,7 @@ std::string RunSummary::to_json() const {
   json["lost_to_preemptions_gpu_time_s"] = lost_to_preemptions_gpu_time_s;
   json["lost_to_failures_gpu_time_s"] = lost_to_failures_gpu_time_s;
   json["lost_to_moves_gpu_time_s"] = lost_to_moves_gpu_time_s;
+  if (jobs_cancelled > 0) json["lost_to_cancellations_gpu_time_s"] = lost_to_cancellations_gpu_time_s;
   json["overhead_gpu_time_s"] = overhead_gpu_time_s;
   json["checkpoint_gpu_time_s"] = checkpoint_gpu_time_s;
   json["goodput"] = goodput;
@@ -142,6 +144,10 @@ std::string RunSummary::to_text() const {
     if (moves > 0) {
       line(text, "  moves           %llu, for which %s of work was lost", static_cast<unsigned long long>(moves),
            readable_gpu_time(lost_to_moves_gpu_time_s).c_str());
+    }
+    if (jobs_cancelled > 0) {
+      line(text, "  cancelled       %s, for which %s of work was lost", counted(jobs_cancelled, "job", "jobs").c_str(),
+           readable_gpu_time(lost_to_cancellations_gpu_time_s).c_str());
     }
     if (out_of_service_gpu_time_s > 0) line(text, "  out of service  %s", readable_gpu_time(out_of_service_gpu_time_s).c_str());
     if (checkpoint_gpu_time_s > 0) line(text, "  checkpoints     took %s", readable_gpu_time(checkpoint_gpu_time_s).c_str());

@@ -53,6 +53,7 @@ struct RunSummary {
   std::uint64_t gpus = 0;
   std::uint64_t jobs_total = 0;
   std::uint64_t jobs_finished = 0;
+  std::uint64_t jobs_cancelled = 0;
   Duration makespan;               ///< first submission (or flow start) to last end
   double gpu_time_s = 0;           ///< GPU-seconds that jobs held
   double gpu_utilization = 0;      ///< gpu_time_s over GPUs x makespan
@@ -62,13 +63,14 @@ struct RunSummary {
   std::uint64_t moves = 0;               ///< of jobs, off hosts that were drained
   double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares
   // Of gpu_time_s.
-  double lost_to_preemptions_gpu_time_s = 0;  ///< for work that did not count in the end
-  double lost_to_failures_gpu_time_s = 0;     ///< likewise, and from failures until their detection
-  double lost_to_moves_gpu_time_s = 0;        ///< for iterations that were cut off
-  double overhead_gpu_time_s = 0;             ///< from starts until jobs got on
-  double checkpoint_gpu_time_s = 0;           ///< writing checkpoints
-  double goodput = 0;                         ///< GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
-  double effective_time_ratio = 0;            ///< of jobs that ended, by GPU time: what counted of the time from first start to end
+  double lost_to_preemptions_gpu_time_s = 0;    ///< for work that did not count in the end
+  double lost_to_failures_gpu_time_s = 0;       ///< likewise, and from failures until their detection
+  double lost_to_moves_gpu_time_s = 0;          ///< for iterations that were cut off
+  double lost_to_cancellations_gpu_time_s = 0;  ///< all that cancelled jobs had done
+  double overhead_gpu_time_s = 0;               ///< from starts until jobs got on
+  double checkpoint_gpu_time_s = 0;             ///< writing checkpoints
+  double goodput = 0;               ///< GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
+  double effective_time_ratio = 0;  ///< of jobs that ended, by GPU time: what counted of the time from first start to end
   double mean_wait_s = 0;
   double mean_jct_s = 0;                          ///< job completion time: submission to end
   std::optional<FastForwardReport> fast_forward;  ///< if iterations may be left out; the following then are those simulated

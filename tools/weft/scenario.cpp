@@ -13,8 +13,10 @@
 #include "core/textproto.hpp"
 #include "core/textproto_settings.hpp"
 #include "scheduler/failures/fleet.hpp"
+#include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
+#include "tools/weft/event_entries.hpp"
 #include "tools/weft/host_speed_entries.hpp"
 #include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/job_rules.hpp"
@@ -293,6 +295,23 @@ class ScenarioFile {
     return read_host_speeds(message_, document_.places(), static_cast<std::uint32_t>(scenario_.topology->host_count()));
   }
 
+  /// Requires: the cluster, its failures and drains are known.
+  void read_events() const {
+    if (message_.event_size() + message_.handler_size() == 0) return;
+    if (scenario_.flows) {
+      fail("unused-field", "events and handlers say something about jobs, and a flow list has none",
+           place_of(message_.event_size() > 0 ? "event" : "handler"), "drop them, or --flows");
+    }
+    std::vector<std::string> names;
+    for (const JobSpec& job : scenario_.jobs) names.push_back(job.name);
+    for (const TraceUnderRules& one : loading_.traces) {
+      for (const TraceJob& job : one.trace.jobs) names.push_back(job.name);
+    }
+    const std::vector<std::string> submitted(names.begin() + message_.job_size(),
+                                             names.begin() + static_cast<std::ptrdiff_t>(own_job_names_.size()));
+    weft::read_events(message_, document_.places(), names, submitted, scenario_);
+  }
+
   /// Everything but what rules make of the jobs of traces.
   void fill() {
     const FieldPlaces places = document_.places();
@@ -302,6 +321,9 @@ class ScenarioFile {
     // Parameters first: whoever reads one later finds what the flags made of it.
     const Module<TopologyFactory>* builder = nullptr;
     loading_.is_place_good = try_to([&] { builder = choose_builder(places); });
+    for (int i = 0; i < message_.handler_size(); ++i) {
+      try_to([&] { add_handler(message_.handler(i), places.of(message_, "handler", i), places.inside(message_, "handler", i)); });
+    }
     for_each_setting(
         message_, places, loading_.diagnostics, [&](const std::string& name, const std::string& value, const SourcePlace& place) {
           scenario_.parameters.apply(name, scenario_.parameters.is_file(name) ? relative_to(path_, value) : value, place);
@@ -333,38 +355,33 @@ class ScenarioFile {
 
   /// Results tell jobs apart by name. To be called when the jobs of flags are there, too.
   void check_names() {
-    const FieldPlaces places = document_.places();
-    std::map<std::string_view, int> own;
-    for (int i = 0; i < message_.job_size(); ++i) own.emplace(scenario_.jobs[static_cast<std::size_t>(i)].name, i);
+    std::map<std::string_view, std::size_t> own;
+    for (std::size_t i = 0; i < own_job_names_.size(); ++i) own.emplace(scenario_.jobs[i].name, i);
     const auto refuse = [&](const std::string& name, const std::string& other) {
       const auto known = own.find(name);
       if (known == own.end()) return;
-      loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(name), name_place(known->second, places),
+      loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(name), own_job_names_[known->second],
                                  "the other is " + other + "; results tell jobs apart by name: give this one a name of its own");
       own.erase(known);
     };
-    for (std::size_t i = own_job_count(); i < scenario_.jobs.size(); ++i) refuse(scenario_.jobs[i].name, "that of --workload");
+    for (std::size_t i = own_job_names_.size(); i < scenario_.jobs.size(); ++i)
+      refuse(scenario_.jobs[i].name, "that of --workload");
     for (const TraceUnderRules& one : loading_.traces) {
       for (const TraceJob& job : one.trace.jobs) refuse(job.name, "at line " + std::to_string(job.line) + " of " + one.path);
     }
   }
 
   bool has_mode() const { return message_.mode() != scenario::MODE_UNSPECIFIED; }
-  bool has_jobs() const { return message_.job_size() > 0 || message_.jobs_size() > 0; }
+  bool has_jobs() const {
+    return message_.job_size() > 0 || message_.jobs_size() > 0 ||
+           std::any_of(message_.event().begin(), message_.event().end(), [](const auto& event) { return event.has_submit(); });
+  }
   bool has_scheduler() const { return message_.has_scheduler(); }
 
   /// Of a field at the top level; the whole file if it was not written.
   SourcePlace place_of(const std::string& field) const { return document_.places().of(message_, field); }
 
  private:
-  std::size_t own_job_count() const { return static_cast<std::size_t>(message_.job_size()); }
-
-  /// Where a job's name stands; the whole job where it has none.
-  SourcePlace name_place(int i, const FieldPlaces& places) const {
-    const scenario::Job& job = message_.job(i);
-    return job.name().empty() ? places.of(message_, "job", i) : places.inside(message_, "job", i).of(job, "name");
-  }
-
   template <class Step>
   bool try_to(const Step& step) {
     return attempt(loading_, step);
@@ -634,9 +651,22 @@ class ScenarioFile {
   bool has_workloads() const {
     const auto has_one = [](const auto& message) { return message.has_workload(); };
     return std::any_of(message_.job().begin(), message_.job().end(), has_one) ||
-           std::any_of(message_.jobs().begin(), message_.jobs().end(), [&](const scenario::JobTrace& trace) {
-             return std::any_of(trace.rule().begin(), trace.rule().end(), has_one);
-           });
+           std::any_of(
+               message_.jobs().begin(), message_.jobs().end(),
+               [&](const scenario::JobTrace& trace) { return std::any_of(trace.rule().begin(), trace.rule().end(), has_one); }) ||
+           std::any_of(message_.event().begin(), message_.event().end(),
+                       [](const scenario::Event& event) { return event.submit().job().has_workload(); });
+  }
+
+  void add_handler(const scenario::Handler& said, const SourcePlace& place, const FieldPlaces& inside) {
+    require(!said.name().empty(), "missing-field", "a handler needs a name", place,
+            "for example name: \"drain_repeat_offenders\"; `weft modules handler` lists them");
+    const auto& module = find_module(event_handlers(), said.name(), inside.of(said, "name"));
+    const auto known = std::find(scenario_.handlers.begin(), scenario_.handlers.end(), said.name());
+    require(known == scenario_.handlers.end(), "duplicate-handler", "there are two handlers " + in_quotes(said.name()),
+            inside.of(said, "name"), "keep one of the two");
+    scenario_.handlers.push_back(said.name());
+    scenario_.parameters.add(params_of(module.info, said, inside));
   }
 
   /// The builder of the topology, whose parameters join those of the run; null if there is none.
@@ -704,23 +734,49 @@ class ScenarioFile {
   void fill_jobs(const FieldPlaces& places) {
     std::map<std::string, int> lines;
     for (int i = 0; i < message_.job_size(); ++i) {
-      const scenario::Job& job = message_.job(i);
       const FieldPlaces inside = places.inside(message_, "job", i);
-      JobSpec spec;
-      spec.name = job.name().empty() ? "job" + std::to_string(i) : job.name();
-      spec.group = job.group();
-      spec.priority = job.priority();
-      if (job.has_data_region()) spec.data_region = job.data_region();
-      spec.place = places.of(message_, "job", i);
-      const auto [first, is_new] = lines.emplace(spec.name, spec.place.line);
-      if (!is_new) {
-        loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(spec.name), name_place(i, places),
-                                   "the first is at line " + std::to_string(first->second) + "; results tell jobs apart by name");
-      }
-      try_to([&] { spec.submit = submit_of(job, inside); });
-      try_to([&] { fill_content(spec, job, inside); });
-      scenario_.jobs.push_back(std::move(spec));
+      fill_job(message_.job(i), places.of(message_, "job", i), inside, lines, [&] { return submit_of(message_.job(i), inside); });
     }
+    for (int i = 0; i < message_.event_size(); ++i) {
+      const scenario::Event& event = message_.event(i);
+      if (!event.has_submit()) continue;
+      const FieldPlaces inside = places.inside(message_, "event", i);
+      const bool has_job = try_to([&] {
+        require(event.submit().has_job(), "missing-field", "there is no job to submit", inside.of(event, "submit"),
+                "submit { job { name: \"urgent\" gpus: 8 duration: \"2h\" } }");
+      });
+      if (!has_job) continue;
+      const FieldPlaces inside_submit = inside.inside(event, "submit");
+      const scenario::Job& job = event.submit().job();
+      const FieldPlaces inside_job = inside_submit.inside(event.submit(), "job");
+      fill_job(job, inside_submit.of(event.submit(), "job"), inside_job, lines, [&] {
+        require(job.submit().empty(), "unused-field", "the job is submitted when the event happens", inside_job.of(job, "submit"),
+                "drop submit");
+        return time_of(event, inside, places.of(message_, "event", i));
+      });
+    }
+  }
+
+  /// `lines`: of the jobs before it, by name. `submit` returns when it is submitted.
+  template <class Submit>
+  void fill_job(const scenario::Job& job, const SourcePlace& place, const FieldPlaces& inside, std::map<std::string, int>& lines,
+                const Submit& submit) {
+    JobSpec spec;
+    spec.name = job.name().empty() ? "job" + std::to_string(scenario_.jobs.size()) : job.name();
+    spec.group = job.group();
+    spec.priority = job.priority();
+    if (job.has_data_region()) spec.data_region = job.data_region();
+    spec.place = place;
+    const SourcePlace name_place = job.name().empty() ? place : inside.of(job, "name");
+    const auto [first, is_new] = lines.emplace(spec.name, spec.place.line);
+    if (!is_new) {
+      loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(spec.name), name_place,
+                                 "the first is at line " + std::to_string(first->second) + "; results tell jobs apart by name");
+    }
+    try_to([&] { spec.submit = submit(); });
+    try_to([&] { fill_content(spec, job, inside); });
+    own_job_names_.push_back(name_place);
+    scenario_.jobs.push_back(std::move(spec));
   }
 
   static Time submit_of(const scenario::Job& job, const FieldPlaces& inside) {
@@ -764,6 +820,7 @@ class ScenarioFile {
   SourceText source_;
   scenario::Scenario message_;
   TextprotoDocument document_;
+  std::vector<SourcePlace> own_job_names_;  ///< where the names of the file's jobs stand, those that events submit after the others
 };
 
 /// A flag that belongs to another one says nothing without it.
@@ -1038,7 +1095,8 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
   if (scenario.topology != nullptr) attempt(loading, [&] { read_routes(scenario); });
   diagnostics.throw_if_errors();
-  if (!scenario.flows) attempt(loading, [&] { read_service(scenario); });
+  const bool has_service = !scenario.flows && attempt(loading, [&] { read_service(scenario); });
+  if (file != nullptr && (scenario.flows || has_service)) attempt(loading, [&] { file->read_events(); });
   diagnostics.throw_if_errors();
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);
@@ -1068,11 +1126,15 @@ ClusterState serving_cluster(const Scenario& scenario) {
 }
 
 std::unique_ptr<Placer> make_placer(const Scenario& scenario) {
-  const auto& module = find_module(placers(), scenario.placement, SourcePlace::named("placement"));
+  return make_placer(scenario, scenario.placement, scenario.parameters.of(scenario.placement));
+}
+
+std::unique_ptr<Placer> make_placer(const Scenario& scenario, std::string_view name, const ParamSet& params) {
+  const auto& module = find_module(placers(), name, SourcePlace::named("placement"));
   PlacerContext context;
   for (const JobSpec& job : scenario.jobs) context.job_sizes.push_back(std::max(job.gpus, 1U));
   context.topology = scenario.topology;
-  return module.make(scenario.parameters.of(scenario.placement), context);
+  return module.make(params, context);
 }
 
 }  // namespace weft

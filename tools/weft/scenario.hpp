@@ -19,6 +19,7 @@
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
 #include "scheduler/job_spec.hpp"
+#include "scheduler/scripted_events.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/flow_list.hpp"
@@ -59,6 +60,14 @@ struct WorkloadFile {
   std::shared_ptr<const Workload> workload;
 };
 
+/// A parameter that an event sets.
+struct ParameterChange {
+  std::string name;  ///< "module.param", "scheduler.policy" or "scheduler.placement"
+  std::string value;
+  SourcePlace place;  ///< of the name
+  SourcePlace value_place;
+};
+
 struct Scenario {
   std::string name;
   Mode mode = Mode::flow;
@@ -74,6 +83,9 @@ struct Scenario {
   std::vector<HostSpeedEntry> host_speeds;
   FailureSettings failures;
   MaintenanceSettings maintenance;
+  std::vector<ScriptedEvent> events;     ///< in order of time; drains, failures and jobs among them are in the lists above, too
+  std::vector<std::string> handlers;     ///< their parameters are among `parameters`
+  std::vector<ParameterChange> changes;  ///< of the events that set something, in order
   std::string policy = "fcfs";
   std::string placement = "first_fit";
   Parameters parameters;
@@ -93,5 +105,7 @@ ClusterState empty_cluster(const Scenario& scenario);
 ClusterState serving_cluster(const Scenario& scenario);
 /// The placer that the scenario names, with its parameters.
 std::unique_ptr<Placer> make_placer(const Scenario& scenario);
+/// Another, for the same jobs.
+std::unique_ptr<Placer> make_placer(const Scenario& scenario, std::string_view name, const ParamSet& params);
 
 }  // namespace weft

@@ -22,6 +22,7 @@
 #include "network/flow_fabric.hpp"
 #include "network/parallel_loop.hpp"
 #include "scheduler/job_lifecycle.hpp"
+#include "tools/weft/parameter_changes.hpp"
 #include "tools/weft/results.hpp"
 #include "tools/weft/stuck_ranks.hpp"
 #include "topologies/builders/server_presets.hpp"
@@ -237,6 +238,10 @@ class Assembly {
     Diagnostics diagnostics;
     check_jobs(scenario_.jobs, serving_cluster(scenario_), *make_placer(scenario_), diagnostics);
     diagnostics.throw_if_errors();
+    for (const SettingsChange& change : settings_changes(scenario_)) {
+      if (change.placer != nullptr) check_jobs(scenario_.jobs, serving_cluster(scenario_), *change.placer, diagnostics);
+      diagnostics.throw_if_errors();
+    }
   }
 
   void check_flows_fit() const {
@@ -378,6 +383,12 @@ class Assembly {
     settings.checkpoints = CheckpointPlan::of(scenario_.parameters.of("checkpoint"));
     settings.failures = scenario_.failures;
     settings.maintenance = scenario_.maintenance;
+    for (const std::string& name : scenario_.handlers) {
+      const auto& module = find_module(event_handlers(), name, SourcePlace::named("handler"));
+      settings.handlers.push_back({name, module.make(scenario_.parameters.of(name))});
+    }
+    settings.changes = settings_changes(scenario_);
+    settings.events = scenario_.events;
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
     settings.snapshot_at = options_.snapshot;
@@ -585,6 +596,7 @@ class Assembly {
       const JobCounters counters = lifecycle_->counters();
       summary.gpus = lifecycle_->cluster().gpu_count();
       summary.jobs_finished = counters.finished;
+      summary.jobs_cancelled = counters.cancelled;
       // A run that was cut off has used GPUs until then, not just until its last finished job.
       summary.makespan = cut_off_at_ ? *cut_off_at_ - std::min(counters.first_submit, *cut_off_at_) : counters.makespan();
       summary.gpu_time_s = counters.busy_gpu_s;
@@ -596,6 +608,7 @@ class Assembly {
       summary.moves = counters.moved;
       summary.lost_to_moves_gpu_time_s = counters.lost_to_moves_gpu_s;
       summary.lost_to_failures_gpu_time_s = counters.lost_to_failures_gpu_s;
+      summary.lost_to_cancellations_gpu_time_s = counters.lost_to_cancellations_gpu_s;
       summary.overhead_gpu_time_s = counters.overhead_gpu_s;
       summary.checkpoint_gpu_time_s = counters.checkpointing_gpu_s;
       summary.effective_time_ratio = counters.effective_time_ratio;
@@ -603,7 +616,8 @@ class Assembly {
       const double offered_s = static_cast<double>(summary.gpus) * summary.makespan.in_s();
       summary.gpu_utilization = offered_s > 0 ? counters.busy_gpu_s / offered_s : 0;
       const double not_useful_s = counters.lost_to_preemptions_gpu_s + counters.lost_to_failures_gpu_s +
-                                  counters.lost_to_moves_gpu_s + counters.overhead_gpu_s + counters.checkpointing_gpu_s;
+                                  counters.lost_to_moves_gpu_s + counters.lost_to_cancellations_gpu_s + counters.overhead_gpu_s +
+                                  counters.checkpointing_gpu_s;
       summary.goodput = offered_s > 0 ? (counters.busy_gpu_s - not_useful_s) / offered_s : 0;
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
@@ -641,7 +655,7 @@ class Assembly {
     if (lifecycle_ != nullptr) {
       for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
         const JobRecord& record = lifecycle_->records()[i];
-        if (!record.end) results_->add_unfinished(scenario_.jobs[i], record);
+        if (!record.end && !record.cancelled) results_->add_unfinished(scenario_.jobs[i], record);
       }
     }
     std::vector<OpRecord> records;

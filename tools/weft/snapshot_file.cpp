@@ -101,6 +101,7 @@ void write(const ClusterSnapshot::Job& from, snapshot::Job& to) {
   to.set_state(to_proto(from.state));
   write(from.kept, *to.mutable_kept());
   to.set_queued_ticks(from.queued.in_ticks());
+  to.set_priority(from.priority);
   const JobRecord& record = from.record;
   to.set_starts(record.start ? record.restarts + 1 : 0);
   if (record.start) to.set_first_start_ticks(record.start->in_ticks());
@@ -121,6 +122,7 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
   job.state = from_proto(from.state());
   job.kept = read(from.kept());
   job.queued = Time::at_ticks(from.queued_ticks());
+  job.priority = from.priority();
   JobRecord& record = job.record;
   record.gpus = spec.gpus;
   record.submit = spec.submit;

@@ -25,6 +25,10 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   const bool has_jobs = !scenario.flows;
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
   if (has_jobs) used.insert({"failure", "maintenance", "checkpoint"});
+  used.insert(scenario.handlers.begin(), scenario.handlers.end());
+  for (const ParameterChange& change : scenario.changes) {
+    if (change.name == "scheduler.policy" || change.name == "scheduler.placement") used.insert(change.value);
+  }
   if (scenario.mode == Mode::job) return used;
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (scenario.mode == Mode::packet) {
@@ -77,7 +81,7 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     if (!has_workloads) note("scheduler", "fast_forward", "no job runs a workload");
   }
   if (used.contains("failure")) {
-    const bool has_drains = !scenario.maintenance.drains.empty();
+    const bool has_drains = !scenario.maintenance.drains.empty() || !scenario.handlers.empty();
     if (!scenario.failures.has_failures()) {
       for (const char* name : {"weibull_shape", "scope", "detection", "repair"}) note("failure", name, "nothing fails");
     }

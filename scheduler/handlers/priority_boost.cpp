@@ -1,0 +1,37 @@
+#include "scheduler/handlers/priority_boost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"boost", ParamKind::integer, "1", "1", "1000000", "", "what each failure adds to the priority of a job that it stops",
+              "one class"},
+    ParamSpec{"most", ParamKind::integer, "3", "1", "1000000", "", "what all failures of a job add at most", "round figure"},
+};
+
+std::unique_ptr<EventHandler> make(const ParamSet& params) {
+  return std::make_unique<PriorityBoost>(static_cast<std::int32_t>(params.integer("boost")),
+                                         static_cast<std::int32_t>(params.integer("most")));
+}
+
+}  // namespace
+
+void PriorityBoost::happened(const Happening& happening, ClusterControl& control) {
+  if (happening.kind != Happening::Kind::job_failed) return;
+  std::int32_t& boosted = boosted_[happening.job];
+  const std::int32_t now = control.job(happening.job).priority;
+  const std::int32_t more = std::min({boost_, most_ - boosted, std::numeric_limits<std::int32_t>::max() - std::max(now, 0)});
+  if (more > 0 && control.set_priority(happening.job, now + more)) boosted += more;
+}
+
+Module<EventHandlerFactory> priority_boost_module() {
+  return {{"handler", "priority_boost",
+           "Raises the priority of jobs that failures have stopped, for policies that go by priorities.", params_table},
+          make};
+}
+
+}  // namespace weft

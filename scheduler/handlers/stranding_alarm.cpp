@@ -1,0 +1,52 @@
+#include "scheduler/handlers/stranding_alarm.hpp"
+
+#include <array>
+#include <string>
+
+#include "core/counted.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::array params_table = {
+    ParamSpec{"gpus", ParamKind::integer, "0", "0", "16777216", "", "more than so many have to be stranded", "any"},
+    ParamSpec{"after", ParamKind::duration, "1h", "1s", "8760h", "", "for so long", "round figure"},
+};
+
+std::unique_ptr<EventHandler> make(const ParamSet& params) {
+  return std::make_unique<StrandingAlarm>(static_cast<std::uint32_t>(params.integer("gpus")), params.duration("after"));
+}
+
+}  // namespace
+
+void StrandingAlarm::happened(const Happening& happening, ClusterControl& control) {
+  const std::uint32_t stranded = control.queue().empty() ? 0 : control.cluster().free_gpus();
+  const std::string subject = counted(stranded, "GPU", "GPUs");
+  if (happening.kind == Happening::Kind::called) control.note("stranded", subject);
+  // What was over at an earlier instant, and not just within it, was over.
+  if (over_ && *over_ < control.now()) {
+    since_.reset();
+    over_.reset();
+    is_on_ = false;
+  }
+  if (stranded <= gpus_) {
+    if (since_ && !over_) over_ = control.now();
+    return;
+  }
+  over_.reset();
+  if (!since_) {
+    since_ = control.now();
+    if (after_ < Time::max() - control.now()) control.wake_at(control.now() + after_);
+  }
+  if (is_on_ || control.now() - *since_ < after_) return;
+  control.note("stranding", subject);
+  is_on_ = true;
+}
+
+Module<EventHandlerFactory> stranding_alarm_module() {
+  return {{"handler", "stranding_alarm", "Notes in events.csv when many GPUs stand idle for long while jobs wait, each time once.",
+           params_table},
+          make};
+}
+
+}  // namespace weft
