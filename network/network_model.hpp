@@ -73,17 +73,24 @@ constexpr NodeId receiver_of(const Transfer& transfer) {
   return SwitchOperationName::is_one(transfer.destination) ? transfer.source : transfer.destination;
 }
 
-/// Event kinds between hosts and the network; the payload is the Transfer, but of the last.
+/// Event kinds between hosts and the network; the payload is the Transfer, but of the last two.
 enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
   transfer_delivered = 102,  ///< network -> destination host
   stay_stopped = 104,        ///< scheduler -> network, payload StayStopped
+  cable_changes = 105,       ///< scheduler -> network, payload CableChanges
 };
 
 /// The ranks of a stay are gone, and so are the ends of its transfers.
 struct StayStopped {
   StayId stay;
+};
+
+/// What both directions of a cable carry from now on.
+struct CableChanges {
+  LinkId cable;  ///< either direction
+  double share;  ///< of its speed, from 0 to 1; 0: it is out
 };
 
 /// A host's door to the network.

@@ -178,6 +178,10 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       settings_.from != nullptr || !settings_.handlers.empty()) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
+    if (settings_.failures.has_network_failures()) {
+      WEFT_CHECK(settings_.failures.network != nullptr, "switches and links belong to a topology");
+      network_.emplace(settings_.failures.network, settings_.failures.scope);
+    }
   }
   WEFT_CHECK(std::is_sorted(jobs_.begin(), jobs_.end(), [](const JobSpec& a, const JobSpec& b) { return a.submit < b.submit; }),
              "the scheduler gets its jobs sorted by submission");
@@ -780,8 +784,23 @@ void JobLifecycle::fail_parts(EventContext& context) {
   schedule_next_failure(context);
 }
 
-std::vector<GpuSlot> JobLifecycle::gpus_of(const Outage& outage) const {
-  return gpus_without(outage.part, settings_.failures.scope, cluster_);
+std::map<HostId, std::vector<GpuSlot>> JobLifecycle::by_host(std::span<const GpuSlot> gpus) const {
+  std::map<HostId, std::vector<GpuSlot>> result;
+  for (const GpuSlot gpu : gpus) result[cluster_.host_of(gpu)].push_back(gpu);
+  return result;
+}
+
+void JobLifecycle::change_cables(std::span<const NetworkService::Change> cables, EventContext& context) {
+  const EntityId network = settings_.wiring.network;
+  if (cables.empty() || network == EntityId::none()) return;
+  for (const NetworkService::Change& change : cables)
+    context.send(network, settings_.control_delay, cable_changes, CableChanges{change.cable, change.share});
+  if (!fast_forward_.is_on()) return;
+  // What ended before it is reported by then, and what is under way counts for neither. Ways may change once more.
+  const Duration reported = settings_.control_delay * 2;
+  context.schedule(reported, EventClass::timer, speeds_change);
+  if (settings_.failures.reroute > Duration::zero())
+    context.schedule(reported + settings_.failures.reroute, EventClass::timer, speeds_change);
 }
 
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
@@ -792,33 +811,47 @@ bool JobLifecycle::has_done_all(JobId job, Time now) const {
 
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
   const auto number = static_cast<std::uint32_t>(outages_.size());
-  outages_.push_back({failure.part, failure.renews});
-  ++counters_.failures;
-  const std::vector<GpuSlot> gpus = gpus_of(outages_.back());
-  fleet_->take_out(gpus);
-  for (const GpuSlot gpu : gpus) {
+  Outage& outage = outages_.emplace_back(Outage{failure});
+  ++(failure.fault == Fault::flaps ? counters_.flaps : counters_.failures);
+  if (is_of_network(failure.part.kind)) {
+    const NetworkService::Changes changes = network_->fail(failure);
+    outage.gpus = changes.cut_off;
+    change_cables(changes.cables, context);
+  } else {
+    outage.gpus = gpus_without(failure.part, settings_.failures.scope, cluster_);
+  }
+  for (const auto& [host, gpus] : by_host(outage.gpus)) fleet_->take_out(gpus);
+  for (const GpuSlot gpu : outage.gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || running_state_[holder.index()]->failed_at || has_done_all(holder, context.now())) continue;
     if (!running_state_[holder.index()]->moves_since) halt(holder, context);
     running_state_[holder.index()]->failed_at = context.now();
     ++records_[holder.index()].failures;
   }
-  const Duration detection = settings_.failures.detection;
+  // A flap is over before anybody looks.
+  const Duration detection = failure.fault == Fault::flaps ? Duration::zero() : settings_.failures.detection;
   if (detection > Time::max() - context.now()) return;
-  context.schedule(detection, EventClass::timer, failure_detected, OutageTimer{number});
+  if (failure.fault != Fault::flaps) context.schedule(detection, EventClass::timer, failure_detected, OutageTimer{number});
   if (failure.repair < Time::max() - context.now() - detection)
     context.schedule(detection + failure.repair, EventClass::timer, part_works, OutageTimer{number});
 }
 
+HostId JobLifecycle::host_with(const Part& part) const {
+  return is_of_network(part.kind) ? HostId::none() : host_of(part, cluster_);
+}
+
 void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
-  const std::vector<GpuSlot> gpus = gpus_of(outages_[outage]);
-  tell({Happening::Kind::part_failed, JobId::none(), cluster_.host_of(gpus.front()), outages_[outage].part});
-  for (const GpuSlot gpu : gpus) {
+  const Outage& detected = outages_[outage];
+  tell({Happening::Kind::part_failed, JobId::none(), host_with(detected.failure.part), detected.failure.part});
+  for (const GpuSlot gpu : detected.gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || !running_state_[holder.index()]->failed_at) continue;
     send_back(holder, Leaving::has_failed, context.now());
   }
-  fleet_->report(cluster_.host_of(gpus.front()));
+  for (const auto& [host, gpus] : by_host(detected.gpus)) {
+    // Another part that works again may have connected them by now.
+    if (!is_of_network(detected.failure.part.kind) || network_->is_cut_off(gpus.front())) fleet_->report(host);
+  }
   call_spares(context);
   request_pass(context);
 }
@@ -832,10 +865,16 @@ void JobLifecycle::call_spares(EventContext& context) {
 
 void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
   const Outage ended = outages_[outage];
-  bring_back(gpus_of(ended), context);
-  tell({Happening::Kind::part_repaired, JobId::none(), cluster_.host_of(gpus_of(ended).front()), ended.part});
-  if (!ended.renews) return;
-  failures_->renew(ended.part, context.now());
+  if (is_of_network(ended.failure.part.kind)) {
+    const NetworkService::Changes changes = network_->repair(ended.failure);
+    change_cables(changes.cables, context);
+    for (const auto& [host, gpus] : by_host(changes.connected)) bring_back(gpus, context);
+  } else {
+    bring_back(ended.gpus, context);
+  }
+  tell({Happening::Kind::part_repaired, JobId::none(), host_with(ended.failure.part), ended.failure.part});
+  if (!ended.failure.renews) return;
+  failures_->renew(ended.failure, context.now());
   if (failures_->next() < next_failure_) schedule_next_failure(context);
 }
 

@@ -15,7 +15,8 @@
 //     or moves, `stop_job` goes to these hosts at once, whose ranks then get on no more; what the scheduler does not know of by then does not count.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
 //     jobs' GPUs away and puts the jobs back into the queue, where they stand by their submission. Idle GPUs that a failure hits are not given to
-//     jobs from the failure on. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
+//     jobs from the failure on. Switches and links that fail cut off GPUs, which counts as a failure of these (scheduler/failures/network_service), and
+//     the network is told what its cables carry, a control delay later. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
 //     scheduler/failures/fleet. A job whose end is due at the instant of a failure or a drain ends.
 //   - What a scenario has happen by hand is carried out as scheduler/scripted_events says. Handlers of the user's (scheduler/handlers) are told of what
 //     happened after each event.
@@ -53,6 +54,7 @@
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
+#include "scheduler/failures/network_service.hpp"
 #include "scheduler/fast_forward.hpp"
 #include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/job_course.hpp"
@@ -74,7 +76,7 @@ ParamTable scheduler_params();
 struct SchedulerWiring {
   std::vector<EntityId> entity_of_host;
   std::vector<NodeId> endpoint_of_gpu;  ///< per slot: Topology::endpoints()
-  EntityId network = EntityId::none();  ///< told of stays that are stopped; none() if it need not be
+  EntityId network = EntityId::none();  ///< told of stays that are stopped and of cables; none() if it need not be
   JobTable* jobs = nullptr;             ///< outlives the run
   /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
   std::function<void(RunningJob&)> prepare = nullptr;
@@ -117,7 +119,8 @@ struct JobCounters {
   double busy_gpu_s = 0;       ///< GPU-seconds held by jobs
   double stranded_gpu_s = 0;   ///< GPU-seconds that nobody held while jobs waited
   double out_gpu_s = 0;        ///< GPU-seconds out of service, spares that wait among them
-  std::uint64_t failures = 0;  ///< of parts
+  std::uint64_t failures = 0;  ///< of parts, links that degrade among them
+  std::uint64_t flaps = 0;     ///< of links
   std::uint64_t moved = 0;     ///< jobs, off hosts that were drained
   // Of busy_gpu_s: what JobRecord has under these names, of all jobs.
   double lost_to_preemptions_gpu_s = 0;
@@ -209,8 +212,8 @@ class JobLifecycle final : public Entity {
   };
   /// A part that failed and does not work again yet.
   struct Outage {
-    Part part;
-    bool renews = false;
+    Failure failure;
+    std::vector<GpuSlot> gpus = {};  ///< that went out with it
   };
   /// Why a job leaves its GPUs.
   enum class Leaving : std::uint8_t { ends, is_preempted, has_failed, moves, is_cancelled };
@@ -282,9 +285,14 @@ class JobLifecycle final : public Entity {
   /// Its end is due at this instant, and what happens at the same one is too late for it.
   bool has_done_all(JobId job, Time now) const;
   void fail_part(const Failure& failure, EventContext& context);
+  /// None with a part of the network.
+  HostId host_with(const Part& part) const;
   void detect_failure(std::uint32_t outage, EventContext& context);
   void end_outage(std::uint32_t outage, EventContext& context);
-  std::vector<GpuSlot> gpus_of(const Outage& outage) const;
+  /// By host, as the fleet takes them.
+  std::map<HostId, std::vector<GpuSlot>> by_host(std::span<const GpuSlot> gpus) const;
+  /// Tells the network, and those whose iterations it may slow down or speed up.
+  void change_cables(std::span<const NetworkService::Change> cables, EventContext& context);
   std::vector<GpuSlot> gpus_of(const Drain& drain) const;
   void bring_back(std::span<const GpuSlot> gpus, EventContext& context);
   void call_spares(EventContext& context);
@@ -309,6 +317,7 @@ class JobLifecycle final : public Entity {
   std::vector<Progress> progress_;                       ///< per job
   std::optional<Fleet> fleet_;                           ///< if something fails
   std::optional<FailurePlan> failures_;                  ///< likewise
+  std::optional<NetworkService> network_;                ///< if something of the network fails
   Time next_failure_;                                    ///< for which an event is on its way
   std::vector<Outage> outages_;                          ///< all there were
   std::vector<std::uint32_t> waiting_drains_;            ///< that have begun, on hosts where jobs still are

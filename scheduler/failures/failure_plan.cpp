@@ -1,10 +1,13 @@
 #include "scheduler/failures/failure_plan.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "core/check.hpp"
+#include "scheduler/failures/network_parts.hpp"
 #include "workloads/csv_reader.hpp"
 
 namespace weft {
@@ -18,15 +21,40 @@ constexpr std::array params_table = {
               "off; 607,000 h by the 35 failures of switches and cables there"},
     ParamSpec{"host_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
               "mean time between failures of the rest of a host; 0: none fails", "off"},
+    ParamSpec{"switch_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
+              "mean time between failures of a switch of the topology; hosts without a way to most of the network are out of "
+              "service meanwhile; 0: none fails",
+              "off"},
+    ParamSpec{"link_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
+              "likewise of a cable between switches or from a host to a switch; its two directions fail together", "off"},
+    ParamSpec{"link_degraded_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
+              "mean time until such a cable carries less, until it is repaired; no way changes for it; 0: never", "off"},
+    ParamSpec{"link_degraded_factor", ParamKind::real, "0.5", "0.001", "0.999", "", "the share of its speed that it then carries",
+              "round figure: half of the lanes"},
+    ParamSpec{"flap_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
+              "mean time until such a cable carries nothing for flap_duration, and then goes on by itself; 0: never", "off"},
+    ParamSpec{"flap_duration", ParamKind::text, "5s", "", "", "",
+              "how long a flap lasts: a duration or a distribution, as repair; one that is shorter than reroute only keeps waiting "
+              "what is on the cable",
+              "several seconds (MegaScale, NSDI 2024)"},
+    ParamSpec{"reroute", ParamKind::duration, "1s", "0s", "1h", "",
+              "from a cable's going out, or working again, until the network takes other ways; what crosses one that is out stands "
+              "still until then",
+              "round figure: BGP in data centres (RFC 7938) takes some 100 ms to seconds"},
     ParamSpec{"weibull_shape", ParamKind::real, "1", "0.1", "10", "",
               "shape of the Weibull distribution of times between failures: 1 is exponential, below 1 they come in clusters, above "
               "1 parts wear out",
               "exponential, as Young and Daly assume"},
     ParamSpec{"log", ParamKind::file, "", "", "", "",
-              "CSV of failures, time_s,part[,repair_s] with parts like host3, host3/gpu0, host3/nic1", "none"},
-    ParamSpec{"scope", ParamKind::choice, "host", "", "", "host|gpu",
-              "what a GPU or NIC that fails takes out of service until it is repaired: its host, or only the GPU that it serves",
-              "hosts are repaired as a whole"},
+              "CSV of failures, time_s,part[,repair_s][,factor] with parts like host3, host3/gpu0, host3/nic1, leaf0, "
+              "leaf0->spine1; a link "
+              "with a factor above 0 goes on with that share of its speed",
+              "none"},
+    ParamSpec{
+        "scope", ParamKind::choice, "host", "", "", "host|gpu",
+        "what a GPU or NIC that fails, or a GPU that is cut off, takes out of service until it is repaired: its host, or only the "
+        "GPU",
+        "hosts are repaired as a whole"},
     ParamSpec{"detection", ParamKind::duration, "10min", "0s", "8760h", "",
               "from a failure until the scheduler knows; the jobs that it hit hold their GPUs until then",
               "PyTorch's NCCL watchdog"},
@@ -71,23 +99,77 @@ double gamma_function(double x) {
   return sqrt_of_two_pi * portable_exp((z + 0.5) * portable_log(t) - t) * sum;
 }
 
-std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster) {
-  enum Column : std::size_t { time_s, part_name, repair_s };
-  constexpr std::array columns = {CsvColumn{"time_s"}, CsvColumn{"part"}, CsvColumn{"repair_s", false}};
+namespace {
+
+/// Finds parts by their names.
+class NamedParts {
+ public:
+  NamedParts(const ClusterState& cluster, const NetworkParts* network) : cluster_(cluster), network_(network) {}
+
+  std::optional<Part> find(std::string_view name) {
+    const std::optional<Part> part = parse_part(name, cluster_);
+    if (part || network_ == nullptr) return part;
+    if (of_network_.empty()) of_network_ = network_->names();
+    const auto found = of_network_.find(name);
+    return found == of_network_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::string help(std::string_view name) const {
+    std::vector<std::string> names;
+    for (const auto& [known, part] : of_network_) names.push_back(known);
+    for (std::uint32_t host = 0; host < cluster_.host_count(); ++host) names.push_back("host" + std::to_string(host));
+    const std::string best = network_ == nullptr ? std::string() : closest(name, names);
+    if (!best.empty()) return "did you mean \"" + best + "\"?";
+    const std::string hosts = "parts are host0 to host" + std::to_string(cluster_.host_count() - 1) +
+                              ", and of each its GPUs, like host0/gpu0, and NICs, like host0/nic0";
+    if (network_ == nullptr) return hosts + "; there is no topology, so there are no switches and links";
+    return hosts + "; and the topology's switches and cables outside hosts, like leaf0 and leaf0->spine0";
+  }
+
+ private:
+  const ClusterState& cluster_;
+  const NetworkParts* network_;
+  std::map<std::string, Part, std::less<>> of_network_;  ///< once it was asked for
+};
+
+/// A number in [0, 1); none for anything else.
+std::optional<double> parse_factor(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value < 1)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster, const NetworkParts* network) {
+  enum Column : std::size_t { time_s, part_name, repair_s, factor };
+  constexpr std::array columns = {CsvColumn{"time_s"}, CsvColumn{"part"}, CsvColumn{"repair_s", false}, CsvColumn{"factor", false}};
+  NamedParts parts(cluster, network);
   Diagnostics diagnostics;
   CsvReader rows(source, columns, OtherColumns::allowed, diagnostics, nullptr);
   std::vector<LoggedFailure> log;
   while (rows.next()) {
     const auto at = rows.duration(time_s, "s");
-    const auto part = parse_part(rows.field(part_name), cluster);
+    const auto part = parts.find(rows.field(part_name));
     if (!part) {
       rows.fault(part_name, "unknown-part", "the cluster has no part \"" + std::string(rows.field(part_name)) + "\"",
-                 "parts are host0 to host" + std::to_string(cluster.host_count() - 1) +
-                     ", and of each its GPUs, like host0/gpu0, and NICs, like host0/nic0");
+                 parts.help(rows.field(part_name)));
     }
     const bool has_repair = rows.is_given(repair_s);
     const auto repair = has_repair ? rows.duration(repair_s, "s") : std::nullopt;
-    if (at && part && (repair || !has_repair)) log.push_back({Time::zero() + *at, *part, repair});
+    const auto share = rows.is_given(factor) ? parse_factor(rows.field(factor)) : std::optional(0.0);
+    const bool is_link = part && part->kind == PartKind::link;
+    if (!share) {
+      rows.fault(factor, "bad-factor", "\"" + std::string(rows.field(factor)) + "\" is no share of a speed",
+                 "write a number from 0, which is out, to less than 1");
+    } else if (part && *share > 0 && !is_link) {
+      rows.fault(factor, "bad-factor",
+                 "\"" + std::string(rows.field(part_name)) + "\" is no link, and only links carry a share of their speed",
+                 "leave it empty, or name a cable, like leaf0->spine0");
+      continue;
+    }
+    if (!at || !part || !share || (has_repair && !repair)) continue;
+    log.push_back({Time::zero() + *at, *part, repair, *share > 0 ? Fault::degrades : Fault::breaks, *share});
   }
   diagnostics.throw_if_errors();
   return log;
@@ -98,6 +180,11 @@ FailureSettings FailureSettings::of(const ParamSet& params) {
   for (const PartKind kind : part_kinds) {
     settings.mtbf_h[static_cast<std::size_t>(kind)] = params.real(std::string(to_text(kind)) + "_mtbf_hours");
   }
+  settings.degraded_mtbf_h = params.real("link_degraded_mtbf_hours");
+  settings.degraded_share = params.real("link_degraded_factor");
+  settings.flap_mtbf_h = params.real("flap_mtbf_hours");
+  settings.flap = DurationModel::parse(params.text("flap_duration"), SourcePlace::named("failure.flap_duration"));
+  settings.reroute = params.duration("reroute");
   settings.weibull_shape = params.real("weibull_shape");
   settings.scope = params.text("scope") == "gpu" ? FailureScope::gpu : FailureScope::host;
   settings.detection = params.duration("detection");
@@ -109,46 +196,60 @@ FailureSettings FailureSettings::of(const ParamSet& params) {
 }
 
 bool FailureSettings::has_failures() const {
-  return !log.empty() || std::any_of(mtbf_h.begin(), mtbf_h.end(), [](double mtbf) { return mtbf > 0; });
+  return !log.empty() || has_network_failures() || std::any_of(mtbf_h.begin(), mtbf_h.end(), [](double mtbf) { return mtbf > 0; });
+}
+
+bool FailureSettings::has_network_failures() const {
+  const auto is_change = [](const LoggedFailure& failure) { return is_of_network(failure.part.kind); };
+  return degraded_mtbf_h > 0 || flap_mtbf_h > 0 || mtbf_h[static_cast<std::size_t>(PartKind::packet_switch)] > 0 ||
+         mtbf_h[static_cast<std::size_t>(PartKind::link)] > 0 || std::any_of(log.begin(), log.end(), is_change);
+}
+
+std::size_t FailurePlan::process_of(PartKind kind, Fault fault) {
+  return fault == Fault::breaks ? static_cast<std::size_t>(kind) : part_kind_count - 1 + static_cast<std::size_t>(fault);
 }
 
 FailurePlan::FailurePlan(const FailureSettings& settings, const ClusterState& cluster, std::uint64_t seed)
-    : weibull_shape_(settings.weibull_shape), repair_(settings.repair), seed_(seed) {
+    : weibull_shape_(settings.weibull_shape), seed_(seed) {
   for (std::uint32_t row = 0; row < settings.log.size(); ++row) {
     const LoggedFailure& failure = settings.log[row];
-    const Duration repair = failure.repair ? *failure.repair : repair_.sample(RandomStream(seed_, row, kLoggedRepairDraw));
-    upcoming_.push({failure.at, failure.part, repair, false});
+    const Duration repair = failure.repair ? *failure.repair : settings.repair.sample(RandomStream(seed_, row, kLoggedRepairDraw));
+    upcoming_.push({failure.at, failure.part, repair, false, failure.fault, failure.share});
   }
-  for (const PartKind kind : part_kinds) {
-    const auto k = static_cast<std::size_t>(kind);
-    if (settings.mtbf_h[k] == 0) continue;
-    scale_h_[k] = settings.mtbf_h[k] / gamma_function(1 + 1 / weibull_shape_);
-    failures_[k].assign(part_count(kind, cluster), 0);
-    for (std::uint32_t i = 0; i < failures_[k].size(); ++i) renew({kind, i}, Time::zero());
-  }
+  const auto begin = [&](PartKind kind, Fault fault, double mtbf_h, const DurationModel& repair, double share) {
+    if (mtbf_h == 0) return;
+    Process& process = processes_[process_of(kind, fault)];
+    process = {mtbf_h / gamma_function(1 + 1 / weibull_shape_), repair, share};
+    process.episodes.assign(part_count(kind, cluster, settings.network.get()), 0);
+    for (std::uint32_t i = 0; i < process.episodes.size(); ++i)
+      renew({Time::zero(), {kind, i}, Duration::zero(), true, fault, share}, Time::zero());
+  };
+  for (const PartKind kind : part_kinds)
+    begin(kind, Fault::breaks, settings.mtbf_h[static_cast<std::size_t>(kind)], settings.repair, 0);
+  begin(PartKind::link, Fault::degrades, settings.degraded_mtbf_h, settings.repair, settings.degraded_share);
+  begin(PartKind::link, Fault::flaps, settings.flap_mtbf_h, settings.flap, 0);
 }
 
-Duration FailurePlan::time_to_failure(const Part& part, std::uint32_t episode) const {
-  const auto kind = static_cast<std::size_t>(part.kind);
-  const double draw = RandomStream(seed_, part.index, kFailureDraw + static_cast<std::uint32_t>(kind), episode).exponential(1);
-  if (weibull_shape_ == 1) return hours(scale_h_[kind] * draw);
-  return hours(draw > 0 ? scale_h_[kind] * portable_exp(portable_log(draw) / weibull_shape_) : 0);
-}
-
-void FailurePlan::renew(const Part& part, Time now) {
-  const auto kind = static_cast<std::size_t>(part.kind);
-  const std::uint32_t episode = failures_[kind][part.index]++;
-  const Duration until = time_to_failure(part, episode);
+void FailurePlan::renew(const Failure& failure, Time now) {
+  const std::size_t number = process_of(failure.part.kind, failure.fault);
+  Process& process = processes_[number];
+  const std::uint32_t episode = process.episodes[failure.part.index]++;
+  const auto stream = [&](std::uint32_t purpose) {
+    return RandomStream(seed_, failure.part.index, purpose + static_cast<std::uint32_t>(number), episode);
+  };
+  const double draw = stream(kFailureDraw).exponential(1);
+  double until_h = process.scale_h * draw;
+  if (weibull_shape_ != 1) until_h = draw > 0 ? process.scale_h * portable_exp(portable_log(draw) / weibull_shape_) : 0;
+  const Duration until = hours(until_h);
   if (until >= Time::max() - now) return;
-  const Duration repair = repair_.sample(RandomStream(seed_, part.index, kRepairDraw + static_cast<std::uint32_t>(kind), episode));
-  upcoming_.push({now + until, part, repair, true});
+  upcoming_.push({now + until, failure.part, process.repair.sample(stream(kRepairDraw)), true, failure.fault, process.share});
 }
 
 Failure FailurePlan::take() {
   WEFT_CHECK(!upcoming_.empty(), "there is a next failure");
-  const Upcoming next = upcoming_.top();
+  const Failure next = upcoming_.top();
   upcoming_.pop();
-  return {next.at, next.part, next.repair, next.by_chance};
+  return next;
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 //   - By chance: each part of a kind with an MTBF fails after a time of its own, Weibull with the shape of the settings (1: exponential) and
 //     that mean; once it works again, after another one (a renewal process). Draws come from the stream (seed, part, episode), so that they depend
 //     on nothing else.
+//   - Links also degrade and flap by chance, each as a process of its own.
 //   - By log: what the log lists. A part that fails again before it works again stays out until the later end.
 //   - The time to detect a failure is the settings'; a repair takes a draw from their distribution, or what the log says.
 // Weibull with shape k and mean m: scale m / Gamma(1 + 1/k), draws scale * (-ln U)^(1/k).
@@ -14,7 +15,7 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <tuple>
@@ -32,18 +33,35 @@ namespace weft {
 /// Parameter table "failure".
 ParamTable failure_params();
 
+/// What happens to a part. Only links degrade and flap.
+enum class Fault : std::uint8_t {
+  breaks,    ///< it is out until it is repaired
+  degrades,  ///< it carries a share of its speed until it is repaired
+  flaps,     ///< it carries nothing for a while, and then goes on by itself, of which the scheduler takes no notice
+};
+
 struct LoggedFailure {
   Time at;
   Part part;
-  std::optional<Duration> repair;  ///< none: as by chance
+  std::optional<Duration> repair = {};  ///< none: as by chance
+  Fault fault = Fault::breaks;
+  double share = 0;  ///< of its speed that a link goes on with
 };
 
-/// A CSV table: time_s, part and, optionally, repair_s (empty: a draw). Rows in any order. Throws InputError with all that is wrong: what the CSV
-/// reader finds, and [unknown-part].
-std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster);
+/// A CSV table: time_s, part and, optionally, repair_s (empty: a draw) and factor (of a link: which share of its speed it goes on with; 0 or empty: it is
+/// out). Rows in any order. `network` may be null: no switches and links. Throws InputError with all that is wrong: what the CSV reader finds,
+/// [unknown-part] and [bad-factor].
+std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster,
+                                            const NetworkParts* network = nullptr);
 
 struct FailureSettings {
   std::array<double, part_kind_count> mtbf_h{};  ///< by PartKind, hours; 0: never
+  double degraded_mtbf_h = 0;                    ///< of a link, until it carries `degraded_share` of its speed
+  double degraded_share = 0;
+  double flap_mtbf_h = 0;  ///< of a link, until it carries nothing for `flap`
+  DurationModel flap;
+  Duration reroute;                             ///< from a change of a link until the network takes other ways
+  std::shared_ptr<const NetworkParts> network;  ///< whose switches and links fail; null: none
   double weibull_shape = 1;
   std::vector<LoggedFailure> log;
   FailureScope scope = FailureScope::host;
@@ -56,14 +74,18 @@ struct FailureSettings {
   /// By the table "failure", without the log. Throws InputError for a repair that is no duration model.
   static FailureSettings of(const ParamSet& params);
   bool has_failures() const;
+  /// Does the network change in the run?
+  bool has_network_failures() const;
   std::uint64_t spares() const { return std::uint64_t{hot_spares} + cold_spares; }
 };
 
 struct Failure {
   Time at;
   Part part;
-  Duration repair;
+  Duration repair;      ///< of a flap its length
   bool renews = false;  ///< renew() is to be called when it works again
+  Fault fault = Fault::breaks;
+  double share = 0;  ///< of its speed that a link goes on with
 };
 
 class FailurePlan {
@@ -74,28 +96,31 @@ class FailurePlan {
   Time next() const { return upcoming_.empty() ? Time::max() : upcoming_.top().at; }
   /// The next failure. Requires: there is one.
   Failure take();
-  /// A part that failed by chance works again from `now` on.
-  void renew(const Part& part, Time now);
+  /// What failed by chance works again from `now` on.
+  void renew(const Failure& failure, Time now);
 
  private:
-  struct Upcoming {
-    Time at;
-    Part part;
-    Duration repair;
-    bool by_chance = false;
-    friend bool operator>(const Upcoming& a, const Upcoming& b) {
-      return std::tie(a.at, a.part, a.by_chance, a.repair) > std::tie(b.at, b.part, b.by_chance, b.repair);
+  struct IsLater {
+    bool operator()(const Failure& a, const Failure& b) const {
+      return std::tie(a.at, a.part, a.renews, a.repair, a.fault, a.share) >
+             std::tie(b.at, b.part, b.renews, b.repair, b.fault, b.share);
     }
   };
-  Duration time_to_failure(const Part& part, std::uint32_t episode) const;
+  /// What happens by chance to parts of a kind: how often and for how long.
+  struct Process {
+    double scale_h = 0;
+    DurationModel repair;
+    double share = 0;
+    std::vector<std::uint32_t> episodes = {};  ///< by index: how often it was drawn when it comes
+  };
+  /// One for each kind of part, which breaks, and one for links that degrade and flap each.
+  static constexpr std::size_t process_count = part_kind_count + 2;
+  static std::size_t process_of(PartKind kind, Fault fault);
 
-  std::array<double, part_kind_count> scale_h_{};
   double weibull_shape_;
-  DurationModel repair_;
   std::uint64_t seed_;
-  std::array<std::vector<std::uint32_t>, part_kind_count>
-      failures_;  ///< by kind and index: how often it was drawn when the part fails
-  std::priority_queue<Upcoming, std::vector<Upcoming>, std::greater<>> upcoming_;
+  std::array<Process, process_count> processes_;
+  std::priority_queue<Failure, std::vector<Failure>, IsLater> upcoming_;
 };
 
 /// Gamma function for x in [1, 11], within 1e-13, the same on every platform.

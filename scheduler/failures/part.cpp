@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "core/check.hpp"
+#include "scheduler/failures/network_parts.hpp"
+
 namespace weft {
 namespace {
 
@@ -24,17 +27,26 @@ std::string_view to_text(PartKind kind) {
       return "gpu";
     case PartKind::nic:
       return "nic";
+    case PartKind::packet_switch:
+      return "switch";
+    case PartKind::link:
+      return "link";
     case PartKind::host:
       break;
   }
   return "host";
 }
 
-std::uint32_t part_count(PartKind kind, const ClusterState& cluster) {
+std::uint32_t part_count(PartKind kind, const ClusterState& cluster, const NetworkParts* network) {
+  if (is_of_network(kind)) {
+    if (network == nullptr) return 0;
+    return static_cast<std::uint32_t>(kind == PartKind::link ? network->cables().size() : network->switches().size());
+  }
   return kind == PartKind::host ? cluster.host_count() : cluster.gpu_count();
 }
 
 HostId host_of(const Part& part, const ClusterState& cluster) {
+  WEFT_CHECK(!is_of_network(part.kind), "the network's parts belong to no host");
   return part.kind == PartKind::host ? HostId(part.index) : cluster.host_of(GpuSlot(part.index));
 }
 

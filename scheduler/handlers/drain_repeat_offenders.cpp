@@ -22,7 +22,7 @@ std::unique_ptr<EventHandler> make(const ParamSet& params) {
 
 void DrainRepeatOffenders::happened(const Happening& happening, ClusterControl& control) {
   if (happening.kind == Happening::Kind::called) known_.clear();
-  if (happening.kind != Happening::Kind::part_failed) return;
+  if (happening.kind != Happening::Kind::part_failed || happening.host.is_none()) return;
   std::deque<Time>& failures = known_[happening.host];
   failures.push_back(control.now());
   while (control.now() - failures.front() > window_) failures.pop_front();

@@ -49,7 +49,7 @@ struct Happening {
   };
   Kind kind = Kind::timer;
   JobId job = JobId::none();
-  HostId host = HostId::none();          ///< of the last kinds but two
+  HostId host = HostId::none();          ///< of the last kinds but two; not of a part of the network
   std::optional<Part> part = {};         ///< that failed or was repaired
   std::optional<std::uint32_t> to = {};  ///< the only handler that is told; none: all are
 };

@@ -264,7 +264,7 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     const ClusterState cluster(hosts, size);
     std::vector<LoggedFailure> log;
     for (int i = 0; i < 12; ++i) {
-      const auto kind = static_cast<PartKind>(random() % part_kind_count);
+      const auto kind = part_kinds[random() % 3];
       log.push_back({at_s(random() % 150),
                      {kind, static_cast<std::uint32_t>(random() % part_count(kind, cluster))},
                      Duration::s(random() % 40)});

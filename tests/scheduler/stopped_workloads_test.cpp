@@ -226,7 +226,7 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
     const ClusterState cluster(hosts, size);
     FailureSettings failures;
     for (int i = 0; i < 12; ++i) {
-      const auto kind = static_cast<PartKind>(random() % part_kind_count);
+      const auto kind = part_kinds[random() % 3];
       failures.log.push_back(
           {Time::zero() + ns_below(150), {kind, static_cast<std::uint32_t>(random() % part_count(kind, cluster))}, ns_below(40)});
     }

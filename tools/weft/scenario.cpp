@@ -13,6 +13,7 @@
 #include "core/textproto.hpp"
 #include "core/textproto_settings.hpp"
 #include "scheduler/failures/fleet.hpp"
+#include "scheduler/failures/network_parts.hpp"
 #include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
@@ -1002,6 +1003,40 @@ void read_routes(Scenario& scenario) {
   scenario.routes = read_static_routes(SourceText::read(file), *scenario.topology);
 }
 
+/// Switches and links need a topology to stand in.
+void check_has_network(const Scenario& scenario) {
+  constexpr std::array of_network = {"switch_mtbf_hours", "link_mtbf_hours", "link_degraded_mtbf_hours", "flap_mtbf_hours"};
+  for (const char* name : of_network) {
+    if (scenario.parameters.of("failure").real(name) == 0 || scenario.topology != nullptr) continue;
+    fail("no-network", "hosts without a topology have no switches and links that could fail",
+         SourcePlace::named(std::string("failure.") + name), "give a topology, or drop it");
+  }
+}
+
+/// Job mode knows no speeds of links.
+void leave_out_slow_links(Scenario& scenario, const std::string& log) {
+  scenario.failures.degraded_mtbf_h = 0;
+  scenario.failures.flap_mtbf_h = 0;
+  const std::size_t slow =
+      std::erase_if(scenario.failures.log, [](const LoggedFailure& failure) { return failure.fault == Fault::degrades; });
+  if (slow == 0) return;
+  scenario.assumptions.push_back(log + ": " + counted(slow, "failure has", "failures have") +
+                                 " a factor, which changes nothing: job mode knows no speeds of links");
+}
+
+void check_network_failures(const Scenario& scenario) {
+  if (!scenario.failures.has_network_failures()) return;
+  const SourcePlace place = SourcePlace::named("failure");
+  if (scenario.mode == Mode::packet) {
+    fail("no-link-failures-in-packet-mode", "switches and links fail in job and flow mode only", place,
+         "take --mode=flow, or leave them out");
+  }
+  if (scenario.mode == Mode::flow && scenario.routes != nullptr) {
+    fail("routes-know-no-other-way", "switches and links fail, and the routes of flow.routes lead over them all the same", place,
+         "leave out flow.routes, or the failures");
+  }
+}
+
 void read_service(Scenario& scenario) {
   const ParamSet& params = scenario.parameters.of("failure");
   scenario.failures = FailureSettings::of(params);
@@ -1016,8 +1051,12 @@ void read_service(Scenario& scenario) {
     fail("uneven-spares", "hosts have different numbers of GPUs, and spares would change what jobs fit",
          SourcePlace::named("failure.hot_spares, failure.cold_spares"), "use spares where all hosts are alike");
   }
+  if (scenario.topology != nullptr) scenario.failures.network = std::make_shared<const NetworkParts>(scenario.topology);
+  check_has_network(scenario);
   const std::string& log = params.text("log");
-  if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster);
+  if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster, scenario.failures.network.get());
+  if (!simulates_network(scenario.mode)) leave_out_slow_links(scenario, log);
+  check_network_failures(scenario);
   const ParamSet& maintenance = scenario.parameters.of("maintenance");
   scenario.maintenance = MaintenanceSettings::of(maintenance);
   const std::string& plan = maintenance.text("plan");

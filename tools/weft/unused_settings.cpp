@@ -85,6 +85,14 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     if (!scenario.failures.has_failures()) {
       for (const char* name : {"weibull_shape", "scope", "detection", "repair"}) note("failure", name, "nothing fails");
     }
+    if (!simulates_network(scenario.mode)) {
+      for (const char* name : {"link_degraded_mtbf_hours", "flap_mtbf_hours", "reroute"})
+        note("failure", name, "job mode knows no speeds of links");
+    } else if (!scenario.failures.has_network_failures()) {
+      note("failure", "reroute", "no switch and no link fails");
+    }
+    if (scenario.failures.degraded_mtbf_h == 0) note("failure", "link_degraded_factor", "no link degrades by chance");
+    if (scenario.failures.flap_mtbf_h == 0) note("failure", "flap_duration", "no link flaps");
     if (scenario.failures.cold_spares == 0) note("failure", "cold_start", "there are no cold spares");
     if (!has_drains) {
       for (const char* name : {"notice", "jobs"}) note("maintenance", name, "there is no maintenance.plan");

@@ -51,7 +51,7 @@ std::vector<double> gaps_h(double shape, double mtbf_h, Time until) {
     before = failure.at;
     gaps.push_back((failure.at - last[failure.part]).in_s() / 3600);
     last[failure.part] = failure.at;
-    plan.renew(failure.part, failure.at);
+    plan.renew(failure, failure.at);
   }
   return gaps;
 }

@@ -1,0 +1,58 @@
+// Network service: what share of its speed each cable has at present, and which GPUs the network's failures cut off.
+//
+// Where it sits: JobLifecycle tells it of what fails and works again; it takes the GPUs that are cut off out of service, and tells the flow
+// fabric of the shares.
+//
+// Model: a cable whose switch or which itself is broken carries nothing, and neither does one that flaps; one that is degraded several times over carries the
+// least share. Only what is broken cuts off GPUs (topologies/cut_off): a flap ends before anybody gives up a host for it.
+// Thread safety: belongs to the scheduler's logical process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "scheduler/cluster_state.hpp"
+#include "scheduler/failures/failure_plan.hpp"
+#include "scheduler/failures/network_parts.hpp"
+
+namespace weft {
+
+class NetworkService {
+ public:
+  /// With scope `host` a host is cut off as a whole if one of its GPUs is.
+  NetworkService(std::shared_ptr<const NetworkParts> parts, FailureScope scope);
+
+  struct Change {
+    LinkId cable;      ///< its first direction
+    double share = 0;  ///< of its speed, from now on
+  };
+  struct Changes {
+    std::vector<Change> cables;
+    std::vector<GpuSlot> cut_off;    ///< by now, and were not before; ascending
+    std::vector<GpuSlot> connected;  ///< likewise
+  };
+  /// Requires: the part is one of the network.
+  Changes fail(const Failure& failure);
+  /// Requires: it has failed so, and has not been repaired.
+  Changes repair(const Failure& failure);
+
+  bool is_cut_off(GpuSlot gpu) const { return cut_off_[gpu.index()]; }
+
+ private:
+  enum class Turn : std::uint8_t { fails, is_repaired };
+  Changes turn(const Failure& failure, Turn turn);
+  double share(LinkId cable) const;
+  std::vector<bool> find_cut_off() const;
+
+  std::shared_ptr<const NetworkParts> parts_;
+  FailureScope scope_;
+  std::map<LinkId, std::map<double, std::uint32_t>> shares_;  ///< of cables with less than all: how often which
+  std::vector<std::uint32_t> broken_;                         ///< by LinkId: how often
+  std::vector<bool> is_out_;                                  ///< by LinkId: broken
+  std::vector<bool> cut_off_;                                 ///< by GpuSlot
+};
+
+}  // namespace weft
