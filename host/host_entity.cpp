@@ -52,8 +52,12 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case stop_job:
       stop(event.payload_as<StopJob>().stay);
       return;
+    case send_data:
+      send_stored(event.payload_as<StartJob>().stay, context);
+      return;
     case transfer_sent: {
       const auto transfer = event.payload_as<Transfer>();
+      if (transfer.connection == storage_connection) return;
       if (RankRunner* const runner = runner_at(transfer.source, transfer.stay)) {
         runner->on_sent(transfer, context);
         report(*runner, context);
@@ -62,6 +66,11 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     }
     case transfer_delivered: {
       const auto transfer = event.payload_as<Transfer>();
+      if (transfer.connection == storage_connection) {
+        if (wiring_.jobs.at(transfer.stay).data != nullptr)
+          context.send(wiring_.scheduler, wiring_.control_delay, data_arrived, DataArrived{transfer.stay});
+        return;
+      }
       if (RankRunner* const runner = runner_at(receiver_of(transfer), transfer.stay)) {
         runner->on_delivered(transfer, context);
         report(*runner, context);
@@ -118,6 +127,17 @@ void HostEntity::start(StayId stay, EventContext& context) {
   for (RankRunner* runner : started) {
     runner->start(context);
     report(*runner, context);
+  }
+}
+
+void HostEntity::send_stored(StayId stay, EventContext& context) {
+  if (stopped_.contains(stay)) return;
+  const RunningJob& job = wiring_.jobs.at(stay);
+  for (std::size_t i = 0; i < job.data->size(); ++i) {
+    const StoredData& part = (*job.data)[i];
+    if (wiring_.topology.node(part.store).host != host_) continue;
+    const NodeId destination = (*job.endpoint_of_rank)[part.rank.index()];
+    wiring_.ranks.network.start({stay, part.store, destination, storage_connection, 0, i, part.size}, context);
   }
 }
 

@@ -3,6 +3,7 @@
 // Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one of its endpoints; transfers go out through
 // the NetworkPort and come back as transfer_sent / transfer_delivered; finished iterations go to the scheduler as `iteration_done`.
 // `stop_job` takes the runners of a stay away; timers and notices that come for them afterwards are dropped.
+// `send_data` makes it send what lies on it; what arrives for its ranks before they begin goes to the scheduler as `data_arrived`.
 // An endpoint runs one rank at a time (the scheduler never places two).
 //
 // Parameters: host_params(). Records of what ran are kept per host and read after the run; an unfinished run tells which ranks wait.
@@ -70,6 +71,7 @@ class HostEntity final : public Entity {
   RankRunner* runner_at(NodeId endpoint, StayId stay);
   void start(StayId stay, EventContext& context);
   void stop(StayId stay);
+  void send_stored(StayId stay, EventContext& context);
   void leave(std::unique_ptr<RankRunner>& runner);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);

@@ -3,6 +3,9 @@
 // Where it sits: the scheduler entity places a job, publishes this stay of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
 // host that has at least one of its ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds. `stop_job` ends the
 // stay before: ranks vanish at once; what they have handed to the network still crosses it, and nobody takes it.
+// Data and checkpoints: before a job's ranks begin, a stay of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
+// send it, and the hosts of the ranks tell of each part that has arrived. What a rank sends to the store when it writes a checkpoint is taken there without
+// a word.
 // All messages travel with at least the control-plane delay declared at connection time (design: "Control is a node too"). A stop may overtake the
 // start that it is about: the stay then never begins on that host.
 //
@@ -28,6 +31,13 @@
 
 namespace weft {
 
+/// What a rank gets from where it lies before it begins, or sends there with a checkpoint.
+struct StoredData {
+  RankId rank;
+  NodeId store;  ///< endpoint, not the rank's
+  Bytes size;    ///< > 0
+};
+
 /// A stay of a placed job on its GPUs. Immutable once published.
 struct RunningJob {
   StayId stay;
@@ -42,6 +52,10 @@ struct RunningJob {
   std::shared_ptr<const JobCollectives> collectives;
   std::shared_ptr<const MessageTags> tags;
   std::shared_ptr<const JobFolding> folding;  ///< if not null, only representatives run
+  /// Not null: no rank runs in this stay, which only brings them that.
+  std::shared_ptr<const std::vector<StoredData>> data;
+  /// If not null, what each rank sends to its store with a checkpoint; at most one entry per rank, ascending.
+  std::shared_ptr<const std::vector<StoredData>> checkpoint;
 
   bool has_checkpoint_after(std::uint64_t iterations_ended) const {
     return checkpoint_every > 0 && iterations_ended < iterations && iterations_ended % checkpoint_every == 0;
@@ -94,12 +108,19 @@ enum JobEvent : std::uint16_t {
   start_job = 200,       ///< scheduler -> host, payload StartJob
   iteration_done = 201,  ///< host -> scheduler, payload IterationDone; the last one of a rank ends that rank
   stop_job = 202,        ///< scheduler -> host, payload StopJob
+  send_data = 203,       ///< scheduler -> host where data lies, payload StartJob
+  data_arrived = 204,    ///< host of a rank -> scheduler, payload DataArrived
 };
 
 struct StartJob {
   StayId stay;
 };
 struct StopJob {
+  StayId stay;
+};
+
+/// One entry of RunningJob::data has arrived.
+struct DataArrived {
   StayId stay;
 };
 

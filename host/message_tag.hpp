@@ -36,6 +36,9 @@ constexpr std::uint32_t connection_number(std::uint16_t communicator, std::uint8
 }
 static_assert(connection_number(UINT16_MAX, UINT8_MAX) < 1U << transfer_connection_bits);
 constexpr std::uint16_t communicator_of_connection(std::uint32_t connection) { return static_cast<std::uint16_t>(connection); }
+/// Of data and checkpoints on their way from or to where they lie: no communicator's.
+inline constexpr std::uint32_t storage_connection = 1U << (transfer_connection_bits - 1);
+static_assert(connection_number(UINT16_MAX, UINT8_MAX) < storage_connection);
 
 /// How the tags of a job are packed.
 class MessageTags {

@@ -59,9 +59,18 @@ void RankRunner::begin_iteration(EventContext& context) {
 bool RankRunner::end_iteration(Duration exposed, EventContext& context) {
   finished_.push_back({static_cast<std::uint32_t>(iteration_), exposed});
   ++iteration_;
-  if (job_.checkpoint_write == Duration::zero() || !job_.has_checkpoint_after(iteration_)) return true;
+  if (!job_.has_checkpoint_after(iteration_)) return true;
+  send_checkpoint(context);
+  if (job_.checkpoint_write == Duration::zero()) return true;
   context.schedule(job_.checkpoint_write, EventClass::timer, checkpoint_written, timer(0));
   return false;
+}
+
+void RankRunner::send_checkpoint(EventContext& context) {
+  if (job_.checkpoint == nullptr) return;
+  const auto part = std::ranges::lower_bound(*job_.checkpoint, rank_, {}, &StoredData::rank);
+  if (part == job_.checkpoint->end() || part->rank != rank_) return;
+  shared_.network.start({job_.stay, endpoint_, part->store, storage_connection, 0, iteration_, part->size}, context);
 }
 
 void RankRunner::note_round(Time now) {

@@ -15,7 +15,8 @@
 //   - Exposed communication: time with at least one communication op under way and no GPU compute op running;
 //     CPU ops (Processor::cpu) do not hide it.
 //
-//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as that takes.
+//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as that takes. Its bytes, if the job says how many, go to the
+//     store beside what follows.
 //
 // Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i has ended, and the checkpoint
 // after it is written.
@@ -138,6 +139,7 @@ class RankRunner {
   void note_round(Time now);
   /// Returns whether the next iteration may begin at once.
   bool end_iteration(Duration exposed, EventContext& context);
+  void send_checkpoint(EventContext& context);
   void begin_iteration(EventContext& context);
   void start_op(OpId op, EventContext& context);
   void start_compute(OpId op, const Op& description, EventContext& context);

@@ -5,6 +5,7 @@
 // Model: absolute times stay what they are; a run that goes on from a snapshot begins at its instant. What is not kept is what the scheduler does not know:
 //   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that coast (fast
 //     forward) go on as if nothing had happened.
+//   - Data on its way to a job's ranks has arrived.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
 //   - Parts that are out stay out; spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it
 //     began with, with what its scripted events have set up to the instant.

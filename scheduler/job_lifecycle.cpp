@@ -175,8 +175,9 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
   WEFT_CHECK(settings_.policy != nullptr && settings_.placer != nullptr, "a scheduler has a policy and a placer");
   WEFT_CHECK(cluster_.free_gpus() == cluster_.gpu_count(), "a run starts on an empty cluster");
   if (settings_.failures.has_failures() || settings_.failures.spares() > 0 || !settings_.maintenance.drains.empty() ||
-      settings_.from != nullptr || !settings_.handlers.empty()) {
+      settings_.from != nullptr || !settings_.handlers.empty() || !settings_.storage.hosts.empty()) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
+    for (const HostId host : settings_.storage.hosts) fleet_->take_out(cluster_.gpus(host));
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
     if (settings_.failures.has_network_failures()) {
       WEFT_CHECK(settings_.failures.network != nullptr, "switches and links belong to a topology");
@@ -264,6 +265,11 @@ bool JobLifecycle::is_stale(const Event& event) const {
   if (event.kind == policy_wakes) return event.key.time != wake_;
   if (event.kind == handler_wakes) return event.key.time != handler_wake_[event.payload_as<HandlerTimer>().handler];
   if (event.kind == scheduling_pass) return !pass_requested_ || event.key.time != next_pass_;
+  if (event.kind == data_arrived) {
+    const StayId stay = event.payload_as<DataArrived>().stay;
+    const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
+    return running == nullptr || running->stay != stay || running->failed_at || running->moves_since;
+  }
   if (event.kind == iteration_done) {
     const StayId stay = event.payload_as<IterationDone>().stay;
     const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
@@ -306,8 +312,12 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       land(event.payload_as<SchedulerTimer>().job, context);
       return;
     case ranks_begin:
+      if (fetch_data(event.payload_as<SchedulerTimer>().job, context)) return;
       launching_.push_back(event.payload_as<SchedulerTimer>().job);
       request_launch(context);
+      return;
+    case data_arrived:
+      take_arrival(event.payload_as<DataArrived>().stay, context);
       return;
     case launch_ranks:
       launch(context);
@@ -754,7 +764,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else if (settings_.start_overhead == Duration::zero()) {
-    launching_.push_back(job);
+    if (!fetch_data(job, context)) launching_.push_back(job);
   } else if (settings_.start_overhead < Time::max() - context.now()) {
     context.schedule(settings_.start_overhead, EventClass::timer, ranks_begin, SchedulerTimer{job, record.restarts});
   }
@@ -762,11 +772,58 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   tell({Happening::Kind::job_started, job});
 }
 
+std::vector<RankData> JobLifecycle::data_to_fetch(JobId job) const {
+  const JobSpec& spec = jobs_[job.index()];
+  if (spec.data == Bytes::zero() && spec.checkpoint == Bytes::zero()) return {};
+  const KeptWork& kept = progress_[job.index()].kept;
+  const bool has_checkpoint = kept.iterations > 0 || kept.work > Duration::zero();
+  return weft::data_to_fetch(spec, running_state_[job.index()]->placement, has_checkpoint, settings_.storage, cluster_);
+}
+
+Duration JobLifecycle::overhead_of_start(JobId job) const {
+  const Duration fetching = fetching_time(data_to_fetch(job), settings_.storage);
+  return fetching < Duration::max() - settings_.start_overhead ? settings_.start_overhead + fetching : Duration::max();
+}
+
+bool JobLifecycle::fetch_data(JobId job, EventContext& context) {
+  const std::vector<RankData> data = data_to_fetch(job);
+  if (data.empty()) return false;
+  const SchedulerWiring& wiring = settings_.wiring;
+  RunningJob stay = stay_of(job, progress_[job.index()].kept.iterations);
+  stay.stay = wiring.jobs->next();
+  auto parts = std::make_shared<std::vector<StoredData>>();
+  for (const RankData& part : data) parts->push_back({part.rank, wiring.endpoint_of_gpu[part.store.index()], part.size});
+  stay.data = std::move(parts);
+  Running& running = *running_state_[job.index()];
+  running.stay = stay.stay;
+  running.fetching = static_cast<std::uint32_t>(data.size());
+  wiring.jobs->publish(std::move(stay));
+  for (const HostId host : stores_of(data))
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_data, StartJob{running.stay});
+  return true;
+}
+
+std::set<HostId> JobLifecycle::stores_of(std::span<const RankData> data) const {
+  std::set<HostId> hosts;
+  for (const RankData& part : data) hosts.insert(cluster_.host_of(part.store));
+  return hosts;
+}
+
+void JobLifecycle::take_arrival(StayId stay, EventContext& context) {
+  const JobId job = settings_.wiring.jobs->at(stay).job;
+  Running& running = *running_state_[job.index()];
+  if (--running.fetching > 0) return;
+  running.start_overhead = context.now() - running.since;
+  launching_.push_back(job);
+  request_launch(context);
+}
+
 void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
-  const JobCourse& course =
-      running_state_[job.index()]->course.emplace(duration_of(job), records_[job.index()].iterations, progress_[job.index()].kept,
-                                                  settings_.start_overhead, settings_.checkpoints);
+  Running& running = *running_state_[job.index()];
+  running.start_overhead = overhead_of_start(job);
+  const JobCourse& course = running.course.emplace(duration_of(job), records_[job.index()].iterations, progress_[job.index()].kept,
+                                                   running.start_overhead, settings_.checkpoints);
   const std::optional<Duration> held = course.held();
   if (!held || *held > Time::max() - context.now()) fail_beyond_clock(spec, context.now());
   context.schedule(*held, EventClass::timer, job_ends, SchedulerTimer{job, records_[job.index()].restarts});
@@ -972,6 +1029,17 @@ RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const
   const Running& running = *running_state_[job.index()];
   stay.checkpoint_every = running.checkpoints.every;
   stay.checkpoint_write = running.checkpoints.write;
+  const std::vector<GpuSlot> stores =
+      spec.checkpoint == Bytes::zero() ? std::vector<GpuSlot>() : stores_on(settings_.storage.hosts, cluster_);
+  if (!stores.empty()) {
+    auto parts = std::make_shared<std::vector<StoredData>>();
+    for (std::uint32_t rank = 0; rank < spec.gpus; ++rank) {
+      const Bytes part = part_of(spec.checkpoint, spec.gpus, rank);
+      if (part > Bytes::zero())
+        parts->push_back({RankId(rank), settings_.wiring.endpoint_of_gpu[stores[rank % stores.size()].index()], part});
+    }
+    stay.checkpoint = std::move(parts);
+  }
   auto endpoints = std::make_shared<std::vector<NodeId>>();
   for (const GpuSlot gpu : running.placement.gpus) endpoints->push_back(settings_.wiring.endpoint_of_gpu[gpu.index()]);
   stay.endpoint_of_rank = std::move(endpoints);
@@ -1009,7 +1077,7 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
   const Running& running = *running_state_[job.index()];
   if (coasts(job)) {
     note_skipped(job, account(running, context.now()).whole.iterations, context.now());
-  } else if (running.ranks != nullptr) {
+  } else if (running.ranks != nullptr || running.fetching > 0) {
     stop_ranks(job, context);
   }
   leave_others(job, context);
@@ -1018,8 +1086,15 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
 void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
   const Running& running = *running_state_[job.index()];
   const SchedulerWiring& wiring = settings_.wiring;
-  for (const HostId host : hosts_of(wiring.jobs->at(running.stay), running.placement))
+  const auto stop = [&](HostId host) {
     context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
+  };
+  const RunningJob& stay = wiring.jobs->at(running.stay);
+  if (stay.data != nullptr) {
+    std::ranges::for_each(stores_of(data_to_fetch(job)), stop);
+  } else {
+    std::ranges::for_each(hosts_of(stay, running.placement), stop);
+  }
   if (wiring.network != EntityId::none())
     context.send(wiring.network, settings_.control_delay, stay_stopped, StayStopped{running.stay});
 }
@@ -1125,8 +1200,9 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   running.past = job.past;
   const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
   if (spec.workload == nullptr) {
+    running.start_overhead = overhead_of_start(id);
     const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, job.kept,
-                                                     settings_.start_overhead, settings_.checkpoints);
+                                                     running.start_overhead, settings_.checkpoints);
     running.parts = 1;
     context.schedule(std::max(Duration::zero(), job.since + course.held().value() - context.now()), EventClass::timer, job_ends,
                      timer);

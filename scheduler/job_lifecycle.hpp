@@ -65,6 +65,7 @@
 #include "scheduler/policy.hpp"
 #include "scheduler/scripted_events.hpp"
 #include "scheduler/settings_change.hpp"
+#include "scheduler/storage.hpp"
 #include "scheduler/workload_course.hpp"
 
 namespace weft {
@@ -96,6 +97,7 @@ struct JobLifecycleSettings {
   CheckpointPlan checkpoints = {};
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
+  StorageSettings storage = {};
   std::vector<NamedHandler> handlers = {};
   std::vector<SettingsChange> changes = {};  ///< those of the events that set something
   std::vector<ScriptedEvent> events = {};    ///< in order of time
@@ -184,13 +186,14 @@ class JobLifecycle final : public Entity {
     }
     Placement placement;
     Time since;
-    Duration start_overhead;  ///< as it was when it started, like the next
+    Duration start_overhead;  ///< as it was when it started, like the next; with what fetching data took, once that is known
     CheckpointPlan checkpoints;
     Time part_since;                            ///< when what follows began: `since`, or when the job last began to coast or landed
     StayAccount past;                           ///< up to then
     std::optional<JobCourse> course;            ///< job mode, and while the job coasts
     std::unique_ptr<WorkloadCourse> ranks;      ///< otherwise
     StayId stay = StayId::none();               ///< of jobs that run workloads
+    std::uint32_t fetching = 0;                 ///< parts of its data under way, by the stay `stay`
     std::uint32_t parts = 0;                    ///< times that it began to coast, was told to land or landed
     bool is_among_others = false;               ///< fast forward: it uses the network now, or would if it did not coast
     std::optional<std::uint64_t> lands_at;      ///< the iteration from which it goes on
@@ -280,6 +283,13 @@ class JobLifecycle final : public Entity {
   void send_back(JobId job, Leaving why, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
+  /// Of a start: scheduler.start_overhead, and what data takes where no network is simulated.
+  Duration overhead_of_start(JobId job) const;
+  /// Returns false if the ranks have all that they need.
+  bool fetch_data(JobId job, EventContext& context);
+  void take_arrival(StayId stay, EventContext& context);
+  std::vector<RankData> data_to_fetch(JobId job) const;
+  std::set<HostId> stores_of(std::span<const RankData> data) const;
   void schedule_next_failure(EventContext& context);
   void fail_parts(EventContext& context);
   /// Its end is due at this instant, and what happens at the same one is too late for it.

@@ -38,7 +38,10 @@ struct JobSpec {
   /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
   /// `duration` is that where the empty cluster would place it.
   std::shared_ptr<const PlacementTimes> iteration_times;
-  SourcePlace place;  ///< where the job was described
+  Bytes data;                      ///< that its ranks fetch before they begin (scheduler/storage)
+  std::vector<HostId> data_hosts;  ///< where it lies; none: on the storage hosts
+  Bytes checkpoint;                ///< what one writes to the storage hosts
+  SourcePlace place;               ///< where the job was described
 };
 
 /// The jobs of a trace, in job mode. `file` is the path that messages name.

@@ -79,7 +79,7 @@ std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<
   Doors doors(topology);
   const std::span<const NodeId> endpoints = topology.endpoints();
   std::vector<bool> cut_off(endpoints.size(), false);
-  std::vector<std::uint32_t> size(topology.node_count(), 0);  // by part: its endpoints
+  std::vector<std::uint32_t> size(topology.node_count(), 0);    // by part: its endpoints
   std::vector<std::pair<std::uint32_t, std::uint32_t>> stands;  // place of an endpoint, and a part that it is at
   std::uint32_t all = 0;
   std::uint32_t largest = UINT32_MAX;

@@ -18,8 +18,10 @@ using IterationTime = std::function<Duration(JobId, RankId, std::uint32_t iterat
 /// Runs every rank on its endpoints for the time that the formula says; a tenth of it is exposed communication.
 class PretendHost final : public Entity {
  public:
-  PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay, const IterationTime& time)
-      : first_(first), endpoints_(endpoints), jobs_(jobs), control_delay_(control_delay), time_(time) {}
+  /// Data of a job arrives all at once, when the storage can have sent all of it.
+  PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay, const IterationTime& time,
+              const StorageSettings& storage = {})
+      : first_(first), endpoints_(endpoints), jobs_(jobs), control_delay_(control_delay), time_(time), storage_(storage) {}
 
   void handle(const Event& event, EventContext& context) override {
     if (event.kind == start_job) {
@@ -31,6 +33,22 @@ class PretendHost final : public Entity {
         const std::uint32_t endpoint = (*running.endpoint_of_rank)[rank].index();
         if (endpoint >= first_.index() && endpoint < first_.index() + endpoints_)
           begin({running.stay, RankId(rank), running.first_iteration}, Duration::zero(), context);
+      }
+      return;
+    }
+    if (event.kind == send_data) {
+      scheduler_ = event.key.source;
+      const StayId stay = event.payload_as<StartJob>().stay;
+      std::vector<RankData> all;
+      for (const StoredData& part : *jobs_.at(stay).data) all.push_back({part.rank, GpuSlot(0), part.size});
+      context.schedule(fetching_time(all, storage_), EventClass::timer, kDataLeaves, event.payload_as<StartJob>());
+      return;
+    }
+    if (event.kind == kDataLeaves) {
+      const StayId stay = event.payload_as<StartJob>().stay;
+      for (const StoredData& part : *jobs_.at(stay).data) {
+        const bool lies_here = part.store.index() >= first_.index() && part.store.index() < first_.index() + endpoints_;
+        if (lies_here && !stopped_.contains(stay)) context.send(scheduler_, control_delay_, data_arrived, DataArrived{stay});
       }
       return;
     }
@@ -53,6 +71,8 @@ class PretendHost final : public Entity {
   int starts = 0;
 
  private:
+  static constexpr std::uint16_t kDataLeaves = 2;
+
   struct Step {
     StayId stay;
     RankId rank;
@@ -68,6 +88,7 @@ class PretendHost final : public Entity {
   const JobTable& jobs_;
   Duration control_delay_;
   const IterationTime& time_;
+  StorageSettings storage_;
   EntityId scheduler_;
   std::set<StayId> stopped_;
 };
@@ -106,9 +127,10 @@ inline HostedRun run_on_hosts(const std::vector<JobSpec>& jobs, std::uint32_t ho
   settings.wiring.jobs = &table;
   EngineBuilder builder;
   for (std::uint32_t host = 0; host < hosts; ++host) {
-    settings.wiring.entity_of_host.push_back(builder.add_entity(
-        std::make_unique<PretendHost>(NodeId(100 + host * gpus_per_host), gpus_per_host, table, settings.control_delay, time),
-        "host" + std::to_string(host)));
+    settings.wiring.entity_of_host.push_back(
+        builder.add_entity(std::make_unique<PretendHost>(NodeId(100 + host * gpus_per_host), gpus_per_host, table,
+                                                         settings.control_delay, time, settings.storage),
+                           "host" + std::to_string(host)));
     // Nodes are not numbered as slots are, so that a mix-up shows.
     for (std::uint32_t gpu = 0; gpu < gpus_per_host; ++gpu)
       settings.wiring.endpoint_of_gpu.emplace_back(100 + host * gpus_per_host + gpu);

@@ -207,12 +207,20 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
     const auto hosts = static_cast<std::uint32_t>(2 + random() % 4);
     const auto size = static_cast<std::uint32_t>(1 + random() % 4);
     const std::uint32_t spares = random() % 2;
+    const bool has_storage = hosts > 3 && random() % 2 == 0;
+    const StorageSettings storage{has_storage ? std::vector{HostId(0)} : std::vector<HostId>(), Bandwidth::gbps(8)};
     std::vector<JobSpec> with_workloads;
     std::vector<Duration> iteration_of_job;
     for (int i = 0; i < 30; ++i) {
-      const auto gpus = static_cast<std::uint32_t>(1 + random() % ((hosts - spares) * size));
+      const auto gpus = static_cast<std::uint32_t>(1 + random() % ((hosts - spares - (has_storage ? 1 : 0)) * size));
       with_workloads.push_back(workload_job("job" + std::to_string(i), Time::zero() + ns_below(60), gpus, 1 + random() % 12));
       with_workloads.back().priority = static_cast<std::int32_t>(random() % 3);
+      if (has_storage && random() % 2 == 0) {
+        // Up to 3 s each.
+        with_workloads.back().data = Bytes::of(static_cast<std::int64_t>(random() % 3'000'000'000));
+        with_workloads.back().checkpoint = Bytes::of(static_cast<std::int64_t>(random() % 3'000'000'000));
+        if (random() % 2 == 0) with_workloads.back().data_hosts = {HostId(static_cast<std::uint32_t>(random() % hosts))};
+      }
       const Duration iteration = Duration::ns(1) + ns_below(3);
       with_workloads.back().duration =
           DurationModel::fixed(iteration * static_cast<std::int64_t>(with_workloads.back().iterations));
@@ -248,6 +256,7 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
       result.checkpoints = plan;
       result.failures = failures;
       result.maintenance = maintenance;
+      result.storage = storage;
       return result;
     };
     const IterationTime time = [&](JobId job, RankId, std::uint32_t) { return iteration_of_job[job.index()]; };

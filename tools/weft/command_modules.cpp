@@ -21,6 +21,7 @@
 #include "scheduler/job_lifecycle.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
+#include "scheduler/storage.hpp"
 #include "tools/weft/commands.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/builders/server_presets.hpp"
@@ -70,6 +71,7 @@ std::vector<ModuleInfo> all_modules() {
       {"control", "checkpoint", "What a job in job mode keeps of its work when it is preempted or fails.", checkpoint_params()});
   all.push_back(
       {"control", "failure", "Which parts of the cluster fail when, and what stands in for them; job mode.", failure_params()});
+  all.push_back({"control", "storage", "Where the data and the checkpoints of jobs lie.", storage_params()});
   all.push_back({"control", "maintenance", "Which hosts are drained when; job mode.", maintenance_params()});
   append(all, scheduling_policies());
   append(all, placers());

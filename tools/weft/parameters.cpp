@@ -16,6 +16,7 @@
 #include "scheduler/job_lifecycle.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
+#include "scheduler/storage.hpp"
 
 namespace weft {
 
@@ -75,6 +76,7 @@ Parameters::Parameters() {
   add(ParamSet("checkpoint", checkpoint_params()));
   add(ParamSet("failure", failure_params()));
   add(ParamSet("maintenance", maintenance_params()));
+  add(ParamSet("storage", storage_params()));
   for (const auto& module : scheduling_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : placers()) add(ParamSet(std::string(module.info.name), module.info.params));
 }

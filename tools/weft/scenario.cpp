@@ -22,6 +22,7 @@
 #include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/job_rules.hpp"
 #include "tools/weft/scenario.pb.h"
+#include "tools/weft/storage_entries.hpp"
 #include "tools/weft/unused_flags.hpp"
 #include "tools/weft/unused_settings.hpp"
 #include "tools/weft/version.hpp"
@@ -776,6 +777,7 @@ class ScenarioFile {
     }
     try_to([&] { spec.submit = submit(); });
     try_to([&] { fill_content(spec, job, inside); });
+    try_to([&] { read_job_storage(job, inside, spec); });
     own_job_names_.push_back(name_place);
     scenario_.jobs.push_back(std::move(spec));
   }
@@ -1135,6 +1137,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (scenario.topology != nullptr) attempt(loading, [&] { read_routes(scenario); });
   diagnostics.throw_if_errors();
   const bool has_service = !scenario.flows && attempt(loading, [&] { read_service(scenario); });
+  if (has_service) attempt(loading, [&] { read_storage(scenario); });
   if (file != nullptr && (scenario.flows || has_service)) attempt(loading, [&] { file->read_events(); });
   diagnostics.throw_if_errors();
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
@@ -1161,6 +1164,7 @@ ClusterState empty_cluster(const Scenario& scenario) {
 ClusterState serving_cluster(const Scenario& scenario) {
   ClusterState cluster = empty_cluster(scenario);
   withdraw_last_hosts(cluster, static_cast<std::uint32_t>(scenario.failures.spares()));
+  for (const HostId host : scenario.storage.hosts) cluster.withdraw(cluster.gpus(host));
   return cluster;
 }
 

@@ -20,6 +20,7 @@
 #include "scheduler/failures/maintenance_plan.hpp"
 #include "scheduler/job_spec.hpp"
 #include "scheduler/scripted_events.hpp"
+#include "scheduler/storage.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/flow_list.hpp"
@@ -83,6 +84,7 @@ struct Scenario {
   std::vector<HostSpeedEntry> host_speeds;
   FailureSettings failures;
   MaintenanceSettings maintenance;
+  StorageSettings storage;
   std::vector<ScriptedEvent> events;     ///< in order of time; drains, failures and jobs among them are in the lists above, too
   std::vector<std::string> handlers;     ///< their parameters are among `parameters`
   std::vector<ParameterChange> changes;  ///< of the events that set something, in order

@@ -24,6 +24,7 @@
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/parameter_changes.hpp"
 #include "tools/weft/results.hpp"
+#include "tools/weft/storage_entries.hpp"
 #include "tools/weft/stuck_ranks.hpp"
 #include "topologies/builders/server_presets.hpp"
 
@@ -271,7 +272,8 @@ class Assembly {
   }
 
   bool may_fold() const {
-    if (scenario_.mode != Mode::flow) return false;
+    // Data comes from and goes to other hosts for every rank.
+    if (scenario_.mode != Mode::flow || uses_storage(scenario_)) return false;
     if (folding_wish() != "auto") return folding_wish() == "on";
     const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
     return is_max_min() && (fold_tolerance() > Duration::zero() || std::ranges::any_of(scenario_.jobs, is_large));
@@ -383,6 +385,7 @@ class Assembly {
     settings.checkpoints = CheckpointPlan::of(scenario_.parameters.of("checkpoint"));
     settings.failures = scenario_.failures;
     settings.maintenance = scenario_.maintenance;
+    settings.storage = scenario_.storage;
     for (const std::string& name : scenario_.handlers) {
       const auto& module = find_module(event_handlers(), name, SourcePlace::named("handler"));
       settings.handlers.push_back({name, module.make(scenario_.parameters.of(name))});

@@ -10,6 +10,7 @@
 #include "host/collectives/collective.hpp"
 #include "tools/weft/congestion_report.hpp"
 #include "tools/weft/scenario.hpp"
+#include "tools/weft/storage_entries.hpp"
 #include "topologies/builders.hpp"
 
 namespace weft {
@@ -24,7 +25,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   }
   const bool has_jobs = !scenario.flows;
   if (has_jobs) used.insert({"scheduler", scenario.policy, scenario.placement});
-  if (has_jobs) used.insert({"failure", "maintenance", "checkpoint"});
+  if (has_jobs) used.insert({"failure", "maintenance", "checkpoint", "storage"});
   used.insert(scenario.handlers.begin(), scenario.handlers.end());
   for (const ParameterChange& change : scenario.changes) {
     if (change.name == "scheduler.policy" || change.name == "scheduler.placement") used.insert(change.value);
@@ -105,6 +106,14 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
       note("checkpoint", "every", "no job declares iterations");
     if (std::none_of(scenario.jobs.begin(), scenario.jobs.end(), declares_none)) {
       note("checkpoint", "interval", "all jobs declare iterations, and go by checkpoint.every");
+    }
+  }
+  if (used.contains("storage")) {
+    const auto has_workload = [](const JobSpec& job) { return job.workload != nullptr; };
+    if (!uses_storage(scenario)) {
+      note("storage", "rate", "no job has data or checkpoints of a size");
+    } else if (std::ranges::all_of(scenario.jobs, has_workload)) {
+      note("storage", "rate", "data travels over the network");
     }
   }
   if (used.contains("flow")) {

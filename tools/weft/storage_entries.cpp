@@ -1,0 +1,99 @@
+#include "tools/weft/storage_entries.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/counted.hpp"
+#include "workloads/rank_list.hpp"
+
+namespace weft {
+
+namespace {
+
+[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
+  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
+}
+
+Bytes size_of(const std::string& field, const std::string& text, const SourcePlace& place) {
+  const ParsedQuantity<Bytes> parsed = parse_bytes(text);
+  if (!parsed.value) fail("bad-value", field + ": " + parsed.error.message, place, parsed.error.help);
+  if (*parsed.value <= Bytes::zero()) fail("bad-value", field + " is nothing", place, "drop it, or make it larger");
+  return *parsed.value;
+}
+
+/// Host numbers are written as ranks are.
+std::vector<HostId> hosts_of(const std::string& field, const std::string& text, std::uint32_t host_count,
+                             const SourcePlace& place) {
+  const ParsedRankList list = parse_rank_list(text, host_count);
+  if (!list.error.empty()) {
+    fail("bad-hosts", field + ": " + in_quotes(text) + " does not name hosts of this cluster", place,
+         "they are counted from 0; write them as in \"0-7,16,32-62:2\"");
+  }
+  std::vector<HostId> hosts;
+  for (const RankId host : list.ranks) hosts.emplace_back(host.index());
+  std::ranges::sort(hosts);
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts;
+}
+
+}  // namespace
+
+void read_job_storage(const scenario::Job& job, const FieldPlaces& inside, JobSpec& spec) {
+  if (job.has_data()) {
+    const FieldPlaces of_data = inside.inside(job, "data");
+    const scenario::JobData& data = job.data();
+    if (data.size().empty())
+      fail("missing-field", "data needs a size", inside.of(job, "data"), "for example data { size: \"4TiB\" }");
+    spec.data = size_of("size", data.size(), of_data.of(data, "size"));
+    // How many hosts there are is known when all of the scenario is read.
+    if (!data.hosts().empty()) spec.data_hosts = hosts_of("hosts", data.hosts(), UINT32_MAX, of_data.of(data, "hosts"));
+  }
+  if (!job.checkpoint_size().empty())
+    spec.checkpoint = size_of("checkpoint_size", job.checkpoint_size(), inside.of(job, "checkpoint_size"));
+}
+
+void read_storage(Scenario& scenario) {
+  const ClusterState cluster = empty_cluster(scenario);
+  const std::uint32_t host_count = cluster.host_count();
+  const ParamSet& params = scenario.parameters.of("storage");
+  const SourcePlace place = SourcePlace::named("storage.hosts");
+  StorageSettings& storage = scenario.storage;
+  storage.rate = params.bandwidth("rate");
+  const std::string& text = params.text("hosts");
+  if (!text.empty()) storage.hosts = hosts_of("storage.hosts", text, host_count, place);
+  if (storage.hosts.size() + scenario.failures.spares() >= host_count) {
+    fail("too-much-storage", "no host is left for jobs", place,
+         "there are " + counted(host_count, "host", "hosts") + " in all, spares among them");
+  }
+  if (!storage.hosts.empty() && storage.hosts.back().index() >= host_count - scenario.failures.spares()) {
+    fail("storage-is-spare", "host" + std::to_string(storage.hosts.back().index()) + " stores data and is a spare", place,
+         "the last hosts are spares; take others");
+  }
+  Diagnostics diagnostics;
+  for (const JobSpec& job : scenario.jobs) {
+    const bool has_place = !storage.hosts.empty();
+    const std::string of_job = "of job " + in_quotes(job.name);
+    if (job.data > Bytes::zero() && job.data_hosts.empty() && !has_place) {
+      diagnostics.error(
+          "no-storage", "the data " + of_job + " lies nowhere", job.place,
+          "name its hosts, data { size: \"4TiB\" hosts: \"60-63\" }, or those of all jobs, --set=storage.hosts=60-63");
+    }
+    if (job.checkpoint > Bytes::zero() && !has_place) {
+      diagnostics.error("no-storage", "there is nowhere to write checkpoints " + of_job, job.place,
+                        "name the hosts that store them, --set=storage.hosts=60-63");
+    }
+    if (!job.data_hosts.empty() && job.data_hosts.back().index() >= host_count) {
+      diagnostics.error("bad-hosts", "the data " + of_job + " lies on host" + std::to_string(job.data_hosts.back().index()),
+                        job.place, "the cluster has " + counted(host_count, "host", "hosts") + ", counted from 0");
+    }
+  }
+  diagnostics.throw_if_errors();
+}
+
+bool uses_storage(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.jobs,
+                             [](const JobSpec& job) { return job.data > Bytes::zero() || job.checkpoint > Bytes::zero(); });
+}
+
+}  // namespace weft
