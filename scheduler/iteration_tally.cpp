@@ -8,11 +8,7 @@
 namespace weft {
 
 IterationTally::IterationTally(const RunningJob& job, Time begin)
-    : job_(job),
-      begin_(begin),
-      last_end_(begin),
-      completed_(job.first_iteration),
-      ranks_(job.endpoint_of_rank->size(), Rank{job.first_iteration, begin}) {
+    : job_(job), completed_(job.first_iteration), ranks_(job.endpoint_of_rank->size(), Rank{job.first_iteration, begin}) {
   WEFT_CHECK(!ranks_.empty() && job.first_iteration < job.iterations && job.iterations <= UINT32_MAX,
              "a job that is tallied has ranks and iterations");
 }
@@ -43,7 +39,6 @@ std::optional<IterationRecord> IterationTally::add(const IterationDone& report) 
                                Duration::ticks(static_cast<std::int64_t>(exposed_ticks))};
   open_.pop_front();
   ++completed_;
-  last_end_ = record.end;
   return record;
 }
 

@@ -37,8 +37,6 @@ class IterationTally {
   /// Iterations of the job that a rank has done, earlier stays included.
   std::uint64_t reported(RankId rank) const { return ranks_[rank.index()].reported; }
   std::uint32_t rank_count() const { return static_cast<std::uint32_t>(ranks_.size()); }
-  /// Start of the first iteration to end of the last completed one.
-  Duration span() const { return last_end_ - begin_; }
 
  private:
   struct Rank {
@@ -53,8 +51,6 @@ class IterationTally {
   };
 
   const RunningJob& job_;
-  Time begin_;
-  Time last_end_;
   std::uint64_t completed_;
   std::vector<Rank> ranks_;
   std::deque<Open> open_;  ///< iterations from `completed_` on

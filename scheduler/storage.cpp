@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/check.hpp"
 #include "network/ecmp.hpp"
@@ -57,11 +56,9 @@ std::vector<RankData> data_to_fetch(const JobSpec& job, const Placement& placeme
 
 Duration fetching_time(std::span<const RankData> data, const StorageSettings& storage) {
   if (storage.rate == Bandwidth::zero()) return Duration::zero();
-  double bits = 0;
-  for (const RankData& part : data) bits += part.size.in_bits();
-  const double ticks = std::ceil(bits / static_cast<double>(storage.rate.in_bps()) * static_cast<double>(Duration::ticks_per_s));
-  return ticks < static_cast<double>(Duration::max().in_ticks()) ? Duration::ticks(static_cast<std::int64_t>(ticks))
-                                                                 : Duration::max();
+  Bytes all;
+  for (const RankData& part : data) all += part.size;
+  return transmit_time(all, storage.rate);
 }
 
 }  // namespace weft

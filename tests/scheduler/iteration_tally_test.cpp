@@ -41,7 +41,6 @@ TEST(IterationTally, AnIterationRunsFromItsFirstRankToItsLast) {
   EXPECT_EQ(second->start, at_us(30));  // rank 0 began it when its own first ended
   EXPECT_EQ(second->end, at_us(70));    // the last to end is not the last to report
   EXPECT_TRUE(tally.done());
-  EXPECT_EQ(tally.span(), Duration::us(60));
 }
 
 TEST(IterationTally, ARankMayRunAhead) {

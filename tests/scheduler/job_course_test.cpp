@@ -124,6 +124,45 @@ TEST(JobCourse, ByHand) {
   EXPECT_EQ(JobCourse(Duration::s(60), 10, {6, {}}, Duration::s(5), plan).held(), Duration::s(5 + 24 + 2));
 }
 
+// As above with two iterations kept: 5 s to start, 6 s up to the checkpoint after the third.
+TEST(JobCourse, TellsWhenIterationsBegin) {
+  CheckpointPlan plan;
+  plan.every = 3;
+  plan.write = Duration::s(2);
+  const JobCourse course(Duration::s(60), 10, {2, {}}, Duration::s(5), plan);
+  EXPECT_EQ(course.begin_of(2), Duration::s(5));
+  EXPECT_EQ(course.begin_of(3), Duration::s(5 + 6 + 2));
+  EXPECT_EQ(course.begin_of(4), Duration::s(5 + 6 + 2 + 6));
+  EXPECT_EQ(course.begin_of(9), Duration::s(5 + 6 + 2 + 18 + 2 + 18 + 2));
+}
+
+// A stay that is cut where an iteration begins comes to the same as the whole one.
+TEST(StayAccount, PartsAddUp) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2'000; ++i) {
+    const std::uint64_t iterations = 2 + random() % 12;
+    const std::uint64_t kept = random() % iterations;
+    const Duration total = Duration::ticks(static_cast<std::int64_t>(iterations * (1 + random() % 50)));
+    CheckpointPlan plan;
+    plan.every = random() % 5;
+    plan.write = Duration::ticks(random() % 20);
+    const JobCourse whole(total, iterations, {kept, {}}, Duration::ticks(random() % 30), plan);
+    const std::uint64_t cut = kept + random() % (iterations - kept);
+    const Duration first = whole.begin_of(cut);
+    const JobCourse rest(total, iterations, {cut, {}}, Duration::zero(), plan);
+    for (Duration elapsed = Duration::zero(); first + elapsed <= *whole.held(); elapsed += Duration::ticks(1 + random() % 10)) {
+      const StayAccount expected = whole.account(first + elapsed);
+      const StayAccount both = whole.account(first).followed_by(rest.account(elapsed));
+      ASSERT_EQ(both.overhead, expected.overhead) << i;
+      ASSERT_EQ(both.writing, expected.writing) << i;
+      ASSERT_EQ(both.work, expected.work) << i;
+      ASSERT_EQ(both.work_whole, expected.work_whole) << i;
+      ASSERT_EQ(both.kept.iterations, expected.kept.iterations) << i;
+      ASSERT_EQ(both.whole.iterations, expected.whole.iterations) << i;
+    }
+  }
+}
+
 TEST(JobCourse, LongJobsDoNotFitTheClock) {
   CheckpointPlan plan;
   plan.write = Duration::s(3600);
