@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "network/detours.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -24,7 +25,7 @@ AdaptivePaths::AdaptivePaths(const Topology& topology, std::uint64_t seed, Adapt
 }
 
 void AdaptivePaths::find_hops(NodeId at, NodeId destination) {
-  topology_.routes().next_hops(topology_, at, destination, hops_);
+  routes_->next_hops(topology_, at, destination, hops_);
   WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
 }
 
@@ -62,6 +63,7 @@ void AdaptivePaths::look_ahead(NodeId source, NodeId destination, const FlowLink
 std::span<const LinkId> AdaptivePaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair,
                                             const FlowLinkGraph& flows) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
+  routes_ = detours_ == nullptr ? &topology_.routes() : &detours_->between(source, destination);
   if (view_ == AdaptiveView::whole_paths) look_ahead(source, destination, flows);
   // Worst load of the path, and load of its first link; the smaller, the better.
   const auto judge = [&](LinkId hop) {

@@ -31,6 +31,8 @@
 
 namespace weft {
 
+class Detours;
+class Routes;
 class Topology;
 
 enum class AdaptiveView : std::uint8_t { own_links, whole_paths };
@@ -39,6 +41,9 @@ class AdaptivePaths {
  public:
   /// Keeps a reference to the topology. `seed` is that of EcmpPaths.
   AdaptivePaths(const Topology& topology, std::uint64_t seed, AdaptiveView view);
+
+  /// From now on paths take these, which outlive this.
+  void take(Detours& detours) { detours_ = &detours; }
 
   /// Links from endpoint to endpoint, in order. Valid until the next call. `flows` has what is under way, over the topology's links.
   /// Requires: source != destination, a path exists (WEFT_CHECK).
@@ -52,6 +57,8 @@ class AdaptivePaths {
   const Topology& topology_;
   std::uint64_t seed_;
   AdaptiveView view_;
+  Detours* detours_ = nullptr;
+  const Routes* routes_ = nullptr;  ///< of the path at hand
   std::vector<LinkId> links_;
   std::vector<LinkId> hops_;
   std::vector<LinkId> best_hops_;

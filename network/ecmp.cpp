@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "network/detours.hpp"
 #include "network/static_routes.hpp"
 #include "topologies/topology.hpp"
 
@@ -42,8 +43,8 @@ std::size_t number_of(const Topology& topology, NodeId endpoint, std::vector<Lin
 }
 
 /// Appends the path to `links`, which is empty; `hops` is for its own use.
-void walk(const Topology& topology, const PathRule& rule, const EcmpHash& hash, NodeId source, NodeId destination,
-          std::vector<LinkId>& hops, std::vector<LinkId>& links) {
+void walk(const Topology& topology, const Routes& routes, const PathRule& rule, const EcmpHash& hash, NodeId source,
+          NodeId destination, std::vector<LinkId>& hops, std::vector<LinkId>& links) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
   const bool by_hash = rule.choice == PathRule::Choice::by_hash;
   std::size_t left = by_hash ? 0 : number_of(topology, destination, hops);
@@ -54,7 +55,7 @@ void walk(const Topology& topology, const PathRule& rule, const EcmpHash& hash, 
     return chosen;
   };
   for (NodeId at = source; at != destination;) {
-    topology.routes().next_hops(topology, at, destination, hops);
+    routes.next_hops(topology, at, destination, hops);
     WEFT_CHECK(!hops.empty(),
                "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
     const LinkId chosen = hops[choice(at)];
@@ -81,12 +82,18 @@ std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, No
                               std::uint32_t connection, std::uint32_t queue_pair) {
   std::vector<LinkId> hops;
   std::vector<LinkId> links;
-  walk(topology, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, links);
+  walk(topology, topology.routes(), rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops,
+       links);
   return links;
 }
 
 EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries)
     : topology_(topology), rule_(rule), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {}
+
+void EcmpPaths::take(Detours& detours) {
+  detours_ = &detours;
+  for (Entry& entry : cache_) entry.links.clear();
+}
 
 std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
   const Key key{source, destination, connection, queue_pair};
@@ -95,7 +102,8 @@ std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::
   if (!entry.links.empty() && entry.key == key) return entry.links;
   entry.key = key;
   entry.links.clear();
-  walk(topology_, rule_, hash, source, destination, hops_, entry.links);
+  const Routes& routes = detours_ == nullptr ? topology_.routes() : detours_->between(source, destination);
+  walk(topology_, routes, rule_, hash, source, destination, hops_, entry.links);
   return entry.links;
 }
 

@@ -13,6 +13,8 @@
 // meet on their way up; on other networks the port may depend on how far a flow has come. Where the user has given a switch a route
 // (network/static_routes), that goes first.
 //
+// Next hops are those of network/detours where links are out.
+//
 // Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next tuple that maps to it. What is cached shows
 // in no result.
 //
@@ -30,6 +32,7 @@
 
 namespace weft {
 
+class Detours;
 class StaticRoutes;
 class Topology;
 
@@ -66,7 +69,10 @@ class EcmpPaths {
   /// Keeps a reference to the topology. `cache_entries` >= 1 is rounded up to a power of two.
   EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries);
 
-  /// ecmp_path(), valid until the next call.
+  /// They have changed. From now on paths take them; they outlive this.
+  void take(Detours& detours);
+
+  /// ecmp_path(), but for detours. Valid until the next call.
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
 
  private:
@@ -86,6 +92,7 @@ class EcmpPaths {
   PathRule rule_;
   std::vector<Entry> cache_;
   std::vector<LinkId> hops_;
+  Detours* detours_ = nullptr;
 };
 
 /// `size` in `parts` parts that differ by at most one byte and add up exactly; the i-th, with the larger ones first.

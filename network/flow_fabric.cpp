@@ -46,6 +46,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       inside_host_(topology),
       staging_(topology, settings),
       link_delays_(link_delays(topology, settings.switching_delay)),
+      detours_(topology),
       ecmp_(topology, settings.path_rule, settings.path_cache_entries),
       spray_(topology, link_delays_, settings.path_cache_entries),
       adaptive_(topology, settings.path_rule.seed,
@@ -71,6 +72,11 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
     if (stopped_.size() <= stay.index()) stopped_.resize(stay.index() + 1, false);
     stopped_[stay.index()] = true;
     has_stopped_ = true;
+    plan_settle(context.now(), context);
+    return;
+  }
+  if (event.kind == cable_changes) {
+    cable_changes_.push_back(event.payload_as<CableChanges>());
     plan_settle(context.now(), context);
     return;
   }
@@ -109,6 +115,8 @@ void FlowFabric::settle(EventContext& context) {
     free_transfers_.push_back(flow.transfer);
   }
   if (std::exchange(has_stopped_, false)) cancel_stopped(now);
+  change_cables(now);
+  change_ways(now);
   for (const Transfer& transfer : entering_) {
     if (is_stopped(transfer.stay)) continue;
     if (SwitchOperationName::is_one(transfer.destination)) {
@@ -119,7 +127,8 @@ void FlowFabric::settle(EventContext& context) {
   }
   entering_.clear();
   model_.settle(now);
-  if (const Time next = model_.next_completion(); next < Time::max()) plan_settle(next, context);
+  const Time next = std::min(model_.next_completion(), way_changes_.empty() ? Time::max() : way_changes_.front().at);
+  if (next < Time::max()) plan_settle(next, context);
 }
 
 void FlowFabric::cancel_stopped(Time now) {
@@ -140,6 +149,74 @@ void FlowFabric::cancel_stopped(Time now) {
     joint_[slot].operation = nullptr;
     free_joint_.push_back(slot);
   }
+}
+
+void FlowFabric::change_cables(Time now) {
+  for (const CableChanges& change : cable_changes_) {
+    const LinkId reverse = topology_.reverse(change.cable);
+    for (const LinkId link : {change.cable, reverse}) {
+      const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) * change.share;
+      model_.set_capacity(link, Bandwidth::bps(std::llround(rate_bps)));
+    }
+    if (is_out_.empty()) is_out_ = avoided_ = std::vector<bool>(topology_.link_count(), false);
+    const bool is_out = change.share == 0;
+    if (is_out_[change.cable.index()] == is_out) continue;
+    is_out_[change.cable.index()] = is_out_[reverse.index()] = is_out;
+    const LinkId cable = std::min(change.cable, reverse);
+    turned_[cable] = now;
+    if (reroute_ < Time::max() - now) way_changes_.push_back({now + reroute_, cable});
+  }
+  cable_changes_.clear();
+}
+
+void FlowFabric::change_ways(Time now) {
+  bool has_changed = false;
+  for (; !way_changes_.empty() && way_changes_.front().at <= now; way_changes_.pop_front()) {
+    const auto [at, cable] = way_changes_.front();
+    const bool is_out = is_out_[cable.index()];
+    // It has turned once more since, and its turn comes; or it was away for too short a time to be noticed.
+    if (turned_.at(cable) + reroute_ != at || avoided_[cable.index()] == is_out) continue;
+    avoided_[cable.index()] = avoided_[topology_.reverse(cable).index()] = is_out;
+    has_changed = true;
+  }
+  if (!has_changed) return;
+  detours_.avoid(avoided_);
+  ecmp_.take(detours_);
+  spray_.take(detours_);
+  adaptive_.take(detours_);
+  move_flows(now);
+}
+
+void FlowFabric::move_flows(Time now) {
+  const FlowLinkGraph& graph = model_.policy().graph();
+  std::vector<FlowSlot> flows;
+  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+    if (!graph.alive(FlowSlot(slot)) || flows_[slot].is_joint || transfers_[flows_[slot].transfer].inside_host) continue;
+    const auto is_avoided = [&](const FlowLinkGraph::Hop& hop) { return avoided_[hop.link.index()]; };
+    if (!is_adaptive(settings_.routing) || std::ranges::any_of(graph.hops(FlowSlot(slot)), is_avoided)) flows.emplace_back(slot);
+  }
+  for (const FlowSlot slot : flows) {
+    ActiveFlow flow = flows_[slot.index()];
+    const ActiveTransfer& active = transfers_[flow.transfer];
+    WEFT_CHECK(!active.is_folded, "ranks are not folded where ways change");
+    const FlowPath path = path_of(active.transfer, flow.queue_pair, false);
+    const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
+    const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
+    if (is_same_way && (path.loads.empty() || std::ranges::equal(graph.loads(slot), path.loads))) continue;
+    flow.path_delay = path.delay + last_latency(false) + staging_.delay(active.transfer.destination);
+    const FlowSlot to = model_.move(slot, path.links, path.loads, now);
+    if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
+    flows_[to.index()] = flow;
+    if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
+  }
+}
+
+void FlowFabric::tell_congestion(FlowSlot flow, const ActiveTransfer& active, const LinkFolding* folding) {
+  // The links of folded transfers are those of some alike, perhaps of other hosts.
+  const bool knows_hosts = !active.is_folded || active.inside_host;
+  const HostId from = knows_hosts ? topology_.node(active.transfer.source).host : HostId::none();
+  const HostId to = knows_hosts ? topology_.node(active.transfer.destination).host : HostId::none();
+  congestion_->on_flow_starts(flow, {active.transfer.stay, from, to, active.multiplicity, folding});
 }
 
 std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
@@ -200,14 +277,8 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     const FlowSlot flow = model_.start(request);
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
     const Duration delay = (active.is_folded ? folded.delay : path.delay) + last;
-    flows_[flow.index()] = {slot, delay, false};
-    if (congestion_ != nullptr) {
-      // The links of folded transfers are those of some alike, perhaps of other hosts.
-      const bool knows_hosts = !active.is_folded || active.inside_host;
-      const HostId from = knows_hosts ? topology_.node(transfer.source).host : HostId::none();
-      const HostId to = knows_hosts ? topology_.node(transfer.destination).host : HostId::none();
-      congestion_->on_flow_starts(flow, {transfer.stay, from, to, active.multiplicity, folded.folding});
-    }
+    flows_[flow.index()] = {slot, delay, false, i};
+    if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
     shortest = std::min(shortest, delay);
     for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
@@ -303,7 +374,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   request.owner = kJointOwner | slot;
   const FlowSlot flow = model_.start(request);
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-  flows_[flow.index()] = {slot, Duration::zero(), true};
+  flows_[flow.index()] = {slot, Duration::zero(), true, 0};
   if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.stay});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
     load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);

@@ -18,6 +18,11 @@
 //
 // Of a stay that is stopped all transfers end at once, and those that enter later are dropped: nobody hears of them any more, and they are not observed.
 //
+// A cable of which the scheduler says that it carries less has that capacity from then on. One that is out carries nothing, and what crosses it stands still. When
+// it has been out for `reroute` (take_other_ways_after), whoever crosses it goes on over other ways (network/detours), as do flows that begin from then on;
+// when it has been back for as long, the ways are as before. Adaptive routing leaves flows where they are unless they cross a cable that is out.
+// Transfers of zero bytes take latency only, whatever is out, and operations in switches wait for the cables of their tree.
+//
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:
 //   FlowFabric(topology, settings, make_policy(...), entity_of_host, &observer)
@@ -32,6 +37,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -41,6 +47,7 @@
 #include "core/entity.hpp"
 #include "network/adaptive.hpp"
 #include "network/congestion_monitor.hpp"
+#include "network/detours.hpp"
 #include "network/ecmp.hpp"
 #include "network/flow_model.hpp"
 #include "network/flow_settings.hpp"
@@ -91,6 +98,9 @@ class FlowFabric final : public Entity {
 
   void handle(const Event& event, EventContext& context) override;
 
+  /// From a change of a cable until ways change for it; at once unless told otherwise.
+  void take_other_ways_after(Duration reroute) { reroute_ = reroute; }
+
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
 
@@ -119,6 +129,7 @@ class FlowFabric final : public Entity {
     std::uint32_t transfer = 0;  ///< slot of a transfer or of a joint operation
     Duration path_delay;
     bool is_joint = false;
+    std::uint32_t queue_pair = 0;
   };
   /// An operation in switches that members have joined.
   struct JointOperation {
@@ -142,6 +153,12 @@ class FlowFabric final : public Entity {
   bool is_stopped(StayId stay) const { return !stay.is_none() && stay.index() < stopped_.size() && stopped_[stay.index()]; }
   /// Ends all that belongs to stays that have been stopped.
   void cancel_stopped(Time now);
+  void change_cables(Time now);
+  /// Of cables that have been out, or back, for long enough.
+  void change_ways(Time now);
+  /// Flows whose ways have changed go on over the new ones.
+  void move_flows(Time now);
+  void tell_congestion(FlowSlot flow, const ActiveTransfer& active, const LinkFolding* folding);
   /// Where bytes of transfers folded by this are counted.
   std::uint32_t account_of(const LinkFolding* folding);
   void begin_joint(std::uint32_t slot, Time now, EventContext& context);
@@ -171,6 +188,7 @@ class FlowFabric final : public Entity {
   InsideHost inside_host_;
   Staging staging_;
   std::vector<Duration> link_delays_;  ///< propagation, and switching at the far end
+  Detours detours_;
   EcmpPaths ecmp_;
   SprayPaths spray_;
   AdaptivePaths adaptive_;
@@ -181,6 +199,17 @@ class FlowFabric final : public Entity {
   const SwitchOperations* operations_;
   CongestionMonitor* congestion_ = nullptr;
 
+  /// When a cable's being out, or in service again, shows in the ways.
+  struct WayChange {
+    Time at;
+    LinkId cable;
+  };
+  Duration reroute_;
+  std::vector<CableChanges> cable_changes_;   ///< of this instant
+  std::map<LinkId, Time> turned_;             ///< by first direction: when a cable last went out or came back
+  std::deque<WayChange> way_changes_;         ///< in order of time
+  std::vector<bool> is_out_;                  ///< by LinkId; empty until one is
+  std::vector<bool> avoided_;                 ///< likewise
   std::vector<Transfer> entering_;            ///< transfers of this instant
   std::vector<bool> stopped_;                 ///< by StayId
   bool has_stopped_ = false;                  ///< some stay was, at this instant

@@ -47,6 +47,27 @@ void FlowModel::cancel(FlowSlot slot, Time now) {
   changed_ = true;
 }
 
+FlowSlot FlowModel::move(FlowSlot slot, std::span<const LinkId> path, std::span<const double> loads, Time now) {
+  WEFT_CHECK(queue_.finish(slot) > now, "a flow that ends goes nowhere else");
+  const FlowLinkGraph& graph = policy_->graph();
+  Flow flow = flows_[slot.index()];
+  const Bytes moved = moved_bytes(flow, now);
+  link_bytes_.add(flow.account, graph.hops(slot), graph.loads(slot), moved);
+  flow.remaining_bits = remaining_bits(flow, now);
+  flow.wire_bytes = flow.wire_bytes - moved;
+  flow.rate_bps = 0;
+  flow.last_change = now;
+  const FlowDemand demand{path, graph.weight(slot), graph.cap(slot), loads, graph.priority(slot)};
+  queue_.remove(slot);
+  if (observer_ != nullptr) observer_->on_flow_leaves(slot, now);
+  policy_->remove_flow(slot);
+  const FlowSlot to = policy_->add_flow(demand);
+  if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
+  flows_[to.index()] = flow;
+  changed_ = true;
+  return to;
+}
+
 void FlowModel::take_completions(Time now, std::vector<FlowCompletion>& done) {
   WEFT_CHECK(now <= queue_.next(), "no completion is missed");
   if (queue_.next() > now || now == Time::max()) return;

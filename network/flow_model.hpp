@@ -88,6 +88,8 @@ class FlowModel {
   void set_capacity(LinkId link, Bandwidth capacity);
   /// The flow leaves before its end; its capacity is free after settle(). Requires: it is under way and does not end by `now`.
   void cancel(FlowSlot flow, Time now);
+  /// The flow goes on over other links with what is left of it. Returns its new slot. Requires: as cancel().
+  FlowSlot move(FlowSlot flow, std::span<const LinkId> path, std::span<const double> loads, Time now);
   /// Removes the flows that end at `now` and appends them to `done` in order of their start. Their capacity is free after settle().
   void take_completions(Time now, std::vector<FlowCompletion>& done);
   /// Brings rates and finish times up to date. Does nothing if nothing changed since the last call.

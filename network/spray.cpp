@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "network/detours.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -16,6 +17,11 @@ SprayPaths::SprayPaths(const Topology& topology, std::vector<Duration> delays, s
       cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
       reached_(topology.node_count()) {
   WEFT_CHECK(delays_.size() == topology.link_count(), "every link has a delay");
+}
+
+void SprayPaths::take(Detours& detours) {
+  detours_ = &detours;
+  for (Entry& entry : cache_) entry.path.links.clear();
 }
 
 const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
@@ -29,8 +35,9 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
   path.links.clear();
   path.loads.clear();
   path.delay = Duration::zero();
+  const Routes& routes = detours_ == nullptr ? topology_.routes() : detours_->between(source, destination);
   const auto find_hops = [&](NodeId at) {
-    topology_.routes().next_hops(topology_, at, destination, hops_);
+    routes.next_hops(topology_, at, destination, hops_);
     WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
     WEFT_CHECK(path.links.size() <= topology_.link_count(), "a shortest path visits no link twice");
   };

@@ -21,6 +21,7 @@
 
 namespace weft {
 
+class Detours;
 class Topology;
 
 /// All shortest paths from one endpoint to another.
@@ -35,6 +36,9 @@ class SprayPaths {
   /// Keeps a reference to the topology. `delays` is what crossing each link takes, by LinkId. `cache_entries` >= 1 is rounded up to a power
   /// of two.
   SprayPaths(const Topology& topology, std::vector<Duration> delays, std::size_t cache_entries);
+
+  /// They have changed. From now on paths take them; they outlive this.
+  void take(Detours& detours);
 
   /// Valid until the next call. Requires: source != destination, a path exists (WEFT_CHECK).
   const SprayedPath& path(NodeId source, NodeId destination);
@@ -59,6 +63,7 @@ class SprayPaths {
   std::vector<NodeId> next_;
   std::vector<std::pair<LinkId, double>> crossed_;
   std::vector<LinkId> hops_;
+  Detours* detours_ = nullptr;
 };
 
 }  // namespace weft

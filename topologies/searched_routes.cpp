@@ -23,13 +23,16 @@ constexpr Hops unreachable = UINT16_MAX;
 using FabricGraph =
     boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property, boost::no_property, std::uint32_t>;
 
-FabricGraph fabric_graph(const Topology& topology) {
+/// By LinkId; perhaps empty.
+bool has(const std::vector<bool>& links, LinkId link) { return !links.empty() && links[link.index()]; }
+
+FabricGraph fabric_graph(const Topology& topology, const std::vector<bool>& is_out) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (std::uint32_t node = 0; node < topology.node_count(); ++node) {
     if (!forwards(topology.node(NodeId(node)).kind)) continue;
     for (const LinkId link : topology.out_links(NodeId(node))) {
       const NodeId to = topology.link(link).destination;
-      if (topology.node(to).kind != NodeKind::nvswitch) edges.emplace_back(node, to.index());
+      if (topology.node(to).kind != NodeKind::nvswitch && !has(is_out, link)) edges.emplace_back(node, to.index());
     }
   }
   return {boost::edges_are_sorted, edges.begin(), edges.end(), static_cast<std::uint32_t>(topology.node_count())};
@@ -77,11 +80,11 @@ class HopCounter : public boost::default_bfs_visitor {
 using HopTable = std::vector<Hops>;
 
 /// Nodes next to an endpoint outside its host's NVSwitches, ascending.
-std::vector<std::uint32_t> neighbours_outside(const Topology& topology, NodeId endpoint) {
+std::vector<std::uint32_t> neighbours_outside(const Topology& topology, NodeId endpoint, const std::vector<bool>& is_out) {
   std::vector<std::uint32_t> neighbours;
   for (const LinkId link : topology.out_links(endpoint)) {
     const NodeId to = topology.link(link).destination;
-    if (topology.node(to).kind != NodeKind::nvswitch) neighbours.push_back(to.index());
+    if (topology.node(to).kind != NodeKind::nvswitch && !has(is_out, link)) neighbours.push_back(to.index());
   }
   std::sort(neighbours.begin(), neighbours.end());
   neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
@@ -113,13 +116,14 @@ class InsideDistances {
 
 class SearchedRoutes final : public Routes {
  public:
-  SearchedRoutes(const Topology& topology, std::size_t slots) : graph_(fabric_graph(topology)), has_pcie_(has_pcie(topology)) {
+  SearchedRoutes(const Topology& topology, std::size_t slots, const std::vector<bool>& is_out)
+      : is_out_(is_out), graph_(fabric_graph(topology, is_out)), has_pcie_(has_pcie(topology)) {
     table_of_.assign(topology.node_count(), no_table);
     std::map<std::vector<std::uint32_t>, std::uint32_t> tables;
     for (const NodeId endpoint : topology.endpoints()) {
       const auto number = static_cast<std::uint32_t>(tables.size());
       // Endpoints with the same neighbours share a table, unless PCIe switches tell their hosts apart.
-      std::vector<std::uint32_t> key = neighbours_outside(topology, endpoint);
+      std::vector<std::uint32_t> key = neighbours_outside(topology, endpoint, is_out_);
       if (has_pcie_) key.push_back(topology.node(endpoint).host.index());
       table_of_[endpoint.index()] = tables.try_emplace(std::move(key), number).first->second;
     }
@@ -146,6 +150,7 @@ class SearchedRoutes final : public Routes {
     const Hops here = (*table)[at.index()];
     if (here == unreachable) return;
     for (const LinkId link : topology.out_links(at)) {
+      if (has(is_out_, link)) continue;
       const NodeId to = topology.link(link).destination;
       const bool nearer = to == destination ? here == 1 : forwards(topology.node(to).kind) && (*table)[to.index()] == here - 1;
       if (nearer && !crosses_foreign_host(topology, at, to, topology.node(destination).host)) out.push_back(link);
@@ -181,7 +186,7 @@ class SearchedRoutes final : public Routes {
 
   HopTable search(const Topology& topology, NodeId destination) const {
     HopTable hops(topology.node_count(), unreachable);
-    const std::vector<std::uint32_t> neighbours = neighbours_outside(topology, destination);
+    const std::vector<std::uint32_t> neighbours = neighbours_outside(topology, destination, is_out_);
     for (const std::uint32_t node : neighbours) hops[node] = 1;
     boost::two_bit_color_map<> colors(topology.node_count());
     boost::queue<std::uint32_t> frontier;
@@ -195,6 +200,7 @@ class SearchedRoutes final : public Routes {
     return hops;
   }
 
+  std::vector<bool> is_out_;  ///< by LinkId; empty: none
   FabricGraph graph_;
   bool has_pcie_;
   std::vector<std::uint32_t> table_of_;  ///< per node; no_table where it is no endpoint
@@ -212,8 +218,8 @@ std::size_t default_route_slots(std::size_t node_count, std::size_t table_count)
   return affordable % 2 == 0 ? affordable - 1 : affordable;
 }
 
-std::unique_ptr<const Routes> searched_routes(const Topology& topology, std::size_t slots) {
-  return std::make_unique<SearchedRoutes>(topology, slots);
+std::unique_ptr<const Routes> searched_routes(const Topology& topology, std::size_t slots, const std::vector<bool>& is_out) {
+  return std::make_unique<SearchedRoutes>(topology, slots, is_out);
 }
 
 }  // namespace weft

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "topologies/topology.hpp"
 
@@ -26,7 +27,9 @@ namespace weft {
 /// Tables that searched_routes() keeps for a topology of `node_count` nodes and `table_count` different tables.
 std::size_t default_route_slots(std::size_t node_count, std::size_t table_count);
 
-/// Routes over `topology`, which must be the one they are asked about later. `slots` 0: default_route_slots().
-std::unique_ptr<const Routes> searched_routes(const Topology& topology, std::size_t slots = 0);
+/// Routes over `topology`, which must be the one they are asked about later. `slots` 0: default_route_slots(). Ways that need a link of `is_out` (by LinkId,
+/// alike in both directions, none inside hosts; empty: none at all) do not exist.
+std::unique_ptr<const Routes> searched_routes(const Topology& topology, std::size_t slots = 0,
+                                              const std::vector<bool>& is_out = {});
 
 }  // namespace weft

@@ -80,7 +80,8 @@ std::unique_ptr<AllocationPolicy> policy_called(const char* name, std::vector<do
 Outcome run(const Topology& topology, const FlowSettings& settings, const std::vector<Planned>& script,
             std::unique_ptr<AllocationPolicy> policy = nullptr, std::uint32_t threads = 1,
             PartitionChoice partition = PartitionAutomatic{}, const SwitchOperations* operations = nullptr,
-            const std::vector<std::pair<Time, StayId>>& stops = {}) {
+            const std::vector<std::pair<Time, StayId>>& stops = {}, const std::vector<std::pair<Time, CableChanges>>& changes = {},
+            Duration reroute = Duration::zero()) {
   if (policy == nullptr) policy = policy_called("max_min", link_capacities_bps(topology));
   const EntityId fabric_id(static_cast<std::uint32_t>(topology.host_count()));
   const FlowNetworkPort port(topology, settings, fabric_id);
@@ -90,9 +91,10 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   for (std::uint32_t h = 0; h < topology.host_count(); ++h) {
     entity_of_host.push_back(builder.add_entity(std::make_unique<ScriptedHost>(port), "host" + std::to_string(h)));
   }
-  const EntityId fabric = builder.add_entity(
-      std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder, nullptr, operations),
-      "fabric");
+  auto flow_fabric =
+      std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder, nullptr, operations);
+  flow_fabric->take_other_ways_after(reroute);
+  const EntityId fabric = builder.add_entity(std::move(flow_fabric), "fabric");
   EXPECT_EQ(fabric, fabric_id);
   for (const EntityId host : entity_of_host) {
     builder.connect(host, fabric, settings.host_to_fabric_min());
@@ -102,6 +104,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
     const EntityId host = entity_of_host[topology.node(planned.transfer.source).host.index()];
     builder.post_initial(host, planned.start, EventClass::timer, ScriptedHost::kStart, planned.transfer);
   }
+  for (const auto& [time, change] : changes) builder.post_initial(fabric, time, EventClass::message, cable_changes, change);
   for (const auto& [time, stay] : stops) builder.post_initial(fabric, time, EventClass::message, stay_stopped, StayStopped{stay});
   EngineOptions options;
   options.threads = threads;
@@ -798,6 +801,172 @@ TEST(FlowFabric, OperationsInSwitchesDoNotDependOnOrderOrThreads) {
   }
   std::reverse(script.begin(), script.end());
   EXPECT_EQ(run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations).results, first.results);
+}
+
+// --- Cables that carry less -------------------------------------------------------------------------------------------------------
+
+/// Two hosts on a leaf each, joined by two spines; every cable has 100 Gb/s.
+std::shared_ptr<const Topology> two_ways() {
+  TopologyBuilder builder("two_ways");
+  const HostId hosts[] = {builder.add_host(), builder.add_host()};
+  const NodeId ends[] = {builder.add_endpoint(hosts[0], NodeKind::host), builder.add_endpoint(hosts[1], NodeKind::host)};
+  const NodeId leaves[] = {builder.add_switch(1), builder.add_switch(1)};
+  for (int i = 0; i < 2; ++i) builder.add_cable(ends[i], leaves[i], Bandwidth::gbps(100), Duration::ns(10));
+  for (int spine = 0; spine < 2; ++spine) {
+    const NodeId node = builder.add_switch(2);
+    for (const NodeId leaf : leaves) builder.add_cable(leaf, node, Bandwidth::gbps(100), Duration::ns(10));
+  }
+  return std::move(builder).build(nullptr, {"test", 0, 0, 1, ""});
+}
+
+constexpr Bytes one_second_of_100_gbps = Bytes::of(12'500'000'000);
+
+Planned long_transfer(const Topology& topology) {
+  Transfer transfer;
+  transfer.stay = StayId::none();
+  transfer.source = topology.endpoints()[0];
+  transfer.destination = topology.endpoints()[1];
+  transfer.tag = 1;
+  transfer.size = one_second_of_100_gbps;
+  return {Time::zero(), transfer};
+}
+
+/// One queue pair, hashed, and no headers.
+FlowSettings plain_settings(const char* routing = "ecmp") {
+  return settings_with({{"queue_pairs", "1"}, {"routing", routing}, {"protocol", "none"}});
+}
+
+LinkId crossed_by_first(const Topology& topology, const FlowSettings& settings) {
+  return ecmp_path(topology, settings.path_rule, topology.endpoints()[0], topology.endpoints()[1], 0, 0)[1];
+}
+
+// A transfer of a second. Its cable is out from 300 ms on, and the network takes other ways 200 ms later: it ends 200 ms later than it would, over the other
+// spine. Where routing takes longer than the repair at 450 ms, it waits for that, and its way stays the same.
+TEST(CablesThatFail, FlowsStandStillUntilWaysChange) {
+  const auto topology = two_ways();
+  for (const char* routing : {"ecmp", "static"}) {
+    const FlowSettings settings = plain_settings(routing);
+    const std::vector<Planned> script = {long_transfer(*topology)};
+    const Outcome whole = run(*topology, settings, script);
+    LinkId cable = LinkId::none();
+    for (std::uint32_t link = 0; link < topology->link_count(); ++link) {
+      const Link& one = topology->link(LinkId(link));
+      const bool leads_up = topology->node(one.source).level == 1 && topology->node(one.destination).level == 2;
+      if (leads_up && whole.links[link].bytes > Bytes::zero()) cable = LinkId(link);
+    }
+    ASSERT_FALSE(cable.is_none());
+    const Time at = Time::zero() + Duration::ms(300);
+    const auto with = [&](std::vector<std::pair<Time, CableChanges>> changes, Duration reroute) {
+      return run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, {}, changes, reroute);
+    };
+    const Outcome other_way = with({{at, {cable, 0}}}, Duration::ms(200));
+    EXPECT_EQ(other_way.delivered.at(1) - whole.delivered.at(1), Duration::ms(200)) << routing;
+    const Bytes first = other_way.links[cable.index()].bytes;
+    // Within the first 300 ms, but for the latency of the work queue.
+    EXPECT_NEAR(static_cast<double>(first.count()), 0.3 * 12.5e9, 1e5) << routing;
+    Bytes over_spines;
+    for (std::uint32_t link = 0; link < topology->link_count(); ++link) {
+      if (topology->node(topology->link(LinkId(link)).source).level == 1 &&
+          topology->node(topology->link(LinkId(link)).destination).level == 2)
+        over_spines += other_way.links[link].bytes;
+    }
+    EXPECT_EQ(over_spines, whole.links[cable.index()].bytes) << routing;
+
+    const Time back = at + Duration::ms(150);
+    const Outcome flap = with({{at, {cable, 0}}, {back, {cable, 1}}}, Duration::ms(200));
+    EXPECT_EQ(flap.delivered.at(1) - whole.delivered.at(1), Duration::ms(150)) << routing;
+    EXPECT_EQ(flap.links[cable.index()].bytes, whole.links[cable.index()].bytes) << routing;
+
+    // Half of the speed from 300 ms to 700 ms costs 200 ms.
+    const Outcome degraded = with({{at, {topology->reverse(cable), 0.5}}, {at + Duration::ms(400), {cable, 1}}}, Duration::zero());
+    EXPECT_EQ(degraded.delivered.at(1) - whole.delivered.at(1), Duration::ms(200)) << routing;
+    // Out from 300 ms to 600 ms, other ways from 400 ms to 700 ms: back where it was in the end, for the last 200 ms.
+    const Outcome there_and_back = with({{at, {cable, 0}}, {at + Duration::ms(300), {cable, 1}}}, Duration::ms(100));
+    EXPECT_EQ(there_and_back.delivered.at(1) - whole.delivered.at(1), Duration::ms(100)) << routing;
+    EXPECT_NEAR(static_cast<double>(there_and_back.links[cable.index()].bytes.count()), 0.7 * 12.5e9, 1e6) << routing;
+  }
+}
+
+// Sprayed over two spines at 50 Gb/s each; when one is out, all stands still, as each of its parts does; then all goes over the other.
+TEST(CablesThatFail, SprayedFlowsNarrow) {
+  const auto topology = two_ways();
+  const FlowSettings settings = plain_settings("spray");
+  const std::vector<Planned> script = {long_transfer(*topology)};
+  const Outcome whole = run(*topology, settings, script);
+  const LinkId cable = crossed_by_first(*topology, plain_settings());
+  const Outcome outcome = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, {},
+                              {{Time::zero() + Duration::ms(300), {cable, 0}}}, Duration::ms(200));
+  EXPECT_EQ(outcome.delivered.at(1) - whole.delivered.at(1), Duration::ms(200));
+  EXPECT_NEAR(static_cast<double>(outcome.links[cable.index()].bytes.count()), 0.15 * 12.5e9, 1e5);
+}
+
+// The only cable of a host: nothing goes on before it is repaired, whatever routing does meanwhile.
+TEST(CablesThatFail, WithoutAnotherWayTransfersWait) {
+  const auto topology = two_ways();
+  const FlowSettings settings = plain_settings();
+  const std::vector<Planned> script = {long_transfer(*topology)};
+  const Outcome whole = run(*topology, settings, script);
+  const LinkId cable = topology->out_links(topology->endpoints()[1]).front();
+  const std::vector<std::pair<Time, CableChanges>> changes = {{Time::zero() + Duration::ms(300), {cable, 0}},
+                                                              {Time::zero() + Duration::s(5), {cable, 1}}};
+  const Outcome waits = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, {}, changes, Duration::ms(200));
+  EXPECT_EQ(waits.delivered.at(1) - whole.delivered.at(1), Duration::ms(4700));
+  const Outcome stuck = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, {}, {changes.front()});
+  ASSERT_EQ(stuck.unfinished.size(), 1U);
+  EXPECT_EQ(stuck.unfinished.front().stalled_at, topology->reverse(cable));
+}
+
+// Whatever fails and comes back: every transfer ends, all bytes are counted on the last link of each, and threads change nothing.
+TEST(CablesThatFail, RandomFailures) {
+  const auto topology = built("fat_tree", {{"k", "4"}});
+  for (const char* routing : {"ecmp", "spray", "static", "adaptive", "adaptive_global"}) {
+    for (std::uint32_t seed = 0; seed < 4; ++seed) {
+      RandomStream random(seed, 1, 2);
+      const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random.below(n)); };
+      const auto endpoints = topology->endpoints();
+      std::vector<Planned> script;
+      std::map<NodeId, Bytes> to;
+      for (std::uint32_t i = 0; i < 60; ++i) {
+        Planned planned = long_transfer(*topology);
+        planned.start = Time::zero() + Duration::us(below(2000));
+        const std::uint32_t source = below(static_cast<std::uint32_t>(endpoints.size()));
+        const std::uint32_t step = 1 + below(static_cast<std::uint32_t>(endpoints.size()) - 1);
+        planned.transfer.source = endpoints[source];
+        planned.transfer.destination = endpoints[(source + step) % endpoints.size()];
+        planned.transfer.connection = i;
+        planned.transfer.tag = i;
+        planned.transfer.size = Bytes::of(1 + below(20'000'000));
+        to[planned.transfer.destination] += planned.transfer.size;
+        script.push_back(planned);
+      }
+      std::vector<std::pair<Time, CableChanges>> changes;
+      for (int i = 0; i < 20; ++i) {
+        const LinkId cable(2 * below(static_cast<std::uint32_t>(topology->link_count()) / 2));
+        const Time at = Time::zero() + Duration::us(below(3000));
+        changes.emplace_back(at, CableChanges{cable, below(3) == 0 ? 0.25 : 0.0});
+        changes.emplace_back(at + Duration::us(1 + below(2000)), CableChanges{cable, 1});
+      }
+      // A cable may fail while it is out; in the end all are back.
+      for (std::uint32_t link = 0; link < topology->link_count(); link += 2)
+        changes.emplace_back(Time::zero() + Duration::ms(6), CableChanges{LinkId(link), 1});
+      const FlowSettings settings = plain_settings(routing);
+      std::string fingerprint;
+      for (const std::uint32_t threads : {1U, 2U, 4U}) {
+        const Outcome outcome = run(*topology, settings, script, nullptr, threads, PartitionAutomatic{}, nullptr, {}, changes,
+                                    Duration::us(100 + 300 * (seed % 2)));
+        SCOPED_TRACE(std::string(routing) + ", seed " + std::to_string(seed));
+        EXPECT_EQ(outcome.delivered.size(), script.size());
+        EXPECT_TRUE(outcome.unfinished.empty());
+        if (fingerprint.empty()) fingerprint = outcome.report.fingerprint.to_text();
+        EXPECT_EQ(outcome.report.fingerprint.to_text(), fingerprint) << threads;
+        for (const auto& [endpoint, bytes] : to) {
+          Bytes counted;
+          for (const LinkId link : topology->out_links(endpoint)) counted += outcome.links[topology->reverse(link).index()].bytes;
+          EXPECT_EQ(counted, bytes);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -252,6 +252,8 @@ class Assembly {
     diagnostics.throw_if_errors();
   }
 
+  /// Do links carry less for a while, so that what the topology says of ways and speeds does not hold throughout?
+  bool network_changes() const { return !scenario_.flows && scenario_.failures.has_network_failures(); }
   bool fast_forwards() const { return scenario_.parameters.of("scheduler").integer("fast_forward") > 0; }
   const std::string& folding_wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
   Duration fold_tolerance() const { return scenario_.parameters.of("host").duration("fold_tolerance"); }
@@ -261,6 +263,14 @@ class Assembly {
     if (folding_wish() == "on" && !is_max_min()) {
       throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as rates are max-min fair",
                         SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or take --set=flow.allocation=max_min"});
+    }
+    if (folding_wish() == "on" && network_changes()) {
+      throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as no switch and no link fails",
+                        SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or leave these failures out"});
+    }
+    if (folding_wish() == "on" && uses_storage(scenario_)) {
+      throw InputError({Severity::error, "cannot-fold", "ranks are not alike where they fetch data or write checkpoints elsewhere",
+                        SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or leave data and checkpoint_size of jobs out"});
     }
   }
 
@@ -273,7 +283,7 @@ class Assembly {
 
   bool may_fold() const {
     // Data comes from and goes to other hosts for every rank.
-    if (scenario_.mode != Mode::flow || uses_storage(scenario_)) return false;
+    if (scenario_.mode != Mode::flow || uses_storage(scenario_) || network_changes()) return false;
     if (folding_wish() != "auto") return folding_wish() == "on";
     const auto is_large = [](const JobSpec& job) { return job.gpus >= folded_ranks_min; };
     return is_max_min() && (fold_tolerance() > Duration::zero() || std::ranges::any_of(scenario_.jobs, is_large));
@@ -343,7 +353,8 @@ class Assembly {
     scheduler_ = EntityId(host_count);
     fabric_ = EntityId(host_count + 1);
     port_ = make_port();
-    if (scenario_.mode == Mode::flow && fast_forwards()) {
+    // Who shares links with whom changes with the ways.
+    if (scenario_.mode == Mode::flow && fast_forwards() && !network_changes()) {
       coupled_.emplace(topology, *flow_settings_, speeds_, may_fold() ? std::optional(fold_tolerance()) : std::nullopt,
                        options_.footprints.get());
     }
@@ -431,6 +442,7 @@ class Assembly {
       congestion_.emplace(*scenario_.topology, flow_settings_->congestion_gap, [this](StayId stay) { return jobs_.at(stay).job; });
       fabric->watch_congestion(*congestion_);
     }
+    fabric->take_other_ways_after(scenario_.failures.reroute);
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources;
@@ -503,9 +515,10 @@ class Assembly {
           diagnostics.error("beyond-clock", which + " ends after the simulated clock does", SourcePlace::named("weft run"),
                             "simulated time ends after 2.9 years of 10 ps ticks: move less");
         } else {
-          diagnostics.error("stalled-transfer",
-                            which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
-                            SourcePlace::named("weft run"), "give the link a rate above 0");
+          diagnostics.error(
+              "stalled-transfer", which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
+              SourcePlace::named("weft run"),
+              network_changes() ? "it is out, and nothing repairs it: let it be repaired" : "give the link a rate above 0");
         }
       }
     }
