@@ -7,7 +7,7 @@
 //     forward) go on as if nothing had happened.
 //   - Data on its way to a job's ranks has arrived.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
-//   - Parts that are out stay out; spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it
+//   - GPUs that are out of service stay so; links that carry less, or nothing, are whole again; spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it
 //     began with, with what its scripted events have set up to the instant.
 // Thread safety: values.
 #pragma once

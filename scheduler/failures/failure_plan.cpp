@@ -8,6 +8,7 @@
 
 #include "core/check.hpp"
 #include "scheduler/failures/network_parts.hpp"
+#include "scheduler/failures/part_names.hpp"
 #include "workloads/csv_reader.hpp"
 
 namespace weft {
@@ -101,36 +102,6 @@ double gamma_function(double x) {
 
 namespace {
 
-/// Finds parts by their names.
-class NamedParts {
- public:
-  NamedParts(const ClusterState& cluster, const NetworkParts* network) : cluster_(cluster), network_(network) {}
-
-  std::optional<Part> find(std::string_view name) {
-    const std::optional<Part> part = parse_part(name, cluster_);
-    if (part || network_ == nullptr) return part;
-    if (of_network_.empty()) of_network_ = network_->names();
-    const auto found = of_network_.find(name);
-    return found == of_network_.end() ? std::nullopt : std::optional(found->second);
-  }
-  std::string help(std::string_view name) const {
-    std::vector<std::string> names;
-    for (const auto& [known, part] : of_network_) names.push_back(known);
-    for (std::uint32_t host = 0; host < cluster_.host_count(); ++host) names.push_back("host" + std::to_string(host));
-    const std::string best = network_ == nullptr ? std::string() : closest(name, names);
-    if (!best.empty()) return "did you mean \"" + best + "\"?";
-    const std::string hosts = "parts are host0 to host" + std::to_string(cluster_.host_count() - 1) +
-                              ", and of each its GPUs, like host0/gpu0, and NICs, like host0/nic0";
-    if (network_ == nullptr) return hosts + "; there is no topology, so there are no switches and links";
-    return hosts + "; and the topology's switches and cables outside hosts, like leaf0 and leaf0->spine0";
-  }
-
- private:
-  const ClusterState& cluster_;
-  const NetworkParts* network_;
-  std::map<std::string, Part, std::less<>> of_network_;  ///< once it was asked for
-};
-
 /// A number in [0, 1); none for anything else.
 std::optional<double> parse_factor(std::string_view text) {
   double value = 0;
@@ -144,7 +115,7 @@ std::optional<double> parse_factor(std::string_view text) {
 std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster, const NetworkParts* network) {
   enum Column : std::size_t { time_s, part_name, repair_s, factor };
   constexpr std::array columns = {CsvColumn{"time_s"}, CsvColumn{"part"}, CsvColumn{"repair_s", false}, CsvColumn{"factor", false}};
-  NamedParts parts(cluster, network);
+  PartNames parts(cluster, network);
   Diagnostics diagnostics;
   CsvReader rows(source, columns, OtherColumns::allowed, diagnostics, nullptr);
   std::vector<LoggedFailure> log;

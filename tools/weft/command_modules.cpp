@@ -67,12 +67,10 @@ std::vector<ModuleInfo> all_modules() {
   append(all, collective_protocols());
   for (const ModuleInfo& preset : run_presets()) all.push_back(preset);
   all.push_back({"control", "scheduler", "The scheduler as a node: how long its messages take.", scheduler_params()});
-  all.push_back(
-      {"control", "checkpoint", "What a job in job mode keeps of its work when it is preempted or fails.", checkpoint_params()});
-  all.push_back(
-      {"control", "failure", "Which parts of the cluster fail when, and what stands in for them; job mode.", failure_params()});
+  all.push_back({"control", "checkpoint", "What a job keeps of its work when it is preempted or fails.", checkpoint_params()});
+  all.push_back({"control", "failure", "Which parts of the cluster fail when, and what stands in for them.", failure_params()});
   all.push_back({"control", "storage", "Where the data and the checkpoints of jobs lie.", storage_params()});
-  all.push_back({"control", "maintenance", "Which hosts are drained when; job mode.", maintenance_params()});
+  all.push_back({"control", "maintenance", "Which hosts are drained when.", maintenance_params()});
   append(all, scheduling_policies());
   append(all, placers());
   append(all, event_handlers());

@@ -184,6 +184,7 @@ void calm(Scenario& scenario, Time from) {
   scenario.changes.clear();
   scenario.handlers.clear();
   scenario.failures.mtbf_h.fill(0);
+  scenario.failures.degraded_mtbf_h = scenario.failures.flap_mtbf_h = 0;
   scenario.failures.log.clear();
   scenario.failures.hot_spares = scenario.failures.cold_spares = 0;
   scenario.maintenance.drains.clear();

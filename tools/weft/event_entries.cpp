@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/counted.hpp"
+#include "scheduler/failures/part_names.hpp"
 #include "tools/weft/parameter_changes.hpp"
 #include "workloads/rank_list.hpp"
 
@@ -106,14 +107,25 @@ class EventReader {
 
   void fail_part(const scenario::FailEvent& said, const SourcePlace& place, const FieldPlaces& inside) {
     if (said.part().empty()) fail("missing-field", "a failure needs a part", place, "for example part: \"host3/gpu0\"");
-    const std::optional<Part> part = parse_part(said.part(), cluster_);
+    PartNames names(cluster_, scenario_.failures.network.get());
+    const std::optional<Part> part = names.find(said.part());
     if (!part) {
-      fail("unknown-part", "the cluster has no part " + in_quotes(said.part()), inside.of(said, "part"),
-           "parts are host0 to host" + std::to_string(cluster_.host_count() - 1) +
-               ", and of each its GPUs, like host0/gpu0, and NICs, like host0/nic0");
+      fail("unknown-part", "the cluster has no part " + in_quotes(said.part()), inside.of(said, "part"), names.help(said.part()));
     }
-    scenario_.failures.log.push_back({at_, *part, duration_of("repair", said.repair(), inside.of(said, "repair"))});
-    add(ScriptedEvent::Kind::fail, to_text(*part, cluster_));
+    LoggedFailure failure{at_, *part, duration_of("repair", said.repair(), inside.of(said, "repair"))};
+    if (said.has_factor()) {
+      const SourcePlace factor = inside.of(said, "factor");
+      if (!(said.factor() > 0 && said.factor() < 1))
+        fail("bad-factor", "a factor is a share of a link's speed, between 0 and 1", factor, "drop it: then the link is out");
+      if (part->kind != PartKind::link)
+        fail("bad-factor", in_quotes(said.part()) + " is no link, and only links carry a share of their speed", factor, "drop it");
+      if (!simulates_network(scenario_.mode))
+        fail("bad-factor", "job mode knows no speeds of links", factor, "drop it, or take flow mode");
+      failure.fault = Fault::degrades;
+      failure.share = said.factor();
+    }
+    scenario_.failures.log.push_back(failure);
+    add(ScriptedEvent::Kind::fail, names.text(*part));
   }
 
   void cancel(const scenario::CancelEvent& said, const SourcePlace& place, const FieldPlaces& inside) {

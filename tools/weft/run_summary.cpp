@@ -47,6 +47,7 @@ std::string RunSummary::to_json() const {
   json["stranded_gpu_time_s"] = stranded_gpu_time_s;
   json["preemptions"] = preemptions;
   json["failures"] = failures;
+  if (flaps > 0) json["link_flaps"] = flaps;
   json["moves"] = moves;
   json["out_of_service_gpu_time_s"] = out_of_service_gpu_time_s;
   json["lost_to_preemptions_gpu_time_s"] = lost_to_preemptions_gpu_time_s;
@@ -141,6 +142,7 @@ std::string RunSummary::to_text() const {
       line(text, "  failures        %llu, for which %s of work and waiting was lost", static_cast<unsigned long long>(failures),
            readable_gpu_time(lost_to_failures_gpu_time_s).c_str());
     }
+    if (flaps > 0) line(text, "  link flaps      %llu", static_cast<unsigned long long>(flaps));
     if (moves > 0) {
       line(text, "  moves           %llu, for which %s of work was lost", static_cast<unsigned long long>(moves),
            readable_gpu_time(lost_to_moves_gpu_time_s).c_str());

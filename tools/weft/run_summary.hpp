@@ -60,6 +60,7 @@ struct RunSummary {
   double stranded_gpu_time_s = 0;  ///< GPU-seconds that nobody held while jobs waited
   std::uint64_t preemptions = 0;
   std::uint64_t failures = 0;            ///< of parts of the cluster
+  std::uint64_t flaps = 0;               ///< of links
   std::uint64_t moves = 0;               ///< of jobs, off hosts that were drained
   double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares
   // Of gpu_time_s.

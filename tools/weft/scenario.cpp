@@ -1058,7 +1058,6 @@ void read_service(Scenario& scenario) {
   const std::string& log = params.text("log");
   if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster, scenario.failures.network.get());
   if (!simulates_network(scenario.mode)) leave_out_slow_links(scenario, log);
-  check_network_failures(scenario);
   const ParamSet& maintenance = scenario.parameters.of("maintenance");
   scenario.maintenance = MaintenanceSettings::of(maintenance);
   const std::string& plan = maintenance.text("plan");
@@ -1139,6 +1138,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   const bool has_service = !scenario.flows && attempt(loading, [&] { read_service(scenario); });
   if (has_service) attempt(loading, [&] { read_storage(scenario); });
   if (file != nullptr && (scenario.flows || has_service)) attempt(loading, [&] { file->read_events(); });
+  if (has_service) attempt(loading, [&] { check_network_failures(scenario); });
   diagnostics.throw_if_errors();
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   apply_rules(loading, probing);

@@ -619,6 +619,7 @@ class Assembly {
       summary.stranded_gpu_time_s = counters.stranded_gpu_s;
       summary.preemptions = counters.preempted;
       summary.failures = counters.failures;
+      summary.flaps = counters.flaps;
       summary.out_of_service_gpu_time_s = counters.out_gpu_s;
       summary.lost_to_preemptions_gpu_time_s = counters.lost_to_preemptions_gpu_s;
       summary.moves = counters.moved;

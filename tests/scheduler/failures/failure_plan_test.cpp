@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/failures/network_parts.hpp"
+#include "tests/topologies/topology_help.hpp"
+
 namespace weft {
 namespace {
 
@@ -32,6 +35,32 @@ TEST(Parts, HaveNames) {
   EXPECT_EQ(gpus_without({PartKind::nic, 3}, FailureScope::gpu, cluster), (std::vector<GpuSlot>{GpuSlot(3)}));
   EXPECT_EQ(gpus_without({PartKind::nic, 3}, FailureScope::host, cluster),
             (std::vector<GpuSlot>{GpuSlot(2), GpuSlot(3), GpuSlot(4)}));
+}
+
+// Each of the two ways in which links do less than they should is a process of its own, beside that in which they break.
+TEST(FailurePlan, LinksDegradeAndFlap) {
+  const auto network = std::make_shared<const NetworkParts>(build_named("single_switch", {{"hosts", "4"}}));
+  FailureSettings settings;
+  settings.network = network;
+  settings.mtbf_h[static_cast<std::size_t>(PartKind::link)] = 10;
+  settings.degraded_mtbf_h = 20;
+  settings.degraded_share = 0.25;
+  settings.flap_mtbf_h = 5;
+  settings.flap = DurationModel::fixed(Duration::s(3));
+  settings.repair = DurationModel::fixed(Duration::s(60));
+  FailurePlan plan(settings, ClusterState(4, 1), 7);
+  std::map<Fault, int> count;
+  while (plan.next() < Time::zero() + Duration::s(3600) * 10'000) {
+    const Failure failure = plan.take();
+    ++count[failure.fault];
+    EXPECT_EQ(failure.part.kind, PartKind::link);
+    EXPECT_EQ(failure.repair, failure.fault == Fault::flaps ? Duration::s(3) : Duration::s(60));
+    EXPECT_EQ(failure.share, failure.fault == Fault::degrades ? 0.25 : 0);
+    plan.renew(failure, failure.at);
+  }
+  // Four cables for 10,000 h; five standard errors of a Poisson count.
+  for (const auto& [fault, expected] : {std::pair(Fault::breaks, 4'000.0), {Fault::degrades, 2'000.0}, {Fault::flaps, 8'000.0}})
+    EXPECT_NEAR(count[fault], expected, 5 * std::sqrt(expected));
 }
 
 /// Failures of 100 parts, repaired at once, up to `until`: the times between those of each part, hours.

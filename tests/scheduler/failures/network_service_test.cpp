@@ -1,0 +1,131 @@
+#include "scheduler/failures/network_service.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/check.hpp"
+#include "scheduler/failures/network_parts.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
+#include "tests/topologies/topology_help.hpp"
+
+namespace weft {
+namespace {
+
+using testing_scheduler::at_s;
+using testing_scheduler::fcfs_first_fit;
+using testing_scheduler::FinishedRun;
+using testing_scheduler::job;
+using testing_scheduler::run_jobs;
+
+/// Four pods of two leafs with two hosts of a GPU each, two aggregation switches a pod, four spines.
+std::shared_ptr<const NetworkParts> parts_of_tree() {
+  return std::make_shared<const NetworkParts>(build_named("fat_tree", {{"k", "4"}}));
+}
+
+Part named(const NetworkParts& parts, const std::string& name) { return parts.names().at(name); }
+
+Failure breaks(const Part& part) { return {Time::zero(), part, Duration::s(1)}; }
+Failure of_link(const Part& part, Fault fault, double share) { return {Time::zero(), part, Duration::s(1), false, fault, share}; }
+
+std::vector<GpuSlot> slots(std::initializer_list<std::uint32_t> numbers) {
+  std::vector<GpuSlot> result;
+  for (const std::uint32_t number : numbers) result.emplace_back(number);
+  return result;
+}
+
+// 20 switches; 16 cables of hosts, 16 between leafs and aggregation switches, 16 above.
+TEST(NetworkParts, AreSwitchesAndCables) {
+  const auto parts = parts_of_tree();
+  EXPECT_EQ(parts->switches().size(), 20U);
+  EXPECT_EQ(parts->cables().size(), 48U);
+  EXPECT_EQ(parts->name(named(*parts, "agg3")), "agg3");
+  // Either direction names the cable.
+  EXPECT_EQ(named(*parts, "leaf0->agg1"), named(*parts, "agg1->leaf0"));
+  EXPECT_EQ(parts->cables_of(named(*parts, "leaf0->agg1")).size(), 1U);
+  EXPECT_EQ(parts->cables_of(named(*parts, "agg3")).size(), 4U);
+}
+
+// leaf0 breaks, and its cable to host 0 breaks while it is away: host 0 is connected when both work again, host 1 before.
+TEST(NetworkService, WhatIsBrokenTwiceIsRepairedTwice) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  const Failure leaf = breaks(named(*parts, "leaf0"));
+  const Failure cable = breaks(named(*parts, "leaf0->host0/gpu0"));
+  EXPECT_EQ(service.fail(leaf).cut_off, slots({0, 1}));
+  const NetworkService::Changes second = service.fail(cable);
+  EXPECT_TRUE(second.cut_off.empty() && second.cables.empty());
+  const NetworkService::Changes first_repair = service.repair(leaf);
+  EXPECT_EQ(first_repair.connected, slots({1}));
+  EXPECT_EQ(first_repair.cables.size(), 3U);
+  EXPECT_TRUE(service.is_cut_off(GpuSlot(0)));
+  const NetworkService::Changes second_repair = service.repair(cable);
+  EXPECT_EQ(second_repair.connected, slots({0}));
+  ASSERT_EQ(second_repair.cables.size(), 1U);
+  EXPECT_EQ(second_repair.cables.front().share, 1);
+  EXPECT_THROW(service.repair(cable), CheckFailure);
+}
+
+// Both aggregation switches of a pod, one after the other.
+TEST(NetworkService, SeveralTogetherCutOff) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  EXPECT_TRUE(service.fail(breaks(named(*parts, "agg0"))).cut_off.empty());
+  EXPECT_EQ(service.fail(breaks(named(*parts, "agg1"))).cut_off, slots({0, 1, 2, 3}));
+  EXPECT_EQ(service.repair(breaks(named(*parts, "agg0"))).connected, slots({0, 1, 2, 3}));
+}
+
+TEST(NetworkService, TheLeastShareCounts) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  const Part cable = named(*parts, "host0/gpu0->leaf0");
+  const auto share = [](const NetworkService::Changes& changes) {
+    EXPECT_TRUE(changes.cut_off.empty() && changes.connected.empty());
+    return changes.cables.empty() ? -1.0 : changes.cables.front().share;
+  };
+  EXPECT_EQ(share(service.fail(of_link(cable, Fault::degrades, 0.5))), 0.5);
+  EXPECT_EQ(share(service.fail(of_link(cable, Fault::degrades, 0.75))), -1);  // no change
+  EXPECT_EQ(share(service.fail(of_link(cable, Fault::flaps, 0))), 0);         // nobody is given up for a flap
+  EXPECT_EQ(share(service.repair(of_link(cable, Fault::degrades, 0.5))), -1);
+  EXPECT_EQ(share(service.repair(of_link(cable, Fault::flaps, 0))), 0.75);
+  EXPECT_EQ(share(service.repair(of_link(cable, Fault::degrades, 0.75))), 1);
+}
+
+// Rails of two GPUs a host: with scope host both go out with the one that has no way.
+TEST(NetworkService, AHostMayGoAsAWhole) {
+  const auto parts = std::make_shared<const NetworkParts>(
+      build_named("single_switch", {{"hosts", "3"}, {"gpus_per_host", "2"}, {"nics_per_host", "2"}}));
+  std::string cable;
+  for (const auto& [name, part] : parts->names()) {
+    if (name.starts_with("host1/") && name.ends_with("->leaf0")) cable = name;
+  }
+  NetworkService by_gpu(parts, FailureScope::gpu);
+  EXPECT_EQ(by_gpu.fail(breaks(named(*parts, cable))).cut_off, slots({3}));
+  NetworkService by_host(parts, FailureScope::host);
+  EXPECT_EQ(by_host.fail(breaks(named(*parts, cable))).cut_off, slots({2, 3}));
+}
+
+// The job on hosts 0 and 1 stops when leaf0 breaks at 40 s, which is known at 45; it works again at 105, and the job does its last 6 parts of 10 s.
+// The spines matter to nobody.
+TEST(NetworkService, JobsStopWithoutTheirLeaf) {
+  const auto parts = parts_of_tree();
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.failures.network = parts;
+  settings.failures.detection = Duration::s(5);
+  settings.failures.log = {{at_s(10), named(*parts, "spine0"), Duration::s(1'000)},
+                           {at_s(40), named(*parts, "leaf0"), Duration::s(60)}};
+  std::vector<JobSpec> jobs{job("A", 0, 2, Duration::s(100)), job("B", 0, 14, Duration::s(110))};
+  jobs[0].iterations = 10;
+  const FinishedRun run = run_jobs(jobs, ClusterState(16, 1), std::move(settings));
+  EXPECT_EQ(run.records[0].placement, "host0-1:0");
+  EXPECT_EQ(run.records[0].end, at_s(105 + 60));
+  EXPECT_EQ(run.records[0].failures, 1U);
+  EXPECT_EQ(run.records[0].lost_to_failures, Duration::s(5));
+  EXPECT_EQ(run.records[1].failures, 0U);
+  EXPECT_EQ(run.records[1].end, at_s(110));
+  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 2 * 65.0);
+}
+
+}  // namespace
+}  // namespace weft
