@@ -148,6 +148,8 @@ class Assignment {
     ++tally.jobs;
     if (rule->measured != nullptr) {
       give_measured(*rule, job, spec, tally);
+    } else if (rule->mode == Mode::job) {
+      give_duration(*rule, job, spec, tally);
     } else if (mode_ == Mode::job) {
       require_run_time(spec, "needs one in job mode, in which workloads are not run");
     } else {
@@ -224,6 +226,22 @@ class Assignment {
     }
   }
 
+  /// Of a workload in job mode.
+  void give_duration(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
+    give_workload(rule, job, spec, tally);
+    // Where nothing may run, the trace's run time has to do.
+    if (rule.iteration_time || probes_.iteration != nullptr) {
+      const Duration time = iteration_time(rule, job, spec, tally);
+      if (time >
+          Duration::ticks(op_duration_max.in_ticks() / static_cast<std::int64_t>(std::max<std::uint64_t>(spec.iterations, 1)))) {
+        fail("out-of-range", "job \"" + spec.name + "\" would run for more than a year", spec.place,
+             counted(spec.iterations, "iteration", "iterations") + " of " + to_text(time));
+      }
+      spec.duration = DurationModel::fixed(time * static_cast<std::int64_t>(spec.iterations));
+    }
+    spec.workload = nullptr;
+  }
+
   Duration iteration_time(const JobRule& rule, const TraceJob& job, const JobSpec& spec, Tally& tally) {
     const auto [known, is_new] = tally.probed.try_emplace(job.gpus);
     if (is_new) known->second = rule.iteration_time ? *rule.iteration_time : probes_.iteration(spec.workload, rule.place);
@@ -250,8 +268,10 @@ class Assignment {
   std::string text_of(const JobRule& rule, const Tally& tally) {
     if (tally.jobs == 0) return "no job matches it";
     std::string text = counted(tally.jobs, "job", "jobs");
-    if (rule.measured == nullptr && mode_ == Mode::job) return text + ", run times as in the trace: job mode runs no workloads";
+    if (rule.measured == nullptr && mode_ == Mode::job && !rule.mode)
+      return text + ", run times as in the trace: job mode runs no workloads";
     text += " of " + (rule.measured != nullptr ? "measured iterations" : rule.workload_name);
+    if (rule.measured == nullptr && rule.mode == Mode::job) text += " in job mode";
     if (is_left_to_run(rule)) return text + ", as often as fits the run time: `weft run` measures an iteration first";
     text += ", " + counted_range(tally.iterations, "time", "times");
     const Range<Duration>& time = tally.iteration_time;
@@ -321,6 +341,14 @@ void read_gpu_range(const std::string& text, const SourcePlace& place, JobRule& 
 
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
                                   const ClusterProbes& probes, std::vector<std::string>& assumptions) {
+  for (const JobRule& rule : rules) {
+    if (!rule.mode || rule.mode == Mode::job || (rule.mode == mode && rule.measured == nullptr)) continue;
+    fail("job-mode",
+         rule.measured != nullptr ? "measured iterations use no network, whatever the mode"
+                                  : "the rule asks for " + std::string(to_text(*rule.mode)) + " mode in a run in " +
+                                        std::string(to_text(mode)) + " mode",
+         rule.mode_place, "all that use the network share one mode: drop it, or take mode: JOB, which may differ");
+  }
   Assignment assignment(trace, path, rules, mode, probes);
   std::vector<JobSpec> jobs = assignment.run();
   assignment.note(assumptions);

@@ -8,14 +8,15 @@
 //     least 1. The iteration time is the rule's, or measured: the workload runs alone on the empty cluster (iteration_probe). Where nothing may
 //     run (`weft check`) the number stays 1 and a note says so. A rule may also say the number of iterations; a trace without run times gives
 //     its own.
-//     In job mode the workload is not run and the job holds its GPUs for its run time.
+//     In job mode the workload is not run and the job holds its GPUs for its run time. Where the rule itself says job mode, in a run of any mode, the
+//     job holds them for its iterations times the iteration time.
 //   - measured iterations (either mode): a table of step times by placement (placement_times.hpp); the job holds its GPUs for its iterations times
 //     the time of the placement it gets. Without iterations in rule or trace they are chosen so that the run time fits where the scenario's
 //     placement puts the job on the empty cluster. Where that placement was not measured, the note says what stands in for it; the run takes the
 //     same table for the placement that a job really gets.
 // A job of a trace with a table of throughputs of its own has such a table of step times too, without any rule.
 // A job that matches no rule holds its GPUs for its run time. What was chosen is noted in the scenario's assumptions.
-// Errors at the job's line: [no-run-times], [not-measured], [unknown-job-type], [does-not-run], [out-of-range]. At the rule: [zero-iteration],
+// Errors at the job's line: [no-run-times], [not-measured], [unknown-job-type], [does-not-run], [out-of-range]. At the rule: [zero-iteration], [job-mode],
 // and what loading a workload or measuring it throws.
 // Thread safety: belongs to one thread.
 #pragma once
@@ -66,6 +67,8 @@ struct JobRule {
   std::uint64_t samples_per_iteration = 0;  ///< 0: unknown
   std::optional<Duration> iteration_time;   ///< of the workload; none: measured
   std::unique_ptr<MeasuredIterations> measured;
+  std::optional<Mode> mode;  ///< none: that of the run; only job mode may be another
+  SourcePlace mode_place;
   SourcePlace place;
 
   bool matches(const TraceJob& job) const;

@@ -275,6 +275,15 @@ bool attempt(Loading& loading, const Step& step) {
   }
 }
 
+/// A job may say the mode of the run, or that it is in job mode.
+void require_mode(const Scenario& scenario, Mode mode, const std::string& name, const SourcePlace& place) {
+  if (mode == Mode::job || mode == scenario.mode) return;
+  fail("job-mode",
+       "job " + in_quotes(name) + " asks for " + std::string(to_text(mode)) + " mode in a run in " +
+           std::string(to_text(scenario.mode)) + " mode",
+       place, "all that use the network share one mode: drop it, or take mode: JOB, which may differ");
+}
+
 class ScenarioFile {
  public:
   /// Throws what keeps the file from being parsed.
@@ -310,7 +319,7 @@ class ScenarioFile {
       for (const TraceJob& job : one.trace.jobs) names.push_back(job.name);
     }
     const std::vector<std::string> submitted(names.begin() + message_.job_size(),
-                                             names.begin() + static_cast<std::ptrdiff_t>(own_job_names_.size()));
+                                             names.begin() + static_cast<std::ptrdiff_t>(own_jobs_.size()));
     weft::read_events(message_, document_.places(), names, submitted, scenario_);
   }
 
@@ -340,37 +349,53 @@ class ScenarioFile {
     for (int i = 0; i < message_.jobs_size(); ++i) {
       try_to([&] { read_jobs(message_.jobs(i), places.of(message_, "jobs", i), places.inside(message_, "jobs", i)); });
     }
-    switch (message_.mode()) {
-      case scenario::JOB:
-        scenario_.mode = Mode::job;
-        break;
-      case scenario::FLOW:
-        scenario_.mode = Mode::flow;
-        break;
-      case scenario::PACKET:
-        scenario_.mode = Mode::packet;
-        break;
-      default:
-        scenario_.mode = (scenario_.topology != nullptr || !has_place) && has_workloads() ? Mode::flow : Mode::job;
-    }
+    const bool is_of_workloads = (scenario_.topology != nullptr || !has_place) && has_workloads();
+    scenario_.mode = has_mode() ? mode_of(message_.mode()) : is_of_workloads ? Mode::flow : Mode::job;
   }
 
   /// Results tell jobs apart by name. To be called when the jobs of flags are there, too.
   void check_names() {
     std::map<std::string_view, std::size_t> own;
-    for (std::size_t i = 0; i < own_job_names_.size(); ++i) own.emplace(scenario_.jobs[i].name, i);
+    for (std::size_t i = 0; i < own_jobs_.size(); ++i) own.emplace(scenario_.jobs[i].name, i);
     const auto refuse = [&](const std::string& name, const std::string& other) {
       const auto known = own.find(name);
       if (known == own.end()) return;
-      loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(name), own_job_names_[known->second],
+      loading_.diagnostics.error("duplicate-job", "there are two jobs " + in_quotes(name), own_jobs_[known->second].name,
                                  "the other is " + other + "; results tell jobs apart by name: give this one a name of its own");
       own.erase(known);
     };
-    for (std::size_t i = own_job_names_.size(); i < scenario_.jobs.size(); ++i)
-      refuse(scenario_.jobs[i].name, "that of --workload");
+    for (std::size_t i = own_jobs_.size(); i < scenario_.jobs.size(); ++i) refuse(scenario_.jobs[i].name, "that of --workload");
     for (const TraceUnderRules& one : loading_.traces) {
       for (const TraceJob& job : one.trace.jobs) refuse(job.name, "at line " + std::to_string(job.line) + " of " + one.path);
     }
+  }
+
+  /// Whether the i-th of the scenario's jobs is one of the file's that says mode: JOB.
+  bool is_in_job_mode(std::size_t i) const { return i < own_jobs_.size() && own_jobs_[i].message->mode() == scenario::JOB; }
+
+  /// Only JOB may differ from the mode of the run. Requires: that is known.
+  void check_modes() const {
+    for (std::size_t i = 0; i < own_jobs_.size(); ++i) {
+      const OwnJob& own = own_jobs_[i];
+      if (own.message->mode() == scenario::MODE_UNSPECIFIED || own.message->mode() == scenario::JOB) continue;
+      attempt(loading_, [&] {
+        require_mode(scenario_, mode_of(own.message->mode()), scenario_.jobs[i].name, own.inside.of(*own.message, "mode"));
+      });
+      if (own.message->has_workload()) continue;
+      loading_.diagnostics.error("job-mode", "job " + in_quotes(scenario_.jobs[i].name) + " has a duration, and uses no network",
+                                 own.inside.of(*own.message, "mode"), "drop mode, or the duration for a workload");
+    }
+  }
+
+  /// Gives jobs that run their workload in job mode a duration. Requires: everything else is known, and nothing is wrong.
+  void run_in_job_mode(Probing probing) {
+    for (std::size_t i = 0; i < own_jobs_.size(); ++i) {
+      JobSpec& spec = scenario_.jobs[i];
+      if (!is_in_job_mode(i) || spec.workload == nullptr) continue;
+      const OwnJob& own = own_jobs_[i];
+      attempt(loading_, [&] { give_duration(spec, *own.message, own.inside, probing); });
+    }
+    loading_.diagnostics.throw_if_errors();
   }
 
   bool has_mode() const { return message_.mode() != scenario::MODE_UNSPECIFIED; }
@@ -384,6 +409,11 @@ class ScenarioFile {
   SourcePlace place_of(const std::string& field) const { return document_.places().of(message_, field); }
 
  private:
+  /// Requires: it is one.
+  static Mode mode_of(scenario::Mode mode) {
+    return mode == scenario::JOB ? Mode::job : mode == scenario::FLOW ? Mode::flow : Mode::packet;
+  }
+
   template <class Step>
   bool try_to(const Step& step) {
     return attempt(loading_, step);
@@ -542,6 +572,8 @@ class ScenarioFile {
     require(said.has_workload() != said.has_measured_iteration(), "rule-content",
             "a rule gives either a workload or measured iterations", place,
             "workload { file: \"...\" }, or measured_iteration { file: \"...\" format: \"pollux\" }");
+    if (said.mode() != scenario::MODE_UNSPECIFIED) rule.mode = mode_of(said.mode());
+    rule.mode_place = places.of(said, "mode");
     if (!said.iteration_time().empty()) try_to([&] { rule.iteration_time = iteration_time_of(said, places); });
     if (said.has_workload()) {
       const scenario::Workload& workload = said.workload();
@@ -608,8 +640,8 @@ class ScenarioFile {
   static Duration iteration_time_of(const scenario::JobRule& said, const FieldPlaces& places) {
     const SourcePlace place = places.of(said, "iteration_time");
     require(said.has_workload(), "rule-content", "measured iterations bring their time along", place, "drop iteration_time");
-    require(!said.has_iterations(), "rule-content", "iteration_time is for rules that do not say how many iterations run", place,
-            "drop iteration_time or iterations");
+    require(!said.has_iterations() || said.mode() == scenario::JOB, "rule-content",
+            "iteration_time is for rules that do not say how many iterations run", place, "drop iteration_time or iterations");
     const ParsedQuantity<Duration> time = parse_duration(said.iteration_time());
     if (!time.value) fail("bad-value", "iteration_time: " + time.error.message, place, time.error.help);
     require(*time.value > Duration::zero(), "out-of-range", "iteration_time: no number of iterations of 0s fits a run time", place,
@@ -778,7 +810,7 @@ class ScenarioFile {
     try_to([&] { spec.submit = submit(); });
     try_to([&] { fill_content(spec, job, inside); });
     try_to([&] { read_job_storage(job, inside, spec); });
-    own_job_names_.push_back(name_place);
+    own_jobs_.push_back({&job, inside, name_place});
     scenario_.jobs.push_back(std::move(spec));
   }
 
@@ -803,10 +835,12 @@ class ScenarioFile {
     require(job.has_workload() != !job.duration().empty(), "job-content", "a job has either a workload or a duration", spec.place,
             "workload { file: \"...\" } for flow or packet mode, duration: \"2h\" for job mode");
     if (job.has_workload()) {
+      if (!job.iteration_time().empty()) try_to([&] { check_iteration_time(job, inside); });
       spec.workload = load(job.workload(), inside.of(job, "workload"), inside.inside(job, "workload"), std::nullopt);
       spec.gpus = job.has_gpus() ? job.gpus() : spec.workload->rank_count;
       spec.iterations = iterations.value_or(1);
     } else {
+      if (!job.iteration_time().empty()) try_to([&] { check_iteration_time(job, inside); });
       try_to([&] { spec.duration = DurationModel::parse(job.duration(), inside.of(job, "duration")); });
       require(job.has_gpus(), "missing-field", "a job needs gpus", spec.place, "for example gpus: 8");
       spec.gpus = job.gpus();
@@ -817,13 +851,62 @@ class ScenarioFile {
     }
   }
 
+  /// Of a job that runs its workload in job mode.
+  void give_duration(JobSpec& spec, const scenario::Job& job, const FieldPlaces& inside, Probing probing) {
+    const std::shared_ptr<const Workload> workload = std::move(spec.workload);
+    spec.workload = nullptr;
+    require(workload->rank_count == spec.gpus, "rank-count-mismatch",
+            "job " + in_quotes(spec.name) + " has " + counted(spec.gpus, "GPU", "GPUs") + " for the " +
+                counted(workload->rank_count, "rank", "ranks") + " of workload " + in_quotes(workload->name),
+            spec.place, "give the job one GPU per rank");
+    Duration iteration;
+    std::string origin = "as the scenario says";
+    if (!job.iteration_time().empty()) {
+      iteration = *parse_duration(job.iteration_time()).value;
+    } else if (scenario_.topology == nullptr) {
+      fail("no-topology", "job " + in_quotes(spec.name) + " needs a topology on which an iteration of its workload is measured",
+           inside.of(job, "mode"), "give a topology instead of the cluster, or say iteration_time: \"200ms\"");
+    } else if (probing == Probing::forbidden) {
+      scenario_.assumptions.push_back("job " + in_quotes(spec.name) + " is in job mode: `weft run` measures an iteration first");
+      return;
+    } else {
+      iteration = probe_iteration(scenario_, workload, spec.place);
+      origin = "measured alone on the empty cluster";
+    }
+    require(
+        spec.iterations == 0 || iteration <= Duration::ticks(submit_max.in_ticks() / static_cast<std::int64_t>(spec.iterations)),
+        "out-of-range", "job " + in_quotes(spec.name) + " would run for more than a year", spec.place,
+        counted(spec.iterations, "iteration", "iterations") + " of " + to_text(iteration));
+    spec.duration = DurationModel::fixed(iteration * static_cast<std::int64_t>(spec.iterations));
+    scenario_.assumptions.push_back("job " + in_quotes(spec.name) +
+                                    " is in job mode: " + counted(spec.iterations, "iteration", "iterations") + " of " +
+                                    to_text(iteration) + ", " + origin);
+  }
+
+  static void check_iteration_time(const scenario::Job& job, const FieldPlaces& inside) {
+    const SourcePlace place = inside.of(job, "iteration_time");
+    require(job.has_workload() && job.mode() == scenario::JOB, "job-content", "iteration_time is for workloads in job mode", place,
+            "drop it, or add mode: JOB to a job with a workload");
+    const ParsedQuantity<Duration> time = parse_duration(job.iteration_time());
+    if (!time.value) fail("bad-value", "iteration_time: " + time.error.message, place, time.error.help);
+    require(*time.value > Duration::zero(), "out-of-range", "iteration_time: an iteration takes time", place,
+            "give a time above 0");
+  }
+
+  /// A job of the file, or one that its events submit.
+  struct OwnJob {
+    const scenario::Job* message;
+    FieldPlaces inside;
+    SourcePlace name;  ///< where it stands; the whole job where it has none
+  };
+
   Loading& loading_;
   Scenario& scenario_;
   std::string path_;
   SourceText source_;
   scenario::Scenario message_;
   TextprotoDocument document_;
-  std::vector<SourcePlace> own_job_names_;  ///< where the names of the file's jobs stand, those that events submit after the others
+  std::vector<OwnJob> own_jobs_;  ///< those that events submit after the others
 };
 
 /// A flag that belongs to another one says nothing without it.
@@ -989,8 +1072,9 @@ void check_content(const Scenario& scenario, const RunFlags& flags, const Scenar
     diagnostics.error("unused-field", "mode: JOB simulates no network, and a flow list is nothing else", file->place_of("mode"),
                       "drop it, or --flows");
   }
-  for (const JobSpec& job : scenario.jobs) {
-    if (scenario.mode == Mode::job && job.workload != nullptr) {
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
+    const JobSpec& job = scenario.jobs[i];
+    if (scenario.mode == Mode::job && job.workload != nullptr && (file == nullptr || !file->is_in_job_mode(i))) {
       diagnostics.error("no-duration", "job " + in_quotes(job.name) + " has a workload but no duration, which job mode needs",
                         job.place, "use --mode=flow, or give the job a duration");
     }
@@ -1130,6 +1214,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   }
   fill_from_flags(loading, file.get());
   if (file != nullptr) file->check_names();
+  if (file != nullptr) file->check_modes();
   // Without anything to run it does not matter where.
   const bool has_content = attempt(loading, [&] { check_content(scenario, flags, file.get()); });
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
@@ -1141,6 +1226,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (has_service) attempt(loading, [&] { check_network_failures(scenario); });
   diagnostics.throw_if_errors();
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
+  if (file != nullptr) file->run_in_job_mode(probing);
   apply_rules(loading, probing);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
   if (scenario.topology == nullptr) {
