@@ -53,10 +53,34 @@ class Examples(unittest.TestCase):
             _, steady, fluctuating = map(float, row.split())
             self.assertAlmostEqual(fluctuating / steady, 1, delta=0.3)
 
+    def test_figure_15_bandwidth_pays_less_and_less(self):
+        out = self.printed("figure_15", "--quick")
+        rows = re.findall(r"^ +(\d+|infinite) +(\d+) .* (\d[\d.]*)$", out, re.MULTILINE)
+        self.assertEqual([rate for rate, _, _ in rows], ["100", "200", "400", "800", "1000", "infinite"])
+        speeds = [float(speed) for _, speed, _ in rows]
+        exposed = [float(share) for _, _, share in rows]
+        self.assertEqual(speeds, sorted(speeds))
+        self.assertEqual(exposed, sorted(exposed, reverse=True))
+        # Each time bandwidth doubles, a sample takes less time, but never less than half, and what is won gets less.
+        times = [1 / speed for speed in speeds[:4]]
+        won = [before - after for before, after in zip(times, times[1:])]
+        self.assertEqual(won, sorted(won, reverse=True))
+        for before, after in zip(times, times[1:]):
+            self.assertLess(after, before)
+            self.assertGreater(after, before / 2)
+        # At 400 Gb/s: 14 to 32 % of GPU hours, arXiv 2310.02784.
+        self.assertTrue(14 < exposed[2] < 32, exposed)
+
     def test_mistakes_are_told(self):
         status, _, errors = run("figure_02", "--weft=/nowhere/weft")
         self.assertEqual(status, 1)
         self.assertIn("--weft=PATH says where the program is", errors)
+        status, _, errors = run("figure_15", "--weft=/nowhere/weft", "--quick")
+        self.assertEqual(status, 1)
+        self.assertIn("--weft=PATH says where the program is", errors)
+        status, _, errors = run("figure_15", f"--weft={WEFT}", "--quick", "--", "flow.routing")
+        self.assertEqual(status, 2)
+        self.assertIn("flow.routing is no NAME=VALUE", errors)
         status, _, errors = run("figure_13_14", f"--weft={WEFT}", "--jobs=100")
         self.assertEqual(status, 2)
         self.assertIn("--jobs must be at least three times --queue", errors)
