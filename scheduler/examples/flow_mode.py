@@ -12,6 +12,7 @@ differs by 0.05 % at most and takes 50 times as long.
 
 import csv
 import json
+import math
 import pathlib
 import random
 import subprocess
@@ -28,25 +29,26 @@ SETTINGS = {"flow.routing": "spray", "host.fold_tolerance": "5us", "collective.a
 ITERATIONS_A_DAY = 1_000_000  # at ten per second, about
 
 
-def add_options(parser, hosts):
+def add_options(parser, hosts, quick_hosts):
     add_program(parser)
     parser.add_argument("--hosts", type=int, default=hosts, help="hosts of 8 GPUs")
     parser.add_argument("--load", type=float, default=1.5, help="GPUs of all jobs, which wait at the start, over GPUs there are")
     parser.add_argument("--dense-layers", type=int, default=DENSE_LAYERS, help="top layers of 4,096, by which computation weighs more or less")
     parser.add_argument("--fast-forward", type=int, default=2, metavar="N", help="iterations that are simulated whenever jobs start or end")
     parser.add_argument("--seed", type=int, default=1, help="of sizes and lengths of jobs")
-    parser.add_argument("--quick", action="store_true", help="64 hosts and few values: takes seconds, says little")
+    parser.add_argument("--quick", action="store_true", help=f"only {quick_hosts} hosts: takes seconds")
+    parser.set_defaults(quick_hosts=quick_hosts)
     parser.add_argument("set", nargs="*", help="parameters, such as host.fold_tolerance=0ns; after --")
 
 
-def settings_of(parser, options):
+def settings_of(parser, options, of_figure=None):
     """What is set, by name; --quick is applied to the options."""
     if options.quick:
-        options.hosts = 64
+        options.hosts = options.quick_hosts
     wrong = [setting for setting in options.set if "=" not in setting]
     if wrong:
         parser.error(f"{wrong[0]} is no NAME=VALUE")
-    return {**SETTINGS, **dict(setting.split("=", 1) for setting in options.set)}
+    return {**SETTINGS, **(of_figure or {}), **dict(setting.split("=", 1) for setting in options.set)}
 
 
 def drawn_jobs(options, sizes):
@@ -62,15 +64,19 @@ def drawn_jobs(options, sizes):
 
 
 class Result:
-    """What a run found: of its jobs, and in all."""
+    """What a run found."""
 
     def __init__(self, rows, summary):
-        speeds = [float(row["goodput_samples_per_s"]) / int(row["gpus"]) for row in rows]
+        self.speeds = [(int(row["gpus"]), float(row["goodput_samples_per_s"]) / int(row["gpus"])) for row in rows]
         self.jobs = len(rows)
-        self.mean_gpus = sum(int(row["gpus"]) for row in rows) / len(rows)
-        self.samples_per_s = sum(speeds) / len(speeds)
-        """Of a GPU, mean over jobs."""
+        self.mean_gpus = sum(gpus for gpus, _ in self.speeds) / len(rows)
+        self.samples_per_s = self.of_sizes(1, math.inf)
         self.exposed = summary["exposed_comm_share"]
+
+    def of_sizes(self, least, most):
+        """Samples per second of a GPU, mean over jobs of so many GPUs; 0 if there are none."""
+        speeds = [speed for gpus, speed in self.speeds if least <= gpus <= most]
+        return sum(speeds) / len(speeds) if speeds else 0
 
 
 class Weft:

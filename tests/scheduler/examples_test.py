@@ -71,6 +71,21 @@ class Examples(unittest.TestCase):
         # At 400 Gb/s: 14 to 32 % of GPU hours, arXiv 2310.02784.
         self.assertTrue(14 < exposed[2] < 32, exposed)
 
+    def test_figure_16_only_long_fibres_matter_and_only_between_pods(self):
+        out = self.printed("figure_16", "--quick")
+        rows = re.findall(r"^ +([\d,]+) +[\d,.]+ +(\d+) +(\S+) % +(\d+) +(\S+) %$", out, re.MULTILINE)
+        lengths = [int(row[0].replace(",", "")) for row in rows]
+        self.assertEqual(lengths, [10, 100, 1000, 10_000, 100_000, 1_000_000])
+        wide = [float(row[4]) for row in rows]
+        self.assertEqual(wide, sorted(wide, reverse=True))
+        for length, (_, _, in_all, _, of_several_pods) in zip(lengths, rows):
+            self.assertGreaterEqual(float(in_all), float(of_several_pods))
+            if length <= 1000:
+                self.assertGreater(float(of_several_pods), -1)
+        # 10 ms from pod to pod, and in an iteration of 100 ms several messages wait for each other.
+        self.assertLess(wide[-1], -50)
+        self.assertRegex(out, r"that of jobs within a pod by [+-]0\.00 %")
+
     def test_mistakes_are_told(self):
         status, _, errors = run("figure_02", "--weft=/nowhere/weft")
         self.assertEqual(status, 1)
