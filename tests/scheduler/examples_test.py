@@ -53,6 +53,20 @@ class Examples(unittest.TestCase):
             _, steady, fluctuating = map(float, row.split())
             self.assertAlmostEqual(fluctuating / steady, 1, delta=0.3)
 
+    def test_figure_12_larger_jobs_communicate_more_and_hardly_meet(self):
+        out = self.printed("figure_12", "--quick")
+        rows = re.findall(r"^ +\d+ +(\d+) +(\d+) +(\S+) % +(\S+) +(\S+)$", out, re.MULTILINE)
+        self.assertEqual(len(rows), 4)
+        sizes, speeds, _, exposed, due_to_others = ([float(row[i]) for row in rows] for i in range(5))
+        self.assertEqual(sizes, sorted(sizes))
+        self.assertEqual(speeds, sorted(speeds, reverse=True))
+        self.assertEqual(exposed, sorted(exposed))
+        # Of a job of n hosts a share of 1 - 1/n leaves the host, so that each doubling matters less.
+        lost = [before - after for before, after in zip(speeds, speeds[1:])]
+        self.assertEqual(lost, sorted(lost, reverse=True))
+        # A leaf has eight cables for the one of its host, and a pod as many to the spines as for four times its hosts.
+        self.assertLess(max(due_to_others), 0.1)
+
     def test_figure_15_bandwidth_pays_less_and_less(self):
         out = self.printed("figure_15", "--quick")
         rows = re.findall(r"^ +(\d+|infinite) +(\d+) .* (\d[\d.]*)$", out, re.MULTILINE)
