@@ -34,6 +34,7 @@ def add_options(parser, hosts, quick_hosts):
     parser.add_argument("--hosts", type=int, default=hosts, help="hosts of 8 GPUs")
     parser.add_argument("--load", type=float, default=1.5, help="GPUs of all jobs, which wait at the start, over GPUs there are")
     parser.add_argument("--dense-layers", type=int, default=DENSE_LAYERS, help="top layers of 4,096, by which computation weighs more or less")
+    parser.add_argument("--gradients", default="FP32", metavar="TYPE", help="in which gradients are reduced; see `weft modules dlrm`")
     parser.add_argument("--fast-forward", type=int, default=2, metavar="N", help="iterations that are simulated whenever jobs start or end")
     parser.add_argument("--seed", type=int, default=1, help="of sizes and lengths of jobs")
     parser.add_argument("--quick", action="store_true", help=f"only {quick_hosts} hosts: takes seconds")
@@ -112,7 +113,7 @@ class Weft:
 
     def _workload(self, gpus):
         top = "-".join(["4096"] * self.options.dense_layers + ["1"])
-        values = {"ranks": gpus, "batch": BATCH, "top": top}
+        values = {"ranks": gpus, "batch": BATCH, "top": top, "grad_dtype": self.options.gradients}
         return f'workload {{ template: "dlrm" {" ".join(_setting(*item) for item in values.items())} }}'
 
 
