@@ -6,8 +6,8 @@
 
 #include "core/counted.hpp"
 #include "scheduler/failures/part_names.hpp"
+#include "tools/weft/host_list.hpp"
 #include "tools/weft/parameter_changes.hpp"
-#include "workloads/rank_list.hpp"
 
 namespace weft {
 
@@ -84,16 +84,12 @@ class EventReader {
 
   void drain(const scenario::DrainEvent& said, const SourcePlace& place, const FieldPlaces& inside) {
     if (said.hosts().empty()) fail("missing-field", "a drain needs hosts", place, "for example hosts: \"0-7,16\"");
-    const ParsedRankList hosts = parse_rank_list(said.hosts(), cluster_.host_count());
-    if (!hosts.error.empty()) {
-      fail("bad-hosts", "hosts: " + in_quotes(said.hosts()) + " does not name hosts of this cluster", inside.of(said, "hosts"),
-           "it has " + counted(cluster_.host_count(), "host", "hosts") + ", counted from 0; write them as in \"0-7,16,32-62:2\"");
-    }
+    const std::vector<HostId> hosts = parse_host_list("hosts", said.hosts(), cluster_.host_count(), inside.of(said, "hosts"));
     const std::optional<Duration> length = duration_of("for", said.for_(), inside.of(said, "for"));
     if (!length) fail("missing-field", "a drain needs to say how long it takes", place, "for example for: \"2h\"");
     const std::optional<Duration> notice = duration_of("notice", said.notice(), inside.of(said, "notice"));
-    for (const RankId number : hosts.ranks) {
-      const Drain drain{at_, HostId(number.index()), *length, notice};
+    for (const HostId number : hosts) {
+      const Drain drain{at_, number, *length, notice};
       const std::string host = "host" + std::to_string(number.index());
       const auto other = book_.add(drain, place_.line > 0 ? "the event at line " + std::to_string(place_.line) : "another event");
       if (other) {

@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "core/counted.hpp"
-#include "workloads/rank_list.hpp"
+#include "tools/weft/host_list.hpp"
 
 namespace weft {
 
@@ -42,14 +41,11 @@ class EntryReader {
       diagnostics_.error("missing-field", "host_speed has no hosts", place, "for example hosts: \"0-7,16\"");
       return;
     }
-    // Host numbers are written as ranks are.
-    const ParsedRankList list = parse_rank_list(entry.hosts(), host_count);
-    if (!list.error.empty()) {
-      diagnostics_.error(
-          "bad-hosts", "hosts: " + in_quotes(entry.hosts()) + " does not name hosts of this cluster", place,
-          "it has " + counted(host_count, "host", "hosts") + ", counted from 0; write them as in \"0-7,16,32-62:2\"");
+    try {
+      hosts = parse_host_list("hosts", entry.hosts(), host_count, place);
+    } catch (const InputError& error) {
+      for (const Diagnostic& found : error.diagnostics()) diagnostics_.add(found);
     }
-    for (const RankId host : list.ranks) hosts.emplace_back(host.index());
   }
 
   Time time_of(const scenario::HostSpeed& entry, const std::string& field, const std::string& text, Time otherwise) {

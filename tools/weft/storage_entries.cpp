@@ -1,11 +1,12 @@
 #include "tools/weft/storage_entries.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "core/counted.hpp"
-#include "workloads/rank_list.hpp"
+#include "tools/weft/host_list.hpp"
 
 namespace weft {
 
@@ -22,16 +23,9 @@ Bytes size_of(const std::string& field, const std::string& text, const SourcePla
   return *parsed.value;
 }
 
-/// Host numbers are written as ranks are.
-std::vector<HostId> hosts_of(const std::string& field, const std::string& text, std::uint32_t host_count,
+std::vector<HostId> hosts_of(const std::string& field, const std::string& text, std::optional<std::uint32_t> host_count,
                              const SourcePlace& place) {
-  const ParsedRankList list = parse_rank_list(text, host_count);
-  if (!list.error.empty()) {
-    fail("bad-hosts", field + ": " + in_quotes(text) + " does not name hosts of this cluster", place,
-         "they are counted from 0; write them as in \"0-7,16,32-62:2\"");
-  }
-  std::vector<HostId> hosts;
-  for (const RankId host : list.ranks) hosts.emplace_back(host.index());
+  std::vector<HostId> hosts = parse_host_list(field, text, host_count, place);
   std::ranges::sort(hosts);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
@@ -47,7 +41,7 @@ void read_job_storage(const scenario::Job& job, const FieldPlaces& inside, JobSp
       fail("missing-field", "data needs a size", inside.of(job, "data"), "for example data { size: \"4TiB\" }");
     spec.data = size_of("size", data.size(), of_data.of(data, "size"));
     // How many hosts there are is known when all of the scenario is read.
-    if (!data.hosts().empty()) spec.data_hosts = hosts_of("hosts", data.hosts(), UINT32_MAX, of_data.of(data, "hosts"));
+    if (!data.hosts().empty()) spec.data_hosts = hosts_of("hosts", data.hosts(), std::nullopt, of_data.of(data, "hosts"));
   }
   if (!job.checkpoint_size().empty())
     spec.checkpoint = size_of("checkpoint_size", job.checkpoint_size(), inside.of(job, "checkpoint_size"));
