@@ -218,8 +218,10 @@ std::optional<Placement> Mast::make_room(SchedulingPass& pass, const JobView& jo
   for (const JobId id : pass.running()) {
     const Kind& kind = known_kind(pass, id);
     const bool is_beyond = kind.tenant != tenant && is_beyond_quota(pass, kind.tenant, held_gpus_[kind.tenant]);
-    if (!is_beyond && kind.priority >= job.priority) continue;
-    victims.push_back({!is_beyond, kind.priority, -pass.job(id).since->in_ticks(), id});
+    // Not its kind's: priorities may change while jobs run.
+    const JobView running = pass.job(id);
+    if (!is_beyond && running.priority >= job.priority) continue;
+    victims.push_back({!is_beyond, running.priority, -running.since->in_ticks(), id});
   }
   std::sort(victims.begin(), victims.end());
   ClusterState without = pass.cluster();
@@ -229,7 +231,7 @@ std::optional<Placement> Mast::make_room(SchedulingPass& pass, const JobView& jo
   for (const Victim& victim : victims) {
     const Kind& kind = known_kind(pass, victim.id);
     // What goes for the quota's sake ends with it.
-    if (!victim.is_within_quota && !is_beyond_quota(pass, kind.tenant, held[kind.tenant]) && kind.priority >= job.priority)
+    if (!victim.is_within_quota && !is_beyond_quota(pass, kind.tenant, held[kind.tenant]) && victim.priority >= job.priority)
       continue;
     without.release(victim.id, pass.placement(victim.id));
     held[kind.tenant] -= kind.gpus;
