@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Whole runs of clusters in which everything happens at once: each ends well, and in the same way on one thread and on two."""
+
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEFT = "weft"
+SCENARIOS = 1000 if os.environ.get("WEFT_LONG_TESTS") else 40
+POLICIES = ["fcfs", "fcfs_fill", "sjf", "backfill", "priority", "srtf", "tiresias", "mast"]
+PLACEMENTS = ["first_fit", "packed", "spread", "fragmentation_gradient", "rail_aware", "topology_aware"]
+HOSTS = 16
+
+
+class Scenario:
+    """Jobs on a small fat tree, with data and checkpoints elsewhere, failures, drains and changes of policy."""
+
+    def __init__(self, seed):
+        self.draw = random.Random(seed)
+        self.has_storage = self.chance(0.6)
+        self.jobs = []
+        self.drained = set()
+        self.lines = ["mode: FLOW", 'topology { builder: "fat_tree" set { name: "k" value: "4" } }']
+        self.lines.append(f'scheduler {{ policy: "{self.draw.choice(POLICIES)}" placement: "{self.draw.choice(PLACEMENTS)}" }}')
+        self.set("storage.hosts", "0,5" if self.has_storage else "")
+        self.set("failure.reroute", self.draw.choice(["0s", "20ms", "300ms"]))
+        self.set("failure.detection", self.draw.choice(["0s", "50ms"]))
+        self.set("failure.repair", "exponential(200ms)")
+        self.set("checkpoint.every", self.draw.choice(["1", "2", "5"]))
+        self.set("checkpoint.write", self.draw.choice(["0s", "1ms", "30ms"]))
+        self.set("scheduler.start_overhead", self.draw.choice(["0s", "10ms", "100ms"]))
+        self.lines += [f"job {{ {self.job(submit=True)} }}" for _ in range(self.draw.randrange(2, 12))]
+        self.lines += [f'event {{ at: "{self.ms(1500)}" {self.event()} }}' for _ in range(self.draw.randrange(10))]
+        if self.chance(0.3):
+            self.lines.append('handler { name: "priority_boost" }')
+        self.fast_forward = self.draw.choice([0, 0, 2])
+
+    def chance(self, probability):
+        return self.draw.random() < probability
+
+    def ms(self, below, least=0):
+        return f"{self.draw.randrange(least, below)}ms"
+
+    def set(self, name, value):
+        self.lines.append(f'set {{ name: "{name}" value: "{value}" }}')
+
+    def job(self, submit):
+        gpus = self.draw.choice([2, 3, 4, 6, 8, 12])
+        name = f"job{len(self.jobs)}"
+        self.jobs.append(name)
+        text = f'name: "{name}" priority: {self.draw.randrange(3)} group: "{self.draw.choice("ab")}"'
+        if submit:
+            text += f' submit: "{self.ms(1000)}"'
+        if self.chance(0.2):
+            text += f' gpus: {gpus} duration: "{self.ms(900, 1)}"'
+        else:
+            workload = {"ranks": gpus, "forward_time": self.ms(20, 1), "backward_time": "5ms"}
+            settings = " ".join(f'set {{ name: "{key}" value: "{value}" }}' for key, value in workload.items())
+            text += f' iterations: {self.draw.randrange(1, 25)} workload {{ template: "data_parallel" {settings} }}'
+            text += ' mode: JOB iteration_time: "50ms"' if self.chance(0.2) else ""
+        if self.has_storage and self.chance(0.5):
+            hosts = f' hosts: "{self.draw.randrange(HOSTS)}"' if self.chance(0.3) else ""
+            text += f' data {{ size: "{self.draw.randrange(1, 9)}GB"{hosts} }}'
+        if self.has_storage and self.chance(0.5):
+            text += f' checkpoint_size: "{self.draw.randrange(1, 900)}MB"'
+        return text
+
+    def event(self):
+        kind = self.draw.choice(["host", "switch", "cable", "drain", "cancel", "submit", "policy", "placement", "round"])
+        if kind == "host":
+            part = f"host{self.draw.randrange(HOSTS)}" + self.draw.choice(["", "/gpu0", "/nic0"])
+            return f'fail {{ part: "{part}" repair: "{self.ms(500)}" }}'
+        if kind == "switch":
+            part = self.draw.choice([f"leaf{self.draw.randrange(8)}", f"agg{self.draw.randrange(8)}", f"spine{self.draw.randrange(4)}"])
+            return f'fail {{ part: "{part}" repair: "{self.ms(600, 1)}" }}'
+        if kind == "cable":
+            leaf = self.draw.randrange(8)
+            end = self.draw.choice([f"agg{leaf // 2 * 2 + self.draw.randrange(2)}", f"host{2 * leaf + self.draw.randrange(2)}/gpu0"])
+            factor = f" factor: 0.{self.draw.randrange(1, 9)}" if self.chance(0.5) else ""
+            return f'fail {{ part: "leaf{leaf}->{end}" repair: "{self.ms(600, 1)}"{factor} }}'
+        undrained = sorted(set(range(HOSTS)) - self.drained)
+        if kind == "drain":
+            self.drained.add(host := self.draw.choice(undrained))
+            return f'drain {{ hosts: "{host}" for: "{self.ms(400, 1)}" notice: "{self.ms(100)}" }}'
+        if kind == "cancel":
+            return f'cancel {{ job: "{self.draw.choice(self.jobs)}" }}'
+        if kind == "submit":
+            return f"submit {{ job {{ {self.job(submit=False)} }} }}"
+        name, value = {
+            "policy": ("scheduler.policy", self.draw.choice(POLICIES)),
+            "placement": ("scheduler.placement", self.draw.choice(PLACEMENTS)),
+            "round": ("scheduler.round", "70ms"),
+        }[kind]
+        return f'set {{ name: "{name}" value: "{value}" }}'
+
+
+class RandomScenarios(unittest.TestCase):
+    def test_they_end_alike_on_one_thread_and_two(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "scenario.textproto"
+            for seed in range(SCENARIOS):
+                scenario = Scenario(seed)
+                path.write_text("\n".join(scenario.lines) + "\n")
+                fingerprints = set()
+                for threads in (1, 2):
+                    command = [WEFT, "run", str(path), f"--out={folder}/results", f"--threads={threads}", f"--fast-forward={scenario.fast_forward}"]
+                    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+                    self.assertEqual(done.returncode, 0, f"seed {seed}: {done.stderr}\n{path.read_text()}")
+                    fingerprints.update(re.findall(r"fingerprint +(\w+)", done.stdout))
+                self.assertEqual(len(fingerprints), 1, f"seed {seed}\n{path.read_text()}")
+
+
+if __name__ == "__main__":
+    WEFT = sys.argv.pop()
+    unittest.main()
