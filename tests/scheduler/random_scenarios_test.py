@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 WEFT = "weft"
-SCENARIOS = 1000 if os.environ.get("WEFT_LONG_TESTS") else 40
+SCENARIOS = 0
 POLICIES = ["fcfs", "fcfs_fill", "sjf", "backfill", "priority", "srtf", "tiresias", "mast"]
 PLACEMENTS = ["first_fit", "packed", "spread", "fragmentation_gradient", "rail_aware", "topology_aware"]
 HOSTS = 16
@@ -116,5 +116,7 @@ class RandomScenarios(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    count = int(sys.argv.pop())
+    SCENARIOS = 1000 if os.environ.get("WEFT_LONG_TESTS") else count
     WEFT = sys.argv.pop()
     unittest.main()
