@@ -863,7 +863,7 @@ void JobLifecycle::change_cables(std::span<const NetworkService::Change> cables,
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
   const Running& running = *running_state_[job.index()];
   // Of a job that coasts the report is on its way for a message longer.
-  return running.course && !running.moves_since && now - running.part_since >= running.course->held();
+  return running.course && !running.moves_since && !running.failed_at && now - running.part_since >= running.course->held();
 }
 
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {

@@ -27,8 +27,7 @@ void DrainRepeatOffenders::happened(const Happening& happening, ClusterControl& 
   failures.push_back(control.now());
   while (control.now() - failures.front() > window_) failures.pop_front();
   if (failures.size() < failures_) return;
-  control.drain(happening.host, duration_);
-  failures.clear();
+  if (control.drain(happening.host, duration_)) failures.clear();
 }
 
 Module<EventHandlerFactory> drain_repeat_offenders_module() {

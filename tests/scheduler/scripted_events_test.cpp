@@ -112,6 +112,17 @@ TEST(ScriptedEvents, CancelJobsThatAreInTrouble) {
   EXPECT_EQ(run.counters.moved, 0U);
 }
 
+// Without the failure at 50 s, of which nobody knows before 650 s, it would have ended before it is cancelled.
+TEST(ScriptedEvents, CancelJobsThatWouldHaveEnded) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.failures.detection = Duration::s(600);
+  settings.failures.log = {{at_s(50), {PartKind::host, 0}, Duration::s(5)}};
+  settings.events = {cancel(200, "A")};
+  const FinishedRun run = run_jobs({job("A", 0, 4, Duration::s(100))}, ClusterState(1, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].cancelled, at_s(200));
+  EXPECT_EQ(run.records[0].end, std::nullopt);
+}
+
 // The drain says 40 s, the plan's parameter nothing: at 10 host 0 is given to nobody any more, so that B waits for A on host 1.
 TEST(ScriptedEvents, DrainsHaveNoticesOfTheirOwn) {
   JobLifecycleSettings settings = fcfs_first_fit();
