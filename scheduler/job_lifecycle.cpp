@@ -83,6 +83,11 @@ std::int64_t multiply_divide(std::int64_t a, std::int64_t b, std::int64_t c) {
   return static_cast<std::int64_t>(static_cast<Wide>(a) * b / c);
 }
 
+/// Time on a placement, as time of all GPUs of the job.
+Duration of_all_gpus(Duration time, const JobRecord& record, const Placement& placement) {
+  return time_on_all(time, record.gpus, static_cast<std::uint32_t>(placement.gpus.size()));
+}
+
 [[noreturn]] void fail_beyond_clock(const JobSpec& spec, Time start) {
   throw InputError({Severity::error, "beyond-clock",
                     "job \"" + spec.name + "\" starts at " + to_text(start.since_start()) + " and would end after " +
@@ -110,6 +115,10 @@ class JobLifecycle::Pass final : public SchedulingPass {
   const Placement& placement(JobId job) const override { return lifecycle_.running_state_[job.index()]->placement; }
   std::optional<Placement> place(const ClusterState& cluster, JobId job) const override {
     return lifecycle_.settings_.placer->place(cluster, lifecycle_.jobs_[job.index()].gpus);
+  }
+  std::optional<Placement> place_smaller(const ClusterState& cluster, JobId job) const override {
+    if (!lifecycle_.records_[job.index()].start) return std::nullopt;
+    return weft::place_smaller(lifecycle_.jobs_[job.index()], cluster, *lifecycle_.settings_.placer);
   }
   void start(JobId job, Placement placement) override { lifecycle_.start(job, std::move(placement), context_); }
   void preempt(JobId job) override { lifecycle_.preempt(job, context_); }
@@ -202,7 +211,8 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
     WEFT_CHECK(wiring.jobs != nullptr, "jobs that run workloads are published in a job table");
     WEFT_CHECK(wiring.entity_of_host.size() == cluster_.host_count() && wiring.endpoint_of_gpu.size() == cluster_.gpu_count(),
                "jobs that run workloads have hosts to run on");
-    WEFT_CHECK(spec.workload->rank_count == spec.gpus && spec.iterations > 0 && spec.iterations <= UINT32_MAX,
+    WEFT_CHECK(spec.workload->rank_count == spec.gpus && least_gpus(spec) <= spec.gpus && spec.iterations > 0 &&
+                   spec.iterations <= UINT32_MAX,
                "the scheduler gets jobs that were checked");
   }
   for (const ScriptedEvent& event : settings_.events) {
@@ -571,10 +581,20 @@ Time JobLifecycle::got_on_until(const Running& running, Time now) {
 
 StayAccount JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
   record.run += now - running.since;
+  record.run_whole += of_all_gpus(now - running.since, record, running.placement);
   const StayAccount result = account(running, got_on_until(running, now));
-  record.overhead += result.overhead;
-  record.checkpointing += result.writing;
+  record.overhead += of_all_gpus(result.overhead, record, running.placement);
+  record.checkpointing += of_all_gpus(result.writing, record, running.placement);
   return result;
+}
+
+KeptWork JobLifecycle::kept_for(JobId job, const KeptWork& kept, const Placement& placement) const {
+  const auto held = static_cast<std::uint32_t>(placement.gpus.size());
+  return {kept.iterations, time_on_fewer(kept.work, jobs_[job.index()].gpus, held)};
+}
+
+KeptWork JobLifecycle::kept_of(JobId job, const KeptWork& kept, const Placement& placement) const {
+  return {kept.iterations, of_all_gpus(kept.work, records_[job.index()], placement)};
 }
 
 Duration JobLifecycle::elapsed(const Running& running, Time until) {
@@ -598,29 +618,30 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   Progress& progress = progress_[job.index()];
   const StayAccount account = charge(record, *running, now);
   const Time until = got_on_until(*running, now);
-  const Duration lost = std::max(Duration::zero(), now - running->since - account.overhead - account.writing - account.work);
+  const auto whole = [&](Duration time) { return of_all_gpus(time, record, running->placement); };
+  const Duration lost = whole(std::max(Duration::zero(), now - running->since - account.overhead - account.writing - account.work));
   Duration work = account.work;
   switch (why) {
     case Leaving::ends:
       work = account.work_whole;
       break;
     case Leaving::is_preempted:
-      progress.kept = account.kept;
+      progress.kept = kept_of(job, account.kept, running->placement);
       (running->failed_at ? record.lost_to_failures : record.lost_to_preemptions) += lost;
       break;
     case Leaving::is_cancelled:
-      progress.kept = account.kept;
+      progress.kept = kept_of(job, account.kept, running->placement);
       break;
     case Leaving::has_failed:
-      progress.kept = account.kept;
+      progress.kept = kept_of(job, account.kept, running->placement);
       record.lost_to_failures += lost;
       break;
     case Leaving::moves:
-      progress.kept = account.whole;
+      progress.kept = kept_of(job, account.whole, running->placement);
       work = account.work_whole;
-      record.checkpointing += now - until;
+      record.checkpointing += whole(now - until);
       record.lost_to_moves +=
-          std::max(Duration::zero(), until - running->since - account.overhead - account.writing - account.work_whole);
+          whole(std::max(Duration::zero(), until - running->since - account.overhead - account.writing - account.work_whole));
       break;
   }
   if (jobs_[job.index()].workload != nullptr) {
@@ -664,24 +685,27 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   view.id = job;
   view.submit = spec.submit;
   view.gpus = spec.gpus;
+  view.least_gpus = running == nullptr && records_[job.index()].start ? least_gpus(spec) : spec.gpus;
   view.priority = spec.priority;
   view.group = spec.group;
   view.data_region = spec.data_region;
   view.iterations = spec.iterations;
   view.start = records_[job.index()].start;
   view.queued = progress_[job.index()].queued;
-  view.attained = records_[job.index()].run;
+  view.attained = records_[job.index()].run_whole;
   if (running != nullptr) {
+    view.held_gpus = static_cast<std::uint32_t>(running->placement.gpus.size());
     view.since = running->since;
-    view.attained += now - running->since;
+    view.attained += of_all_gpus(now - running->since, records_[job.index()], running->placement);
   }
   if (spec.workload != nullptr && spec.duration.mean() == Duration::zero()) return view;
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
-  const Duration declared = *view.declared_run;
+  const Duration declared = running == nullptr ? *view.declared_run : time_on_fewer(*view.declared_run, spec.gpus, view.held_gpus);
   if (running == nullptr || !running->course) {
     // Of iterations that run only those that have ended are known.
     KeptWork kept = progress_[job.index()].kept;
+    if (running != nullptr) kept = kept_for(job, kept, running->placement);
     Duration overhead = running != nullptr ? running->start_overhead : settings_.start_overhead;
     if (running != nullptr) {
       if (running->ranks != nullptr) kept.iterations = running->ranks->tally().completed();
@@ -742,7 +766,9 @@ void JobLifecycle::run_pass(EventContext& context) {
 void JobLifecycle::start(JobId job, Placement placement, EventContext& context) {
   WEFT_CHECK(queue_.contains(job), "a policy starts jobs that wait");
   const JobSpec& spec = jobs_[job.index()];
-  WEFT_CHECK(placement.gpus.size() == spec.gpus, "a placement is all or nothing");
+  const auto gpus = static_cast<std::uint32_t>(placement.gpus.size());
+  WEFT_CHECK(gpus == spec.gpus || (records_[job.index()].start && may_restart_on(spec, gpus)),
+             "a placement is all or nothing, but for elastic jobs that have run before");
   for (const GpuSlot gpu : placement.gpus) WEFT_CHECK(cluster_.is_in_service(gpu), "jobs start on GPUs in service");
   cluster_.take(job, placement);
   queue_.remove(job);
@@ -753,14 +779,18 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   JobRecord& record = records_[job.index()];
   if (record.start) {
     ++record.restarts;
+    if (gpus < spec.gpus) {
+      ++record.elastic_restarts;
+      ++counters_.elastic_restarts;
+    }
   } else {
     record.start = context.now();
   }
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  running_state_[job.index()] =
-      std::make_unique<Running>(std::move(placement), context.now(), progress_[job.index()].kept, settings_);
+  const KeptWork kept = kept_for(job, progress_[job.index()].kept, placement);
+  running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now(), kept, settings_);
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else if (settings_.start_overhead == Duration::zero()) {
@@ -822,7 +852,7 @@ void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
   Running& running = *running_state_[job.index()];
   running.start_overhead = overhead_of_start(job);
-  const JobCourse& course = running.course.emplace(duration_of(job), records_[job.index()].iterations, progress_[job.index()].kept,
+  const JobCourse& course = running.course.emplace(duration_of(job), records_[job.index()].iterations, running.past.kept,
                                                    running.start_overhead, settings_.checkpoints);
   const std::optional<Duration> held = course.held();
   if (!held || *held > Time::max() - context.now()) fail_beyond_clock(spec, context.now());
@@ -982,9 +1012,13 @@ void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {
 
 Duration JobLifecycle::duration_of(JobId job) const {
   const JobSpec& spec = jobs_[job.index()];
-  if (spec.iteration_times == nullptr) return spec.duration.sample(settings_.seed, job);
+  const Placement& placement = running_state_[job.index()]->placement;
+  const auto held = static_cast<std::uint32_t>(placement.gpus.size());
+  // Times are measured on all GPUs.
+  if (spec.iteration_times == nullptr || held < spec.gpus)
+    return time_on_fewer(spec.duration.sample(settings_.seed, job), spec.gpus, held);
   std::map<HostId, std::uint32_t> gpus_of_host;
-  for (const GpuSlot gpu : running_state_[job.index()]->placement.gpus) ++gpus_of_host[cluster_.host_of(gpu)];
+  for (const GpuSlot gpu : placement.gpus) ++gpus_of_host[cluster_.host_of(gpu)];
   std::vector<std::uint32_t> gpus;
   for (const auto& [host, count] : gpus_of_host) gpus.push_back(count);
   return spec.iteration_times->of(gpus) * static_cast<std::int64_t>(spec.iterations);
@@ -1023,18 +1057,19 @@ RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const
   const JobSpec& spec = jobs_[job.index()];
   RunningJob stay;
   stay.job = job;
-  stay.workload = spec.workload;
+  const Running& running = *running_state_[job.index()];
+  const auto ranks = static_cast<std::uint32_t>(running.placement.gpus.size());
+  stay.workload = workload_on(spec, ranks);
   stay.first_iteration = first_iteration;
   stay.iterations = spec.iterations;
-  const Running& running = *running_state_[job.index()];
   stay.checkpoint_every = running.checkpoints.every;
   stay.checkpoint_write = running.checkpoints.write;
   const std::vector<GpuSlot> stores =
       spec.checkpoint == Bytes::zero() ? std::vector<GpuSlot>() : stores_on(settings_.storage.hosts, cluster_);
   if (!stores.empty()) {
     auto parts = std::make_shared<std::vector<StoredData>>();
-    for (std::uint32_t rank = 0; rank < spec.gpus; ++rank) {
-      const Bytes part = part_of(spec.checkpoint, spec.gpus, rank);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const Bytes part = part_of(spec.checkpoint, ranks, rank);
       if (part > Bytes::zero())
         parts->push_back({RankId(rank), settings_.wiring.endpoint_of_gpu[stores[rank % stores.size()].index()], part});
     }
@@ -1121,7 +1156,7 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.state = queue_.contains(id) ? ClusterSnapshot::State::waits : ClusterSnapshot::State::not_arrived;
     } else if (running->failed_at || running->moves_since) {
       job.state = ClusterSnapshot::State::waits;
-      job.kept = account(*running, got_on_until(*running, now)).kept;
+      job.kept = kept_of(id, account(*running, got_on_until(*running, now)).kept, running->placement);
       job.queued = now;
     } else {
       job.state = ClusterSnapshot::State::runs;
@@ -1195,14 +1230,15 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   cluster_.take(id, job.placement);
   running_.push_back(id);
   ++counters_.started;
-  Running& running = *(running_state_[id.index()] = std::make_unique<Running>(job.placement, job.since, job.kept, settings_));
+  const KeptWork kept = kept_for(id, job.kept, job.placement);
+  Running& running = *(running_state_[id.index()] = std::make_unique<Running>(job.placement, job.since, kept, settings_));
   running.part_since = job.part_since;
   running.past = job.past;
   const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
   if (spec.workload == nullptr) {
     running.start_overhead = overhead_of_start(id);
-    const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, job.kept,
-                                                     running.start_overhead, settings_.checkpoints);
+    const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, kept, running.start_overhead,
+                                                     settings_.checkpoints);
     running.parts = 1;
     context.schedule(std::max(Duration::zero(), job.since + course.held().value() - context.now()), EventClass::timer, job_ends,
                      timer);
@@ -1437,7 +1473,7 @@ void JobLifecycle::close_open_stays(Time now) {
     const Running& running = *running_state_[job.index()];
     JobRecord& record = records_[job.index()];
     charge(record, running, now);
-    if (running.failed_at) record.lost_to_failures += now - got_on_until(running, now);
+    if (running.failed_at) record.lost_to_failures += of_all_gpus(now - got_on_until(running, now), record, running.placement);
     if (coasts(job) && running.is_among_others) {
       record.iterations = account(running, now).whole.iterations;
       note_skipped(job, record.iterations, now);

@@ -18,6 +18,7 @@
 //     jobs from the failure on. Switches and links that fail cut off GPUs, which counts as a failure of these (scheduler/failures/network_service), and
 //     the network is told what its cables carry, a control delay later. Hosts are drained by scheduler/failures/maintenance_plan. Spares come and repaired parts go back to work by
 //     scheduler/failures/fleet. A job whose end is due at the instant of a failure or a drain ends.
+//   - A job that has run before may restart on fewer GPUs (scheduler/elastic_restart); what it has done is kept as work on all of them.
 //   - What a scenario has happen by hand is carried out as scheduler/scripted_events says. Handlers of the user's (scheduler/handlers) are told of what
 //     happened after each event.
 //   - GPUs come free, and count as idle, at the instant the job ends.
@@ -51,6 +52,7 @@
 #include "host/job.hpp"
 #include "scheduler/cluster_snapshot.hpp"
 #include "scheduler/cluster_state.hpp"
+#include "scheduler/elastic_restart.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
@@ -117,13 +119,14 @@ struct JobCounters {
   std::uint64_t preempted = 0;
   std::uint64_t finished = 0;
   std::uint64_t cancelled = 0;
-  std::uint64_t passes = 0;    ///< calls of the policy
-  double busy_gpu_s = 0;       ///< GPU-seconds held by jobs
-  double stranded_gpu_s = 0;   ///< GPU-seconds that nobody held while jobs waited
-  double out_gpu_s = 0;        ///< GPU-seconds out of service, spares that wait among them
-  std::uint64_t failures = 0;  ///< of parts, links that degrade among them
-  std::uint64_t flaps = 0;     ///< of links
-  std::uint64_t moved = 0;     ///< jobs, off hosts that were drained
+  std::uint64_t passes = 0;            ///< calls of the policy
+  double busy_gpu_s = 0;               ///< GPU-seconds held by jobs
+  double stranded_gpu_s = 0;           ///< GPU-seconds that nobody held while jobs waited
+  double out_gpu_s = 0;                ///< GPU-seconds out of service, spares that wait among them
+  std::uint64_t failures = 0;          ///< of parts, links that degrade among them
+  std::uint64_t flaps = 0;             ///< of links
+  std::uint64_t moved = 0;             ///< jobs, off hosts that were drained
+  std::uint64_t elastic_restarts = 0;  ///< on fewer GPUs than the job wants
   // Of busy_gpu_s: what JobRecord has under these names, of all jobs.
   double lost_to_preemptions_gpu_s = 0;
   double lost_to_failures_gpu_s = 0;
@@ -209,7 +212,7 @@ class JobLifecycle final : public Entity {
   };
   /// Of a job, over all its stays.
   struct Progress {
-    KeptWork kept;       ///< from before the last start
+    KeptWork kept;       ///< from before the last start, as work on all of its GPUs
     Duration iterating;  ///< of jobs that run workloads: in iterations that count, of stays that are over
     Time queued;         ///< when it last began to wait
   };
@@ -277,6 +280,10 @@ class JobLifecycle final : public Entity {
   static Time got_on_until(const Running& running, Time now);
   /// Adds a stay up to `now` to the record, but for what is lost; returns what it has come to.
   static StayAccount charge(JobRecord& record, const Running& running, Time now);
+  /// What was kept before a stay on so many GPUs, on the scale of that stay.
+  KeptWork kept_for(JobId job, const KeptWork& kept, const Placement& placement) const;
+  /// And what is kept after it.
+  KeptWork kept_of(JobId job, const KeptWork& kept, const Placement& placement) const;
   void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now, Happening::Kind because);
   /// Both, of a job that others than the policy stop.

@@ -36,7 +36,8 @@ struct JobRecord {
   std::optional<Time> cancelled;  ///< instead of `end`
   Duration wait;                  ///< in the queue, up to the last start
   Duration run;                   ///< with GPUs, up to the last preemption or the end
-  // Of that:
+  /// Likewise, of all its GPUs: time with fewer of them (scheduler/elastic_restart) counts by their share. What follows is of that.
+  Duration run_whole;
   Duration lost_to_preemptions;   ///< for work that did not count, as it came after the last checkpoint
   Duration lost_to_failures;      ///< likewise, and from failures until they were detected
   Duration lost_to_moves;         ///< for iterations that were cut off when a host was drained
@@ -47,8 +48,9 @@ struct JobRecord {
   /// First rank's start of the first iteration to last rank's end of the last, over their number, of stays and iterations that count and without
   /// checkpoints; in job mode all that was run for iterations that count, over their number. None before the end or without iterations.
   std::optional<Duration> mean_iteration;
-  Duration exposed_communication;  ///< summed over iterations, those that were done again included; zero in job mode
-  std::uint32_t restarts = 0;      ///< starts after the first
+  Duration exposed_communication;      ///< summed over iterations, those that were done again included; zero in job mode
+  std::uint32_t restarts = 0;          ///< starts after the first
+  std::uint32_t elastic_restarts = 0;  ///< of these, on fewer GPUs than it wants
   std::uint32_t preemptions = 0;
   std::uint32_t moves = 0;     ///< off hosts that were drained
   std::uint32_t failures = 0;  ///< times that a part failed which it needed
@@ -56,8 +58,8 @@ struct JobRecord {
   /// Requires: the job has ended.
   Duration completion() const { return end.value() - submit; }
   Duration lost() const { return lost_to_preemptions + lost_to_failures + lost_to_moves + lost_to_cancellation; }
-  /// Of `run`, what counts.
-  Duration useful() const { return run - lost() - overhead - checkpointing; }
+  /// Of `run_whole`, what counts.
+  Duration useful() const { return run_whole - lost() - overhead - checkpointing; }
 };
 
 struct IterationRecord {

@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "core/counted.hpp"
+#include "scheduler/elastic_restart.hpp"
 
 namespace weft {
 
@@ -17,6 +18,7 @@ std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& fil
     job.group = row.group;
     job.submit = Time::zero() + row.submit;
     job.gpus = row.gpus;
+    job.min_gpus = row.min_gpus;
     job.priority = row.priority;
     job.data_region = row.data_region;
     job.iterations = row.iterations;
@@ -60,6 +62,7 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
                           job.place, "choose another placement or another number of GPUs");
       }
     }
+    if (job.gpus > 0) check_elastic(job, diagnostics);
     if (job.workload == nullptr) {
       if (job.gpus <= cluster.gpu_count()) gpu_time_s += static_cast<double>(job.gpus) * job.duration.mean().in_s();
       continue;

@@ -29,12 +29,15 @@ struct JobSpec {
   std::string group;  ///< virtual cluster or user; may be empty
   Time submit;
   std::uint32_t gpus = 1;
+  std::uint32_t min_gpus =
+      0;  ///< job mode: it may restart on fewer GPUs, but for these (scheduler/elastic_restart); 0: it does not
   std::int32_t priority = 0;
   std::optional<std::uint32_t> data_region;  ///< number of the region where its data is, if that is known
   std::uint64_t iterations = 0;              ///< with a workload at least 1; in job mode as declared, 0 if unknown
   std::uint64_t samples_per_iteration = 0;   ///< 0 if unknown; decides nothing
   std::shared_ptr<const Workload> workload;  ///< null in job mode
-  DurationModel duration;                    ///< job mode; beside a workload what its owner declared, zero if nothing
+  std::vector<std::shared_ptr<const Workload>> smaller_workloads;  ///< what it may restart with instead, the most ranks first
+  DurationModel duration;  ///< job mode; beside a workload what its owner declared, zero if nothing
   /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
   /// `duration` is that where the empty cluster would place it.
   std::shared_ptr<const PlacementTimes> iteration_times;

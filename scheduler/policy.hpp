@@ -30,7 +30,9 @@ namespace weft {
 struct JobView {
   JobId id;
   Time submit;
-  std::uint32_t gpus = 0;
+  std::uint32_t gpus = 0;        ///< that it wants
+  std::uint32_t least_gpus = 0;  ///< on which it would start now: `gpus`, or fewer of an elastic job that has run before
+  std::uint32_t held_gpus = 0;   ///< 0 while it waits
   std::int32_t priority = 0;
   std::string_view group;                    ///< virtual cluster or user; may be empty
   std::optional<std::uint32_t> data_region;  ///< where its data is, if that is known
@@ -42,7 +44,7 @@ struct JobView {
   std::optional<Time> start;  ///< the first; none before it
   std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits
   Time queued;                ///< when it last began to wait
-  Duration attained;          ///< how long it has held GPUs, preempted stays included
+  Duration attained;          ///< how long it has held its GPUs, preempted stays included; time with fewer counts by their share
 };
 
 /// One look at the cluster, and the power to start jobs and to take their GPUs away.
@@ -63,24 +65,35 @@ class SchedulingPass {
   virtual JobView job(JobId job) const = 0;
   /// Requires: the job runs. Valid until it stops.
   virtual const Placement& placement(JobId job) const = 0;
-  /// Where the placer would put the job if the cluster were in that state.
+  /// Where the placer would put the job, on all GPUs that it wants, if the cluster were in that state.
   virtual std::optional<Placement> place(const ClusterState& cluster, JobId job) const = 0;
+  /// Likewise, on fewer (scheduler/elastic_restart). None for jobs that are not elastic or have not run before.
+  virtual std::optional<Placement> place_smaller(const ClusterState& cluster, JobId job) const = 0;
+  std::optional<Placement> place_any(const ClusterState& cluster, JobId job) const {
+    std::optional<Placement> placement = place(cluster, job);
+    return placement ? std::move(placement) : place_smaller(cluster, job);
+  }
 
   /// Starts a waiting job on these GPUs; it then has left the queue. An iterator on the job itself is invalid afterwards, others stay valid.
-  /// Requires: the job waits, and its GPUs are free and as many as it wants.
+  /// Requires: the job waits, and its GPUs are free and as many as it wants, or as place_smaller() found.
   virtual void start(JobId job, Placement placement) = 0;
-  /// Starts a waiting job if the placer finds GPUs for it.
-  bool try_start(JobId job) {
-    std::optional<Placement> placement = place(cluster(), job);
-    if (!placement) return false;
-    start(job, std::move(*placement));
-    return true;
-  }
+  /// Starts a waiting job if the placer finds GPUs for it, all of them.
+  bool try_start_whole(JobId job) { return try_start_on(job, place(cluster(), job)); }
+  /// Likewise on fewer.
+  bool try_start_smaller(JobId job) { return try_start_on(job, place_smaller(cluster(), job)); }
+  bool try_start(JobId job) { return try_start_whole(job) || try_start_smaller(job); }
   /// Takes a running job's GPUs away at once; it goes back to the queue, and what its last checkpoint has counts (scheduler/job_course). Requires: the
   /// job runs.
   virtual void preempt(JobId job) = 0;
   /// Asks for another pass at `when` > now(). Only the earliest such wish of a pass is kept, until the next pass.
   virtual void wake_at(Time when) = 0;
+
+ private:
+  bool try_start_on(JobId job, std::optional<Placement> placement) {
+    if (!placement) return false;
+    start(job, std::move(*placement));
+    return true;
+  }
 };
 
 class SchedulingPolicy {

@@ -19,7 +19,7 @@ void Backfill::schedule(SchedulingPass& pass) {
   if (pass.queue().size() < 2 || pass.cluster().free_gpus() == 0) return;
   const JobId head = pass.queue().front();
   const std::optional<Reservation> reservation =
-      reserve(pass, pass.job(head).gpus, [&](const ClusterState& later) { return pass.place(later, head); });
+      reserve(pass, pass.job(head).least_gpus, [&](const ClusterState& later) { return pass.place_any(later, head); });
   if (!reservation) return;
   // As it would be with the reservation taken already.
   ClusterState beside = pass.cluster();
@@ -30,16 +30,19 @@ void Backfill::schedule(SchedulingPass& pass) {
     const JobId job = *at;
     ++at;
     const JobView view = pass.job(job);
-    if (job == head || too_many.contains(view.gpus)) continue;
+    const bool is_elastic = view.least_gpus < view.gpus;
+    if (job == head || (too_many.contains(view.gpus) && !is_elastic)) continue;
     std::optional<Placement> placement;
     if (!too_many_beside.contains(view.gpus)) {
       placement = pass.place(beside, job);
       if (!placement) too_many_beside.insert(view.gpus);
     }
-    if (!placement && declared_end(view, pass.now()) <= reservation->begin) {
+    if (!placement && !too_many.contains(view.gpus) && declared_end(view, pass.now()) <= reservation->begin) {
       placement = pass.place(pass.cluster(), job);
       if (!placement) too_many.insert(view.gpus);
     }
+    // On fewer GPUs it takes longer than declared.
+    if (!placement && is_elastic) placement = pass.place_smaller(beside, job);
     if (!placement) continue;
     beside.take(job, free_part(beside, *placement));
     pass.start(job, std::move(*placement));

@@ -4,11 +4,12 @@
 // Where it sits: policies that rank jobs by something else than submission keep one and say what ranks them.
 //
 // Model: a job's key is a value with an order, the smaller the better; of equal ones the job submitted first goes first. Keys of waiting jobs stay as
-// they are, so they stand in trees, one for each number of GPUs; running jobs are ranked anew where it matters, as what ranks them may change
+// they are, so they stand in trees, one for each number of GPUs (and the fewest with which an elastic job would do); running jobs are ranked anew where it matters, as what ranks them may change
 // while they run.
 //   serve             each waiting job in order starts if it can; where one cannot, those behind it wait or are tried (Behind)
 //   serve_preempting  a job that cannot start may take the GPUs of running jobs that rank behind it: the worst go first, as many as it takes for
-//                     the placer to find a place; then those that it can do without, the best first, keep their GPUs
+//                     the placer to find a place; then those that it can do without, the best first, keep their GPUs. An elastic job takes
+//                     fewer GPUs only if it can have all of them in neither way
 // What does not fit once does not fit later in the pass, as the GPUs that are free or held by jobs that rank behind become fewer; so of jobs that want
 // as many GPUs only the best is tried.
 // Invariant: a job never stops for one that ranks behind it.
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -51,18 +53,18 @@ class JobOrder {
     for (const JobId id : pass.left()) forget(id);
     for (const JobId id : pass.arrived()) {
       const JobView job = pass.job(id);
-      waiting_[job.gpus].emplace(key_of(job), id);
+      waiting_[size_of(job)].emplace(key_of(job), id);
     }
   }
 
   void serve(SchedulingPass& pass, Behind behind) {
     Heads heads = heads_of_all();
     while (!heads.empty() && pass.cluster().free_gpus() > 0) {
-      const auto [best, gpus] = *heads.begin();
+      const auto [best, size] = *heads.begin();
       heads.erase(heads.begin());
       if (pass.try_start(best.second)) {
-        leave(best, gpus);
-        add_head(heads, gpus);
+        leave(best, size);
+        add_head(heads, size);
       } else if (behind == Behind::waits) {
         return;
       }
@@ -74,40 +76,47 @@ class JobOrder {
     Heads heads = heads_of_all();
     std::optional<std::vector<Ranked>> running;  // those that may have to go, the worst in front
     while (!heads.empty()) {
-      const auto [best, gpus] = *heads.begin();
+      const auto [best, size] = *heads.begin();
       heads.erase(heads.begin());
       std::vector<Ranked> stopped;
-      if (!pass.try_start(best.second)) {
+      if (!pass.try_start_whole(best.second)) {
         if (!running) running = ranked_running(pass, key_of);
         const bool some_rank_behind = !running->empty() && best < running->front();
         if (!some_rank_behind && pass.cluster().free_gpus() == 0) return;
-        if (!take_from(pass, best, gpus, *running, stopped)) {
+        if (!take_from(pass, best, size.gpus, *running, stopped) && !pass.try_start_smaller(best.second)) {
           if (behind == Behind::waits) return;
           continue;
         }
       }
-      leave(best, gpus);
-      add_head(heads, gpus);
+      leave(best, size);
+      add_head(heads, size);
       for (const Ranked& one : stopped) come_back(pass, one.second, key_of, heads);
     }
   }
 
  private:
   using Ranked = std::pair<Key, JobId>;
-  /// The best of each number of GPUs that has not turned out too large, with that number.
-  using Heads = std::set<std::pair<Ranked, std::uint32_t>>;
+  struct Size {
+    std::uint32_t gpus = 0;
+    std::uint32_t least = 0;
+    friend auto operator<=>(const Size&, const Size&) = default;
+  };
+  /// The best of each size that has not turned out too large.
+  using Heads = std::set<std::pair<Ranked, Size>>;
+
+  static Size size_of(const JobView& job) { return {job.gpus, job.least_gpus}; }
 
   Heads heads_of_all() const {
     Heads heads;
-    for (const auto& [gpus, jobs] : waiting_) heads.emplace(*jobs.begin(), gpus);
+    for (const auto& [size, jobs] : waiting_) heads.emplace(*jobs.begin(), size);
     return heads;
   }
-  void add_head(Heads& heads, std::uint32_t gpus) const {
-    const auto found = waiting_.find(gpus);
-    if (found != waiting_.end()) heads.emplace(*found->second.begin(), gpus);
+  void add_head(Heads& heads, Size size) const {
+    const auto found = waiting_.find(size);
+    if (found != waiting_.end()) heads.emplace(*found->second.begin(), size);
   }
-  void leave(const Ranked& job, std::uint32_t gpus) {
-    const auto found = waiting_.find(gpus);
+  void leave(const Ranked& job, Size size) {
+    const auto found = waiting_.find(size);
     found->second.erase(job);
     if (found->second.empty()) waiting_.erase(found);
   }
@@ -127,15 +136,16 @@ class JobOrder {
     return running;
   }
 
-  /// A job that was stopped waits again. Others of its number of GPUs are tried before it or not at all in this pass.
+  /// A job that was stopped waits again. Others of its size are tried before it or not at all in this pass.
   template <class KeyOf>
   void come_back(const SchedulingPass& pass, JobId id, const KeyOf& key_of, Heads& heads) {
     const JobView job = pass.job(id);
-    std::set<Ranked>& alike = waiting_[job.gpus];
-    const bool was_tried = !alike.empty() && !heads.contains({*alike.begin(), job.gpus});
-    if (!alike.empty()) heads.erase({*alike.begin(), job.gpus});
+    const Size size = size_of(job);
+    std::set<Ranked>& alike = waiting_[size];
+    const bool was_tried = !alike.empty() && !heads.contains({*alike.begin(), size});
+    if (!alike.empty()) heads.erase({*alike.begin(), size});
     alike.emplace(key_of(job), id);
-    if (!was_tried) heads.emplace(*alike.begin(), job.gpus);
+    if (!was_tried) heads.emplace(*alike.begin(), size);
   }
 
   /// Starts the job on GPUs of which some belong to jobs that rank behind; these are taken out of `running`. Returns whether it could be.
@@ -175,7 +185,7 @@ class JobOrder {
     return true;
   }
 
-  std::map<std::uint32_t, std::set<Ranked>> waiting_;  ///< by number of GPUs
+  std::map<Size, std::set<Ranked>> waiting_;
 };
 
 }  // namespace weft

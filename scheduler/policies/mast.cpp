@@ -127,7 +127,7 @@ std::uint32_t Mast::tenant_of(std::string_view group) {
 }
 
 Mast::Kind Mast::kind_of(const JobView& job) {
-  return {tenant_of(job.group), job.gpus, job.priority, settings_.regions > 1 ? job.data_region : std::nullopt};
+  return {tenant_of(job.group), job.gpus, job.least_gpus, job.priority, settings_.regions > 1 ? job.data_region : std::nullopt};
 }
 
 const Mast::Kind& Mast::known_kind(const SchedulingPass& pass, JobId id) {
@@ -157,7 +157,7 @@ void Mast::count_running(const SchedulingPass& pass) {
   lowest_running_ = std::numeric_limits<std::int32_t>::max();
   for (const JobId id : pass.running()) {
     const Kind& kind = known_kind(pass, id);
-    held_gpus_[kind.tenant] += kind.gpus;
+    held_gpus_[kind.tenant] += pass.placement(id).gpus.size();
     lowest_running_ = std::min(lowest_running_, kind.priority);
   }
 }
@@ -180,7 +180,17 @@ std::optional<Mast::Head> Mast::next_head(const SchedulingPass& pass, const std:
 
 std::optional<Placement> Mast::place(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job) const {
   if (cluster.free_gpus() < job.gpus) return std::nullopt;
-  if (settings_.regions == 1) return pass.place(cluster, job.id);
+  return place_in_regions(pass, cluster, job, &SchedulingPass::place);
+}
+
+std::optional<Placement> Mast::place_smaller(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job) const {
+  if (job.least_gpus == job.gpus || cluster.free_gpus() < job.least_gpus) return std::nullopt;
+  return place_in_regions(pass, cluster, job, &SchedulingPass::place_smaller);
+}
+
+std::optional<Placement> Mast::place_in_regions(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job,
+                                                PlaceIn find) const {
+  if (settings_.regions == 1) return (pass.*find)(cluster, job.id);
   using Score = std::tuple<bool, std::uint32_t, std::uint32_t>;
   std::optional<std::pair<Score, Placement>> best;
   const bool stays_local = job.data_region && pass.now() - job.queued < settings_.remote_after;
@@ -191,15 +201,15 @@ std::optional<Placement> Mast::place(const SchedulingPass& pass, const ClusterSt
     for (std::uint32_t host = hosts.first; host < hosts.second; ++host) gpus += cluster.gpu_count(HostId(host));
     fits_a_region = fits_a_region || gpus >= job.gpus;
     const bool is_remote = job.data_region && *job.data_region != region;
-    if (gpus < job.gpus || (is_remote && stays_local)) continue;
+    if (gpus < job.least_gpus || (is_remote && stays_local)) continue;
     ClusterState there = only(cluster, hosts);
-    std::optional<Placement> placement = pass.place(there, job.id);
+    std::optional<Placement> placement = (pass.*find)(there, job.id);
     if (!placement) continue;
     there.take(job.id, *placement);
     const Score score{is_remote, there.fragmented_gpus(), there.free_gpus()};
     if (!best || score < best->first) best = {score, std::move(*placement)};
   }
-  if (!fits_a_region) return pass.place(cluster, job.id);
+  if (!fits_a_region) return (pass.*find)(cluster, job.id);
   return best ? std::optional(std::move(best->second)) : std::nullopt;
 }
 
@@ -234,7 +244,7 @@ std::optional<Placement> Mast::make_room(SchedulingPass& pass, const JobView& jo
     if (!victim.is_within_quota && !is_beyond_quota(pass, kind.tenant, held[kind.tenant]) && victim.priority >= job.priority)
       continue;
     without.release(victim.id, pass.placement(victim.id));
-    held[kind.tenant] -= kind.gpus;
+    held[kind.tenant] -= pass.placement(victim.id).gpus.size();
     stopped.push_back(victim.id);
     if (without.free_gpus() >= job.gpus) placement = place(pass, without, job);
     if (placement) break;
@@ -253,7 +263,7 @@ std::optional<Placement> Mast::make_room(SchedulingPass& pass, const JobView& jo
   }
   for (const JobId id : stopped) {
     const Kind& kind = known_kind(pass, id);
-    held_gpus_[kind.tenant] -= kind.gpus;
+    held_gpus_[kind.tenant] -= pass.placement(id).gpus.size();
     pass.preempt(id);
     wait(pass, id);
   }
@@ -261,8 +271,10 @@ std::optional<Placement> Mast::make_room(SchedulingPass& pass, const JobView& jo
 }
 
 std::optional<Mast::Promise> Mast::promise_to(const SchedulingPass& pass, const JobView& job) const {
-  std::optional<Reservation> reservation =
-      reserve(pass, job.gpus, [&](const ClusterState& later) { return place(pass, later, job); });
+  std::optional<Reservation> reservation = reserve(pass, job.least_gpus, [&](const ClusterState& later) {
+    std::optional<Placement> placement = place(pass, later, job);
+    return placement ? std::move(placement) : place_smaller(pass, later, job);
+  });
   if (!reservation) return std::nullopt;
   Promise promise{std::move(*reservation), pass.cluster(), job.priority};
   promise.beside.take(job.id, free_part(promise.beside, promise.reservation.placement));
@@ -278,7 +290,7 @@ bool Mast::respects(const SchedulingPass& pass, const Promise& promise, const Jo
 
 void Mast::start(SchedulingPass& pass, const Head& head, Placement placement) {
   forget(head.best.second);
-  held_gpus_[head.kind.tenant] += head.kind.gpus;
+  held_gpus_[head.kind.tenant] += placement.gpus.size();
   pass.start(head.best.second, std::move(placement));
 }
 
@@ -297,6 +309,7 @@ void Mast::schedule(SchedulingPass& pass) {
     if (is_held_up) placement.reset();
     if (!placement && !promise) {
       if (settings_.preempts && !head->is_beyond_quota) placement = make_room(pass, job);
+      if (!placement) placement = place_smaller(pass, pass.cluster(), job);
       if (!placement && pass.now() - job.queued >= settings_.reserve_after) {
         promise = promise_to(pass, job);
         if (!promise) break;

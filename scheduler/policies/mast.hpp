@@ -7,7 +7,7 @@
 //   - Rank of a waiting job, static while it waits, so that nobody starves: its submission, earlier by `ageing` for each step of priority, by
 //     `large_first` for each doubling of its GPUs and by `long_first` for each doubling of the run time that it declares. Large jobs, which find places
 //     seldom, so get them before small ones fill the gaps, and what starts last does not run for long.
-//   - Jobs of one tenant, size, priority and region of data are a kind. In each pass the first of a kind is tried; if there is no place for it, its kind
+//   - Jobs of one tenant, size (GPUs, and the fewest with which an elastic job would do), priority and region of data are a kind. In each pass the first of a kind is tried; if there is no place for it, its kind
 //     waits.
 //   - Quota: the share of all GPUs in service that a tenant (JobSpec::group) may hold; all of them is no limit. Jobs that would go beyond it rank behind all
 //     others.
@@ -15,6 +15,7 @@
 //     GPUs, then the fewest free ones in its region. A job with data takes another region than that of its data only once it has waited `remote_after`.
 //   - Preemption: for a job within its quota, running jobs make room that are of tenants beyond theirs or have a lower priority: those beyond quotas
 //     first, then the lowest priority, then the latest start; those that it can do without keep their GPUs.
+//     An elastic job that gets no place for all of its GPUs by that takes fewer, but not behind a reservation.
 //   - Until a job has waited `reserve_after`, others pass it where it does not fit. After that the first that finds no place gets a reservation
 //     (scheduler/policies/reservation): others start beside it, or if they declare to end by its begin; those of at most `low_priority` only the latter, if
 //     the reservation is of a job of higher priority. Where running jobs declare nothing, nobody starts behind it. GPUs kept free stand idle, which costs
@@ -60,6 +61,7 @@ class Mast final : public SchedulingPolicy {
   struct Kind {
     std::uint32_t tenant = 0;
     std::uint32_t gpus = 0;
+    std::uint32_t least_gpus = 0;
     std::int32_t priority = 0;
     std::optional<std::uint32_t> data_region;
     friend auto operator<=>(const Kind&, const Kind&) = default;
@@ -90,7 +92,12 @@ class Mast final : public SchedulingPolicy {
   bool is_beyond_quota(const SchedulingPass& pass, std::uint32_t tenant, std::uint64_t gpus) const;
   /// The first of all, but of each kind of one behind the last that was passed over.
   std::optional<Head> next_head(const SchedulingPass& pass, const std::map<Kind, Ranked>& passed_over) const;
+  /// Where a job would be put, with all of its GPUs or fewer.
+  using PlaceIn = std::optional<Placement> (SchedulingPass::*)(const ClusterState& cluster, JobId job) const;
+  std::optional<Placement> place_in_regions(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job,
+                                            PlaceIn find) const;
   std::optional<Placement> place(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job) const;
+  std::optional<Placement> place_smaller(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job) const;
   std::optional<Placement> make_room(SchedulingPass& pass, const JobView& job);
   /// None where running jobs do not declare enough.
   std::optional<Promise> promise_to(const SchedulingPass& pass, const JobView& job) const;

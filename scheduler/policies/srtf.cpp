@@ -3,6 +3,8 @@
 #include <array>
 #include <limits>
 
+#include "scheduler/elastic_restart.hpp"
+
 namespace weft {
 namespace {
 
@@ -19,7 +21,9 @@ std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) { return std::mak
 void Srtf::schedule(SchedulingPass& pass) {
   const auto key = [this](const JobView& job) {
     if (!job.declared_left) return std::numeric_limits<double>::infinity();
-    return job.declared_left->in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
+    // Of elastic jobs, too, on all GPUs: they would otherwise rank differently once they are stopped.
+    const Duration left = job.since ? time_on_all(*job.declared_left, job.gpus, job.held_gpus) : *job.declared_left;
+    return left.in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
   };
   order_.update(pass, key);
   order_.serve_preempting(pass, Behind::is_tried, key);

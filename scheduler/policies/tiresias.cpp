@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "scheduler/elastic_restart.hpp"
+
 namespace weft {
 namespace {
 
@@ -68,7 +70,7 @@ void Tiresias::schedule(SchedulingPass& pass) {
     if (standing_.size() <= running.index()) standing_.resize(running.index() + 1);
     standing_[running.index()] = {pass_, queue, since};
     if (queue == thresholds_.size()) continue;
-    const Duration left = stay(queue, job.gpus) - job.attained;
+    const Duration left = time_on_fewer(stay(queue, job.gpus) - job.attained, job.gpus, job.held_gpus);
     if (left < Time::max() - pass.now()) next_fall = std::min(next_fall, pass.now() + left);
   }
   if (!pass.queue().empty() && next_fall != Time::max()) pass.wake_at(next_fall);

@@ -38,6 +38,7 @@ std::vector<JobSpec> random_jobs(std::uint32_t seed) {
         jobs.emplace_back(job("job" + std::to_string(i), random() % 40, 1 + random() % 9, Duration::s(1 + random() % 60)));
     spec.iterations = random() % 2 == 0 ? 0 : 1 + random() % 20;
     spec.priority = static_cast<std::int32_t>(random() % 3);
+    if (spec.gpus > 1 && random() % 3 == 0) spec.min_gpus = 1 + random() % (spec.gpus - 1);
   }
   sort_by_submission(jobs);
   return jobs;
@@ -72,6 +73,7 @@ void expect_same(const std::vector<JobRecord>& whole, const std::vector<JobRecor
     EXPECT_EQ(continued[i].placement, whole[i].placement);
     EXPECT_EQ(continued[i].wait, whole[i].wait);
     EXPECT_EQ(continued[i].run, whole[i].run);
+    EXPECT_EQ(continued[i].run_whole, whole[i].run_whole);
     EXPECT_EQ(continued[i].checkpointing, whole[i].checkpointing);
     EXPECT_EQ(continued[i].iterations, whole[i].iterations);
     EXPECT_EQ(continued[i].preemptions, whole[i].preemptions);

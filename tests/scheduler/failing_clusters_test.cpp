@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -247,6 +248,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPolicyWithFailures, testing::ValuesIn(policy_
                          [](const auto& given) { return given.param; });
 
 TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
+  std::uint64_t elastic_restarts = 0;
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
     const std::uint32_t hosts = 2 + random() % 4;
@@ -259,6 +261,7 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
           job("job" + std::to_string(i), random() % 60, 1 + random() % ((hosts - spares) * size), Duration::s(random() % 20)));
       jobs.back().priority = static_cast<std::int32_t>(random() % 3);
       if (random() % 2 == 0) jobs.back().iterations = 1 + random() % 20;
+      if (jobs.back().gpus > 1 && random() % 3 == 0) jobs.back().min_gpus = 1 + random() % (jobs.back().gpus - 1);
     }
     sort_by_submission(jobs);
     const ClusterState cluster(hosts, size);
@@ -299,7 +302,14 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const FinishedRun run = run_jobs(jobs, cluster, settings(&stays));
 
+    double of_jobs_gpu_s = 0;
+    for (const JobRecord& record : run.records) of_jobs_gpu_s += record.run_whole.in_s() * record.gpus;
+    EXPECT_NEAR(run.counters.busy_gpu_s, of_jobs_gpu_s, 1e-6);
+    std::set<JobId> have_run;
     for (const StayLog::Entry& stay : stays.entries()) {
+      const JobSpec& spec = jobs[stay.job.index()];
+      const bool is_restart = !have_run.insert(stay.job).second;
+      EXPECT_TRUE(stay.gpus.size() == spec.gpus || (is_restart && spec.min_gpus > 0 && stay.gpus.size() >= spec.min_gpus));
       for (const LoggedFailure& failure : log) {
         const Time known = failure.at + detection;
         const Time works = known + *failure.repair;
@@ -329,13 +339,21 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     EXPECT_NEAR(stranded, run.counters.stranded_gpu_s, 1e-6);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const JobRecord& record = run.records[i];
-      EXPECT_EQ(record.useful(), jobs[i].duration.mean()) << "job " << i;
+      if (record.elastic_restarts == 0) {
+        EXPECT_EQ(record.useful(), jobs[i].duration.mean()) << "job " << i;
+        EXPECT_EQ(record.run_whole, record.run) << "job " << i;
+      } else {
+        EXPECT_NEAR(record.useful().in_s(), jobs[i].duration.mean().in_s(), 1e-8) << "job " << i;
+        EXPECT_LT(record.run_whole, record.run) << "job " << i;
+      }
       EXPECT_EQ(record.completion(), record.wait + record.run) << "job " << i;
       EXPECT_EQ(record.overhead > Duration::zero(), overhead > Duration::zero()) << "job " << i;
       EXPECT_LE(record.restarts, record.preemptions + record.failures + record.moves) << "job " << i;
     }
     EXPECT_EQ(run_jobs(jobs, cluster, settings(nullptr), 2).report.fingerprint.value(), run.report.fingerprint.value());
+    elastic_restarts += run.counters.elastic_restarts;
   }
+  EXPECT_GT(elastic_restarts, 10U);
 }
 
 }  // namespace

@@ -15,13 +15,19 @@ namespace weft::testing_scheduler {
 
 using IterationTime = std::function<Duration(JobId, RankId, std::uint32_t iteration)>;
 
-/// Runs every rank on its endpoints for the time that the formula says; a tenth of it is exposed communication.
+/// Runs every rank on its endpoints for the time that the formula says, or on fewer GPUs for as much longer; a tenth of it is exposed communication.
 class PretendHost final : public Entity {
  public:
   /// Data of a job arrives all at once, when the storage can have sent all of it.
-  PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay, const IterationTime& time,
-              const StorageSettings& storage = {})
-      : first_(first), endpoints_(endpoints), jobs_(jobs), control_delay_(control_delay), time_(time), storage_(storage) {}
+  PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay,
+              const std::vector<JobSpec>& specs, const IterationTime& time, const StorageSettings& storage = {})
+      : first_(first),
+        endpoints_(endpoints),
+        jobs_(jobs),
+        control_delay_(control_delay),
+        specs_(specs),
+        time_(time),
+        storage_(storage) {}
 
   void handle(const Event& event, EventContext& context) override {
     if (event.kind == start_job) {
@@ -60,7 +66,7 @@ class PretendHost final : public Entity {
     if (stopped_.contains(step.stay)) return;
     const RunningJob& running = jobs_.at(step.stay);
     const auto iteration = static_cast<std::uint32_t>(step.iteration);
-    const Duration took = time_(running.job, step.rank, iteration);
+    const Duration took = time_of(running, step.rank, iteration);
     context.send(scheduler_, control_delay_, iteration_done,
                  IterationDone{step.stay, step.rank, iteration, 0, context.now(), Duration::ticks(took.in_ticks() / 10)});
     if (step.iteration + 1 == running.iterations) return;
@@ -80,13 +86,18 @@ class PretendHost final : public Entity {
   };
   void begin(const Step& step, Duration after, EventContext& context) {
     const auto iteration = static_cast<std::uint32_t>(step.iteration);
-    context.schedule(after + time_(jobs_.at(step.stay).job, step.rank, iteration), EventClass::timer, 1, step);
+    context.schedule(after + time_of(jobs_.at(step.stay), step.rank, iteration), EventClass::timer, 1, step);
+  }
+  Duration time_of(const RunningJob& running, RankId rank, std::uint32_t iteration) const {
+    return time_on_fewer(time_(running.job, rank, iteration), specs_[running.job.index()].gpus,
+                         static_cast<std::uint32_t>(running.endpoint_of_rank->size()));
   }
 
   NodeId first_;
   std::uint32_t endpoints_;
   const JobTable& jobs_;
   Duration control_delay_;
+  const std::vector<JobSpec>& specs_;
   const IterationTime& time_;
   StorageSettings storage_;
   EntityId scheduler_;
@@ -129,7 +140,7 @@ inline HostedRun run_on_hosts(const std::vector<JobSpec>& jobs, std::uint32_t ho
   for (std::uint32_t host = 0; host < hosts; ++host) {
     settings.wiring.entity_of_host.push_back(
         builder.add_entity(std::make_unique<PretendHost>(NodeId(100 + host * gpus_per_host), gpus_per_host, table,
-                                                         settings.control_delay, time, settings.storage),
+                                                         settings.control_delay, jobs, time, settings.storage),
                            "host" + std::to_string(host)));
     // Nodes are not numbered as slots are, so that a mix-up shows.
     for (std::uint32_t gpu = 0; gpu < gpus_per_host; ++gpu)

@@ -68,7 +68,7 @@ TEST(WorkloadJobs, ARankThatNeverReportsIsNamed) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.wiring = {{EntityId(0)}, {NodeId(0), NodeId(1)}, EntityId::none(), &table};
   EngineBuilder builder;
-  builder.add_entity(std::make_unique<PretendHost>(NodeId(0), 2, table, settings.control_delay, time), "host0");
+  builder.add_entity(std::make_unique<PretendHost>(NodeId(0), 2, table, settings.control_delay, jobs, time), "host0");
   const EntityId id = JobLifecycle::add_to(builder, std::make_unique<JobLifecycle>(jobs, ClusterState(1, 2), std::move(settings)));
   Engine engine = std::move(builder).build({});
   RunControl control;

@@ -43,7 +43,9 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
          "job { name: \"new\" submit: \"59.99s\" iterations: 50 workload { template: \"dlrm\" set { name: \"ranks\" value: \"8\" } "
          "} }\n"
          "job { name: \"waits\" submit: \"59.995s\" gpus: 32 duration: \"1s\" }\n"
-         "job { name: \"later\" submit: \"2h\" gpus: 8 duration: \"1h\" }\n";
+         "job { name: \"later\" submit: \"2h\" gpus: 8 duration: \"1h\" }\n"
+         "job { name: \"measured\" submit: \"3h\" mode: JOB iterations: 50 workload { template: \"dlrm\" set { name: \"ranks\" "
+         "value: \"8\" } } }\n";
   RunFlags flags;
   flags.scenario_file = (folder_ / "cluster.textproto").string();
   flags.settings = {"scheduler.fast_forward=2", "checkpoint.every=4", "checkpoint.write=2ms"};
@@ -57,7 +59,8 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   using State = ClusterSnapshot::State;
   std::vector<State> states;
   for (const ClusterSnapshot::Job& job : taken.jobs) states.push_back(job.state);
-  ASSERT_EQ(states, (std::vector{State::runs, State::ended, State::runs, State::runs, State::waits, State::not_arrived}));
+  ASSERT_EQ(states, (std::vector{State::runs, State::ended, State::runs, State::runs, State::waits, State::not_arrived,
+                                 State::not_arrived}));
   taken.out_of_service = {};
 
   const std::string path = (folder_ / snapshot_file).string();
@@ -75,6 +78,7 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
     EXPECT_EQ(again.queued, job.queued);
     EXPECT_EQ(again.record.start, job.record.start);
     EXPECT_EQ(again.record.wait, job.record.wait);
+    EXPECT_EQ(again.record.run_whole, job.record.run_whole);
     if (job.state != State::runs) continue;
     EXPECT_EQ(again.placement, job.placement);
     EXPECT_EQ(again.since, job.since);
@@ -92,6 +96,8 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   }
   EXPECT_TRUE(read.snapshot.jobs[0].pace);
   EXPECT_EQ(read.snapshot.jobs[2].record.iterations, 7U);
+  EXPECT_GT(scenario.jobs[6].duration.mean(), Duration::zero());
+  EXPECT_EQ(read.scenario.jobs[6].duration, scenario.jobs[6].duration);
 }
 
 TEST_F(Snapshots, NeedAScenario) {

@@ -98,6 +98,7 @@ struct Tally {
   std::uint64_t as_on_as_many_hosts = 0;     ///< jobs whose placement was not measured: by the mean of those on as many hosts
   Range<std::size_t> other_hosts;
   std::uint64_t as_on_other_hosts = 0;  ///< by the mean of those on other numbers of hosts
+  std::uint64_t not_elastic = 0;        ///< jobs of traces that would restart on fewer GPUs, but run the rule's workload
 
   void add_iteration(Duration time, std::uint32_t of_gpus) {
     iteration_time.add(time);
@@ -216,6 +217,7 @@ class Assignment {
 
   void give_workload(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
     spec.workload = rule.workload(job.gpus);
+    if (job.min_gpus > 0 && rule.mode != Mode::job) ++tally.not_elastic;
     spec.samples_per_iteration = rule.samples_per_iteration;
     spec.iteration_times = nullptr;
     if (rule.iterations > 0) {
@@ -274,6 +276,9 @@ class Assignment {
     if (rule.measured == nullptr && rule.mode == Mode::job) text += " in job mode";
     if (is_left_to_run(rule)) return text + ", as often as fits the run time: `weft run` measures an iteration first";
     text += ", " + counted_range(tally.iterations, "time", "times");
+    if (tally.not_elastic > 0)
+      text += ", " + counted(tally.not_elastic, "of them restarts", "of them restart") +
+              " on no fewer GPUs than the workload has ranks";
     const Range<Duration>& time = tally.iteration_time;
     if (!time.least) return text;
     text += "; an iteration on " + counted_range(tally.gpus, "GPU", "GPUs") + " takes " +

@@ -11,6 +11,7 @@
 
 #include "core/diagnostics.hpp"
 #include "host/collective_library.hpp"
+#include "scheduler/elastic_restart.hpp"
 #include "tools/weft/snapshot_file.hpp"
 
 namespace weft {
@@ -76,6 +77,33 @@ std::vector<bool> communicators_used(const Workload& workload) {
   return used;
 }
 
+/// Of communicators.csv.
+struct CommunicatorRow {
+  std::string name;
+  std::size_t groups = 0;
+  std::size_t smallest = SIZE_MAX;  ///< of the groups, like the next
+  std::size_t largest = 0;
+  double per_rank_s = 0;
+};
+
+/// `exposed_s`: by communicator, over all ranks. Communicators of one name share a row, as a job that is elastic runs several workloads; then it has the
+/// most groups that there were.
+void add_exposure(const Workload& workload, std::span<const double> exposed_s, std::vector<CommunicatorRow>& rows) {
+  const std::vector<bool> used = communicators_used(workload);
+  for (std::size_t c = 0; c < exposed_s.size(); ++c) {
+    if (!used[c]) continue;
+    const Communicator& communicator = workload.communicators[c];
+    auto row = std::ranges::find(rows, communicator.name(), &CommunicatorRow::name);
+    if (row == rows.end()) row = rows.insert(rows.end(), {communicator.name()});
+    row->groups = std::max<std::size_t>(row->groups, communicator.group_count());
+    for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
+      row->smallest = std::min(row->smallest, communicator.ranks(GroupId(group)).size());
+      row->largest = std::max(row->largest, communicator.ranks(GroupId(group)).size());
+    }
+    row->per_rank_s += exposed_s[c] / workload.rank_count;
+  }
+}
+
 /// The groups of a communicator whose members are of the same classes, by class.
 class GroupKinds {
  public:
@@ -125,6 +153,7 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
   has_goodput ? file.number(per_s) : file.text("");
   has_goodput&& spec.samples_per_iteration > 0 ? file.number(per_s * static_cast<double>(spec.samples_per_iteration))
                                                : file.text("");
+  file.number(std::uint64_t{record.elastic_restarts});
   file.end_row();
 }
 
@@ -137,7 +166,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std
       jobs_(folder_ / "jobs.csv",
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
             "placement,failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,"
-            "goodput_samples_per_s"),
+            "goodput_samples_per_s,elastic_restarts"),
       cluster_(folder_ / "cluster.csv",
                "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
       iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
@@ -201,37 +230,29 @@ void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecor
 }
 
 void ResultsWriter::write_communicators(std::span<const RankExposure> exposures) {
-  std::map<JobId, std::vector<double>> exposed_s;  // by communicator, over all ranks
+  std::map<JobId, std::map<std::uint32_t, std::vector<double>>> exposed_s;  // by ranks, communicator: over all ranks
   for (const RankExposure& exposure : exposures) {
-    const double stands_for = alike(stays_.at(exposure.stay), exposure.rank);
-    std::vector<double>& of_job = exposed_s[job_of(exposure.stay)];
-    of_job.resize(exposure.by_communicator.size());
-    for (std::size_t c = 0; c < of_job.size(); ++c) of_job[c] += exposure.by_communicator[c].in_s() * stands_for;
+    const RunningJob& stay = stays_.at(exposure.stay);
+    const double stands_for = alike(stay, exposure.rank);
+    std::vector<double>& of_workload = exposed_s[stay.job][stay.workload->rank_count];
+    of_workload.resize(exposure.by_communicator.size());
+    for (std::size_t c = 0; c < of_workload.size(); ++c) of_workload[c] += exposure.by_communicator[c].in_s() * stands_for;
   }
   for (const auto& [id, of_job] : exposed_s) {
     const JobSpec& job = scenario_.jobs[id.index()];
-    const Workload& workload = *job.workload;
-    const std::vector<bool> used = communicators_used(workload);
+    std::vector<CommunicatorRow> rows;
+    for (const auto& [ranks, of_workload] : of_job) add_exposure(*workload_on(job, ranks), of_workload, rows);
     const Mean& iterations = iteration_s_by_job_[id];
     const double count = std::max(1.0, static_cast<double>(iterations.count));
-    for (std::size_t c = 0; c < of_job.size(); ++c) {
-      if (!used[c]) continue;
-      const Communicator& communicator = workload.communicators[c];
-      std::size_t smallest = SIZE_MAX;
-      std::size_t largest = 0;
-      for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
-        smallest = std::min(smallest, communicator.ranks(GroupId(group)).size());
-        largest = std::max(largest, communicator.ranks(GroupId(group)).size());
-      }
-      const double per_rank_s = of_job[c] / workload.rank_count;
-      exposed_by_communicator_s_[communicator.name()] += per_rank_s;
+    for (const CommunicatorRow& row : rows) {
+      exposed_by_communicator_s_[row.name] += row.per_rank_s;
       communicators_.text(job.name)
-          .text(communicator.name())
-          .number(std::uint64_t{communicator.group_count()})
-          .number(std::uint64_t{smallest})
-          .number(std::uint64_t{largest})
-          .number(per_rank_s / count)
-          .number(iterations.sum > 0 ? per_rank_s / iterations.sum : 0)
+          .text(row.name)
+          .number(std::uint64_t{row.groups})
+          .number(std::uint64_t{row.smallest})
+          .number(std::uint64_t{row.largest})
+          .number(row.per_rank_s / count)
+          .number(iterations.sum > 0 ? row.per_rank_s / iterations.sum : 0)
           .end_row();
     }
   }

@@ -4,7 +4,7 @@
 // finish() writes what the entities recorded (collectives, links, trace) and the summary and manifest, and gives every file its final name.
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement,
-//                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,goodput_samples_per_s
+//                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,goodput_samples_per_s,elastic_restarts
 //   cluster.csv      time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s
 //   communicators.csv job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share

@@ -53,6 +53,7 @@ std::string RunSummary::to_json() const {
   json["lost_to_preemptions_gpu_time_s"] = lost_to_preemptions_gpu_time_s;
   json["lost_to_failures_gpu_time_s"] = lost_to_failures_gpu_time_s;
   json["lost_to_moves_gpu_time_s"] = lost_to_moves_gpu_time_s;
+  if (elastic_restarts > 0) json["elastic_restarts"] = elastic_restarts;
   if (jobs_cancelled > 0) json["lost_to_cancellations_gpu_time_s"] = lost_to_cancellations_gpu_time_s;
   json["overhead_gpu_time_s"] = overhead_gpu_time_s;
   json["checkpoint_gpu_time_s"] = checkpoint_gpu_time_s;
@@ -147,6 +148,8 @@ std::string RunSummary::to_text() const {
       line(text, "  moves           %llu, for which %s of work was lost", static_cast<unsigned long long>(moves),
            readable_gpu_time(lost_to_moves_gpu_time_s).c_str());
     }
+    if (elastic_restarts > 0)
+      line(text, "  elastic         %s on fewer GPUs", counted(elastic_restarts, "restart", "restarts").c_str());
     if (jobs_cancelled > 0) {
       line(text, "  cancelled       %s, for which %s of work was lost", counted(jobs_cancelled, "job", "jobs").c_str(),
            readable_gpu_time(lost_to_cancellations_gpu_time_s).c_str());

@@ -62,6 +62,7 @@ struct RunSummary {
   std::uint64_t failures = 0;            ///< of parts of the cluster
   std::uint64_t flaps = 0;               ///< of links
   std::uint64_t moves = 0;               ///< of jobs, off hosts that were drained
+  std::uint64_t elastic_restarts = 0;    ///< on fewer GPUs than the job wants
   double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares
   // Of gpu_time_s.
   double lost_to_preemptions_gpu_time_s = 0;    ///< for work that did not count in the end

@@ -809,6 +809,7 @@ class ScenarioFile {
     }
     try_to([&] { spec.submit = submit(); });
     try_to([&] { fill_content(spec, job, inside); });
+    if (job.has_elastic()) try_to([&] { fill_elastic(spec, job, inside); });
     try_to([&] { read_job_storage(job, inside, spec); });
     own_jobs_.push_back({&job, inside, name_place});
     scenario_.jobs.push_back(std::move(spec));
@@ -848,6 +849,28 @@ class ScenarioFile {
       require(spec.iterations > 0 || spec.samples_per_iteration == 0, "job-content",
               "samples_per_iteration is for jobs that have iterations", inside.of(job, "samples_per_iteration"),
               "say how many: iterations: 1000, or drop samples_per_iteration");
+    }
+  }
+
+  /// With what it may restart.
+  void fill_elastic(JobSpec& spec, const scenario::Job& job, const FieldPlaces& inside) {
+    const scenario::Elastic& elastic = job.elastic();
+    const SourcePlace place = inside.of(job, "elastic");
+    const FieldPlaces inside_elastic = inside.inside(job, "elastic");
+    const bool runs_workload = job.has_workload() && job.mode() != scenario::JOB;
+    require(runs_workload ? elastic.workload_size() > 0 && elastic.min_gpus() == 0
+                          : elastic.workload_size() == 0 && elastic.min_gpus() > 0,
+            "elastic-content",
+            runs_workload ? "a job with a workload restarts with smaller workloads"
+                          : "a job that holds its GPUs for a time restarts on min_gpus or more",
+            place,
+            runs_workload ? "elastic { workload { file: \"...\" } }, or mode: JOB with elastic { min_gpus: 4 }"
+                          : "elastic { min_gpus: 4 }");
+    spec.min_gpus = elastic.min_gpus();
+    for (int i = 0; i < elastic.workload_size(); ++i) {
+      const SourcePlace workload_place = inside_elastic.of(elastic, "workload", i);
+      spec.smaller_workloads.push_back(
+          load(elastic.workload(i), workload_place, inside_elastic.inside(elastic, "workload", i), std::nullopt));
     }
   }
 

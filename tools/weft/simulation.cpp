@@ -21,6 +21,7 @@
 #include "network/allocation_policy.hpp"
 #include "network/flow_fabric.hpp"
 #include "network/parallel_loop.hpp"
+#include "scheduler/elastic_restart.hpp"
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/parameter_changes.hpp"
 #include "tools/weft/results.hpp"
@@ -148,9 +149,10 @@ class Assembly {
       if (snapshot.jobs[i].state != ClusterSnapshot::State::runs || spec.workload == nullptr) continue;
       auto endpoints = std::make_shared<std::vector<NodeId>>();
       for (const GpuSlot gpu : snapshot.jobs[i].placement.gpus) endpoints->push_back(topology.endpoints()[gpu.index()]);
-      auto collectives = library_.prepare(*spec.workload, topology, *endpoints, &*operations_);
+      const auto& workload = workload_on(spec, static_cast<std::uint32_t>(endpoints->size()));
+      auto collectives = library_.prepare(*workload, topology, *endpoints, &*operations_);
       ids.emplace_back(static_cast<std::uint32_t>(i));
-      placed.push_back({spec.workload, std::move(collectives), std::move(endpoints)});
+      placed.push_back({workload, std::move(collectives), std::move(endpoints)});
     }
     std::vector<std::shared_ptr<const JobFootprint>> found(placed.size());
     ParallelLoop(options_.threads).run(placed.size(), [&](std::size_t, std::size_t i) {
@@ -209,22 +211,28 @@ class Assembly {
   }
 
  private:
-  /// Endpoints of a job's ranks on an empty cluster. Requires: the job fits.
-  std::vector<NodeId> endpoints_when_alone(const JobSpec& job) const {
-    const std::optional<Placement> placement = make_placer(scenario_)->place(empty_cluster(scenario_), job.gpus);
-    WEFT_CHECK(placement.has_value(), "a job that was checked fits the empty cluster");
+  /// Endpoints of so many ranks on an empty cluster; none if there is no place for them.
+  std::vector<NodeId> endpoints_when_alone(std::uint32_t ranks) const {
+    const std::optional<Placement> placement = make_placer(scenario_)->place(empty_cluster(scenario_), ranks);
     std::vector<NodeId> endpoints;
+    if (!placement) return endpoints;
     for (const GpuSlot gpu : placement->gpus) endpoints.push_back(scenario_.topology->endpoints()[gpu.index()]);
     return endpoints;
   }
 
   /// What cannot be carried out or told apart should not come up days into the run: every workload is prepared as if its job were alone.
   void check_collectives() {
-    std::set<std::pair<const Workload*, std::uint32_t>> prepared;
+    std::set<const Workload*> prepared;
+    const auto prepare = [&](const std::shared_ptr<const Workload>& workload) {
+      if (workload == nullptr || !prepared.insert(workload.get()).second) return;
+      const std::vector<NodeId> endpoints = endpoints_when_alone(workload->rank_count);
+      if (endpoints.empty()) return;  // a smaller workload that will never find a place
+      const auto collectives = library_.prepare(*workload, *scenario_.topology, endpoints, &*operations_);
+      MessageTags(*workload, *collectives);
+    };
     for (const JobSpec& job : scenario_.jobs) {
-      if (job.workload == nullptr || !prepared.emplace(job.workload.get(), job.gpus).second) continue;
-      const auto collectives = library_.prepare(*job.workload, *scenario_.topology, endpoints_when_alone(job), &*operations_);
-      MessageTags(*job.workload, *collectives);
+      prepare(job.workload);
+      std::ranges::for_each(job.smaller_workloads, prepare);
     }
   }
 
@@ -623,6 +631,7 @@ class Assembly {
       summary.out_of_service_gpu_time_s = counters.out_gpu_s;
       summary.lost_to_preemptions_gpu_time_s = counters.lost_to_preemptions_gpu_s;
       summary.moves = counters.moved;
+      summary.elastic_restarts = counters.elastic_restarts;
       summary.lost_to_moves_gpu_time_s = counters.lost_to_moves_gpu_s;
       summary.lost_to_failures_gpu_time_s = counters.lost_to_failures_gpu_s;
       summary.lost_to_cancellations_gpu_time_s = counters.lost_to_cancellations_gpu_s;

@@ -8,6 +8,7 @@
 
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
+#include "scheduler/elastic_restart.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/snapshot.pb.h"
 #include "workloads/rank_list.hpp"
@@ -107,6 +108,7 @@ void write(const ClusterSnapshot::Job& from, snapshot::Job& to) {
   if (record.start) to.set_first_start_ticks(record.start->in_ticks());
   to.set_wait_ticks(record.wait.in_ticks());
   to.set_run_ticks(record.run.in_ticks());
+  to.set_run_whole_ticks(record.run_whole.in_ticks());
   if (from.state != ClusterSnapshot::State::runs) return;
   to.set_gpus(to_list(from.placement.gpus));
   to.set_since_ticks(from.since.in_ticks());
@@ -133,12 +135,14 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
   }
   record.wait = Duration::ticks(from.wait_ticks());
   record.run = Duration::ticks(from.run_ticks());
+  record.run_whole = Duration::ticks(from.run_whole_ticks());
   if (job.state != ClusterSnapshot::State::runs) return job;
   job.placement.gpus = from_list(from.gpus(), gpu_count, place);
-  if (job.placement.gpus.size() != spec.gpus) {
+  const auto held = static_cast<std::uint32_t>(job.placement.gpus.size());
+  if (held == 0 || !may_restart_on(spec, held)) {
     throw InputError({Severity::error, "other-snapshot",
-                      "job \"" + spec.name + "\" holds " + std::to_string(job.placement.gpus.size()) +
-                          " GPUs in the snapshot and wants " + std::to_string(spec.gpus) + " in the scenario",
+                      "job \"" + spec.name + "\" holds " + std::to_string(held) + " GPUs in the snapshot and wants " +
+                          std::to_string(spec.gpus) + " in the scenario",
                       place, "the scenario has changed since the snapshot was taken; take another"});
   }
   job.since = Time::at_ticks(from.since_ticks());
@@ -179,7 +183,10 @@ void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, co
   for (std::size_t i = 0; i < taken.jobs.size(); ++i) {
     snapshot::Job& job = *file.add_job();
     job.set_name(scenario.jobs[i].name);
-    job.set_iterations(scenario.jobs[i].iterations);
+    const JobSpec& spec = scenario.jobs[i];
+    job.set_iterations(spec.iterations);
+    if (spec.workload == nullptr && spec.duration.shape() == DurationModel::Shape::fixed)
+      job.set_duration_ticks(spec.duration.mean().in_ticks());
     write(taken.jobs[i], job);
   }
   file.set_gpus_out(to_list(taken.out_of_service));
@@ -233,6 +240,7 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
              "\" in the scenario");
     // Where they follow from a measured iteration time, the scenario alone does not know them.
     if (file.job(i).iterations() > 0) spec.iterations = file.job(i).iterations();
+    if (file.job(i).has_duration_ticks()) spec.duration = DurationModel::fixed(Duration::ticks(file.job(i).duration_ticks()));
     loaded.snapshot.jobs.push_back(read(file.job(i), spec, gpu_count, place));
     if (file.job(i).state() == snapshot::ENDED) loaded.snapshot.jobs.back().record.end = loaded.snapshot.at;
   }

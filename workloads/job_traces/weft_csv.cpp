@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model, data_region };
+enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model, data_region, min_gpus };
 constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"submit_s"},
                                  CsvColumn{"gpus"},
@@ -23,7 +23,8 @@ constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"group", false},
                                  CsvColumn{"priority", false},
                                  CsvColumn{"model", false},
-                                 CsvColumn{"data_region", false}};
+                                 CsvColumn{"data_region", false},
+                                 CsvColumn{"min_gpus", false}};
 
 /// Seconds, exact to the tick, without zeros at the end.
 std::string seconds(Duration duration) {
@@ -60,12 +61,16 @@ JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
     const auto region =
         rows.is_given(data_region) ? rows.whole_number(data_region, 0, UINT32_MAX) : std::optional<std::uint64_t>(0);
     if (!submit || !count || !run || !rounds || !level || !region) continue;
+    // An elastic job restarts on fewer GPUs than it wants.
+    const auto least = rows.is_given(min_gpus) ? rows.whole_number(min_gpus, 0, *count - 1) : std::optional<std::uint64_t>(0);
+    if (!least) continue;
     TraceJob job;
     job.name = std::string(rows.field(name));
     if (rows.has(group)) job.group = std::string(rows.field(group));
     if (rows.has(model)) job.model = std::string(rows.field(model));
     job.run = *run;
     job.gpus = static_cast<std::uint32_t>(*count);
+    job.min_gpus = static_cast<std::uint32_t>(*least);
     job.iterations = *rounds;
     job.priority = *level;
     if (rows.is_given(data_region)) job.data_region = static_cast<std::uint32_t>(*region);
@@ -81,6 +86,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
   const bool with_group = some([](const TraceJob& job) { return !job.group.empty(); });
   const bool with_priority = some([](const TraceJob& job) { return job.priority != 0; });
   const bool with_region = some([](const TraceJob& job) { return job.data_region.has_value(); });
+  const bool with_min_gpus = some([](const TraceJob& job) { return job.min_gpus != 0; });
   const bool with_model = some([](const TraceJob& job) { return !job.model.empty(); });
   std::string row = "job,submit_s,gpus,run_s";
   if (with_iterations) row += ",iterations";
@@ -88,6 +94,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
   if (with_priority) row += ",priority";
   if (with_model) row += ",model";
   if (with_region) row += ",data_region";
+  if (with_min_gpus) row += ",min_gpus";
   write(row + "\n");
   for (const TraceJob& job : trace.jobs) {
     WEFT_CHECK(!job.iteration_times, "a run time that depends on the placement stands in no CSV");
@@ -97,6 +104,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
     if (with_priority) row += "," + std::to_string(job.priority);
     if (with_model) row += "," + field_text(job.model);
     if (with_region) row += "," + (job.data_region ? std::to_string(*job.data_region) : std::string());
+    if (with_min_gpus) row += "," + std::to_string(job.min_gpus);
     write(row + "\n");
   }
 }

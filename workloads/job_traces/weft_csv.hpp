@@ -13,6 +13,7 @@
 // priority    optional column: an integer, larger is more urgent; empty = 0
 // model       optional column: what the job trains; rules in a scenario can match it
 // data_region optional column: number of the region where its data is, from 0, for scheduler mast; empty = anywhere
+// min_gpus    optional column: once it has run, it may restart on fewer GPUs than it wants, but at least so many; empty or 0 = on all only
 // Reading is strict: every row is a job or an error, with or without --strict. Columns may stand in any order; an unknown one is an error.
 // write_weft_csv() writes what read_weft_csv() reads; columns that no job needs are left out, and so is what happened in reality.
 // Thread safety: pure functions.
