@@ -492,18 +492,18 @@ std::vector<LinkId> PacketNetwork::deadlock(const Engine& engine) const {
   return {};
 }
 
-void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const {
+void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time now, std::vector<LinkUsage>& usage) const {
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
     const EntityId id(first_entity_ + node);
     const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
     for (std::uint32_t port = 0; port < ports.size(); ++port) {
       LinkUsage& out = usage[ports[port].out.index()];
       if (nodes_.is_host(node)) {
-        const NicPortCounters counters = engine.entity_as<Nic>(id).port_counters(port, end);
+        const NicPortCounters counters = engine.entity_as<Nic>(id).port_counters(port, now);
         out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
         out.paused = counters.paused;
       } else {
-        const PacketPortCounters counters = engine.entity_as<PacketSwitch>(id).counters(port, end);
+        const PacketPortCounters counters = engine.entity_as<PacketSwitch>(id).counters(port, now);
         out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
         out.paused = counters.paused;
         out.queue = Bytes::of(static_cast<std::int64_t>(counters.queue));

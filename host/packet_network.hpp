@@ -91,8 +91,8 @@ class PacketNetwork {
   /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
   /// Empty if there is no such circle.
   std::vector<LinkId> deadlock(const Engine& engine) const;
-  /// Sets what links between hosts and switches carried; by LinkId. Utilization is over begin .. end.
-  void add_usage(const Engine& engine, Time begin, Time end, std::vector<LinkUsage>& usage) const;
+  /// Sets what links between hosts and switches have carried by `now`; by LinkId. Utilization is over begin .. end.
+  void add_usage(const Engine& engine, Time begin, Time end, Time now, std::vector<LinkUsage>& usage) const;
 
  private:
   /// From the last bit's departure until the other end has the packet.

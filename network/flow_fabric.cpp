@@ -441,8 +441,8 @@ FlowFabricCounters FlowFabric::counters() const {
   return counters;
 }
 
-std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end) const {
-  FlowModel::CountedBytes counted = model_.link_bytes(end);
+std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end, Time now) const {
+  FlowModel::CountedBytes counted = model_.link_bytes(now);
   std::vector<Bytes>& bytes = counted.by_link;
   for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
     const std::map<LinkId, Bytes>& of_account = counted.by_account[account];

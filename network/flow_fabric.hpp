@@ -105,9 +105,9 @@ class FlowFabric final : public Entity {
   void watch_congestion(CongestionMonitor& monitor);
 
   FlowFabricCounters counters() const;
-  /// By LinkId. `end` is the time of the run's end, not before the last event that the fabric handled; utilization is over begin .. end, with
-  /// `begin` the start of the first job or flow.
-  std::vector<LinkUsage> link_usage(Time begin, Time end) const;
+  /// By LinkId, what links have carried by `now`, which is not before the last event that the fabric handled. Utilization is over begin .. end: from the
+  /// start of the first job or flow until the last has ended.
+  std::vector<LinkUsage> link_usage(Time begin, Time end, Time now) const;
   /// Transfers that have not left their source, in order of entering; of every operation in switches under way, the first member's.
   std::vector<UnfinishedTransfer> unfinished() const;
 

@@ -130,7 +130,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   outcome.finished = recorder.finished;
   const auto& entity = engine.entity_as<FlowFabric>(fabric);
   outcome.counters = entity.counters();
-  outcome.links = entity.link_usage(Time::zero(), outcome.report.end_time);
+  outcome.links = entity.link_usage(Time::zero(), outcome.report.end_time, outcome.report.end_time);
   outcome.unfinished = entity.unfinished();
   return outcome;
 }

@@ -18,7 +18,7 @@ LinkSampler::LinkSampler(const Topology& topology, const PacketNetwork& network,
 }
 
 void LinkSampler::sample(const Engine& engine) {
-  network_.add_usage(engine, Time::zero(), end_, now_);
+  network_.add_usage(engine, Time::zero(), end_, end_, now_);
   was_empty_ = true;
   for (std::uint32_t i = 0; i < now_.size(); ++i) {
     const LinkUsage& now = now_[i];

@@ -704,9 +704,12 @@ class Assembly {
     }
     if (fabric_ != EntityId::none()) {
       const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
-      std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, report.end_time);
+      // Parts may fail and be repaired for long after the last job.
+      const bool is_over = lifecycle_ != nullptr && lifecycle_->all_finished();
+      const Time end = is_over ? lifecycle_->counters().last_end : report.end_time;
+      std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, end, report.end_time);
       if (packet_network_) {
-        packet_network_->add_usage(engine, begin, report.end_time, usage);
+        packet_network_->add_usage(engine, begin, end, report.end_time, usage);
         add_packet_transfers(engine);
         summary.packets = packet_network_->counters(engine, report.end_time);
         if (packet_network_->has_watchdog()) results_->write_storms(*scenario_.topology, packet_network_->storms(engine));
