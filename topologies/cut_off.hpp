@@ -2,9 +2,8 @@
 //
 // Where it sits: scheduler/failures/network_service asks it whenever a switch or a cable fails or works again.
 //
-// Model: NICs and packet switches that cables in service join make a part of the network; an endpoint is at a part if a way inside its host leads to one of
-// its NICs or switches (a host's PCIe switches are a way for nobody else), and may be at several. The network is the part with most endpoints, of equal
-// ones the one with the first of them, and whatever other part has more than half of all. An endpoint at none of these is cut off. Who never was at any
+// Model: an endpoint is at the parts of the network (topologies/connected_parts) that a way inside its host leads to, perhaps at several. The network is
+// the part with most endpoints, of equal ones the one with the first of them, and whatever other part has more than half of all. An endpoint at none of these is cut off. Who never was at any
 // part, as its host has no NIC, is not.
 // Left out: two endpoints that are each at one of several such parts, and have none in common, do not count as cut off.
 //
@@ -17,7 +16,7 @@
 
 namespace weft {
 
-/// By place in Topology::endpoints(). `is_out` is by LinkId, alike in both directions.
-std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<bool>& is_out);
+/// By place in Topology::endpoints(). `is_out` is by LinkId, alike in both directions; `relay`: as nics_relay() says.
+std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<bool>& is_out, bool relay);
 
 }  // namespace weft

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "topologies/connected_parts.hpp"
 
 namespace weft {
 
@@ -38,28 +39,47 @@ FabricGraph fabric_graph(const Topology& topology, const std::vector<bool>& is_o
   return {boost::edges_are_sorted, edges.begin(), edges.end(), static_cast<std::uint32_t>(topology.node_count())};
 }
 
-/// Traffic goes from a NIC to a PCIe switch only if its destination is in that host: hosts are no way between NICs for others.
-bool crosses_foreign_host(const Topology& topology, NodeId from, NodeId to, HostId destination) {
+/// Does a way inside its host, over PCIe switches or none, lead from the NIC to the endpoint?
+bool leads_inside(const Topology& topology, NodeId nic, NodeId endpoint) {
+  std::vector<NodeId> nodes{nic};
+  for (std::size_t next = 0; next < nodes.size(); ++next) {
+    for (const LinkId link : topology.out_links(nodes[next])) {
+      const NodeId to = topology.link(link).destination;
+      if (to == endpoint) return true;
+      if (topology.node(to).kind == NodeKind::pcie_switch && std::ranges::find(nodes, to) == nodes.end()) nodes.push_back(to);
+    }
+  }
+  return false;
+}
+
+/// Traffic goes from a NIC to a PCIe switch only if its destination is in that host: hosts are no way between NICs for others. Nor, where they do not
+/// relay, are NICs a way between switches: it goes from a switch to a NIC only if that leads to its destination.
+bool passes_through_host(const Topology& topology, NodeId from, NodeId to, NodeId destination, bool relay) {
   const Node& enters = topology.node(to);
-  return enters.kind == NodeKind::pcie_switch && enters.host != destination && topology.node(from).kind == NodeKind::nic;
+  const NodeKind leaves = topology.node(from).kind;
+  const bool is_there = enters.host == topology.node(destination).host;
+  if (enters.kind == NodeKind::pcie_switch) return leaves == NodeKind::nic && !is_there;
+  if (relay || enters.kind != NodeKind::nic || leaves != NodeKind::packet_switch) return false;
+  return !is_there || !leads_inside(topology, to, destination);
 }
 
 /// Edges of the search, which runs against the traffic: from the destination outwards.
 class AllowedEdges {
  public:
   AllowedEdges() = default;
-  AllowedEdges(const Topology& topology, const FabricGraph& graph, HostId destination)
-      : topology_(&topology), graph_(&graph), destination_(destination) {}
+  AllowedEdges(const Topology& topology, const FabricGraph& graph, NodeId destination, bool relay)
+      : topology_(&topology), graph_(&graph), destination_(destination), relay_(relay) {}
   template <class Edge>
   bool operator()(Edge edge) const {
     const NodeId from(boost::target(edge, *graph_));
-    return !crosses_foreign_host(*topology_, from, NodeId(boost::source(edge, *graph_)), destination_);
+    return !passes_through_host(*topology_, from, NodeId(boost::source(edge, *graph_)), destination_, relay_);
   }
 
  private:
   const Topology* topology_ = nullptr;
   const FabricGraph* graph_ = nullptr;
-  HostId destination_ = HostId::none();
+  NodeId destination_ = NodeId::none();
+  bool relay_ = true;
 };
 
 class HopCounter : public boost::default_bfs_visitor {
@@ -117,14 +137,18 @@ class InsideDistances {
 class SearchedRoutes final : public Routes {
  public:
   SearchedRoutes(const Topology& topology, std::size_t slots, const std::vector<bool>& is_out)
-      : is_out_(is_out), graph_(fabric_graph(topology, is_out)), has_pcie_(has_pcie(topology)) {
+      : is_out_(is_out),
+        graph_(fabric_graph(topology, is_out)),
+        // With all cables in service, no shortest way passes through the NICs of hosts that do not relay.
+        relay_(is_out.empty() || has_one_port_nics(topology) || nics_relay(topology)),
+        tells_hosts_apart_(!relay_ || has_pcie(topology)) {
     table_of_.assign(topology.node_count(), no_table);
     std::map<std::vector<std::uint32_t>, std::uint32_t> tables;
     for (const NodeId endpoint : topology.endpoints()) {
       const auto number = static_cast<std::uint32_t>(tables.size());
-      // Endpoints with the same neighbours share a table, unless PCIe switches tell their hosts apart.
+      // Endpoints with the same neighbours share a table, unless ways into hosts tell them apart.
       std::vector<std::uint32_t> key = neighbours_outside(topology, endpoint, is_out_);
-      if (has_pcie_) key.push_back(topology.node(endpoint).host.index());
+      if (tells_hosts_apart_) key.push_back(topology.node(endpoint).host.index());
       table_of_[endpoint.index()] = tables.try_emplace(std::move(key), number).first->second;
     }
     slots_ = std::vector<Slot>(slots > 0 ? slots : default_route_slots(topology.node_count(), tables.size()));
@@ -153,7 +177,7 @@ class SearchedRoutes final : public Routes {
       if (has(is_out_, link)) continue;
       const NodeId to = topology.link(link).destination;
       const bool nearer = to == destination ? here == 1 : forwards(topology.node(to).kind) && (*table)[to.index()] == here - 1;
-      if (nearer && !crosses_foreign_host(topology, at, to, topology.node(destination).host)) out.push_back(link);
+      if (nearer && !passes_through_host(topology, at, to, destination, relay_)) out.push_back(link);
     }
   }
 
@@ -190,11 +214,11 @@ class SearchedRoutes final : public Routes {
     for (const std::uint32_t node : neighbours) hops[node] = 1;
     boost::two_bit_color_map<> colors(topology.node_count());
     boost::queue<std::uint32_t> frontier;
-    if (!has_pcie_) {
+    if (!tells_hosts_apart_) {
       boost::breadth_first_visit(graph_, neighbours.begin(), neighbours.end(), frontier, HopCounter(hops), colors);
       return hops;
     }
-    const AllowedEdges allowed(topology, graph_, topology.node(destination).host);
+    const AllowedEdges allowed(topology, graph_, destination, relay_);
     const boost::filtered_graph<FabricGraph, AllowedEdges> graph(graph_, allowed);
     boost::breadth_first_visit(graph, neighbours.begin(), neighbours.end(), frontier, HopCounter(hops), colors);
     return hops;
@@ -202,7 +226,8 @@ class SearchedRoutes final : public Routes {
 
   std::vector<bool> is_out_;  ///< by LinkId; empty: none
   FabricGraph graph_;
-  bool has_pcie_;
+  bool relay_;
+  bool tells_hosts_apart_;
   std::vector<std::uint32_t> table_of_;  ///< per node; no_table where it is no endpoint
   mutable std::vector<Slot> slots_;
 };

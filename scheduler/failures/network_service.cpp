@@ -1,6 +1,7 @@
 #include "scheduler/failures/network_service.hpp"
 
 #include "core/check.hpp"
+#include "topologies/connected_parts.hpp"
 #include "topologies/cut_off.hpp"
 
 namespace weft {
@@ -8,6 +9,7 @@ namespace weft {
 NetworkService::NetworkService(std::shared_ptr<const NetworkParts> parts, FailureScope scope)
     : parts_(std::move(parts)),
       scope_(scope),
+      nics_relay_(nics_relay(parts_->topology())),
       broken_(parts_->topology().link_count(), 0),
       is_out_(parts_->topology().link_count(), false),
       cut_off_(parts_->topology().endpoints().size(), false) {}
@@ -19,7 +21,7 @@ double NetworkService::share(LinkId cable) const {
 
 std::vector<bool> NetworkService::find_cut_off() const {
   const Topology& topology = parts_->topology();
-  std::vector<bool> cut_off = cut_off_endpoints(topology, is_out_);
+  std::vector<bool> cut_off = cut_off_endpoints(topology, is_out_, nics_relay_);
   if (scope_ == FailureScope::gpu) return cut_off;
   std::size_t begin = 0;
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {

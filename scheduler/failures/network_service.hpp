@@ -49,6 +49,7 @@ class NetworkService {
 
   std::shared_ptr<const NetworkParts> parts_;
   FailureScope scope_;
+  bool nics_relay_;
   std::map<LinkId, std::map<double, std::uint32_t>> shares_;  ///< of cables with less than all: how often which
   std::vector<std::uint32_t> broken_;                         ///< by LinkId: how often
   std::vector<bool> is_out_;                                  ///< by LinkId: broken

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "topologies/connected_parts.hpp"
 #include "topology_help.hpp"
 
 namespace weft {
@@ -36,7 +37,7 @@ std::vector<bool> without_switches(const Topology& topology, const std::vector<s
 /// Their places among the endpoints.
 std::vector<std::size_t> cut_off(const Topology& topology, const std::vector<bool>& is_out) {
   std::vector<std::size_t> places;
-  const std::vector<bool> result = cut_off_endpoints(topology, is_out);
+  const std::vector<bool> result = cut_off_endpoints(topology, is_out, nics_relay(topology));
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i]) places.push_back(i);
   }
@@ -129,7 +130,7 @@ TEST(CutOff, AsASearchFromEveryEndpointFinds) {
                             !topology->node(topology->link(LinkId(link)).destination).host.is_none();
         if (!inside && random() % every == 0) is_out[link] = is_out[link + 1] = true;
       }
-      const std::vector<bool> found = cut_off_endpoints(*topology, is_out);
+      const std::vector<bool> found = cut_off_endpoints(*topology, is_out, nics_relay(*topology));
       EXPECT_EQ(found, naive(*topology, is_out)) << instance.builder << " " << i;
       some_cut_off += static_cast<std::size_t>(std::ranges::count(found, true));
     }
