@@ -932,7 +932,10 @@ void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
   tell({Happening::Kind::part_failed, JobId::none(), host_with(detected.failure.part), detected.failure.part});
   for (const GpuSlot gpu : detected.gpus) {
     const JobId holder = cluster_.holder(gpu);
-    if (holder.is_none() || !running_state_[holder.index()]->failed_at) continue;
+    // Who got the GPU since the failure, and has failed, has done so for another.
+    if (holder.is_none() || !running_state_[holder.index()]->failed_at ||
+        *running_state_[holder.index()]->failed_at > detected.failure.at)
+      continue;
     send_back(holder, Leaving::has_failed, context.now());
   }
   for (const auto& [host, gpus] : by_host(detected.gpus)) {
