@@ -7,8 +7,9 @@
 //     forward) go on as if nothing had happened.
 //   - Data on its way to a job's ranks has arrived.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
-//   - GPUs that are out of service stay so; links that carry less, or nothing, are whole again; spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it
-//     began with, with what its scripted events have set up to the instant.
+//   - GPUs that are out of service stay so. Links that carry less, or nothing, are listed, for the other run to put into its topology; those that flap are
+//     not. Spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it began with, with what its
+//     scripted events have set up to the instant.
 // Thread safety: values.
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "scheduler/cluster_state.hpp"
 #include "scheduler/job_course.hpp"
 #include "scheduler/job_record.hpp"
+#include "topologies/reduced_topology.hpp"
 
 namespace weft {
 
@@ -55,6 +57,7 @@ struct ClusterSnapshot {
   Time at;
   std::vector<Job> jobs;                ///< by JobId
   std::vector<GpuSlot> out_of_service;  ///< ascending
+  std::vector<CableShare> slow_cables;  ///< likewise
 };
 
 }  // namespace weft

@@ -877,10 +877,10 @@ std::map<HostId, std::vector<GpuSlot>> JobLifecycle::by_host(std::span<const Gpu
   return result;
 }
 
-void JobLifecycle::change_cables(std::span<const NetworkService::Change> cables, EventContext& context) {
+void JobLifecycle::change_cables(std::span<const CableShare> cables, EventContext& context) {
   const EntityId network = settings_.wiring.network;
   if (cables.empty() || network == EntityId::none()) return;
-  for (const NetworkService::Change& change : cables)
+  for (const CableShare& change : cables)
     context.send(network, settings_.control_delay, cable_changes, CableChanges{change.cable, change.share});
   if (!fast_forward_.is_on()) return;
   // What ended before it is reported by then, and what is under way counts for neither. Ways may change once more.
@@ -1184,6 +1184,7 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
   for (std::uint32_t gpu = 0; gpu < cluster_.gpu_count(); ++gpu) {
     if (!cluster_.is_in_service(GpuSlot(gpu))) result.out_of_service.emplace_back(gpu);
   }
+  if (network_) result.slow_cables = network_->lasting();
   return result;
 }
 

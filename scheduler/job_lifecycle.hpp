@@ -309,7 +309,7 @@ class JobLifecycle final : public Entity {
   /// By host, as the fleet takes them.
   std::map<HostId, std::vector<GpuSlot>> by_host(std::span<const GpuSlot> gpus) const;
   /// Tells the network, and those whose iterations it may slow down or speed up.
-  void change_cables(std::span<const NetworkService::Change> cables, EventContext& context);
+  void change_cables(std::span<const CableShare> cables, EventContext& context);
   std::vector<GpuSlot> gpus_of(const Drain& drain) const;
   void bring_back(std::span<const GpuSlot> gpus, EventContext& context);
   void call_spares(EventContext& context);

@@ -15,8 +15,15 @@ NetworkService::NetworkService(std::shared_ptr<const NetworkParts> parts, Failur
       cut_off_(parts_->topology().endpoints().size(), false) {}
 
 double NetworkService::share(LinkId cable) const {
+  if (flapping_.contains(cable)) return 0;
   const auto shares = shares_.find(cable);
   return shares == shares_.end() ? 1.0 : shares->second.begin()->first;
+}
+
+std::vector<CableShare> NetworkService::lasting() const {
+  std::vector<CableShare> result;
+  for (const auto& [cable, shares] : shares_) result.push_back({cable, shares.begin()->first});
+  return result;
 }
 
 std::vector<bool> NetworkService::find_cut_off() const {
@@ -44,7 +51,11 @@ NetworkService::Changes NetworkService::turn(const Failure& failure, Turn turn) 
   bool is_other_network = false;
   for (const LinkId cable : parts_->cables_of(failure.part)) {
     const double before = share(cable);
-    if (turn == Turn::fails) {
+    if (failure.fault == Fault::flaps) {
+      std::uint32_t& flaps = flapping_[cable];
+      flaps += turn == Turn::fails ? 1U : UINT32_MAX;
+      if (flaps == 0) flapping_.erase(cable);
+    } else if (turn == Turn::fails) {
       ++shares_[cable][failure.share];
     } else {
       const auto shares = shares_.find(cable);

@@ -17,6 +17,7 @@
 #include "scheduler/cluster_state.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/network_parts.hpp"
+#include "topologies/reduced_topology.hpp"
 
 namespace weft {
 
@@ -25,12 +26,8 @@ class NetworkService {
   /// With scope `host` a host is cut off as a whole if one of its GPUs is.
   NetworkService(std::shared_ptr<const NetworkParts> parts, FailureScope scope);
 
-  struct Change {
-    LinkId cable;      ///< its first direction
-    double share = 0;  ///< of its speed, from now on
-  };
   struct Changes {
-    std::vector<Change> cables;
+    std::vector<CableShare> cables;  ///< with their shares from now on, 1 among them
     std::vector<GpuSlot> cut_off;    ///< by now, and were not before; ascending
     std::vector<GpuSlot> connected;  ///< likewise
   };
@@ -38,6 +35,9 @@ class NetworkService {
   Changes fail(const Failure& failure);
   /// Requires: it has failed so, and has not been repaired.
   Changes repair(const Failure& failure);
+
+  /// Cables that carry less than they could until somebody repairs them, ascending; what flaps is whole again soon.
+  std::vector<CableShare> lasting() const;
 
   bool is_cut_off(GpuSlot gpu) const { return cut_off_[gpu.index()]; }
 
@@ -50,7 +50,8 @@ class NetworkService {
   std::shared_ptr<const NetworkParts> parts_;
   FailureScope scope_;
   bool nics_relay_;
-  std::map<LinkId, std::map<double, std::uint32_t>> shares_;  ///< of cables with less than all: how often which
+  std::map<LinkId, std::map<double, std::uint32_t>> shares_;  ///< of cables with less than all: how often which, flaps aside
+  std::map<LinkId, std::uint32_t> flapping_;                  ///< how often
   std::vector<std::uint32_t> broken_;                         ///< by LinkId: how often
   std::vector<bool> is_out_;                                  ///< by LinkId: broken
   std::vector<bool> cut_off_;                                 ///< by GpuSlot

@@ -22,7 +22,7 @@
 #include "tools/weft/simulation.hpp"
 #include "tools/weft/snapshot_file.hpp"
 #include "tools/weft/temporary_folder.hpp"
-#include "topologies/without_switch.hpp"
+#include "topologies/reduced_topology.hpp"
 
 namespace weft {
 
@@ -249,6 +249,12 @@ struct JobAnswer {
   std::string placement;           ///< then, if it started
 };
 
+/// That it holds, or wants.
+std::size_t gpus_of(const Fork& fork, JobId job) {
+  const ClusterSnapshot::Job& from = fork.from.jobs[job.index()];
+  return from.state == State::runs ? from.placement.gpus.size() : fork.scenario.jobs[job.index()].gpus;
+}
+
 double change(const std::optional<double>& now, const std::optional<double>& then) {
   return now && then && *now != 0 ? *then / *now - 1 : 0;
 }
@@ -329,6 +335,8 @@ void print(const Fork& now, const Question& question, const std::vector<JobAnswe
   std::printf("%s at %s: %s, %llu wait, %u of %s free\n", now.scenario.name.c_str(), readable(at_s).c_str(),
               counted(running, "job runs", "jobs run").c_str(), static_cast<unsigned long long>(waiting), cluster.free_gpus(),
               counted(cluster.gpu_count(), "GPU is", "GPUs are").c_str());
+  if (const std::size_t cables = now.from.slow_cables.size(); cables > 0)
+    std::printf("%s out or slow, and stay so\n", counted(cables, "cable is", "cables are").c_str());
   std::uint64_t hit = 0;
   for (const JobAnswer& answer : answers) hit += answer.is_hit ? 1 : 0;
   std::string scope;
@@ -365,7 +373,7 @@ void print(const Fork& now, const Question& question, const std::vector<JobAnswe
       const double later_s = *answer.then.end_s - *answer.now.end_s;
       end += std::string(", ") + (later_s < 0 ? "-" : "+") + readable(std::abs(later_s));
     }
-    rows.push_back({spec.name, std::to_string(spec.gpus), iteration, end, note_of(answer, question)});
+    rows.push_back({spec.name, std::to_string(gpus_of(now, answer.job)), iteration, end, note_of(answer, question)});
   }
   std::array<std::size_t, 5> widths{};
   for (const auto& row : rows) {
@@ -404,11 +412,12 @@ void print_json(const Fork& now, const Question& question, const std::vector<Job
   json["drained_hosts"] = nlohmann::ordered_json::array();
   for (const HostId host : question.drained) json["drained_hosts"].push_back("host" + std::to_string(host.index()));
   if (question.crossing) json["jobs_crossing"] = *question.crossing;
+  if (!now.from.slow_cables.empty()) json["slow_cables"] = now.from.slow_cables.size();
   json["jobs"] = nlohmann::ordered_json::array();
   for (const JobAnswer& answer : answers) {
     const JobSpec& spec = now.scenario.jobs[answer.job.index()];
     nlohmann::ordered_json job = {{"job", spec.name},
-                                  {"gpus", spec.gpus},
+                                  {"gpus", gpus_of(now, answer.job)},
                                   {"hit", answer.is_hit},
                                   {"now", to_json(answer.now)},
                                   {"then", to_json(answer.then)}};
@@ -429,6 +438,8 @@ int predict(const PredictOptions& options) {
   }
   LoadedSnapshot loaded = read_snapshot(options.snapshot, options.settings);
   calm(loaded.scenario, loaded.snapshot.at);
+  if (simulates_network(loaded.scenario.mode) && !loaded.snapshot.slow_cables.empty())
+    loaded.scenario.topology = with_less(*loaded.scenario.topology, loaded.snapshot.slow_cables);
   std::shared_ptr<const KnownFootprints> footprints;
   if (simulates_network(loaded.scenario.mode)) footprints = footprints_of(loaded.scenario, loaded.snapshot, options.threads);
   Fork now{loaded.scenario, loaded.snapshot, footprints};

@@ -190,6 +190,11 @@ void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, co
     write(taken.jobs[i], job);
   }
   file.set_gpus_out(to_list(taken.out_of_service));
+  for (const CableShare& cable : taken.slow_cables) {
+    snapshot::SlowCable& slow = *file.add_slow_cable();
+    slow.set_link(cable.cable.index());
+    slow.set_share(cable.share);
+  }
   std::string text;
   google::protobuf::TextFormat::PrintToString(file, &text);
   OutputFile output(path);
@@ -245,6 +250,13 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
     if (file.job(i).state() == snapshot::ENDED) loaded.snapshot.jobs.back().record.end = loaded.snapshot.at;
   }
   loaded.snapshot.out_of_service = from_list(file.gpus_out(), gpu_count, place);
+  const std::size_t link_count = scenario.topology == nullptr ? 0 : scenario.topology->link_count();
+  for (const snapshot::SlowCable& slow : file.slow_cable()) {
+    if (slow.link() >= link_count || slow.link() % 2 != 0 || !(slow.share() >= 0 && slow.share() < 1))
+      refuse("the topology has no cable " + std::to_string(slow.link()) + " that could carry " + std::to_string(slow.share()) +
+             " of its speed");
+    loaded.snapshot.slow_cables.push_back({LinkId(slow.link()), slow.share()});
+  }
   return loaded;
 }
 

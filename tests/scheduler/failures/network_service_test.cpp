@@ -47,6 +47,22 @@ TEST(NetworkParts, AreSwitchesAndCables) {
   EXPECT_EQ(parts->cables_of(named(*parts, "agg3")).size(), 4U);
 }
 
+TEST(NetworkService, TellsWhatLasts) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  const Part slow = named(*parts, "leaf0->agg1");
+  const Part out = named(*parts, "leaf1->agg1");
+  const Part flaps = named(*parts, "leaf2->agg2");
+  const auto cable = [&](const Part& part) { return parts->cables_of(part).front(); };
+  service.fail(of_link(slow, Fault::degrades, 0.5));
+  service.fail(breaks(out));
+  EXPECT_EQ(service.fail(of_link(flaps, Fault::flaps, 0)).cables, std::vector({CableShare{cable(flaps), 0}}));
+  EXPECT_EQ(service.lasting(), std::vector({CableShare{cable(slow), 0.5}, CableShare{cable(out), 0}}));
+  EXPECT_EQ(service.repair(of_link(flaps, Fault::flaps, 0)).cables, std::vector({CableShare{cable(flaps), 1}}));
+  service.repair(breaks(out));
+  EXPECT_EQ(service.lasting(), std::vector({CableShare{cable(slow), 0.5}}));
+}
+
 // leaf0 breaks, and its cable to host 0 breaks while it is away: host 0 is connected when both work again, host 1 before.
 TEST(NetworkService, WhatIsBrokenTwiceIsRepairedTwice) {
   const auto parts = parts_of_tree();

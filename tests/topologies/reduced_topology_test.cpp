@@ -1,8 +1,9 @@
-#include "topologies/without_switch.hpp"
+#include "topologies/reduced_topology.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "topology_help.hpp"
@@ -15,20 +16,20 @@ std::shared_ptr<const Topology> small_clos() {
   return build_named("clos", {{"hosts", "8"}, {"leafs_per_pod", "2"}, {"aggs_per_pod", "2"}, {"spines", "2"}});
 }
 
-TEST(WithoutSwitch, ALeafCutsItsHostsOff) {
+TEST(ReducedTopology, ALeafCutsItsHostsOff) {
   const auto topology = small_clos();
   const ReducedTopology reduced = without_switch(*topology, node_called(*topology, "leaf2"));
   EXPECT_EQ(reduced.cut_off, std::vector{HostId(2)});
   EXPECT_EQ(reduced.topology, nullptr);
 }
 
-TEST(WithoutSwitch, TheOnlySwitchLeavesOneHost) {
+TEST(ReducedTopology, TheOnlySwitchLeavesOneHost) {
   const auto topology = build_named("single_switch", {{"hosts", "4"}});
   const ReducedTopology reduced = without_switch(*topology, node_called(*topology, "leaf0"));
   EXPECT_EQ(reduced.cut_off.size(), 3U);
 }
 
-TEST(WithoutSwitch, NobodyHasThatName) { EXPECT_TRUE(node_called(*small_clos(), "leaf8").is_none()); }
+TEST(ReducedTopology, NobodyHasThatName) { EXPECT_TRUE(node_called(*small_clos(), "leaf8").is_none()); }
 
 std::vector<LinkId> links_between(const Topology& topology, NodeId source, NodeId destination) {
   std::vector<LinkId> links;
@@ -47,7 +48,7 @@ std::vector<LinkId> links_between(const Topology& topology, NodeId source, NodeI
 }
 
 // Everything else is as it was, and what does not go by way of the switch goes as it went.
-TEST(WithoutSwitch, OtherNodesAndCablesStay) {
+TEST(ReducedTopology, OtherNodesAndCablesStay) {
   const auto topology = small_clos();
   for (const char* const name : {"agg0", "agg7", "spine1"}) {
     SCOPED_TRACE(name);
@@ -86,6 +87,39 @@ TEST(WithoutSwitch, OtherNodesAndCablesStay) {
       }
     }
   }
+}
+
+/// The cable's first direction.
+LinkId cable(const Topology& topology, const char* a, const char* b) {
+  for (const LinkId link : topology.out_links(node_called(topology, a))) {
+    if (topology.link(link).destination == node_called(topology, b)) return std::min(link, topology.reverse(link));
+  }
+  throw std::runtime_error("no such cable");
+}
+
+TEST(ReducedTopology, CablesAreSlowOrOut) {
+  const auto topology = small_clos();
+  const std::vector<CableShare> cables = {{cable(*topology, "leaf0", "agg0"), 0.25}, {cable(*topology, "leaf1", "agg1"), 0}};
+  const auto reduced = with_less(*topology, cables);
+  EXPECT_EQ(reduced->node_count(), topology->node_count());
+  EXPECT_EQ(reduced->link_count(), topology->link_count() - 2);
+  EXPECT_EQ(reduced->link(cable(*reduced, "leaf0", "agg0")).rate, Bandwidth::gbps(100));
+  EXPECT_EQ(reduced->link(cable(*reduced, "leaf0", "agg1")).rate, Bandwidth::gbps(400));
+  EXPECT_THROW(cable(*reduced, "leaf1", "agg1"), std::runtime_error);
+  // What went both ways goes one.
+  const NodeId from = node_called(*topology, "leaf1");
+  std::vector<LinkId> hops;
+  reduced->routes().next_hops(*reduced, from, reduced->endpoints().back(), hops);
+  ASSERT_EQ(hops.size(), 1U);
+  EXPECT_EQ(reduced->node_name(reduced->link(hops.front()).destination), "agg0");
+}
+
+// A leaf without any cable upwards keeps one, for its host, which is out of service; nobody else's traffic takes it.
+TEST(ReducedTopology, TheLastCableStays) {
+  const auto topology = small_clos();
+  std::vector<CableShare> cables = {{cable(*topology, "leaf0", "agg0"), 0}, {cable(*topology, "leaf0", "agg1"), 0}};
+  EXPECT_EQ(with_less(*topology, cables)->link_count(), topology->link_count() - 2);
+  EXPECT_EQ(with_less(*topology, {})->link_count(), topology->link_count());
 }
 
 }  // namespace

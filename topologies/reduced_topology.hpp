@@ -1,0 +1,42 @@
+// Reduced topology: what is left of a topology when one of its switches is taken out of service, or when cables are out or slow.
+//
+// Where it sits: `weft predict` asks it: of what was out when a snapshot was taken, and of what --drain takes away.
+//
+// Thread safety: pure function.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+/// The node of that name; none() if there is none.
+NodeId node_called(const Topology& topology, std::string_view name);
+
+struct ReducedTopology {
+  /// Hosts that have no way to most others without the switch, ascending.
+  std::vector<HostId> cut_off;
+  /// The same nodes without the switch's cables, with routes that were searched; null if hosts are cut off, as endpoints of a topology reach each other.
+  std::shared_ptr<const Topology> topology;
+  std::vector<LinkId> link;  ///< there, by link of the whole topology; none() for those of the switch
+};
+
+/// A cable that carries less than it could.
+struct CableShare {
+  LinkId cable;      ///< its first direction
+  double share = 0;  ///< of its speed: from 0, out, to below 1
+  friend bool operator==(const CableShare&, const CableShare&) = default;
+};
+
+/// The same nodes with slower cables, and without those that are out. One that is out stays if it is the only way to some part of the network, as endpoints of
+/// a topology reach each other: those there are out of service. Numbers of links change if cables are left out.
+std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<const CableShare> cables);
+
+/// Requires: the node is a packet switch.
+ReducedTopology without_switch(const Topology& topology, NodeId packet_switch);
+
+}  // namespace weft
