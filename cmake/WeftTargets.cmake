@@ -10,6 +10,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WEFT_PCH)
   # What the library silences by pragmas in bits/char_traits.h; GCC forgets pragmas of precompiled headers.
   list(APPEND WEFT_COMPILE_OPTIONS -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC collects its garbage from half a GiB on, which few files come to, instead of 128 MiB: up to a fifth less of its time.
+  list(APPEND WEFT_COMPILE_OPTIONS --param=ggc-min-expand=100 --param=ggc-min-heapsize=524288)
+endif()
 if(WEFT_WERROR)
   list(APPEND WEFT_COMPILE_OPTIONS -Werror)
 endif()
