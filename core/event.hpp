@@ -44,10 +44,11 @@ struct Event {
   std::uint16_t reserved = 0;
   std::array<std::uint64_t, 4> payload{};
 
-  /// Stores a plain value of at most 32 bytes in the payload.
+  /// Stores a plain value of at most 32 bytes in the payload. Equal values have equal bits.
   template <class T>
   void set_payload(const T& value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(payload));
+    static_assert(std::has_unique_object_representations_v<T>, "fingerprints take in every bit: no padding, no floating point");
     payload = {};
     std::memcpy(payload.data(), &value, sizeof(T));
   }

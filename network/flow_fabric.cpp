@@ -153,16 +153,16 @@ void FlowFabric::cancel_stopped(Time now) {
 
 void FlowFabric::change_cables(Time now) {
   for (const CableChanges& change : cable_changes_) {
-    const LinkId reverse = topology_.reverse(change.cable);
-    for (const LinkId link : {change.cable, reverse}) {
-      const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) * change.share;
+    const LinkId reverse = topology_.reverse(change.cable());
+    for (const LinkId link : {change.cable(), reverse}) {
+      const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) * change.share();
       model_.set_capacity(link, Bandwidth::bps(std::llround(rate_bps)));
     }
     if (is_out_.empty()) is_out_ = avoided_ = std::vector<bool>(topology_.link_count(), false);
-    const bool is_out = change.share == 0;
-    if (is_out_[change.cable.index()] == is_out) continue;
-    is_out_[change.cable.index()] = is_out_[reverse.index()] = is_out;
-    const LinkId cable = std::min(change.cable, reverse);
+    const bool is_out = change.share() == 0;
+    if (is_out_[change.cable().index()] == is_out) continue;
+    is_out_[change.cable().index()] = is_out_[reverse.index()] = is_out;
+    const LinkId cable = std::min(change.cable(), reverse);
     turned_[cable] = now;
     if (reroute_ < Time::max() - now) way_changes_.push_back({now + reroute_, cable});
   }

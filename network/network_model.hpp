@@ -22,6 +22,7 @@
 // Threads: start() is called from the host's logical process only.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "core/entity.hpp"
@@ -88,9 +89,18 @@ struct StayStopped {
 };
 
 /// What both directions of a cable carry from now on.
-struct CableChanges {
-  LinkId cable;  ///< either direction
-  double share;  ///< of its speed, from 0 to 1; 0: it is out
+class CableChanges {
+ public:
+  /// Either direction of the cable; its share of its speed, from 0, out, to 1.
+  CableChanges(LinkId cable, double share) : cable_(cable), share_(std::bit_cast<std::uint64_t>(share)) {}
+  CableChanges() = default;
+  LinkId cable() const { return cable_; }
+  double share() const { return std::bit_cast<double>(share_); }
+
+ private:
+  LinkId cable_;
+  [[maybe_unused]] std::uint32_t reserved_ = 0;
+  std::uint64_t share_ = 0;
 };
 
 /// A host's door to the network.

@@ -29,7 +29,6 @@
 //
 // Invariants
 //   1. No GPU is held by two jobs (ClusterState). 2. Every job ends, is cancelled, or require_all_finished() names it. 3. records()[i] is job i.
-// Left out here: staging of data.
 // Threads: belongs to its logical process; everything may be read once the engine has stopped.
 #pragma once
 

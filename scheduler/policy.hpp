@@ -39,7 +39,7 @@ struct JobView {
   std::uint64_t iterations = 0;              ///< 0 if not declared
   std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload and declare nothing
   /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, of the overhead of a
-  /// start and of checkpoints; >= 0; none without a declaration. Of jobs that run a workload, iterations that have not ended are not done.
+  /// start and of checkpoints; >= 0; none without a declaration. Of jobs that run a workload, iterations that have not ended are not done, unless they coast.
   std::optional<Duration> declared_left;
   std::optional<Time> start;  ///< the first; none before it
   std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits

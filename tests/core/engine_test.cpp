@@ -127,7 +127,7 @@ TEST(Engine, WorkAtTheSameInstantAfterSettle) {
 TEST(Engine, PayloadTravelsUnchanged) {
   struct Payload {
     std::uint64_t a;
-    double b;
+    std::int64_t b;
     Time c;
     EntityId d;
     std::uint32_t e;
@@ -135,7 +135,7 @@ TEST(Engine, PayloadTravelsUnchanged) {
   EngineBuilder builder;
   const EntityId target = add(builder, "target");
   const EntityId source = add(builder, "source", [&](const Event&, EventContext& context) {
-    context.send(target, Duration::us(1), 1, Payload{1, 2.5, Time::at_ticks(3), EntityId(4), 5});
+    context.send(target, Duration::us(1), 1, Payload{1, -2, Time::at_ticks(3), EntityId(4), 5});
   });
   builder.connect(source, target, Duration::us(1));
   builder.post_initial(source, Time::zero(), EventClass::timer, 0);
@@ -143,7 +143,7 @@ TEST(Engine, PayloadTravelsUnchanged) {
   const RunReport report = engine.run({});
   const auto payload = engine.entity_as<Scripted>(target).seen.at(0).payload_as<Payload>();
   EXPECT_EQ(payload.a, 1U);
-  EXPECT_EQ(payload.b, 2.5);
+  EXPECT_EQ(payload.b, -2);
   EXPECT_EQ(payload.c, Time::at_ticks(3));
   EXPECT_EQ(payload.d, EntityId(4));
   EXPECT_EQ(payload.e, 5U);
