@@ -147,8 +147,13 @@ class Assignment {
     }
     Tally& tally = tallies_[static_cast<std::size_t>(rule - rules_.begin())];
     ++tally.jobs;
+    spec.data = rule->data;
+    spec.data_hosts = rule->data_hosts;
+    spec.checkpoint = rule->checkpoint;
     if (rule->measured != nullptr) {
       give_measured(*rule, job, spec, tally);
+    } else if (!rule->workload) {
+      require_run_time(spec, "its rule says nothing of what it runs");
     } else if (rule->mode == Mode::job) {
       give_duration(*rule, job, spec, tally);
     } else if (mode_ == Mode::job) {
@@ -253,7 +258,7 @@ class Assignment {
 
   /// Would the number of iterations follow from a run that is not allowed here?
   bool is_left_to_run(const JobRule& rule) const {
-    return rule.measured == nullptr && rule.iterations == 0 && !rule.iteration_time && trace_.has_run_times &&
+    return rule.workload && rule.measured == nullptr && rule.iterations == 0 && !rule.iteration_time && trace_.has_run_times &&
            probes_.iteration == nullptr;
   }
 
@@ -270,6 +275,7 @@ class Assignment {
   std::string text_of(const JobRule& rule, const Tally& tally) {
     if (tally.jobs == 0) return "no job matches it";
     std::string text = counted(tally.jobs, "job", "jobs");
+    if (rule.measured == nullptr && !rule.workload) return text + ", run times as in the trace";
     if (rule.measured == nullptr && mode_ == Mode::job && !rule.mode)
       return text + ", run times as in the trace: job mode runs no workloads";
     text += " of " + (rule.measured != nullptr ? "measured iterations" : rule.workload_name);

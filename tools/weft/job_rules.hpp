@@ -67,6 +67,9 @@ struct JobRule {
   std::uint64_t samples_per_iteration = 0;  ///< 0: unknown
   std::optional<Duration> iteration_time;   ///< of the workload; none: measured
   std::unique_ptr<MeasuredIterations> measured;
+  Bytes data;  ///< as JobSpec has it, like the next two
+  std::vector<HostId> data_hosts;
+  Bytes checkpoint;
   std::optional<Mode> mode;  ///< none: that of the run; only job mode may be another
   SourcePlace mode_place;
   SourcePlace place;

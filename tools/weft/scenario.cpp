@@ -569,7 +569,14 @@ class ScenarioFile {
     rule.model = said.model();
     try_to([&] { rule.iterations = iterations_of(said, places).value_or(0); });
     try_to([&] { rule.samples_per_iteration = samples_of(said, places); });
-    require(said.has_workload() != said.has_measured_iteration(), "rule-content",
+    StorageEntry stored = read_storage_entry(said, places);
+    rule.data = stored.data;
+    rule.data_hosts = std::move(stored.data_hosts);
+    rule.checkpoint = stored.checkpoint;
+    const bool runs_nothing = !said.has_workload() && !said.has_measured_iteration();
+    const bool only_stores = runs_nothing && (said.has_data() || !said.checkpoint_size().empty()) && !said.has_iterations() &&
+                             !said.has_samples_per_iteration() && said.mode() == scenario::MODE_UNSPECIFIED;
+    require(said.has_workload() != said.has_measured_iteration() || only_stores, "rule-content",
             "a rule gives either a workload or measured iterations", place,
             "workload { file: \"...\" }, or measured_iteration { file: \"...\" format: \"pollux\" }");
     if (said.mode() != scenario::MODE_UNSPECIFIED) rule.mode = mode_of(said.mode());
@@ -594,7 +601,7 @@ class ScenarioFile {
       rule.workload = [this, &workload, workload_place, inside](std::uint32_t gpus) {
         return load(workload, workload_place, inside, gpus);
       };
-    } else {
+    } else if (!runs_nothing) {
       rule.measured =
           measured_of(said.measured_iteration(), places.inside(said, "measured_iteration"), places.of(said, "measured_iteration"));
     }
@@ -810,7 +817,12 @@ class ScenarioFile {
     try_to([&] { spec.submit = submit(); });
     try_to([&] { fill_content(spec, job, inside); });
     if (job.has_elastic()) try_to([&] { fill_elastic(spec, job, inside); });
-    try_to([&] { read_job_storage(job, inside, spec); });
+    try_to([&] {
+      StorageEntry stored = read_storage_entry(job, inside);
+      spec.data = stored.data;
+      spec.data_hosts = std::move(stored.data_hosts);
+      spec.checkpoint = stored.checkpoint;
+    });
     own_jobs_.push_back({&job, inside, name_place});
     scenario_.jobs.push_back(std::move(spec));
   }
@@ -1251,6 +1263,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (file != nullptr) scenario.host_speeds = file->host_speeds();
   if (file != nullptr) file->run_in_job_mode(probing);
   apply_rules(loading, probing);
+  if (has_service) check_storage(scenario);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});

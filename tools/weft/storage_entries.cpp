@@ -31,21 +31,28 @@ std::vector<HostId> hosts_of(const std::string& field, const std::string& text, 
   return hosts;
 }
 
+template <class Message>
+StorageEntry entry_of(const Message& message, const FieldPlaces& inside) {
+  StorageEntry entry;
+  if (message.has_data()) {
+    const FieldPlaces of_data = inside.inside(message, "data");
+    const scenario::JobData& data = message.data();
+    if (data.size().empty())
+      fail("missing-field", "data needs a size", inside.of(message, "data"), "for example data { size: \"4TiB\" }");
+    entry.data = size_of("size", data.size(), of_data.of(data, "size"));
+    // How many hosts there are is known when all of the scenario is read.
+    if (!data.hosts().empty()) entry.data_hosts = hosts_of("hosts", data.hosts(), std::nullopt, of_data.of(data, "hosts"));
+  }
+  if (!message.checkpoint_size().empty())
+    entry.checkpoint = size_of("checkpoint_size", message.checkpoint_size(), inside.of(message, "checkpoint_size"));
+  return entry;
+}
+
 }  // namespace
 
-void read_job_storage(const scenario::Job& job, const FieldPlaces& inside, JobSpec& spec) {
-  if (job.has_data()) {
-    const FieldPlaces of_data = inside.inside(job, "data");
-    const scenario::JobData& data = job.data();
-    if (data.size().empty())
-      fail("missing-field", "data needs a size", inside.of(job, "data"), "for example data { size: \"4TiB\" }");
-    spec.data = size_of("size", data.size(), of_data.of(data, "size"));
-    // How many hosts there are is known when all of the scenario is read.
-    if (!data.hosts().empty()) spec.data_hosts = hosts_of("hosts", data.hosts(), std::nullopt, of_data.of(data, "hosts"));
-  }
-  if (!job.checkpoint_size().empty())
-    spec.checkpoint = size_of("checkpoint_size", job.checkpoint_size(), inside.of(job, "checkpoint_size"));
-}
+StorageEntry read_storage_entry(const scenario::Job& job, const FieldPlaces& inside) { return entry_of(job, inside); }
+
+StorageEntry read_storage_entry(const scenario::JobRule& rule, const FieldPlaces& inside) { return entry_of(rule, inside); }
 
 void read_storage(Scenario& scenario) {
   const ClusterState cluster = empty_cluster(scenario);
@@ -64,6 +71,11 @@ void read_storage(Scenario& scenario) {
     fail("storage-is-spare", "host" + std::to_string(storage.hosts.back().index()) + " stores data and is a spare", place,
          "the last hosts are spares; take others");
   }
+}
+
+void check_storage(const Scenario& scenario) {
+  const StorageSettings& storage = scenario.storage;
+  const std::uint32_t host_count = empty_cluster(scenario).host_count();
   Diagnostics diagnostics;
   for (const JobSpec& job : scenario.jobs) {
     const bool has_place = !storage.hosts.empty();
