@@ -5,7 +5,7 @@
 // Model: absolute times stay what they are; a run that goes on from a snapshot begins at its instant. What is not kept is what the scheduler does not know:
 //   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that coast (fast
 //     forward) go on as if nothing had happened.
-//   - Data on its way to a job's ranks has arrived.
+//   - Ranks that wait for data wait for all of it anew.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
 //   - GPUs that are out of service stay so. Links that carry less, or nothing, are listed, for the other run to put into its topology; those that flap are
 //     not. Spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it began with, with what its
@@ -44,7 +44,8 @@ struct ClusterSnapshot {
     Placement placement;
     Time since;
     Time part_since;
-    StayAccount past;  ///< up to then
+    StayAccount past;      ///< up to then
+    bool fetches = false;  ///< its ranks wait for their data
     /// If it coasts, from part_since on.
     std::optional<KnownPace> pace;
     /// For whoever changes the cluster: its pace may not hold any more, so that it is looked at from its next iteration on.

@@ -100,6 +100,11 @@ HostId ClusterState::first_host_with(std::uint32_t gpus, HostId from) const {
 
 HostId ClusterState::first_wholly_free_host(HostId from) const { return HostId(first_at_least(untouched_tree_, 1, from.index())); }
 
+std::uint32_t ClusterState::gpus_in_service(HostId host) const {
+  const auto of_host = in_service_.begin() + begin_[host.index()];
+  return static_cast<std::uint32_t>(std::count(of_host, of_host + gpu_count(host), true));
+}
+
 std::vector<GpuSlot> ClusterState::gpus(HostId host) const {
   std::vector<GpuSlot> gpus;
   for (std::uint32_t slot = begin_[host.index()]; slot < begin_[host.index() + 1]; ++slot) gpus.emplace_back(slot);

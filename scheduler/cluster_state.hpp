@@ -51,6 +51,7 @@ class ClusterState {
   std::uint32_t held_gpus(HostId host) const { return held_of_host_[host.index()]; }
   std::uint32_t free_gpus(HostId host) const { return free_of_host_[host.index()]; }
   std::uint32_t gpus_in_service() const { return in_service_gpus_; }
+  std::uint32_t gpus_in_service(HostId host) const;
   bool is_in_service(GpuSlot gpu) const { return in_service_[gpu.index()]; }
   /// Free ones on hosts that have others which are held or out of service: what jobs of whole hosts cannot use.
   std::uint32_t fragmented_gpus() const { return free_gpus_ - wholly_free_gpus_; }

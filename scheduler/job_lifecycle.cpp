@@ -112,6 +112,7 @@ class JobLifecycle::Pass final : public SchedulingPass {
   std::span<const JobId> left() const override { return lifecycle_.left_; }
   const JobList& running() const override { return lifecycle_.running_; }
   JobView job(JobId job) const override { return lifecycle_.view(job, context_.now()); }
+  std::int32_t priority(JobId job) const override { return lifecycle_.jobs_[job.index()].priority; }
   const Placement& placement(JobId job) const override { return lifecycle_.running_state_[job.index()]->placement; }
   std::optional<Placement> place(const ClusterState& cluster, JobId job) const override {
     return lifecycle_.settings_.placer->place(cluster, lifecycle_.jobs_[job.index()].gpus);
@@ -186,7 +187,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
   if (settings_.failures.has_failures() || settings_.failures.spares() > 0 || !settings_.maintenance.drains.empty() ||
       settings_.from != nullptr || !settings_.handlers.empty() || !settings_.storage.hosts.empty()) {
     fleet_.emplace(cluster_, settings_.failures.hot_spares, settings_.failures.cold_spares);
-    for (const HostId host : settings_.storage.hosts) fleet_->take_out(cluster_.gpus(host));
+    for (const HostId host : settings_.storage.hosts) fleet_->set_aside(host);
     failures_.emplace(settings_.failures, cluster_, settings_.seed);
     if (settings_.failures.has_network_failures()) {
       WEFT_CHECK(settings_.failures.network != nullptr, "switches and links belong to a topology");
@@ -339,9 +340,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       go_on_from_snapshot(context);
       return;
     case speeds_change:
-      for (const JobId job : running_) {
-        if (running_state_[job.index()]->is_among_others) begin_epoch(std::span(&job, 1), context);
-      }
+      begin_epoch_of_all(context);
       return;
     case iteration_done:
       take_report(event.payload_as<IterationDone>(), context);
@@ -830,7 +829,13 @@ bool JobLifecycle::fetch_data(JobId job, EventContext& context) {
   wiring.jobs->publish(std::move(stay));
   for (const HostId host : stores_of(data))
     context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_data, StartJob{running.stay});
+  note_fetching(1, context);
   return true;
+}
+
+void JobLifecycle::note_fetching(std::int32_t more, EventContext& context) {
+  fetching_ += static_cast<std::uint32_t>(more);
+  if (fast_forward_.is_on()) begin_epoch_of_all(context);
 }
 
 std::set<HostId> JobLifecycle::stores_of(std::span<const RankData> data) const {
@@ -843,6 +848,7 @@ void JobLifecycle::take_arrival(StayId stay, EventContext& context) {
   const JobId job = settings_.wiring.jobs->at(stay).job;
   Running& running = *running_state_[job.index()];
   if (--running.fetching > 0) return;
+  note_fetching(-1, context);
   running.start_overhead = context.now() - running.since;
   launching_.push_back(job);
   request_launch(context);
@@ -1112,11 +1118,12 @@ std::vector<HostId> JobLifecycle::hosts_of(const RunningJob& stay, const Placeme
 
 void JobLifecycle::halt(JobId job, EventContext& context) {
   if (jobs_[job.index()].workload == nullptr) return;
-  const Running& running = *running_state_[job.index()];
+  Running& running = *running_state_[job.index()];
   if (coasts(job)) {
     note_skipped(job, account(running, context.now()).whole.iterations, context.now());
   } else if (running.ranks != nullptr || running.fetching > 0) {
     stop_ranks(job, context);
+    if (std::exchange(running.fetching, 0) > 0) note_fetching(-1, context);
   }
   leave_others(job, context);
 }
@@ -1167,6 +1174,7 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.since = running->since;
       job.part_since = running->part_since;
       job.past = running->past;
+      job.fetches = running->fetching > 0;
       if (running->course) {
         const Duration last_report = jobs_[i].workload == nullptr ? Duration::zero() : settings_.control_delay;
         const std::optional<Duration> held = running->course->held();
@@ -1224,6 +1232,7 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
     begin_epoch(std::span(&id, 1), context);
     begin_epoch(others_of(id), context);
   }
+  if (fetching_ > 0) begin_epoch_of_all(context);
   launch(context);
   request_pass(context);
 }
@@ -1253,6 +1262,7 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
     context.schedule(overhead_left, EventClass::timer, ranks_begin, SchedulerTimer{id, records_[id.index()].restarts});
     return;
   }
+  if (job.fetches && fetch_data(id, context)) return;
   running.parts = 1;
   if (!job.pace) {
     running.part_since = context.now() + settings_.control_delay;
@@ -1321,6 +1331,12 @@ void JobLifecycle::begin_epoch(std::span<const JobId> jobs, EventContext& contex
   }
 }
 
+void JobLifecycle::begin_epoch_of_all(EventContext& context) {
+  for (const JobId job : running_) {
+    if (running_state_[job.index()]->is_among_others) begin_epoch(std::span(&job, 1), context);
+  }
+}
+
 void JobLifecycle::fold(std::span<const JobId> jobs, EventContext& context) {
   const CoupledJobs& coupled = *settings_.wiring.coupled;
   std::set<std::vector<JobId>> sets;
@@ -1359,7 +1375,7 @@ void JobLifecycle::change_folding(JobId job, EventContext& context) {
 }
 
 void JobLifecycle::consider_coasting(JobId job, EventContext& context) {
-  if (!fast_forward_.is_on()) return;
+  if (!fast_forward_.is_on() || fetching_ > 0) return;
   std::vector<JobId> set = others_of(job);
   set.push_back(job);
   Duration slowest;
@@ -1516,8 +1532,12 @@ std::string JobLifecycle::state_text(JobId job) const {
   const Running* running = running_state_[job.index()].get();
   if (records_[job.index()].end) return text + "has ended";
   if (records_[job.index()].cancelled) return text + "was cancelled";
-  if (queue_.contains(job)) return text + "waits for " + std::to_string(spec.gpus) + " GPUs";
+  if (queue_.contains(job)) {
+    const std::uint32_t least = records_[job.index()].start ? least_gpus(spec) : spec.gpus;
+    return text + "waits for " + (least < spec.gpus ? std::to_string(least) + " to " : "") + std::to_string(spec.gpus) + " GPUs";
+  }
   if (running == nullptr) return text + "has not arrived";
+  if (running->fetching > 0) return text + "fetches its data";
   if (running->ranks == nullptr) return text + "is running";
   const IterationTally& tally = running->ranks->tally();
   const JobFolding* folding = settings_.wiring.jobs->at(running->stay).folding.get();
@@ -1540,7 +1560,8 @@ void JobLifecycle::require_all_finished() const {
     if (unfinished < named_max) names += (unfinished == 0 ? "" : "; ") + state_text(record.id);
     ++unfinished;
   }
-  const std::uint32_t out = cluster_.gpu_count() - cluster_.gpus_in_service();
+  std::uint32_t out = cluster_.gpu_count() - cluster_.gpus_in_service();
+  for (const HostId host : settings_.storage.hosts) out -= cluster_.gpu_count(host);
   const bool nobody_runs =
       std::none_of(running_.begin(), running_.end(), [this](JobId job) { return !running_state_[job.index()]->failed_at; });
   if (out > 0 && nobody_runs) {

@@ -22,7 +22,7 @@
 //   - What a scenario has happen by hand is carried out as scheduler/scripted_events says. Handlers of the user's (scheduler/handlers) are told of what
 //     happened after each event.
 //   - GPUs come free, and count as idle, at the instant the job ends.
-//   - Fast forward (scheduler/fast_forward): once all jobs of a set that run workloads and can slow each other down (host/coupled_jobs) are known, their
+//   - Fast forward (scheduler/fast_forward): while nobody's data is on its way, once all jobs of a set that run workloads and can slow each other down (host/coupled_jobs) are known, their
 //     ranks are stopped and the jobs coast as jobs of job mode do, at their measured periods. When one starts, ends or is stopped, each of the others lands:
 //     it goes on as a new stay from its next iteration on. Ranks are folded by set; where one is simulated when its set gets another folding, it coasts at what
 //     is known of it up to its next iteration, or begins its first one anew.
@@ -262,6 +262,7 @@ class JobLifecycle final : public Entity {
   void leave_others(JobId job, EventContext& context);
   /// Something has changed for these jobs.
   void begin_epoch(std::span<const JobId> jobs, EventContext& context);
+  void begin_epoch_of_all(EventContext& context);
   /// Folds those together that are coupled with one of these.
   void fold(std::span<const JobId> jobs, EventContext& context);
   /// The ranks of a job are simulated that is folded in another way by now.
@@ -294,6 +295,8 @@ class JobLifecycle final : public Entity {
   /// Returns false if the ranks have all that they need.
   bool fetch_data(JobId job, EventContext& context);
   void take_arrival(StayId stay, EventContext& context);
+  /// Fast forward: data on its way slows others down, which is simulated.
+  void note_fetching(std::int32_t more, EventContext& context);
   std::vector<RankData> data_to_fetch(JobId job) const;
   std::set<HostId> stores_of(std::span<const RankData> data) const;
   void schedule_next_failure(EventContext& context);
@@ -344,6 +347,7 @@ class JobLifecycle final : public Entity {
   std::vector<JobId> left_;                               ///< likewise: the queue, and not by the policy
   std::map<std::string, JobId, std::less<>> job_called_;  ///< those that scripted events name
   std::vector<JobId> launching_;                          ///< their ranks start at this instant
+  std::uint32_t fetching_ = 0;                            ///< jobs whose data is on its way over the network
   bool pass_requested_ = false;
   Time next_pass_;  ///< if it is
   std::size_t changes_done_ = 0;

@@ -63,6 +63,8 @@ class SchedulingPass {
   /// Jobs that hold GPUs, in order of their last start.
   virtual const JobList& running() const = 0;
   virtual JobView job(JobId job) const = 0;
+  /// JobView::priority, for less.
+  virtual std::int32_t priority(JobId job) const = 0;
   /// Requires: the job runs. Valid until it stops.
   virtual const Placement& placement(JobId job) const = 0;
   /// Where the placer would put the job, on all GPUs that it wants, if the cluster were in that state.

@@ -23,6 +23,12 @@ Fleet::Fleet(ClusterState& cluster, std::uint32_t hot_spares, std::uint32_t cold
   }
 }
 
+void Fleet::set_aside(HostId host) {
+  WEFT_CHECK(spare_[host.index()] == Spare::no, "a spare is not set aside");
+  take_out(cluster_.gpus(host));
+  set_aside_.insert(host);
+}
+
 void Fleet::take_out(std::span<const GpuSlot> gpus) {
   std::vector<GpuSlot> leave;
   for (const GpuSlot gpu : gpus) {
@@ -43,7 +49,9 @@ void Fleet::bring_back(std::span<const GpuSlot> gpus) {
   if (!gpus.empty() && gpus_out(cluster_.host_of(gpus.front())) == 0) reported_.erase(cluster_.host_of(gpus.front()));
 }
 
-void Fleet::report(HostId host) { reported_.insert(host); }
+void Fleet::report(HostId host) {
+  if (!set_aside_.contains(host)) reported_.insert(host);
+}
 
 std::uint32_t Fleet::gpus_out(HostId host) const {
   const std::vector<GpuSlot> gpus = cluster_.gpus(host);

@@ -28,6 +28,9 @@ class Fleet {
   /// Takes the spares out of service. Requires: fewer than all hosts; the cluster outlives the fleet and is empty.
   Fleet(ClusterState& cluster, std::uint32_t hot_spares, std::uint32_t cold_spares);
 
+  /// The host never serves, and nobody stands in for it. Requires: it is no spare.
+  void set_aside(HostId host);
+
   /// A part that these GPUs of one host need goes out, or works again.
   void take_out(std::span<const GpuSlot> gpus);
   void bring_back(std::span<const GpuSlot> gpus);
@@ -52,6 +55,7 @@ class Fleet {
   std::vector<Spare> spare_;        ///< per host
   std::set<HostId> spares_;         ///< those that could stand in, healthy or not
   std::set<HostId> reported_;       ///< known to be out, in part at least
+  std::set<HostId> set_aside_;
 };
 
 }  // namespace weft

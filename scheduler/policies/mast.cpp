@@ -158,7 +158,7 @@ void Mast::count_running(const SchedulingPass& pass) {
   for (const JobId id : pass.running()) {
     const Kind& kind = known_kind(pass, id);
     held_gpus_[kind.tenant] += pass.placement(id).gpus.size();
-    lowest_running_ = std::min(lowest_running_, kind.priority);
+    lowest_running_ = std::min(lowest_running_, pass.priority(id));
   }
 }
 
@@ -191,14 +191,14 @@ std::optional<Placement> Mast::place_smaller(const SchedulingPass& pass, const C
 std::optional<Placement> Mast::place_in_regions(const SchedulingPass& pass, const ClusterState& cluster, const JobView& job,
                                                 PlaceIn find) const {
   if (settings_.regions == 1) return (pass.*find)(cluster, job.id);
-  using Score = std::tuple<bool, std::uint32_t, std::uint32_t>;
+  using Score = std::tuple<bool, std::size_t, std::uint32_t, std::uint32_t>;
   std::optional<std::pair<Score, Placement>> best;
   const bool stays_local = job.data_region && pass.now() - job.queued < settings_.remote_after;
   bool fits_a_region = false;
   for (std::uint32_t region = 0; region < settings_.regions; ++region) {
     const auto hosts = hosts_of(region, settings_.regions, cluster.host_count());
     std::uint64_t gpus = 0;
-    for (std::uint32_t host = hosts.first; host < hosts.second; ++host) gpus += cluster.gpu_count(HostId(host));
+    for (std::uint32_t host = hosts.first; host < hosts.second; ++host) gpus += cluster.gpus_in_service(HostId(host));
     fits_a_region = fits_a_region || gpus >= job.gpus;
     const bool is_remote = job.data_region && *job.data_region != region;
     if (gpus < job.least_gpus || (is_remote && stays_local)) continue;
@@ -206,7 +206,7 @@ std::optional<Placement> Mast::place_in_regions(const SchedulingPass& pass, cons
     std::optional<Placement> placement = (pass.*find)(there, job.id);
     if (!placement) continue;
     there.take(job.id, *placement);
-    const Score score{is_remote, there.fragmented_gpus(), there.free_gpus()};
+    const Score score{is_remote, job.gpus - placement->gpus.size(), there.fragmented_gpus(), there.free_gpus()};
     if (!best || score < best->first) best = {score, std::move(*placement)};
   }
   if (!fits_a_region) return (pass.*find)(cluster, job.id);

@@ -3,7 +3,8 @@
 //
 // Model (after Choudhury et al., MAST, OSDI 2024, and what Arcadia, sections 2.2 and 2.3, says of it: it delays jobs of low priority, staggers starts, preempts,
 // and looks at all feasible places):
-//   - Regions: the hosts in order, in equal parts; as topology multi_site numbers its sites. A job does not cross regions unless it is larger than each.
+//   - Regions: the hosts in order, in equal parts; as topology multi_site numbers its sites. A job does not cross regions unless
+//     it is larger than what each has in service.
 //   - Rank of a waiting job, static while it waits, so that nobody starves: its submission, earlier by `ageing` for each step of priority, by
 //     `large_first` for each doubling of its GPUs and by `long_first` for each doubling of the run time that it declares. Large jobs, which find places
 //     seldom, so get them before small ones fill the gaps, and what starts last does not run for long.
@@ -11,7 +12,7 @@
 //     waits.
 //   - Quota: the share of all GPUs in service that a tenant (JobSpec::group) may hold; all of them is no limit. Jobs that would go beyond it rank behind all
 //     others.
-//   - Places: in every region the one that the placer finds; of these the one where the job's data is, then the one that leaves the fewest fragmented
+//   - Places: in every region the one that the placer finds; of these the one where the job's data is, then the one with the most GPUs for a job that is elastic, then the one that leaves the fewest fragmented
 //     GPUs, then the fewest free ones in its region. A job with data takes another region than that of its data only once it has waited `remote_after`.
 //   - Preemption: for a job within its quota, running jobs make room that are of tenants beyond theirs or have a lower priority: those beyond quotas
 //     first, then the lowest priority, then the latest start; those that it can do without keep their GPUs.

@@ -197,5 +197,24 @@ TEST(ClusterSnapshots, OfJobsThatCoastLandWhereTheirPaceIsOld) {
   EXPECT_NEAR(continued.records[0].end->in_s(), 60 + 4 * 20, 1e-4);
 }
 
+// At 1 s, half of A's data, which takes 2 s, is there; from the snapshot all of it is fetched anew.
+TEST(ClusterSnapshots, WhoFetchesDataFetchesItAnew) {
+  const IterationTime time = [](JobId, RankId, std::uint32_t) { return Duration::s(10); };
+  std::vector<JobSpec> jobs = {workload_job("A", at_s(0), 2, 3)};
+  jobs[0].data = Bytes::of(2'000'000'000);
+  const auto settings = [] {
+    JobLifecycleSettings result = fcfs_first_fit();
+    result.storage = {{HostId(1)}, Bandwidth::gbps(8)};
+    return result;
+  };
+  std::shared_ptr<ClusterSnapshot> snapshot;
+  const HostedRun whole = run_on_hosts(jobs, 2, 2, time, watched(settings(), at_s(1), snapshot));
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_TRUE(snapshot->jobs[0].fetches);
+  const HostedRun continued = run_on_hosts(jobs, 2, 2, time, from(settings(), snapshot));
+  EXPECT_EQ(*continued.records[0].end, *whole.records[0].end + Duration::s(1));
+  EXPECT_EQ(continued.records[0].overhead, whole.records[0].overhead + Duration::s(1));
+}
+
 }  // namespace
 }  // namespace weft

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/counted.hpp"
+#include "scheduler/elastic_restart.hpp"
 #include "scheduler/failures/part.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/parameter_changes.hpp"
@@ -157,9 +158,13 @@ Question ask_start(const std::string& name, Fork& fork) {
                       "name one that waits or has not arrived"});
   }
   const ClusterState cluster = cluster_of(fork);
-  const std::optional<Placement> placement = make_placer(fork.scenario)->place(cluster, found->gpus);
+  const std::unique_ptr<Placer> placer = make_placer(fork.scenario);
+  std::optional<Placement> placement = placer->place(cluster, found->gpus);
+  if (!placement && job.record.start) placement = place_smaller(*found, cluster, *placer);
   if (!placement) {
-    question.refusal = "it wants " + counted(found->gpus, "GPU", "GPUs") + ", and of the " + std::to_string(cluster.free_gpus()) +
+    const std::uint32_t least = job.record.start ? least_gpus(*found) : found->gpus;
+    question.refusal = "it wants " + (least < found->gpus ? std::to_string(least) + " to " : "") +
+                       counted(found->gpus, "GPU", "GPUs") + ", and of the " + std::to_string(cluster.free_gpus()) +
                        " that are free placement " + fork.scenario.placement + " finds none that fit";
     return question;
   }
@@ -167,6 +172,7 @@ Question ask_start(const std::string& name, Fork& fork) {
   job.state = State::runs;
   job.placement = *placement;
   job.since = job.part_since = fork.from.at;
+  job.fetches = true;
   job.record.placement = cluster.to_text(*placement);
   if (job.record.start) {
     ++job.record.restarts;

@@ -17,6 +17,13 @@ Duration probe_iteration(const Scenario& scenario, const std::shared_ptr<const W
   alone.parameters = scenario.parameters;
   alone.workloads.push_back(workload);
   alone.workload_files = scenario.workload_files;
+  // On the hosts that jobs get, at the speeds that these always have.
+  alone.storage = scenario.storage;
+  alone.failures.hot_spares = scenario.failures.hot_spares;
+  alone.failures.cold_spares = scenario.failures.cold_spares;
+  for (const HostSpeedEntry& entry : scenario.host_speeds) {
+    if (entry.from == Time::zero() && entry.until == Time::max()) alone.host_speeds.push_back(entry);
+  }
   JobSpec job;
   job.name = workload->name;
   job.gpus = workload->rank_count;

@@ -235,6 +235,10 @@ class Assignment {
 
   /// Of a workload in job mode.
   void give_duration(const JobRule& rule, const TraceJob& job, JobSpec& spec, Tally& tally) {
+    if (!rule.iteration_time && !probes_.has_network) {
+      fail("no-topology", "the rule needs a topology on which an iteration of its workload is measured", rule.mode_place,
+           "give a topology instead of the cluster, or say iteration_time: \"200ms\"");
+    }
     give_workload(rule, job, spec, tally);
     // Where nothing may run, the trace's run time has to do.
     if (rule.iteration_time || probes_.iteration != nullptr) {

@@ -86,6 +86,7 @@ struct ClusterProbes {
   std::function<Duration(const std::shared_ptr<const Workload>& workload, const SourcePlace& place)> iteration;
   /// How many GPUs on each of its hosts a job gets on the empty cluster; nothing if it has no place there.
   std::function<std::vector<std::uint32_t>(std::uint32_t gpus)> placement;
+  bool has_network = true;  ///< false: no iteration can be measured
 };
 
 /// The jobs of a trace under rules. `path` is what messages call the trace; notes are added to `assumptions`. Throws InputError.

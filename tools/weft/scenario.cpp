@@ -190,6 +190,7 @@ JobTrace read_trace(Scenario& scenario, const std::string& path, const std::stri
 std::vector<JobSpec> jobs_under_rules(Scenario& scenario, const JobTrace& trace, const std::string& path,
                                       const std::vector<JobRule>& rules, Probing probing) {
   ClusterProbes probes;
+  probes.has_network = scenario.topology != nullptr;
   if (probing == Probing::allowed) {
     probes.iteration = [&scenario](const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
       return probe_iteration(scenario, workload, place);
@@ -1232,6 +1233,17 @@ void check_data_regions(Scenario& scenario) {
 
 }  // namespace
 
+namespace {
+
+void note_unfelt_checkpoints(Scenario& scenario) {
+  const auto stores = [](const JobSpec& job) { return job.workload != nullptr && job.checkpoint > Bytes::zero(); };
+  if (scenario.parameters.of("scheduler").integer("fast_forward") == 0 || std::ranges::none_of(scenario.jobs, stores)) return;
+  scenario.assumptions.push_back(
+      "fast forward: checkpoints that jobs write while they are not simulated put nothing on the network and slow nobody down");
+}
+
+}  // namespace
+
 Scenario load_scenario(const RunFlags& flags, Probing probing) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
@@ -1264,6 +1276,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (file != nullptr) file->run_in_job_mode(probing);
   apply_rules(loading, probing);
   if (has_service) check_storage(scenario);
+  if (has_service) note_unfelt_checkpoints(scenario);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});

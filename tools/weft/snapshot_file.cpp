@@ -114,6 +114,7 @@ void write(const ClusterSnapshot::Job& from, snapshot::Job& to) {
   to.set_since_ticks(from.since.in_ticks());
   to.set_part_since_ticks(from.part_since.in_ticks());
   write(from.past, *to.mutable_past());
+  to.set_fetches(from.fetches);
   if (!from.pace) return;
   to.mutable_pace()->set_period_ticks(from.pace->period.in_ticks());
   to.mutable_pace()->set_spread_ticks(from.pace->spread.in_ticks());
@@ -149,6 +150,7 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
   record.last_start = job.since;
   job.part_since = Time::at_ticks(from.part_since_ticks());
   job.past = read(from.past());
+  job.fetches = from.fetches();
   if (from.has_pace())
     job.pace = KnownPace{Duration::ticks(from.pace().period_ticks()), Duration::ticks(from.pace().spread_ticks())};
   return job;

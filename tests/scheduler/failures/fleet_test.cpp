@@ -86,5 +86,21 @@ TEST(Fleet, HeldGpusComeBackWhenTheirJobLeaves) {
   EXPECT_EQ(cluster.free_gpus(), 2U);
 }
 
+// Host 0 stores data: when it fails, the spare, host 2, stays what it is, and stands in for host 1.
+TEST(Fleet, NobodyStandsInForWhoNeverServes) {
+  ClusterState cluster(3, 2);
+  Fleet fleet(cluster, 1, 0);
+  fleet.set_aside(HostId(0));
+  EXPECT_EQ(cluster.gpus_in_service(), 2U);
+  fleet.take_out(gpus(cluster, 0));
+  fleet.report(HostId(0));
+  EXPECT_FALSE(fleet.find_stand_in());
+  fleet.bring_back(gpus(cluster, 0));
+  EXPECT_EQ(cluster.gpus_in_service(), 2U);
+  fleet.take_out(gpus(cluster, 1));
+  fleet.report(HostId(1));
+  ASSERT_TRUE(fleet.find_stand_in());
+}
+
 }  // namespace
 }  // namespace weft

@@ -217,5 +217,25 @@ TEST(Mast, RefusesQuotasThatAreNone) {
   }
 }
 
+// Two regions of two hosts; of each, one stores data, so that the job fits into none.
+TEST(Mast, RegionsAreAsLargeAsWhatServesInThem) {
+  JobLifecycleSettings settings = settings_with(policy_called("mast", {{"regions", "2"}}));
+  settings.storage.hosts = {HostId(0), HostId(2)};
+  const FinishedRun run = run_jobs({job("A", 0, 16, Duration::s(10))}, ClusterState(4, 8), std::move(settings));
+  EXPECT_EQ(run.records[0].placement, "host1:0-7,host3:0-7");
+}
+
+// After the failure region 0 has two GPUs free and region 1 fifteen.
+TEST(Mast, ElasticJobsTakeTheRegionWithMore) {
+  JobLifecycleSettings settings = settings_with(policy_called("mast", {{"regions", "2"}}));
+  settings.failures.scope = FailureScope::gpu;
+  settings.failures.log = {{testing_scheduler::at_s(20), {PartKind::gpu, 16}, Duration::s(100'000)}};
+  std::vector<JobSpec> jobs = {job("A", 0, 16, Duration::s(100)), job("B", 0, 8, Duration::s(1'000)),
+                               job("C", 0, 6, Duration::s(1'000))};
+  jobs[0].min_gpus = 1;
+  const FinishedRun run = run_jobs(jobs, ClusterState(4, 8), std::move(settings));
+  EXPECT_EQ(gpus_of_text(run.records[0].placement).size(), 15U);
+}
+
 }  // namespace
 }  // namespace weft
