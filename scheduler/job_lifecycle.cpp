@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -86,6 +87,13 @@ std::int64_t multiply_divide(std::int64_t a, std::int64_t b, std::int64_t c) {
 /// Time on a placement, as time of all GPUs of the job.
 Duration of_all_gpus(Duration time, const JobRecord& record, const Placement& placement) {
   return time_on_all(time, record.gpus, static_cast<std::uint32_t>(placement.gpus.size()));
+}
+
+/// 1 / speed of the time, up to the longest there is.
+Duration at_speed(Duration time, double speed) {
+  if (speed == 1) return time;
+  const double seconds = time.in_s() / speed;
+  return seconds < Duration::max().in_s() ? Duration::from_seconds(seconds) : Duration::max();
 }
 
 [[noreturn]] void fail_beyond_clock(const JobSpec& spec, Time start) {
@@ -587,13 +595,39 @@ StayAccount JobLifecycle::charge(JobRecord& record, const Running& running, Time
   return result;
 }
 
-KeptWork JobLifecycle::kept_for(JobId job, const KeptWork& kept, const Placement& placement) const {
-  const auto held = static_cast<std::uint32_t>(placement.gpus.size());
-  return {kept.iterations, time_on_fewer(kept.work, jobs_[job.index()].gpus, held)};
+double JobLifecycle::speed_on(const Placement& placement, Time since) const {
+  if (settings_.speeds == nullptr) return 1;
+  double slowest = std::numeric_limits<double>::infinity();
+  HostId last = HostId::none();
+  for (const GpuSlot gpu : placement.gpus) {
+    const HostId host = cluster_.host_of(gpu);
+    if (host != last) slowest = std::min(slowest, settings_.speeds->at(host, since));
+    last = host;
+  }
+  return slowest;
 }
 
-KeptWork JobLifecycle::kept_of(JobId job, const KeptWork& kept, const Placement& placement) const {
-  return {kept.iterations, of_all_gpus(kept.work, records_[job.index()], placement)};
+JobLifecycle::Running& JobLifecycle::begin_stay(JobId job, Placement placement, Time since, const KeptWork& kept) {
+  const JobSpec& spec = jobs_[job.index()];
+  const bool is_timed = spec.workload == nullptr && !spec.is_at_host_speeds;
+  const double speed = is_timed ? speed_on(placement, since) : 1;
+  Running& running = *(running_state_[job.index()] = std::make_unique<Running>(std::move(placement), since, speed, settings_));
+  running.past.kept = running.past.whole = kept_for(job, kept);
+  return running;
+}
+
+Duration JobLifecycle::time_for(JobId job, Duration work) const {
+  const Running& running = *running_state_[job.index()];
+  const auto held = static_cast<std::uint32_t>(running.placement.gpus.size());
+  return at_speed(time_on_fewer(work, jobs_[job.index()].gpus, held), running.speed);
+}
+
+KeptWork JobLifecycle::kept_for(JobId job, const KeptWork& kept) const { return {kept.iterations, time_for(job, kept.work)}; }
+
+KeptWork JobLifecycle::kept_of(JobId job, const KeptWork& kept) const {
+  const Running& running = *running_state_[job.index()];
+  const Duration work = of_all_gpus(kept.work, records_[job.index()], running.placement);
+  return {kept.iterations, at_speed(work, 1 / running.speed)};
 }
 
 Duration JobLifecycle::elapsed(const Running& running, Time until) {
@@ -625,18 +659,18 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
       work = account.work_whole;
       break;
     case Leaving::is_preempted:
-      progress.kept = kept_of(job, account.kept, running->placement);
+      progress.kept = kept_of(job, account.kept);
       (running->failed_at ? record.lost_to_failures : record.lost_to_preemptions) += lost;
       break;
     case Leaving::is_cancelled:
-      progress.kept = kept_of(job, account.kept, running->placement);
+      progress.kept = kept_of(job, account.kept);
       break;
     case Leaving::has_failed:
-      progress.kept = kept_of(job, account.kept, running->placement);
+      progress.kept = kept_of(job, account.kept);
       record.lost_to_failures += lost;
       break;
     case Leaving::moves:
-      progress.kept = kept_of(job, account.whole, running->placement);
+      progress.kept = kept_of(job, account.whole);
       work = account.work_whole;
       record.checkpointing += whole(now - until);
       record.lost_to_moves +=
@@ -700,11 +734,11 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   if (spec.workload != nullptr && spec.duration.mean() == Duration::zero()) return view;
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
-  const Duration declared = running == nullptr ? *view.declared_run : time_on_fewer(*view.declared_run, spec.gpus, view.held_gpus);
+  const Duration declared = running == nullptr ? *view.declared_run : time_for(job, *view.declared_run);
   if (running == nullptr || !running->course) {
     // Of iterations that run only those that have ended are known.
     KeptWork kept = progress_[job.index()].kept;
-    if (running != nullptr) kept = kept_for(job, kept, running->placement);
+    if (running != nullptr) kept = kept_for(job, kept);
     Duration overhead = running != nullptr ? running->start_overhead : settings_.start_overhead;
     if (running != nullptr) {
       if (running->ranks != nullptr) kept.iterations = running->ranks->tally().completed();
@@ -788,8 +822,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  const KeptWork kept = kept_for(job, progress_[job.index()].kept, placement);
-  running_state_[job.index()] = std::make_unique<Running>(std::move(placement), context.now(), kept, settings_);
+  begin_stay(job, std::move(placement), context.now(), progress_[job.index()].kept);
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else if (settings_.start_overhead == Duration::zero()) {
@@ -1021,16 +1054,15 @@ void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {
 
 Duration JobLifecycle::duration_of(JobId job) const {
   const JobSpec& spec = jobs_[job.index()];
-  const Placement& placement = running_state_[job.index()]->placement;
-  const auto held = static_cast<std::uint32_t>(placement.gpus.size());
-  // Times are measured on all GPUs.
-  if (spec.iteration_times == nullptr || held < spec.gpus)
-    return time_on_fewer(spec.duration.sample(settings_.seed, job), spec.gpus, held);
+  const Running& running = *running_state_[job.index()];
+  // Times of placements are measured on all GPUs.
+  if (spec.iteration_times == nullptr || running.placement.gpus.size() < spec.gpus)
+    return time_for(job, spec.duration.sample(settings_.seed, job));
   std::map<HostId, std::uint32_t> gpus_of_host;
-  for (const GpuSlot gpu : placement.gpus) ++gpus_of_host[cluster_.host_of(gpu)];
+  for (const GpuSlot gpu : running.placement.gpus) ++gpus_of_host[cluster_.host_of(gpu)];
   std::vector<std::uint32_t> gpus;
   for (const auto& [host, count] : gpus_of_host) gpus.push_back(count);
-  return spec.iteration_times->of(gpus) * static_cast<std::int64_t>(spec.iterations);
+  return time_for(job, spec.iteration_times->of(gpus) * static_cast<std::int64_t>(spec.iterations));
 }
 
 void JobLifecycle::request_launch(EventContext& context) {
@@ -1166,7 +1198,7 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.state = queue_.contains(id) ? ClusterSnapshot::State::waits : ClusterSnapshot::State::not_arrived;
     } else if (running->failed_at || running->moves_since) {
       job.state = ClusterSnapshot::State::waits;
-      job.kept = kept_of(id, account(*running, got_on_until(*running, now)).kept, running->placement);
+      job.kept = kept_of(id, account(*running, got_on_until(*running, now)).kept);
       job.queued = now;
     } else {
       job.state = ClusterSnapshot::State::runs;
@@ -1243,15 +1275,14 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   cluster_.take(id, job.placement);
   running_.push_back(id);
   ++counters_.started;
-  const KeptWork kept = kept_for(id, job.kept, job.placement);
-  Running& running = *(running_state_[id.index()] = std::make_unique<Running>(job.placement, job.since, kept, settings_));
+  Running& running = begin_stay(id, job.placement, job.since, job.kept);
   running.part_since = job.part_since;
   running.past = job.past;
   const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
   if (spec.workload == nullptr) {
     running.start_overhead = overhead_of_start(id);
-    const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, kept, running.start_overhead,
-                                                     settings_.checkpoints);
+    const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, running.past.kept,
+                                                     running.start_overhead, settings_.checkpoints);
     running.parts = 1;
     context.schedule(std::max(Duration::zero(), job.since + course.held().value() - context.now()), EventClass::timer, job_ends,
                      timer);

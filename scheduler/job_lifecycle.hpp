@@ -9,7 +9,7 @@
 //     at the next multiple of their length if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
 //   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
 //     the time of its checkpoints (scheduler/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
-//     checkpoint.
+//     checkpoint. It works at the speed that the slowest of its hosts has when it starts, unless its time was measured on them.
 //   - In the other modes this stay of the job is published in the JobTable after `start_overhead`, `start_job` reaches every host that holds one of its
 //     GPUs after `control_delay`, and the job ends when the last rank's report of the last iteration has arrived. Where it is preempted, fails
 //     or moves, `stop_job` goes to these hosts at once, whose ranks then get on no more; what the scheduler does not know of by then does not count.
@@ -48,6 +48,7 @@
 #include "core/entity.hpp"
 #include "core/params.hpp"
 #include "host/coupled_jobs.hpp"
+#include "host/host_speed.hpp"
 #include "host/job.hpp"
 #include "scheduler/cluster_snapshot.hpp"
 #include "scheduler/cluster_state.hpp"
@@ -99,6 +100,7 @@ struct JobLifecycleSettings {
   FailureSettings failures = {};
   MaintenanceSettings maintenance = {};
   StorageSettings storage = {};
+  const HostSpeeds* speeds = nullptr;  ///< outlives the run; null: all hosts at speed 1
   std::vector<NamedHandler> handlers = {};
   std::vector<SettingsChange> changes = {};  ///< those of the events that set something
   std::vector<ScriptedEvent> events = {};    ///< in order of time
@@ -178,16 +180,16 @@ class JobLifecycle final : public Entity {
   class Pass;
   class Control;
   struct Running {
-    Running(Placement on, Time from, const KeptWork& kept, const JobLifecycleSettings& settings)
+    Running(Placement on, Time from, double at_speed, const JobLifecycleSettings& settings)
         : placement(std::move(on)),
           since(from),
+          speed(at_speed),
           start_overhead(settings.start_overhead),
           checkpoints(settings.checkpoints),
-          part_since(from) {
-      past.kept = past.whole = kept;
-    }
+          part_since(from) {}
     Placement placement;
     Time since;
+    double speed;             ///< of what its duration is declared for
     Duration start_overhead;  ///< as it was when it started, like the next; with what fetching data took, once that is known
     CheckpointPlan checkpoints;
     Time part_since;                            ///< when what follows began: `since`, or when the job last began to coast or landed
@@ -211,7 +213,7 @@ class JobLifecycle final : public Entity {
   };
   /// Of a job, over all its stays.
   struct Progress {
-    KeptWork kept;       ///< from before the last start, as work on all of its GPUs
+    KeptWork kept;       ///< from before the last start, as work on all of its GPUs at speed 1
     Duration iterating;  ///< of jobs that run workloads: in iterations that count, of stays that are over
     Time queued;         ///< when it last began to wait
   };
@@ -280,10 +282,16 @@ class JobLifecycle final : public Entity {
   static Time got_on_until(const Running& running, Time now);
   /// Adds a stay up to `now` to the record, but for what is lost; returns what it has come to.
   static StayAccount charge(JobRecord& record, const Running& running, Time now);
-  /// What was kept before a stay on so many GPUs, on the scale of that stay.
-  KeptWork kept_for(JobId job, const KeptWork& kept, const Placement& placement) const;
+  /// Of the slowest host.
+  double speed_on(const Placement& placement, Time since) const;
+  /// `kept`: as in Progress.
+  Running& begin_stay(JobId job, Placement placement, Time since, const KeptWork& kept);
+  /// How long a running job takes for what all of its GPUs do at speed 1 in that time.
+  Duration time_for(JobId job, Duration work) const;
+  /// What was kept before a running job's stay, on the scale of that stay.
+  KeptWork kept_for(JobId job, const KeptWork& kept) const;
   /// And what is kept after it.
-  KeptWork kept_of(JobId job, const KeptWork& kept, const Placement& placement) const;
+  KeptWork kept_of(JobId job, const KeptWork& kept) const;
   void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now, Happening::Kind because);
   /// Both, of a job that others than the policy stop.

@@ -96,6 +96,45 @@ TEST(JobLifecycle, DeclaredIterationsGiveAMeanTime) {
   EXPECT_FALSE(run.records[1].mean_iteration);
 }
 
+// Host 0 works at half the speed, up to 60 s. The slowest host counts, and its speed at the start: A takes 200 s and C 20 s where B takes 10 s. D starts
+// after 60 s. What was measured on the hosts as they are, like E, takes no longer.
+TEST(JobLifecycle, SlowHostsTakeLonger) {
+  const HostSpeedEntry slow{{HostId(0)}, 0.5, at_s(0), at_s(60)};
+  const HostSpeeds speeds(3, std::vector{slow}, {});
+  const auto ends_of = [&](std::vector<JobSpec> jobs) {
+    JobLifecycleSettings settings = fcfs_first_fit();
+    settings.speeds = &speeds;
+    std::vector<Time> ends;
+    for (const JobRecord& record : run_jobs(std::move(jobs), ClusterState(3, 4), std::move(settings)).records)
+      ends.push_back(record.end.value());
+    return ends;
+  };
+  JobSpec c = job("C", 0, 2, Duration::s(10));
+  c.iterations = 5;
+  JobSpec e = job("E", 0, 12, Duration::s(7));
+  e.is_at_host_speeds = true;
+  EXPECT_EQ(ends_of({job("A", 0, 8, Duration::s(100)), job("B", 0, 4, Duration::s(10))}), (std::vector{at_s(200), at_s(10)}));
+  EXPECT_EQ(ends_of({c, job("D", 60, 4, Duration::s(30))}), (std::vector{at_s(20), at_s(90)}));
+  EXPECT_EQ(ends_of({e}), std::vector{at_s(7)});
+}
+
+// A did a quarter of its work when host 0, at half the speed, fails at 50 s; host 1 does the other 75 s.
+TEST(JobLifecycle, WorkOfASlowHostIsKeptAsWork) {
+  const HostSpeedEntry slow{{HostId(0)}, 0.5, at_s(0), Time::max()};
+  const HostSpeeds speeds(2, std::vector{slow}, {});
+  const auto record_of = [&](std::int64_t failing_host) {
+    JobLifecycleSettings settings = fcfs_first_fit();
+    settings.speeds = &speeds;
+    settings.failures.log = {{at_s(50), {PartKind::host, static_cast<std::uint32_t>(failing_host)}, Duration::s(1'000)}};
+    return run_jobs({job("A", 0, 4, Duration::s(100))}, ClusterState(2, 4), std::move(settings)).records[0];
+  };
+  const JobRecord moved = record_of(0);
+  EXPECT_EQ(moved.end, at_s(125));
+  EXPECT_EQ(moved.lost_to_failures, Duration::zero());
+  EXPECT_EQ(moved.useful(), Duration::s(125));
+  EXPECT_EQ(record_of(1).end, at_s(200));
+}
+
 TEST(JobLifecycle, DurationsAreDrawnBySeed) {
   std::vector<JobSpec> jobs(50, job("random", 0, 1, {}));
   for (JobSpec& spec : jobs) spec.duration = DurationModel::parse("exponential(1h)", {});

@@ -276,10 +276,9 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
   RunFlags flags =
       flags_for(std::string(kCluster) + "set { name: \"flow.mtu\" value: \"8192B\" }\njob { gpus: 3 duration: \"1h\" }\n");
   flags.settings = {"scheduler.control_delay=5us", "host.reduction_time_per_mib=1us"};
-  EXPECT_EQ(
-      load_scenario(flags).assumptions,
-      (std::vector<std::string>{"flow.mtu is set and changes nothing: this run in job mode does not use flow",
-                                "host.reduction_time_per_mib is set and changes nothing: this run in job mode does not use host"}));
+  EXPECT_EQ(load_scenario(flags).assumptions,
+            (std::vector<std::string>{"host.reduction_time_per_mib is set and changes nothing: job mode simulates no ranks",
+                                      "flow.mtu is set and changes nothing: this run in job mode does not use flow"}));
   flags = flags_for(std::string(kSwitch) +
                     "set { name: \"flow.mtu\" value: \"8192B\" }\njob { workload { file: \"work.textproto\" } }\n");
   EXPECT_TRUE(load_scenario(flags).assumptions.empty());

@@ -249,6 +249,7 @@ class Assignment {
              counted(spec.iterations, "iteration", "iterations") + " of " + to_text(time));
       }
       spec.duration = DurationModel::fixed(time * static_cast<std::int64_t>(spec.iterations));
+      spec.is_at_host_speeds = !rule.iteration_time;
     }
     spec.workload = nullptr;
   }

@@ -300,11 +300,11 @@ class ScenarioFile {
   /// Requires: the cluster is known.
   std::vector<HostSpeedEntry> host_speeds() const {
     if (message_.host_speed_size() == 0) return {};
-    if (scenario_.mode == Mode::job || scenario_.flows) {
-      fail("unused-field", "host_speed is of compute ops, and this run simulates none", place_of("host_speed"),
-           "drop it, or run jobs with workloads in flow or packet mode");
+    if (scenario_.flows) {
+      fail("unused-field", "host_speed is of what hosts compute, and a flow list is nothing but transfers", place_of("host_speed"),
+           "drop it, or --flows");
     }
-    return read_host_speeds(message_, document_.places(), static_cast<std::uint32_t>(scenario_.topology->host_count()));
+    return read_host_speeds(message_, document_.places(), empty_cluster(scenario_).host_count());
   }
 
   /// Requires: the cluster, its failures and drains are known.
@@ -908,6 +908,7 @@ class ScenarioFile {
     } else {
       iteration = probe_iteration(scenario_, workload, spec.place);
       origin = "measured alone on the empty cluster";
+      spec.is_at_host_speeds = true;
     }
     require(
         spec.iterations == 0 || iteration <= Duration::ticks(submit_max.in_ticks() / static_cast<std::int64_t>(spec.iterations)),
@@ -1235,6 +1236,19 @@ void check_data_regions(Scenario& scenario) {
 
 namespace {
 
+/// Of hosts that are slow for some of the time only.
+void note_speeds_at_start(Scenario& scenario) {
+  const auto changes = [](const HostSpeedEntry& entry) { return entry.from > Time::zero() || entry.until < Time::max(); };
+  const auto is_timed = [](const JobSpec& job) { return job.workload == nullptr && !job.is_at_host_speeds; };
+  if (std::ranges::none_of(scenario.host_speeds, changes)) return;
+  if (std::ranges::any_of(scenario.jobs, is_timed)) {
+    scenario.assumptions.push_back(
+        "host_speed: jobs in job mode keep the speed that the slowest of their hosts has when they start, each time that they do");
+  }
+  if (std::ranges::any_of(scenario.jobs, &JobSpec::is_at_host_speeds))
+    scenario.assumptions.push_back("host_speed: measured iterations know of hosts that are slow all the time only");
+}
+
 void note_unfelt_checkpoints(Scenario& scenario) {
   const auto stores = [](const JobSpec& job) { return job.workload != nullptr && job.checkpoint > Bytes::zero(); };
   if (scenario.parameters.of("scheduler").integer("fast_forward") == 0 || std::ranges::none_of(scenario.jobs, stores)) return;
@@ -1277,6 +1291,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   apply_rules(loading, probing);
   if (has_service) check_storage(scenario);
   if (has_service) note_unfelt_checkpoints(scenario);
+  note_speeds_at_start(scenario);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});

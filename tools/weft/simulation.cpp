@@ -237,10 +237,9 @@ class Assembly {
   }
 
   static HostSpeeds host_speeds(const Scenario& scenario) {
-    if (scenario.topology == nullptr) return HostSpeeds(scenario.hosts);
     const ParamSet& host = scenario.parameters.of("host");
     const HostSpeeds::Stragglers stragglers{host.real("straggler_share"), host.real("straggler_speed"), scenario.seed};
-    return {scenario.topology->host_count(), scenario.host_speeds, stragglers};
+    return {empty_cluster(scenario).host_count(), scenario.host_speeds, stragglers};
   }
 
   void check_jobs_fit() const {
@@ -405,6 +404,7 @@ class Assembly {
     settings.failures = scenario_.failures;
     settings.maintenance = scenario_.maintenance;
     settings.storage = scenario_.storage;
+    settings.speeds = &speeds_;
     for (const std::string& name : scenario_.handlers) {
       const auto& module = find_module(event_handlers(), name, SourcePlace::named("handler"));
       settings.handlers.push_back({name, module.make(scenario_.parameters.of(name))});

@@ -8,6 +8,7 @@
 
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/host_entity.hpp"
 #include "tools/weft/congestion_report.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/storage_entries.hpp"
@@ -16,6 +17,9 @@
 namespace weft {
 
 namespace {
+
+/// Job mode: whether times are measured on the network.
+bool has_probes(const Scenario& scenario) { return std::ranges::any_of(scenario.jobs, &JobSpec::is_at_host_speeds); }
 
 /// The modules that this run asks for parameters.
 std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool has_builder) {
@@ -30,14 +34,15 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   for (const ParameterChange& change : scenario.changes) {
     if (change.name == "scheduler.policy" || change.name == "scheduler.placement") used.insert(change.value);
   }
-  if (scenario.mode == Mode::job) return used;
+  if (has_jobs) used.insert("host");
+  if (scenario.mode == Mode::job && !has_probes(scenario)) return used;
   used.insert({"flow", scenario.parameters.of("flow").text("allocation")});
   if (scenario.mode == Mode::packet) {
     used.insert("packet");
     used.insert(scenario.parameters.of("packet").text("congestion_control"));
   }
   if (!has_jobs) return used;
-  used.insert({"host", "collective"});
+  used.insert("collective");
   const ParamSet& collective = scenario.parameters.of("collective");
   for (const ParamSpec& spec : CollectiveLibrary::params()) {
     if (spec.kind != ParamKind::choice) continue;
@@ -137,6 +142,11 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
   }
   if (scenario.mode == Mode::packet && has_host_folding(scenario)) {
     scenario.assumptions.push_back("host.fold_ranks is on and changes nothing: in packet mode every rank is simulated");
+  }
+  if (scenario.mode == Mode::job && !has_probes(scenario)) {
+    for (const ParamSpec& spec : host_params()) {
+      if (!spec.name.starts_with("straggler")) note("host", spec.name, "job mode simulates no ranks");
+    }
   }
   if (scenario.mode == Mode::packet) note("host", "fold_tolerance", "in packet mode every rank is simulated");
   if (scenario.mode == Mode::flow && used.contains("host")) {
