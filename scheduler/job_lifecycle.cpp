@@ -943,6 +943,7 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
     const NetworkService::Changes changes = network_->fail(failure);
     outage.gpus = changes.cut_off;
     change_cables(changes.cables, context);
+    for (const auto& [host, gpus] : by_host(changes.connected)) bring_back(gpus, context);
   } else {
     outage.gpus = gpus_without(failure.part, settings_.failures.scope, cluster_);
   }

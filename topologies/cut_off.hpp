@@ -3,8 +3,10 @@
 // Where it sits: scheduler/failures/network_service asks it whenever a switch or a cable fails or works again.
 //
 // Model: an endpoint is at the parts of the network (topologies/connected_parts) that a way inside its host leads to, perhaps at several. The network is
-// the part with most endpoints, of equal ones the one with the first of them, and whatever other part has more than half of all. An endpoint at none of these is cut off. Who never was at any
-// part, as its host has no NIC, is not.
+// the part with most endpoints, of equal ones the one with the first of them, and whatever other part has more than half of all. An endpoint at none of
+// these is cut off. Who never was at any part, as its host has no NIC, is not.
+// Where something was repaired, those that were not cut off before are not cut off by it: most endpoints are then most of those, and only of equal ones
+// most of all.
 // Left out: two endpoints that are each at one of several such parts, and have none in common, do not count as cut off.
 //
 // Thread safety: pure function.
@@ -16,7 +18,9 @@
 
 namespace weft {
 
-/// By place in Topology::endpoints(). `is_out` is by LinkId, alike in both directions; `relay`: as nics_relay() says.
-std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<bool>& is_out, bool relay);
+/// By place in Topology::endpoints(). `is_out` is by LinkId, alike in both directions; `relay`: as nics_relay() says. `before`: likewise, who was cut off
+/// before something was repaired; empty: nothing was.
+std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<bool>& is_out, bool relay,
+                                    const std::vector<bool>& before = {});
 
 }  // namespace weft

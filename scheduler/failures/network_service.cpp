@@ -26,9 +26,10 @@ std::vector<CableShare> NetworkService::lasting() const {
   return result;
 }
 
-std::vector<bool> NetworkService::find_cut_off() const {
+std::vector<bool> NetworkService::find_cut_off(Turn turn) const {
   const Topology& topology = parts_->topology();
-  std::vector<bool> cut_off = cut_off_endpoints(topology, is_out_, nics_relay_);
+  std::vector<bool> cut_off =
+      cut_off_endpoints(topology, is_out_, nics_relay_, turn == Turn::is_repaired ? cut_off_ : std::vector<bool>());
   if (scope_ == FailureScope::gpu) return cut_off;
   std::size_t begin = 0;
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
@@ -73,7 +74,7 @@ NetworkService::Changes NetworkService::turn(const Failure& failure, Turn turn) 
     is_other_network = true;
   }
   if (!is_other_network) return changes;
-  std::vector<bool> cut_off = find_cut_off();
+  std::vector<bool> cut_off = find_cut_off(turn);
   for (std::uint32_t gpu = 0; gpu < cut_off.size(); ++gpu) {
     if (cut_off[gpu] != cut_off_[gpu]) (cut_off[gpu] ? changes.cut_off : changes.connected).emplace_back(gpu);
   }

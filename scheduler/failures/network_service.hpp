@@ -28,8 +28,8 @@ class NetworkService {
 
   struct Changes {
     std::vector<CableShare> cables;  ///< with their shares from now on, 1 among them
-    std::vector<GpuSlot> cut_off;    ///< by now, and were not before; ascending
-    std::vector<GpuSlot> connected;  ///< likewise
+    std::vector<GpuSlot> cut_off;    ///< by now, and were not before; ascending; none by a repair
+    std::vector<GpuSlot> connected;  ///< likewise; by a failure, those that are now the larger part of the network
   };
   /// Requires: the part is one of the network.
   Changes fail(const Failure& failure);
@@ -45,7 +45,7 @@ class NetworkService {
   enum class Turn : std::uint8_t { fails, is_repaired };
   Changes turn(const Failure& failure, Turn turn);
   double share(LinkId cable) const;
-  std::vector<bool> find_cut_off() const;
+  std::vector<bool> find_cut_off(Turn turn) const;
 
   std::shared_ptr<const NetworkParts> parts_;
   FailureScope scope_;

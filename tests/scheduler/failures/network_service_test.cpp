@@ -92,6 +92,40 @@ TEST(NetworkService, SeveralTogetherCutOff) {
   EXPECT_EQ(service.repair(breaks(named(*parts, "agg0"))).connected, slots({0, 1, 2, 3}));
 }
 
+// Without spines the four pods are alone, and the first is the network. As it loses a leaf, the second is; and stays so when the leaf works again, as jobs
+// may run there by then.
+TEST(NetworkService, ARepairCutsOffNobody) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  for (const char* spine : {"spine0", "spine1", "spine2"}) EXPECT_TRUE(service.fail(breaks(named(*parts, spine))).cut_off.empty());
+  EXPECT_EQ(service.fail(breaks(named(*parts, "spine3"))).cut_off, slots({4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+  const NetworkService::Changes without_leaf = service.fail(breaks(named(*parts, "leaf0")));
+  EXPECT_EQ(without_leaf.cut_off, slots({0, 1, 2, 3}));
+  EXPECT_EQ(without_leaf.connected, slots({4, 5, 6, 7}));
+  const NetworkService::Changes with_leaf = service.repair(breaks(named(*parts, "leaf0")));
+  EXPECT_TRUE(with_leaf.cut_off.empty() && with_leaf.connected.empty());
+  EXPECT_EQ(service.repair(breaks(named(*parts, "spine0"))).connected, slots({0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15}));
+}
+
+// A waits for a pod's four GPUs at 2 s, where the network is the second pod; B for all, which are back at 71 s.
+TEST(NetworkService, TheLargerPartServes) {
+  const auto parts = parts_of_tree();
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.failures.network = parts;
+  const auto breaks_at = [&](std::int64_t at, const char* part, std::int64_t repair) {
+    settings.failures.log.push_back({at_s(at), named(*parts, part), Duration::s(repair)});
+  };
+  for (const char* spine : {"spine0", "spine1", "spine2", "spine3"}) breaks_at(1, spine, 70);
+  breaks_at(1, "leaf0", 30);
+  const FinishedRun run =
+      run_jobs({job("A", 2, 4, Duration::s(50)), job("B", 3, 16, Duration::s(10))}, ClusterState(16, 1), std::move(settings));
+  EXPECT_EQ(run.records[0].start, at_s(2));
+  EXPECT_EQ(run.records[0].placement, "host4-7:0");
+  EXPECT_EQ(run.records[0].end, at_s(52));
+  EXPECT_EQ(run.records[0].failures, 0U);
+  EXPECT_EQ(run.records[1].start, at_s(71));
+}
+
 TEST(NetworkService, TheLeastShareCounts) {
   const auto parts = parts_of_tree();
   NetworkService service(parts, FailureScope::gpu);
