@@ -63,8 +63,7 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
   arrivals.in_order(
       [&](const Event& event) {
         come_to(event.key.time);
-        WEFT_CHECK(event.kind == transfer_start, "a network card knows the kind of every event it gets");
-        begin(event.payload_as<Transfer>(), event.key.time, context);
+        take_event(event, context);
       },
       [&](const Parcel& parcel) {
         come_to(parcel.time);
@@ -82,8 +81,92 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
 void Nic::prefetch() const {
   // Most hosts have few ports, and few queue pairs that are at it.
   cache::fetch(ports_.data(), sizeof(Port));
-  if (!senders_.empty()) cache::fetch(senders_.back().get(), sizeof(Sender));
+  if (!senders_.empty()) cache::fetch(senders_.back(), sizeof(Sender));
   if (!receivers_.empty()) cache::fetch(&receivers_.back(), sizeof(Receiver));
+}
+
+void Nic::take_event(const Event& event, SweepContext& context) {
+  const Time now = event.key.time;
+  switch (event.kind) {
+    case transfer_start:
+      return begin(event.payload_as<Transfer>(), now, context);
+    case port_changes: {
+      const auto changes = event.payload_as<PortChanges>();
+      return change_port(static_cast<std::uint32_t>(changes.port), changes.rate_bps, now, context);
+    }
+    default:
+      WEFT_CHECK(event.kind == ways_change, "a network card knows the kind of every event it gets");
+      return change_ways(event.payload_as<WaysChange>().version, now, context);
+  }
+}
+
+// --- Cables and ways --------------------------------------------------------------------------------------------------------------
+
+void Nic::change_port(std::uint32_t number, std::int64_t rate_bps, Time now, SweepContext& context) {
+  Port& port = port_at(number, now, context);
+  end_pauses(port, now);
+  port.out.set_rate(rate_bps);
+  if (!port.out.is_out()) return set_timers_again(port, now);
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    port.clock.resume(port.paused, priority, now);
+    while (!port.answers[priority].empty()) port.answers[priority].pop();
+  }
+  port.answering = 0;
+}
+
+void Nic::change_ways(std::uint32_t version, Time now, SweepContext& context) {
+  wiring_.take_ways(version);
+  for (auto& [key, number] : sender_by_key_) {
+    const auto [source, destination, connection, priority, part] = key;
+    Transfer transfer;
+    transfer.source = source;
+    transfer.destination = destination;
+    transfer.connection = connection;
+    transfer.priority = priority;
+    take_route(number, wiring_.plan(transfer, part), now, context);
+    number = queue_pairs_.number_of(senders_[number]->queue_pair);
+  }
+}
+
+void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, SweepContext& context) {
+  Sender& sender = *senders_[number];
+  const QueuePairs::Route& route = queue_pairs_[sender.queue_pair];
+  Port& before = port_at(sender.port, now, context);
+  const bool was_cut_off = std::exchange(sender.is_cut_off, plan.is_cut_off);
+  const bool is_other = plan.route.there != route.there || plan.route.back != route.back;
+  if (is_other) {
+    leave_port(sender, before);
+    sender.in_turn = sender.has_timer = false;
+    sender.queue_pair = queue_pairs_.open(card_, static_cast<std::uint32_t>(senders_.size()), plan.route, sender.queue_pair);
+    sender.port = plan.route.there[0];
+    sender.inside_hosts = plan.inside_hosts;
+    senders_.push_back(&sender);
+  }
+  if (sender.is_cut_off || (!is_other && !was_cut_off)) return;
+  Port& port = port_at(sender.port, now, context);
+  const std::uint32_t current = queue_pairs_.number_of(sender.queue_pair);
+  take_turn(current, port, now);
+  if (sender.acknowledged == sender.sent_once || sender.has_timer || settings_.retransmission_timeout == Duration::zero()) return;
+  if (was_cut_off) sender.progress_at = now;
+  set_timer(current, port, std::max(now, sender.progress_at + settings_.retransmission_timeout));
+}
+
+/// Takes the sender out of all that the port keeps.
+void Nic::leave_port(const Sender& sender, Port& port) {
+  const auto is_it = [&](std::uint32_t number) { return senders_[number] == &sender; };
+  const auto is_timed = [&](const Timed& timed) { return is_it(timed.sender); };
+  Fifo<std::uint32_t>& line = port.lines[sender.priority];
+  for (std::uint32_t left = line.size(); left > 0; --left) {
+    const std::uint32_t number = line.front();
+    line.pop();
+    if (!is_it(number)) line.push(number);
+  }
+  if (line.empty()) port.ready &= static_cast<std::uint8_t>(~(1U << sender.priority));
+  std::erase_if(port.paced, is_timed);
+  std::make_heap(port.paced.begin(), port.paced.end());
+  std::erase_if(port.timers, is_timed);
+  std::make_heap(port.timers.begin(), port.timers.end());
+  std::erase_if(port.timed_out, is_it);
 }
 
 // --- Messages out -----------------------------------------------------------------------------------------------------------------
@@ -113,8 +196,8 @@ void Nic::prefetch() const {
   const auto number = static_cast<std::uint32_t>(senders_.size());
   const auto [found, is_new] = sender_by_key_.emplace(key, number);
   if (!is_new) return *senders_[found->second];
-  senders_.push_back(std::make_unique<Sender>());
-  Sender& sender = *senders_.back();
+  Sender& sender = sender_memory_.emplace_back();
+  senders_.push_back(&sender);
   sender.pages.push(std::make_unique<MessagePage>());
   QueuePairPlan plan = wiring_.plan(transfer, part);
   plan.route.messages = sender.pages.front().get();
@@ -122,8 +205,9 @@ void Nic::prefetch() const {
   sender.port = plan.route.there[0];
   sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
+  sender.is_cut_off = plan.is_cut_off;
   sender.congestion = settings_.congestion->begin(
-      {std::min(plan.rate_max, ports_[sender.port].out.rate()), plan.round_trip, settings_.wire_format.full_packet()});
+      {std::min(plan.rate_max, ports_[sender.port].rate), plan.round_trip, settings_.wire_format.full_packet()});
   set_window(sender);
   return sender;
 }
@@ -158,6 +242,7 @@ std::int64_t Nic::in_flight(const Sender& sender) const {
 }
 
 bool Nic::has_packet(const Sender& sender) {
+  if (sender.is_cut_off) return false;
   return (sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty();
 }
 
@@ -255,6 +340,11 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
 std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
   const QueuePairs::Route& route = queue_pairs_[queue_pair];
   if (route.receiver != QueuePairs::none) return route.receiver;
+  if (const std::uint32_t before = queue_pairs_.predecessor_of(queue_pair); before != QueuePairs::none) {
+    const std::uint32_t known = receiver_of(before);
+    queue_pairs_.set_receiver(queue_pair, known);
+    return known;
+  }
   const auto number = static_cast<std::uint32_t>(receivers_.size());
   receivers_.emplace_back();
   receivers_.back().messages = MessageReader(route.messages);
@@ -264,8 +354,9 @@ std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
 
 void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
                  SweepContext& context, bool echoes_mark) {
-  counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
   Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
+  if (port.out.is_out()) return;
+  counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
   const std::uint32_t priority = settings_.answer_priority.value_or(data.priority());
   port.answering |= static_cast<std::uint8_t>(1U << priority);
   Packet& packet = port.answers[priority].push();
@@ -303,6 +394,11 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
     sender.progress_at = now;
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
+    if (sender.acknowledged < sender.recover && sender.acknowledged >= sender.burst_end) {
+      // What follows the burst is missing as well; where it is not, this was the end of a gap.
+      sender.burst = sender.acknowledged == sender.burst_end ? 2 * sender.burst : 1;
+      send_burst_again(number, port, now);
+    }
     while (!sender.parts.empty() && sender.parts.front().end <= sender.acknowledged) {
       const std::uint32_t slot = sender.parts.front().transfer;
       Outgoing& outgoing = outgoing_[slot];
@@ -330,6 +426,14 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
 }
 
+/// Of those that were not acknowledged when the timer ran out.
+[[gnu::noinline]] void Nic::send_burst_again(std::uint32_t number, Port& port, Time now) {
+  Sender& sender = *senders_[number];
+  sender.burst_end = std::min(sender.acknowledged + sender.burst, sender.recover);
+  for (std::uint64_t packet = sender.acknowledged; packet < sender.burst_end; ++packet) sender.again.push(packet);
+  take_turn(number, port, now);
+}
+
 void Nic::on_loss(Sender& sender) const {
   settings_.congestion->on_loss(sender.congestion, in_flight(sender));
   set_window(sender);
@@ -345,6 +449,7 @@ void Nic::on_loss(Sender& sender) const {
 }
 
 [[gnu::noinline]] void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
+  if (port.out.is_out()) return;
   end_pauses(port, now);
   if (frame.sequence == pfc_pause) {
     ++port.pauses;
@@ -388,6 +493,7 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
 
 /// When the port begins to send next, unless more happens; max() if only an arrival can make it.
 Time Nic::next_start(const Port& port) {
+  if (port.out.is_out()) return Time::max();
   const std::uint32_t waiting = port.ready | std::uint32_t{port.answering};
   Time earliest = (waiting & ~std::uint32_t{port.paused}) != 0 ? port.now : Time::max();
   if (port.paused != 0) {
@@ -456,7 +562,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     ++sender.next;
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
-  if (sender.window != Sender::no_window) packet.ask_for_answer();
+  if (sender.window != Sender::no_window || (is_again && sequence + 1 == sender.burst_end)) packet.ask_for_answer();
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   port.out.send(packet, now, context);
   sender.next_at = port.out.free_at();
@@ -476,18 +582,21 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   port.timers.pop_back();
   Sender& sender = *senders_[number];
   sender.has_timer = false;
-  if (sender.acknowledged == sender.sent_once) return;
-  if ((port.paused >> sender.priority & 1U) != 0 && sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (sender.acknowledged == sender.sent_once || sender.is_cut_off) return;
+  const bool stands_still = port.out.is_out() || (port.paused >> sender.priority & 1U) != 0;
+  if (stands_still && sender.progress_at + settings_.retransmission_timeout <= now) {
     port.timed_out.push_back(number);
     return;
   }
   if (sender.progress_at + settings_.retransmission_timeout <= now) {
     sender.progress_at = now;
     on_loss(sender);
-    if (settings_.keeps_early) {
-      sender.again.push(sender.acknowledged);
-      take_turn(number, port, now);
+    if (settings_.keeps_early && settings_.reports_gaps) {
+      sender.recover = sender.sent_once;
+      sender.burst = 1;
+      send_burst_again(number, port, now);
     } else {
+      // Where no gaps are reported, nobody knows what else is missing.
       go_back(number, port, sender.acknowledged, now);
     }
   }
@@ -500,8 +609,9 @@ void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
   std::push_heap(port.timers.begin(), port.timers.end());
 }
 
-/// Timers that ran out during pauses that are over.
+/// Timers that ran out while nothing could be sent, where that is over.
 [[gnu::noinline]] void Nic::set_timers_again(Port& port, Time now) {
+  if (port.out.is_out()) return;
   std::erase_if(port.timed_out, [&](std::uint32_t number) {
     const Sender& sender = *senders_[number];
     if ((port.paused >> sender.priority & 1U) != 0) return false;

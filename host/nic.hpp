@@ -19,11 +19,16 @@
 //                control wants: by notifications, spaced for each queue pair, or echoed in acknowledgements
 //   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
-//   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not; where the priority is paused just then, as long again after the resume
+//   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not. With selective repeat, gaps reported, that packet alone is
+//                sent again, and then bursts of the next ones: twice as many each time as long as they end with one that is missing. Where the priority
+//                is paused just then, or the cable is out, as long again after that
+//   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
+//   other ways   (`ways_change`) queue pairs get their routes anew, perhaps by another port, and an id for each. Those that no way is left for stand
+//                still until ways change again
 //
 // Invariants
 //   1. Every transfer handed over is sent and delivered exactly once; with one queue pair, those of a connection and priority in order.
-//   2. At one instant: what hosts hand over, then packets, then what ports begin to send. What one port sends concerns no other, so each is
+//   2. At one instant: what hosts hand over, changes of cables and ways, in order of their events; then packets, then what ports begin to send. What one port sends concerns no other, so each is
 //      brought forward when something happens to it, and at the end of a window.
 // Threads: as SweepNode.
 #pragma once
@@ -31,6 +36,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -80,6 +86,7 @@ struct QueuePairPlan {
   Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
   Duration round_trip = {};                        ///< of a full packet and its acknowledgement, alone
   Duration inside_hosts = {};                      ///< added to the delivery: what both ends take between the GPU and the port
+  bool is_cut_off = false;                         ///< no way is left, and the route leads over cables that are out
 };
 
 /// What a node must know of the rest of the run.
@@ -87,6 +94,8 @@ struct NicWiring {
   std::function<QueuePairPlan(const Transfer& transfer, std::uint32_t queue_pair)> plan;
   std::function<EntityId(NodeId endpoint)> host_of;
   std::atomic<std::uint64_t>* delivered = nullptr;  ///< counts deliveries, if not null
+  /// From now on plan() goes by this version of the ways.
+  std::function<void(std::uint32_t version)> take_ways = nullptr;
 };
 
 /// A transfer that has arrived.
@@ -142,11 +151,15 @@ class Nic final : public SweepNode {
     std::uint32_t queue_pair = 0;
     std::uint16_t port = 0;
     std::uint8_t priority = 0;
-    bool in_turn = false;       ///< stands in its port's ready or paced
-    bool has_timer = false;     ///< stands in its port's timers
-    std::uint32_t sending = 0;  ///< which of `parts` `next` is of
-    Fifo<Part> parts;           ///< not acknowledged in full
-    Fifo<std::uint64_t> again;  ///< packets to send again, with keeps_early
+    bool in_turn = false;         ///< stands in its port's lines or paced
+    bool has_timer = false;       ///< stands in its port's timers
+    bool is_cut_off = false;      ///< no way is left
+    std::uint32_t sending = 0;    ///< which of `parts` `next` is of
+    Fifo<Part> parts;             ///< not acknowledged in full
+    Fifo<std::uint64_t> again;    ///< packets to send again, with keeps_early
+    std::uint64_t recover = 0;    ///< packets before this one were sent when the timer last ran out, with keeps_early
+    std::uint64_t burst_end = 0;  ///< of packets that were sent again since
+    std::uint64_t burst = 0;      ///< how many
     std::uint64_t next = 0;
     std::uint64_t sent_once = 0;  ///< packets before this one were sent before
     std::uint64_t acknowledged = 0;
@@ -181,9 +194,10 @@ class Nic final : public SweepNode {
     friend bool operator<(const Timed& a, const Timed& b) { return a.time != b.time ? a.time > b.time : a.sender > b.sender; }
   };
   struct Port {
-    explicit Port(const EgressPort& cable) : out(cable) {}
+    explicit Port(const EgressPort& cable) : out(cable), rate(cable.rate()) {}
 
     EgressPort out;
+    Bandwidth rate;          ///< of its cable in full service
     Time now;                ///< what happened before it has happened
     std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
     std::uint8_t paused = 0;
@@ -194,11 +208,17 @@ class Nic final : public SweepNode {
     std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
     std::vector<Timed> paced;                                   ///< a heap of senders whose time has not
     std::vector<Timed> timers;                                  ///< a heap of retransmission timers
-    std::vector<std::uint32_t> timed_out;                       ///< senders whose timer ran out while their priority was paused
+    std::vector<std::uint32_t> timed_out;                       ///< senders whose timer ran out while they could not send
   };
   using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t>;
 
+  void take_event(const Event& event, SweepContext& context);
   void begin(const Transfer& transfer, Time now, SweepContext& context);
+  void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, SweepContext& context);
+  void change_ways(std::uint32_t version, Time now, SweepContext& context);
+  /// From now on it sends as planned.
+  void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, SweepContext& context);
+  void leave_port(const Sender& sender, Port& port);
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
@@ -212,6 +232,7 @@ class Nic final : public SweepNode {
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
   void on_loss(Sender& sender) const;
+  void send_burst_again(std::uint32_t sender, Port& port, Time now);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);
   void acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context);
@@ -240,7 +261,8 @@ class Nic final : public SweepNode {
   Duration notification_interval_;
   std::uint32_t full_packet_ = 0;  ///< wire bytes
 
-  std::vector<std::unique_ptr<Sender>> senders_;  ///< by number of the queue pair
+  std::deque<Sender> sender_memory_;
+  std::vector<Sender*> senders_;  ///< by number of the queue pair; one that got another route has several
   std::map<Key, std::uint32_t> sender_by_key_;
   std::vector<Outgoing> outgoing_;
   std::vector<std::uint32_t> free_outgoing_;

@@ -50,7 +50,9 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
       seed_(seed),
       largest_packet_(largest_packet_of(flow)),
       hosts_start_(!traffic.is_known),
-      queue_pairs_(nodes_.host_count()) {
+      queue_pairs_(nodes_.host_count()),
+      versions_(topology),
+      ways_(nodes_.node_count(), versions_.fetch(0)) {
   Diagnostics diagnostics;
   if (flow_.routing == Routing::adaptive_global) {
     diagnostics.error("not-in-packet-mode", "flow.routing = adaptive_global, and switches that pass on packets know of no others",
@@ -200,7 +202,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.classes = classes_;
   if (sprays()) {
     settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
-      nodes_.ports_to(node, endpoint, ports);
+      nodes_.ports_to(*ways_[node], node, endpoint, ports);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
     settings.port_choice.seed = mix64(flow_.path_rule.seed + (std::uint64_t{node} << 32));
@@ -223,9 +225,13 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
 }
 
 EgressPort PacketNetwork::egress(std::uint32_t node, const PacketTopology::Port& port) const {
-  const Link& link = topology_.link(port.out);
-  const Bandwidth rate = nodes_.is_host(node) ? scaled(link.rate, flow_.network_efficiency) : link.rate;
-  return {rate, delay(port), EntityId(first_entity_ + port.peer_node), port.peer_port};
+  return {full_rate(node, port.out), delay(port), EntityId(first_entity_ + port.peer_node), port.peer_port};
+}
+
+/// At which a node sends over a link.
+Bandwidth PacketNetwork::full_rate(std::uint32_t node, LinkId link) const {
+  const Bandwidth rate = topology_.link(link).rate;
+  return nodes_.is_host(node) ? scaled(rate, flow_.network_efficiency) : rate;
 }
 
 NicSettings PacketNetwork::nic_settings() const {
@@ -251,12 +257,16 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   first_entity_ = static_cast<std::uint32_t>(builder.entity_count());
   entity_of_host_ = entity_of_host;
   const NicSettings nic = nic_settings();
-  const NicWiring wiring{[this](const Transfer& transfer, std::uint32_t queue_pair) { return plan(transfer, queue_pair); },
-                         [this](NodeId endpoint) { return entity_of_host_[topology_.node(endpoint).host.index()]; }, &delivered_};
+  NicWiring wiring;
+  wiring.host_of = [this](NodeId endpoint) { return entity_of_host_[topology_.node(endpoint).host.index()]; };
+  wiring.delivered = &delivered_;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    const auto take_ways = [this, node](std::uint32_t version) { ways_[node] = versions_.fetch(version); };
     if (nodes_.is_host(node)) {
       std::vector<EgressPort> ports;
       for (const PacketTopology::Port& port : nodes_.ports(node)) ports.push_back(egress(node, port));
+      wiring.plan = [this, node](const Transfer& transfer, std::uint32_t part) { return plan(node, transfer, part); };
+      wiring.take_ways = take_ways;
       builder.add_entity(std::make_unique<Nic>(nic, ports, node, queue_pairs_, wiring), "cards of host" + std::to_string(node));
       continue;
     }
@@ -267,8 +277,9 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       cables.push_back(
           {egress(node, port), headroom(node, port), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
     }
-    builder.add_entity(std::make_unique<PacketSwitch>(switch_settings(node), cables, queue_pairs_),
-                       topology_.node_name(nodes_.switch_of(node)));
+    PacketSwitchSettings settings = switch_settings(node);
+    settings.port_choice.take_ways = take_ways;
+    builder.add_entity(std::make_unique<PacketSwitch>(settings, cables, queue_pairs_), topology_.node_name(nodes_.switch_of(node)));
   }
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
     for (const PacketTopology::Port& port : nodes_.ports(node)) {
@@ -280,6 +291,29 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
     if (hosts_start_) builder.connect(entity_of_host[host], card, flow_.wqe_latency);
     builder.connect(card, entity_of_host[host], std::min(nic.receive_latency, nic.completion_latency));
   }
+}
+
+void PacketNetwork::watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute) {
+  std::vector<EntityId> choosers;
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    const EntityId id(first_entity_ + node);
+    builder.connect(teller, id, delay);
+    if (nodes_.is_host(node) || sprays()) choosers.push_back(id);
+  }
+  route_manager_ =
+      builder.add_entity(std::make_unique<RouteManager>(topology_, reroute, delay, choosers, versions_), "route manager");
+  builder.connect(teller, route_manager_, delay);
+  for (const EntityId node : choosers) builder.connect(route_manager_, node, delay);
+}
+
+void PacketNetwork::tell_of_cable(LinkId cable, double share, Duration delay, EventContext& context) const {
+  for (const LinkId link : {cable, topology_.reverse(cable)}) {
+    const PacketTopology::CableEnd end = nodes_.begin_of(link);
+    const Bandwidth rate = full_rate(end.node, link);
+    const std::int64_t rate_bps = share == 0 ? 0 : scaled(rate, share).in_bps();
+    context.send(EntityId(first_entity_ + end.node), delay, port_changes, PortChanges{end.port, rate_bps});
+  }
+  context.send(route_manager_, delay, cable_changes, CableChanges{cable, share});
 }
 
 Bandwidth PacketNetwork::rate_max(const PacketTopology::Way& way, const Transfer& transfer) const {
@@ -310,16 +344,18 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
   return all;
 }
 
-QueuePairPlan PacketNetwork::plan(const Transfer& transfer, std::uint32_t queue_pair) const {
-  const PacketTopology::Way there = nodes_.way(transfer.source, transfer.destination, transfer.connection, queue_pair);
+QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const {
+  const Detours& ways = *ways_[card];
+  const PacketTopology::Way there = nodes_.way(ways, transfer.source, transfer.destination, transfer.connection, queue_pair);
   QueuePairPlan plan;
   plan.route.there = there.ports;
   if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, transfer.destination);
-  const PacketTopology::Way back = nodes_.way(transfer.destination, transfer.source, transfer.connection, queue_pair);
+  const PacketTopology::Way back = nodes_.way(ways, transfer.destination, transfer.source, transfer.connection, queue_pair);
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
   plan.inside_hosts = there.inside_hosts + staging_.delay(transfer.destination);
+  plan.is_cut_off = !ways.connects(transfer.source, transfer.destination) || !ways.connects(transfer.destination, transfer.source);
   return plan;
 }
 

@@ -17,6 +17,9 @@
 // says. Without GPUDirect both ends take staging_latency more, and its queue pairs get staging_rate together at most. Cards send at
 // network_efficiency times the rate of their cable.
 //
+// Cables that fail are changes of the ports at their ends; ways change for all nodes at one instant (network/route_manager). What a node fetches of them
+// is its own.
+//
 // Where what a GPU and its port have in common (PCIe) is slower than the port, each queue pair is held to its rate; that several share it is not
 // modelled.
 // Threads: assembled and read by one thread; NICs ask for ways from theirs.
@@ -24,6 +27,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -34,6 +38,7 @@
 #include "network/network_model.hpp"
 #include "network/packet_switch.hpp"
 #include "network/packet_topology.hpp"
+#include "network/route_manager.hpp"
 #include "network/staging.hpp"
 #include "network/transfer_records.hpp"
 
@@ -69,6 +74,11 @@ class PacketNetwork {
   void keep_pauses() { keeps_pauses_ = true; }
   /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
   void add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host);
+  /// Who is told when cables change. Adds the route manager, which tells the nodes of other ways `reroute` + `delay` after a cable goes out or comes back,
+  /// and connects `teller`, who tells of cables. Requires: added; once.
+  void watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute);
+  /// From the teller's entity: that a cable carries this share of its speed, `delay` from now on.
+  void tell_of_cable(LinkId cable, double share, Duration delay, EventContext& context) const;
   /// Which node takes the transfers of a host. Requires: added.
   EntityId card_of(HostId host) const { return EntityId(first_entity_ + host.index()); }
 
@@ -103,12 +113,13 @@ class PacketNetwork {
   std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
   PacketSwitchSettings switch_settings(std::uint32_t node) const;
   EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
+  Bandwidth full_rate(std::uint32_t node, LinkId link) const;
   NicSettings nic_settings() const;
   Bandwidth rate_max(const PacketTopology::Way& way, const Transfer& transfer) const;
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
-  QueuePairPlan plan(const Transfer& transfer, std::uint32_t queue_pair) const;
+  QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
@@ -126,6 +137,9 @@ class PacketNetwork {
   bool hosts_start_;
   bool keeps_pauses_ = false;
   QueuePairs queue_pairs_;
+  WayVersions versions_;
+  std::vector<std::shared_ptr<const Detours>> ways_;  ///< by node, its thread's
+  EntityId route_manager_ = EntityId::none();
   std::uint32_t first_entity_ = 0;
   std::vector<EntityId> entity_of_host_;
   std::atomic<std::uint64_t> delivered_ = 0;

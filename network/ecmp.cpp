@@ -80,17 +80,21 @@ std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const
 
 std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair) {
+  return ecmp_path(topology, topology.routes(), rule, source, destination, connection, queue_pair);
+}
+
+std::vector<LinkId> ecmp_path(const Topology& topology, const Routes& routes, const PathRule& rule, NodeId source,
+                              NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
   std::vector<LinkId> hops;
   std::vector<LinkId> links;
-  walk(topology, topology.routes(), rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops,
-       links);
+  walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, links);
   return links;
 }
 
 EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries)
     : topology_(topology), rule_(rule), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {}
 
-void EcmpPaths::take(Detours& detours) {
+void EcmpPaths::take(const Detours& detours) {
   detours_ = &detours;
   for (Entry& entry : cache_) entry.links.clear();
 }

@@ -34,6 +34,7 @@ namespace weft {
 
 class Detours;
 class StaticRoutes;
+class Routes;
 class Topology;
 
 /// Which of the shortest paths queue pairs take.
@@ -63,6 +64,10 @@ class EcmpHash {
 std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair);
 
+/// The same over these routes, which connect the two.
+std::vector<LinkId> ecmp_path(const Topology& topology, const Routes& routes, const PathRule& rule, NodeId source,
+                              NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
+
 /// The same, of which many are kept.
 class EcmpPaths {
  public:
@@ -70,7 +75,7 @@ class EcmpPaths {
   EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries);
 
   /// They have changed. From now on paths take them; they outlive this.
-  void take(Detours& detours);
+  void take(const Detours& detours);
 
   /// ecmp_path(), but for detours. Valid until the next call.
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
@@ -92,7 +97,7 @@ class EcmpPaths {
   PathRule rule_;
   std::vector<Entry> cache_;
   std::vector<LinkId> hops_;
-  Detours* detours_ = nullptr;
+  const Detours* detours_ = nullptr;
 };
 
 /// `size` in `parts` parts that differ by at most one byte and add up exactly; the i-th, with the larger ones first.

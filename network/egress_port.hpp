@@ -4,7 +4,7 @@
 //
 // Model: a packet of b bytes occupies the wire for 8 b / rate; what rounding up to ticks adds is taken off the next, so that a busy wire never
 // drifts: n bytes in a row take 8 n / rate rounded up, at least a tick per packet. Its last bit is at the other end after the propagation
-// delay. Store and forward: that is when it has arrived.
+// delay. Store and forward: that is when it has arrived. A cable that is out takes no packet in; what is on it arrives.
 // Threads: belongs to its node.
 #pragma once
 
@@ -23,6 +23,10 @@ class EgressPort {
   EgressPort(Bandwidth rate, Duration delay, EntityId target, std::uint32_t target_port);
 
   Time free_at() const { return free_at_; }
+  /// Whether the cable is. Nothing may be sent then.
+  bool is_out() const { return is_out_; }
+  /// Of packets that begin from now on; 0: the cable is out.
+  void set_rate(std::int64_t rate_bps);
   Bandwidth rate() const { return Bandwidth::bps(static_cast<std::int64_t>(rate_bps_)); }
   double rate_bps() const { return static_cast<double>(rate_bps_); }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
@@ -49,11 +53,12 @@ class EgressPort {
   Time free_at_;
   Duration delay_;
   std::uint64_t bytes_sent_ = 0;
-  std::uint64_t rate_bps_;
+  std::uint64_t rate_bps_ = 0;
   std::uint64_t ahead_ = 0;           ///< how much too long the last packet took, in 1 / rate_bps_ ticks
   std::uint32_t ticks_per_byte_ = 0;  ///< 0 if not whole
   EntityId target_;
   std::uint16_t target_port_;
+  bool is_out_ = false;
 };
 
 }  // namespace weft

@@ -56,6 +56,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       observer_(observer),
       folding_(folding),
       operations_(operations),
+      outages_(topology),
       load_bits_(topology.link_count(), 0.0) {
   WEFT_CHECK(entity_of_host_.size() == topology.host_count(), "every host has an entity");
   WEFT_CHECK(model_.policy().graph().link_count() == topology.link_count(), "the policy was made for this topology");
@@ -127,7 +128,7 @@ void FlowFabric::settle(EventContext& context) {
   }
   entering_.clear();
   model_.settle(now);
-  const Time next = std::min(model_.next_completion(), way_changes_.empty() ? Time::max() : way_changes_.front().at);
+  const Time next = std::min(model_.next_completion(), outages_.next());
   if (next < Time::max()) plan_settle(next, context);
 }
 
@@ -158,29 +159,14 @@ void FlowFabric::change_cables(Time now) {
       const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) * change.share();
       model_.set_capacity(link, Bandwidth::bps(std::llround(rate_bps)));
     }
-    if (is_out_.empty()) is_out_ = avoided_ = std::vector<bool>(topology_.link_count(), false);
-    const bool is_out = change.share() == 0;
-    if (is_out_[change.cable().index()] == is_out) continue;
-    is_out_[change.cable().index()] = is_out_[reverse.index()] = is_out;
-    const LinkId cable = std::min(change.cable(), reverse);
-    turned_[cable] = now;
-    if (reroute_ < Time::max() - now) way_changes_.push_back({now + reroute_, cable});
+    outages_.change(change, now);
   }
   cable_changes_.clear();
 }
 
 void FlowFabric::change_ways(Time now) {
-  bool has_changed = false;
-  for (; !way_changes_.empty() && way_changes_.front().at <= now; way_changes_.pop_front()) {
-    const auto [at, cable] = way_changes_.front();
-    const bool is_out = is_out_[cable.index()];
-    // It has turned once more since, and its turn comes; or it was away for too short a time to be noticed.
-    if (turned_.at(cable) + reroute_ != at || avoided_[cable.index()] == is_out) continue;
-    avoided_[cable.index()] = avoided_[topology_.reverse(cable).index()] = is_out;
-    has_changed = true;
-  }
-  if (!has_changed) return;
-  detours_.avoid(avoided_);
+  if (!outages_.take(now)) return;
+  detours_.avoid(outages_.avoided());
   ecmp_.take(detours_);
   spray_.take(detours_);
   adaptive_.take(detours_);
@@ -192,7 +178,7 @@ void FlowFabric::move_flows(Time now) {
   std::vector<FlowSlot> flows;
   for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
     if (!graph.alive(FlowSlot(slot)) || flows_[slot].is_joint || transfers_[flows_[slot].transfer].inside_host) continue;
-    const auto is_avoided = [&](const FlowLinkGraph::Hop& hop) { return avoided_[hop.link.index()]; };
+    const auto is_avoided = [&](const FlowLinkGraph::Hop& hop) { return outages_.avoided()[hop.link.index()]; };
     if (!is_adaptive(settings_.routing) || std::ranges::any_of(graph.hops(FlowSlot(slot)), is_avoided)) flows.emplace_back(slot);
   }
   for (const FlowSlot slot : flows) {

@@ -37,7 +37,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -46,6 +45,7 @@
 
 #include "core/entity.hpp"
 #include "network/adaptive.hpp"
+#include "network/cable_outages.hpp"
 #include "network/congestion_monitor.hpp"
 #include "network/detours.hpp"
 #include "network/ecmp.hpp"
@@ -99,7 +99,7 @@ class FlowFabric final : public Entity {
   void handle(const Event& event, EventContext& context) override;
 
   /// From a change of a cable until ways change for it; at once unless told otherwise.
-  void take_other_ways_after(Duration reroute) { reroute_ = reroute; }
+  void take_other_ways_after(Duration reroute) { outages_.set_reroute(reroute); }
 
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
@@ -154,7 +154,6 @@ class FlowFabric final : public Entity {
   /// Ends all that belongs to stays that have been stopped.
   void cancel_stopped(Time now);
   void change_cables(Time now);
-  /// Of cables that have been out, or back, for long enough.
   void change_ways(Time now);
   /// Flows whose ways have changed go on over the new ones.
   void move_flows(Time now);
@@ -199,17 +198,8 @@ class FlowFabric final : public Entity {
   const SwitchOperations* operations_;
   CongestionMonitor* congestion_ = nullptr;
 
-  /// When a cable's being out, or in service again, shows in the ways.
-  struct WayChange {
-    Time at;
-    LinkId cable;
-  };
-  Duration reroute_;
-  std::vector<CableChanges> cable_changes_;   ///< of this instant
-  std::map<LinkId, Time> turned_;             ///< by first direction: when a cable last went out or came back
-  std::deque<WayChange> way_changes_;         ///< in order of time
-  std::vector<bool> is_out_;                  ///< by LinkId; empty until one is
-  std::vector<bool> avoided_;                 ///< likewise
+  std::vector<CableChanges> cable_changes_;  ///< of this instant
+  CableOutages outages_;
   std::vector<Transfer> entering_;            ///< transfers of this instant
   std::vector<bool> stopped_;                 ///< by StayId
   bool has_stopped_ = false;                  ///< some stay was, at this instant

@@ -74,13 +74,15 @@ constexpr NodeId receiver_of(const Transfer& transfer) {
   return SwitchOperationName::is_one(transfer.destination) ? transfer.source : transfer.destination;
 }
 
-/// Event kinds between hosts and the network; the payload is the Transfer, but of the last two.
+/// Event kinds between hosts and the network; the payload is the Transfer, but of the last four.
 enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
   transfer_delivered = 102,  ///< network -> destination host
   stay_stopped = 104,        ///< scheduler -> network, payload StayStopped
   cable_changes = 105,       ///< scheduler -> network, payload CableChanges
+  port_changes = 106,        ///< scheduler -> node of packet mode, payload PortChanges
+  ways_change = 107,         ///< route manager -> node of packet mode, payload WaysChange
 };
 
 /// The ranks of a stay are gone, and so are the ends of its transfers.
@@ -101,6 +103,17 @@ class CableChanges {
   LinkId cable_;
   [[maybe_unused]] std::uint32_t reserved_ = 0;
   std::uint64_t share_ = 0;
+};
+
+/// A node's end of such a cable.
+struct PortChanges {
+  std::uint64_t port = 0;
+  std::int64_t rate_bps = 0;  ///< of what it sends; 0: out
+};
+
+/// Packets take other ways from now on (network/route_manager).
+struct WaysChange {
+  std::uint32_t version = 0;
 };
 
 /// A host's door to the network.

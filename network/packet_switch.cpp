@@ -89,8 +89,8 @@ void PacketSwitch::prefetch() const {
 }
 
 [[gnu::flatten]] SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
-  WEFT_CHECK(arrivals.events.empty(), "a switch gets packets only");
   swept_ = {};
+  std::span<const Event> changes = arrivals.events;
   const SortedParcels& parcels = arrivals.parcels;
   std::array<const QueuePairs::Route*, kAhead> routes;
   const auto fetch_route = [&](std::size_t i) {
@@ -102,6 +102,8 @@ void PacketSwitch::prefetch() const {
   for (std::size_t i = 0; i < std::min(kAhead, parcels.size()); ++i) fetch_route(i);
   for (std::size_t i = 0; i < parcels.size(); ++i) {
     const Parcel& parcel = parcels[i];
+    for (; !changes.empty() && changes.front().key.time <= parcel.time; changes = changes.subspan(1))
+      take_event(changes.front(), context);
     if (in_step_) step_until(parcel.time, context);
     context.set_now(parcel.time);
     const auto packet = parcel.payload_as<Packet>();
@@ -114,6 +116,10 @@ void PacketSwitch::prefetch() const {
     if (i + kAhead < parcels.size()) fetch_route(i + kAhead);
   }
   if (!parcels.empty()) swept_.last = parcels[parcels.size() - 1].time;
+  for (; !changes.empty(); changes = changes.subspan(1)) {
+    swept_.last = changes.front().key.time;
+    take_event(changes.front(), context);
+  }
   if (in_step_) step_until(end, context);
   bring_all_forward(end, context);
   next_start_.for_each([&](std::uint32_t port) { swept_.next = std::min(swept_.next, next_start_[port]); });
@@ -140,19 +146,22 @@ void PacketSwitch::audit() const {
 
 void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now,
                          SweepContext& context) {
-  WEFT_CHECK(packet.priority() < class_count_ && packet.hop() < QueuePairs::hops_max,
-             "a packet has a priority and a hop that exist");
+  WEFT_CHECK(packet.priority() < class_count_, "a packet has a priority that exists");
   const std::uint32_t account = account_of(port, packet.priority());
   const std::int64_t bytes = packet.wire_bytes();
   if constexpr (audits_state) audited_.in += bytes;
   const bool is_data = packet.kind() == PacketKind::data;
-  const std::uint32_t to = is_data && route.there[1] == QueuePairs::by_destination
-                               ? choose_port(packet, QueuePairs::destination(route.there), now, context)
-                               : (is_data ? route.there : route.back)[packet.hop()];
+  const bool is_free = is_data && route.there[1] == QueuePairs::by_destination;
+  if (packet.hop() >= QueuePairs::hops_max) {
+    WEFT_CHECK(is_free, "a packet has a hop that exists, unless ways have changed while it was on its way");
+    return count_drop(packet, account);
+  }
+  const std::uint32_t to = is_free ? choose_port(packet, QueuePairs::destination(route.there), now, context)
+                                   : (is_data ? route.there : route.back)[packet.hop()];
   WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
   bring_forward(to, now, context);
-  if (is_in_storm(to, packet.priority(), now)) {
-    ++storms_[contention_[to].watchdog.storm(packet.priority())].packets;
+  if (drops(to, packet.priority(), now)) {
+    if (!ports_[to].out.is_out()) ++storms_[contention_[to].watchdog.storm(packet.priority())].packets;
     return count_drop(packet, account);
   }
   bool is_charged = buffer_.charge(account, bytes);
@@ -164,7 +173,10 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
   if (!is_charged) {
     if (!buffer_.is_lossless(account)) return count_drop(packet, account);
     if (!buffer_.pauses(account)) ask(account, now, context);
-    buffer_.charge_headroom(account, bytes);
+    if (!buffer_.charge_headroom(account, bytes)) {
+      WEFT_CHECK(contention_[port].has_changed, "headroom holds what is on its way after a pause");
+      return count_drop(packet, account);
+    }
   }
   join_queue(packet, account, to, now, context);
 }
@@ -191,7 +203,7 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
     if (!in_step_) bring_forward(port, now, context);
     // What is on the wire counts as well: an idle port goes before one that has just begun to send.
     std::uint64_t waiting = 2 * std::uint64_t{ports_[port].bytes} + (ports_[port].out.free_at() > now ? 1 : 0);
-    if (is_in_storm(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
+    if (drops(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
     if (waiting >= least) continue;
     least = waiting;
     best = port;
@@ -351,9 +363,10 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
 /// The other end of the cable asks for a pause or lets go.
 [[gnu::noinline]] void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time now) {
   Port& port = ports_[port_number];
+  if (port.out.is_out()) return;
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
-  is_in_storm(port_number, frame.priority(), now);  // one that is over ends before this pause
+  drops(port_number, frame.priority(), now);  // a storm that is over ends before this pause
   if (frame.sequence == pfc_pause) {
     if ((port.paused >> frame.priority() & 1U) == 0) contention_[port_number].watchdog.set_stuck(frame.priority(), now);
     pauses.pause(port.paused, frame.priority(), now, pause_time_);
@@ -384,6 +397,7 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   const std::uint32_t port_number = account / class_count_;
   const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count_);
   Port& port = ports_[port_number];
+  if (port.out.is_out()) return;
   port.out.send(frame, std::max(now, port.out.free_at()), context);
   set_next_start(port_number, now);
 }
@@ -394,29 +408,75 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
     const auto bit = static_cast<std::uint8_t>(1U << priority);
     if ((port.waiting & port.paused & bit) == 0 || contention_[port_number].watchdog.due(bit, watchdog_) > now) continue;
-    Queue& stuck = queue(port_number, priority);
     contention_[port_number].watchdog.set_storm(priority, storms_.size());
-    storms_.push_back({now, port_number, priority, stuck.packets.size()});
-    port.bytes -= static_cast<std::uint32_t>(stuck.bytes);
-    stuck.bytes = 0;
-    port.waiting &= static_cast<std::uint8_t>(~bit);
+    storms_.push_back({now, port_number, priority, queue(port_number, priority).packets.size()});
     port.stormy |= bit;
-    for (; !stuck.packets.empty(); stuck.packets.pop()) {
-      const Queued& queued = stuck.packets.front();
-      drop(queued.packet, queued.account, now, context);
-    }
+    drop_queue(port_number, priority, now, context);
   }
 }
 
-/// Whether what comes for the priority is dropped. Requires: the port was brought to `now`.
-bool PacketSwitch::is_in_storm(std::uint32_t port_number, std::uint32_t priority, Time now) {
+void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority, Time now, SweepContext& context) {
+  Port& port = ports_[port_number];
+  Queue& dropped = queue(port_number, priority);
+  port.bytes -= static_cast<std::uint32_t>(dropped.bytes);
+  dropped.bytes = 0;
+  port.waiting &= static_cast<std::uint8_t>(~(1U << priority));
+  for (; !dropped.packets.empty(); dropped.packets.pop()) {
+    const Queued& queued = dropped.packets.front();
+    drop(queued.packet, queued.account, now, context);
+  }
+}
+
+/// Whether what comes for the priority is dropped: in a storm, or as the cable is out. Requires: the port was brought to `now`.
+bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time now) {
   Port& port = ports_[port_number];
   if ((port.stormy >> priority & 1U) == 0) return false;
+  if (port.out.is_out()) return true;
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
   if ((port.paused >> priority & 1U) != 0 || now < pauses.until(priority) + watchdog_.restoration) return true;
   port.stormy &= static_cast<std::uint8_t>(~(1U << priority));
   return false;
+}
+
+// --- Cables and ways --------------------------------------------------------------------------------------------------------------
+
+[[gnu::noinline]] void PacketSwitch::take_event(const Event& event, SweepContext& context) {
+  const Time now = event.key.time;
+  if (in_step_) step_until(now, context);
+  bring_all_forward(now, context);
+  context.set_now(now);
+  if (event.kind == ways_change) {
+    choices_begin_.clear();
+    choices_.clear();
+    return port_choice_.take_ways(event.payload_as<WaysChange>().version);
+  }
+  WEFT_CHECK(event.kind == port_changes, "a switch gets packets, and knows the kind of every event it gets");
+  const auto changes = event.payload_as<PortChanges>();
+  change_port(static_cast<std::uint32_t>(changes.port), changes.rate_bps, now, context);
+}
+
+/// Requires: all ports were brought to `now`.
+void PacketSwitch::change_port(std::uint32_t port_number, std::int64_t rate_bps, Time now, SweepContext& context) {
+  Port& port = ports_[port_number];
+  const bool was_out = port.out.is_out();
+  contention_[port_number].has_changed = true;
+  port.out.set_rate(rate_bps);
+  if (port.out.is_out()) {
+    port.stormy = UINT8_MAX;
+    contention_[port_number].pauses.expire(port.paused, now);
+    for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
+      contention_[port_number].pauses.resume(port.paused, priority, now);
+      drop_queue(port_number, priority, now, context);
+    }
+  } else if (was_out) {
+    port.stormy = 0;
+    for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
+      const std::uint32_t account = account_of(port_number, priority);
+      if (buffer_.is_lossless(account)) send_pfc(account, buffer_.pauses(account) ? pfc_pause : pfc_resume, now, context);
+    }
+  }
+  set_next_start(port_number, now);
 }
 
 }  // namespace weft

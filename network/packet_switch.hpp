@@ -15,14 +15,18 @@
 // after half of that as long as it is needed. Queues that pauses hold for too long are emptied by a watchdog, if there is one
 // (network/pfc_watchdog).
 //
+// A port whose cable goes out drops what waits for it, and what comes for it until the cable is back or switches choose ports again (`ways_change`); the
+// other end's pauses are void. When the cable is back, the switch sends for every lossless priority whether it asks for a pause; what comes before that
+// is heeded and finds no headroom is dropped.
+//
 // How it is swept: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
 // brought forward one at a time, when a packet joins them (`bring_forward`), and what has left since is not yet taken off the accounts: they
 // are upper bounds. Only where a bound exceeds a threshold all ports are brought to the same instant, which makes accounts exact; and while a
 // pause is asked for, ports go forward together, in order of time (`in_step_`).
 //
 // Invariants
-//   1. Lossless priorities lose nothing (SharedBuffer's WEFT_CHECK) but what the watchdog drops.
-//   2. At one instant: what arrives by port number, and leaves at once if its port is idle; then departures by port number.
+//   1. Lossless priorities lose nothing (a WEFT_CHECK) but what the watchdog drops and cables that are out.
+//   2. At one instant: changes of cables and ways, in order of their events; what arrives by port number, and leaves at once if its port is idle; then departures by port number.
 // Threads: as SweepNode.
 #pragma once
 
@@ -62,6 +66,8 @@ struct PortChoice {
   std::uint64_t seed = 0;
   /// By the port with the least bytes waiting, in no storm if one is not, among equals by hash; else by hash of queue pair and number.
   bool adaptive = false;
+  /// From now on ports_to() goes by this version of the ways.
+  std::function<void(std::uint32_t version)> take_ways = nullptr;
 };
 
 struct PacketSwitchSettings {
@@ -138,7 +144,7 @@ class PacketSwitch final : public SweepNode {
     EgressPort out;
     std::uint8_t waiting = 0;  ///< bit per priority: packets wait
     std::uint8_t paused = 0;   ///< bit per priority: by the other end
-    std::uint8_t stormy = 0;   ///< bit per priority: the watchdog drops what comes for it
+    std::uint8_t stormy = 0;   ///< bit per priority: the watchdog drops what comes for it; all while the cable is out
     std::uint8_t turn = 0;     ///< of deficit round robin
     std::uint32_t bytes = 0;   ///< waiting
   };
@@ -153,6 +159,7 @@ class PacketSwitch final : public SweepNode {
     std::uint64_t drops = 0;
     PauseClock pauses;
     PfcWatchdog watchdog;
+    bool has_changed = false;  ///< the rate of its cable, ever
     std::array<std::int64_t, packet_classes_max> deficit{};
   };
   /// By port: when its next packet goes unless more happens; max() if none can.
@@ -190,11 +197,14 @@ class PacketSwitch final : public SweepNode {
   void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
+  void take_event(const Event& event, SweepContext& context);
+  void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, SweepContext& context);
   void drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void drop_queue(std::uint32_t port, std::uint32_t priority, Time now, SweepContext& context);
   void count_drop(const Packet& packet, std::uint32_t account);
   void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
   void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
-  bool is_in_storm(std::uint32_t port, std::uint32_t priority, Time now);
+  bool drops(std::uint32_t port, std::uint32_t priority, Time now);
   void audit() const;
   void bring_forward(std::uint32_t port, Time until, SweepContext& context);
   void bring_all_forward(Time until, SweepContext& context);

@@ -7,6 +7,7 @@
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/parcel.hpp"
+#include "network/detours.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -62,6 +63,11 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
 
 PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
                                         std::uint32_t queue_pair) const {
+  return way(Detours(topology_), source, destination, connection, queue_pair);
+}
+
+PacketTopology::Way PacketTopology::way(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection,
+                                        std::uint32_t queue_pair) const {
   Way way;
   const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
     std::string hint = kInFlowMode;
@@ -70,7 +76,8 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
                       "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
                       SourcePlace::named(topology_.name()), hint});
   };
-  for (const LinkId id : ecmp_path(topology_, rule_, source, destination, connection, queue_pair)) {
+  const Routes& routes = ways.between(source, destination);
+  for (const LinkId id : ecmp_path(topology_, routes, rule_, source, destination, connection, queue_pair)) {
     const Link& link = topology_.link(id);
     if (port_of_link_[id.index()] == kInside) {
       way.inside_hosts += link.propagation_delay;
@@ -91,9 +98,9 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
   return way;
 }
 
-void PacketTopology::ports_to(std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const {
+void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const {
   std::vector<LinkId> hops;
-  topology_.routes().next_hops(topology_, switch_of(node), endpoint, hops);
+  ways.between(switch_of(node), endpoint).next_hops(topology_, switch_of(node), endpoint, hops);
   for (const LinkId link : hops) {
     const HostId host = topology_.node(topology_.link(link).destination).host;
     if (!host.is_none() && host != topology_.node(endpoint).host) {
@@ -104,6 +111,13 @@ void PacketTopology::ports_to(std::uint32_t node, NodeId endpoint, std::vector<s
     }
     ports.push_back(port_of_link_[link.index()]);
   }
+}
+
+PacketTopology::CableEnd PacketTopology::begin_of(LinkId link) const {
+  const NodeId id = topology_.link(link).source;
+  const HostId host = topology_.node(id).host;
+  WEFT_CHECK(port_of_link_[link.index()] != kInside, "a cable is not inside a host");
+  return {host.is_none() ? node_of_switch_[id.index()] : host.index(), port_of_link_[link.index()]};
 }
 
 }  // namespace weft

@@ -20,6 +20,7 @@
 
 namespace weft {
 
+class Detours;
 class Topology;
 
 class PacketTopology {
@@ -52,8 +53,16 @@ class PacketTopology {
   /// The one of network/ecmp. Throws InputError [relaying-host] where it leads through a third host, [long-path]
   /// where it has more hops than a route holds.
   Way way(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
+  /// While some links are avoided.
+  Way way(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
   /// Appends the ports of a switch that lead to an endpoint over fewest links.
-  void ports_to(std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
+  void ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
+  struct CableEnd {
+    std::uint32_t node = 0;
+    std::uint32_t port = 0;
+  };
+  /// Where a link begins. Requires: it is not inside a host.
+  CableEnd begin_of(LinkId link) const;
 
  private:
   const Topology& topology_;

@@ -22,7 +22,7 @@ QueuePairs::QueuePairs(std::uint32_t cards)
   rows_.resize(std::size_t{1} << std::min(30 - card_bits_, kRowBitsMax), nullptr);
 }
 
-std::uint32_t QueuePairs::open(std::uint32_t card, std::uint32_t number, const Route& route) {
+std::uint32_t QueuePairs::open(std::uint32_t card, std::uint32_t number, const Route& route, std::uint32_t continued) {
   const std::uint32_t row = number / per_row;
   if (row >= rows_.size()) {
     throw InputError({Severity::error, "too-many-queue-pairs",
@@ -44,7 +44,18 @@ std::uint32_t QueuePairs::open(std::uint32_t card, std::uint32_t number, const R
     slab_left_ -= per_row;
   }
   rows_[row][card][number % per_row] = route;
-  return ((row << card_bits_ | card) * per_row) + number % per_row;
+  const std::uint32_t id = ((row << card_bits_ | card) * per_row) + number % per_row;
+  if (continued != none) {
+    const std::lock_guard lock(mutex_);
+    continued_.emplace(id, continued);
+  }
+  return id;
+}
+
+std::uint32_t QueuePairs::predecessor_of(std::uint32_t queue_pair) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = continued_.find(queue_pair);
+  return found == continued_.end() ? none : found->second;
 }
 
 }  // namespace weft

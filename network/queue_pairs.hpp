@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -83,8 +84,11 @@ class QueuePairs {
 
   explicit QueuePairs(std::uint32_t cards);
 
-  /// A new queue pair of the card: how many it opened before is its number. Returns its id.
-  std::uint32_t open(std::uint32_t card, std::uint32_t number, const Route& route);
+  /// A new queue pair of the card: how many it opened before is its number. Returns its id. `continued`: the one whose packets it carries on by another
+  /// route, which so has two ids or more.
+  std::uint32_t open(std::uint32_t card, std::uint32_t number, const Route& route, std::uint32_t continued = none);
+  /// Whose packets it carries on; `none` if it began by itself. Any thread may ask.
+  std::uint32_t predecessor_of(std::uint32_t queue_pair) const;
 
   const Route& operator[](std::uint32_t queue_pair) const {
     const std::uint32_t block = queue_pair / per_row;
@@ -109,7 +113,8 @@ class QueuePairs {
   unsigned card_bits_;
   std::uint32_t card_mask_;
   std::vector<Route**> rows_;  ///< by row and card; null where a card has not come so far
-  std::mutex mutex_;           ///< of what follows
+  mutable std::mutex mutex_;   ///< of what follows
+  std::map<std::uint32_t, std::uint32_t> continued_;
   std::deque<std::unique_ptr<Route*[]>> row_memory_;
   std::deque<std::unique_ptr<Route[]>> slabs_;
   std::size_t slab_left_ = 0;

@@ -68,12 +68,14 @@ class SharedBuffer {
     a.bytes = static_cast<std::int32_t>(bytes);
     return true;
   }
-  /// Requires: the account is lossless.
-  void charge_headroom(std::size_t account, std::int64_t bytes) {
+  /// Returns whether it fits, which it does as long as the other end gets every pause in time; if not, nothing is done. Requires: the account is
+  /// lossless.
+  [[nodiscard]] bool charge_headroom(std::size_t account, std::int64_t bytes) {
     Account& a = accounts_[account];
+    if (a.in_headroom + bytes > headrooms_[account].bytes) return false;
     a.bytes += static_cast<std::int32_t>(bytes);
     a.in_headroom += static_cast<std::int32_t>(bytes);
-    WEFT_CHECK(a.in_headroom <= headrooms_[account].bytes, "headroom holds what is on its way after a pause");
+    return true;
   }
   /// What leaves is taken off the headroom first.
   void release(std::size_t account, std::int64_t bytes) {

@@ -19,7 +19,7 @@ SprayPaths::SprayPaths(const Topology& topology, std::vector<Duration> delays, s
   WEFT_CHECK(delays_.size() == topology.link_count(), "every link has a delay");
 }
 
-void SprayPaths::take(Detours& detours) {
+void SprayPaths::take(const Detours& detours) {
   detours_ = &detours;
   for (Entry& entry : cache_) entry.path.links.clear();
 }

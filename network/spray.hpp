@@ -38,7 +38,7 @@ class SprayPaths {
   SprayPaths(const Topology& topology, std::vector<Duration> delays, std::size_t cache_entries);
 
   /// They have changed. From now on paths take them; they outlive this.
-  void take(Detours& detours);
+  void take(const Detours& detours);
 
   /// Valid until the next call. Requires: source != destination, a path exists (WEFT_CHECK).
   const SprayedPath& path(NodeId source, NodeId destination);
@@ -63,7 +63,7 @@ class SprayPaths {
   std::vector<NodeId> next_;
   std::vector<std::pair<LinkId, double>> crossed_;
   std::vector<LinkId> hops_;
-  Detours* detours_ = nullptr;
+  const Detours* detours_ = nullptr;
 };
 
 }  // namespace weft

@@ -917,16 +917,16 @@ std::map<HostId, std::vector<GpuSlot>> JobLifecycle::by_host(std::span<const Gpu
 }
 
 void JobLifecycle::change_cables(std::span<const CableShare> cables, EventContext& context) {
-  const EntityId network = settings_.wiring.network;
-  if (cables.empty() || network == EntityId::none()) return;
+  if (cables.empty() || !settings_.wiring.tell_of_cable) return;
   for (const CableShare& change : cables)
-    context.send(network, settings_.control_delay, cable_changes, CableChanges{change.cable, change.share});
+    settings_.wiring.tell_of_cable(change.cable, change.share, settings_.control_delay, context);
   if (!fast_forward_.is_on()) return;
   // What ended before it is reported by then, and what is under way counts for neither. Ways may change once more.
   const Duration reported = settings_.control_delay * 2;
   context.schedule(reported, EventClass::timer, speeds_change);
+  // In packet mode nodes hear of other ways as late as of cables.
   if (settings_.failures.reroute > Duration::zero())
-    context.schedule(reported + settings_.failures.reroute, EventClass::timer, speeds_change);
+    context.schedule(reported + settings_.control_delay + settings_.failures.reroute, EventClass::timer, speeds_change);
 }
 
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
@@ -1580,6 +1580,11 @@ std::string JobLifecycle::state_text(JobId job) const {
   }
   return text + "waits for rank " + std::to_string(slowest.index()) + ", which has finished " +
          std::to_string(tally.reported(slowest)) + " of " + std::to_string(spec.iterations) + " iterations";
+}
+
+bool JobLifecycle::is_under_way(StayId stay) const {
+  const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
+  return running != nullptr && running->stay == stay;
 }
 
 void JobLifecycle::require_all_finished() const {

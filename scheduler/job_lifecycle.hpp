@@ -79,13 +79,15 @@ ParamTable scheduler_params();
 struct SchedulerWiring {
   std::vector<EntityId> entity_of_host;
   std::vector<NodeId> endpoint_of_gpu;  ///< per slot: Topology::endpoints()
-  EntityId network = EntityId::none();  ///< told of stays that are stopped and of cables; none() if it need not be
+  EntityId network = EntityId::none();  ///< told of stays that are stopped; none() if it need not be
   JobTable* jobs = nullptr;             ///< outlives the run
   /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
   std::function<void(RunningJob&)> prepare = nullptr;
   /// Called when jobs were prepared, before any of them has started; may be empty.
   std::function<void()> after_launch = nullptr;
   CoupledJobs* coupled = nullptr;  ///< with fast forward, outlives the run; null: every job may slow down every other
+  /// Tells the network, from the scheduler's entity, that a cable carries this share of its speed; it hears of it `delay` later. May be empty.
+  std::function<void(LinkId cable, double share, Duration delay, EventContext& context)> tell_of_cable = nullptr;
 };
 
 struct JobLifecycleSettings {
@@ -175,6 +177,8 @@ class JobLifecycle final : public Entity {
   /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for, or, if what they wait for are GPUs out of service, throws
   /// InputError [never-repaired]. For the end of a run.
   void require_all_finished() const;
+  /// Whether the ranks of a stay hold their GPUs still. Requires: a job's stay in `wiring.jobs`.
+  bool is_under_way(StayId stay) const;
 
  private:
   class Pass;

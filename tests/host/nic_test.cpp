@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "core/random.hpp"
@@ -86,7 +88,7 @@ PacketSwitchSettings switch_settings() {
 
 /// A fat tree of cards, a host each. Entities: cards 0 .. n-1, switches, then hosts.
 struct Cluster {
-  Cluster(std::uint32_t k, Bandwidth rate, Duration delay) : tree(k, rate, delay), plans(tree.hosts()) {
+  Cluster(std::uint32_t k, Bandwidth rate, Duration delay) : tree(k, rate, delay), plans(tree.hosts()), versions(tree.hosts()) {
     tree.ecn = {400'000, 1'600'000, 0.2};
     tree.switching_delay = kPipeline;
   }
@@ -110,10 +112,13 @@ struct Cluster {
       NicWiring wiring;
       wiring.plan = [this](const Transfer& t, std::uint32_t queue_pair) {
         QueuePairPlan plan;
-        plan.route = tree.route(t.source.index(), t.destination.index(),
-                                mix64(t.source.index() * 1000 + t.connection * 100 + queue_pair) % 1024);
+        const std::uint32_t version = versions[t.source.index()];
+        plan.route =
+            tree.route(t.source.index(), t.destination.index(), choice(t.source.index(), t.connection, queue_pair) + version);
+        plan.is_cut_off = cut_off_versions.contains(version);
         return plan;
       };
+      wiring.take_ways = [this, node](std::uint32_t version) { versions[node] = version; };
       wiring.host_of = [first_host](NodeId endpoint) { return EntityId(first_host + endpoint.index()); };
       return std::make_unique<Nic>(nic, std::vector<EgressPort>{port}, node, tree.routes, std::move(wiring));
     });
@@ -125,7 +130,25 @@ struct Cluster {
         builder.post_initial(EntityId(first_host + host), at, EventClass::timer, 0, transfer);
       }
     }
+    for (const auto& [at, node, port, rate] : port_changes_planned) {
+      builder.post_initial(EntityId(node), at, EventClass::message, port_changes, PortChanges{port, rate.in_bps()});
+    }
+    for (const auto& [at, version] : ways_planned) {
+      for (std::uint32_t card = 0; card < tree.hosts(); ++card)
+        builder.post_initial(EntityId(card), at, EventClass::message, ways_change, WaysChange{version});
+    }
     return std::move(builder).build(options);
+  }
+
+  /// By which version 0 of the ways goes; odd versions take the pod's other aggregation switch.
+  static std::uint64_t choice(std::uint32_t source, std::uint32_t connection, std::uint32_t queue_pair) {
+    return mix64(source * 1000 + connection * 100 + queue_pair) % 1024;
+  }
+  /// The cable from a host's edge switch to an aggregation switch of its pod carries so much, both ways.
+  void change_uplink(Time at, std::uint32_t host, std::uint32_t aggregation, Bandwidth rate) {
+    const std::uint32_t edge = host / 2;
+    port_changes_planned.emplace_back(at, tree.hosts() + edge, 2 + aggregation, rate);
+    port_changes_planned.emplace_back(at, tree.hosts() + 8 + edge / 2 * 2 + aggregation, edge % 2, rate);
   }
 
   const TestHost& host(const Engine& engine, std::uint32_t host) const {
@@ -135,7 +158,16 @@ struct Cluster {
 
   FatTree tree;
   std::vector<std::vector<std::pair<Time, Transfer>>> plans;
+  std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> port_changes_planned;  ///< node, port
+  std::vector<std::pair<Time, std::uint32_t>> ways_planned;
+  std::vector<std::uint32_t> versions;  ///< by card, as of now
+  std::set<std::uint32_t> cut_off_versions;
 };
+
+const Bandwidth kOut = Bandwidth::bps(0);
+
+/// What one packet takes over six links that are idle, up to the card.
+Duration trip(std::int64_t bytes) { return 6 * (transmit_time(Bytes::of(bytes), kRate) + kDelay) + 5 * kPipeline; }
 
 Duration serialization(std::int64_t bytes, Bandwidth rate = kRate) { return transmit_time(Bytes::of(bytes), rate); }
 
@@ -380,7 +412,121 @@ TEST(Nic, AWindowOfOnePacketIsAPacketPerRoundTrip) {
             Time::zero() + kWqe + (packets - 1) * (there + back) + there + kReceive);
 }
 
-RunReport random_transfers(std::uint64_t seed, const EngineOptions& options) {
+// Expectation: packet 1242 goes at 600 ns + 1242 x 80 ns = 99.96 us, just before the card's cable is out for 200 us, and the next one at 300 us, 199.96 us
+// late, like all after it.
+TEST(Nic, StandsStillWhileItsCableIsOut) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
+  cluster.port_changes_planned = {{Time::zero() + Duration::us(100), 0, 0, kOut}, {Time::zero() + Duration::us(300), 0, 0, kRate}};
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(50);
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  const Duration alone = kWqe + serialization(9'999'000) + trip(1000) + kReceive;
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + alone + Duration::ns(199'960));
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 0U);
+}
+
+// Expectation: at a quarter of the rate from packet 1243 on, which goes as soon as the one before it is through: the 8,757 that are left take four times
+// as long on the first link, and the last one likewise; nothing waits behind that.
+TEST(Nic, ASlowCableTakesLonger) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
+  cluster.port_changes_planned = {{Time::zero() + Duration::us(100), 0, 0, Bandwidth::gbps(25)}};
+  Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+  engine.run({});
+  const Duration alone = kWqe + serialization(9'999'000) + trip(1000) + kReceive;
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + alone + 8757 * 3 * serialization(1000));
+}
+
+// Expectation: the only packet is lost at its edge switch, where both ways up are out, and goes again when the timer runs out.
+TEST(Nic, WhatIsLostAtACableIsSentAgain) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 1000, 7);
+  for (const std::uint32_t aggregation : {0U, 1U}) {
+    cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+    cluster.change_uplink(Time::zero() + Duration::us(100), 0, aggregation, kRate);
+  }
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(200);
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + trip(1000) + kReceive);
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 2U);
+  EXPECT_EQ(engine.entity_as<PacketSwitch>(EntityId(16)).counters(0, Time::max()).drops, 1U);
+}
+
+// Expectation: the first message arrives, the second is lost. The third takes the other way and arrives too early, which sends its card back to the
+// second: a packet there, the answer back, a packet there.
+TEST(Nic, GoesOnByAnotherRoute) {
+  Cluster cluster(4, kRate, kDelay);
+  const auto way = static_cast<std::uint32_t>(Cluster::choice(0, 0, 0) % 2);
+  for (const auto& [at_us, tag] : {std::pair(0, 1), std::pair(20, 2), std::pair(60, 3)})
+    cluster.transfer(Time::zero() + Duration::us(at_us), 0, 15, 1000, static_cast<std::uint64_t>(tag));
+  cluster.change_uplink(Time::zero() + Duration::us(15), 0, way, kOut);
+  cluster.ways_planned = {{Time::zero() + Duration::us(50), 1}};
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::ms(10);
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  const auto& delivered = cluster.host(engine, 15).delivered();
+  ASSERT_EQ(delivered.size(), 3U);
+  const Time again = Time::zero() + Duration::us(60) + kWqe + trip(1000) + trip(ack_wire_bytes);
+  EXPECT_EQ(delivered[0].time, Time::zero() + kWqe + trip(1000) + kReceive);
+  EXPECT_EQ(delivered[1].time, again + trip(1000) + kReceive);
+  EXPECT_EQ(delivered[2].time, again + serialization(1000) + trip(1000) + kReceive);
+  EXPECT_EQ((std::vector{delivered[0].tag, delivered[1].tag, delivered[2].tag}), (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(cluster.host(engine, 0).sent().size(), 3U);
+}
+
+// Expectation: what is handed over while no way is left goes when there is one again. What was lost before goes a timeout later.
+TEST(Nic, StandsStillWhereNoWayIsLeft) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero() + Duration::us(20), 0, 15, 1000, 1);
+  cluster.transfer(Time::zero(), 4, 12, 1000, 2);
+  for (const std::uint32_t aggregation : {0U, 1U}) {
+    cluster.change_uplink(Time::zero(), 4, aggregation, kOut);
+    cluster.change_uplink(Time::zero() + Duration::us(400), 4, aggregation, kRate);
+  }
+  cluster.cut_off_versions = {1};
+  cluster.ways_planned = {{Time::zero() + Duration::us(10), 1}, {Time::zero() + Duration::us(500), 2}};
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(30);
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + Duration::us(500) + trip(1000) + kReceive);
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 0U);
+  ASSERT_EQ(cluster.host(engine, 12).delivered().size(), 1U);
+  EXPECT_EQ(cluster.host(engine, 12).delivered()[0].time, Time::zero() + Duration::us(530) + trip(1000) + kReceive);
+  EXPECT_EQ(cluster.card(engine, 4).counters().data_sent, 2U);
+}
+
+// With selective repeat, of a burst that is lost to its end nobody hears: after the timer bursts of 1, 2, 4 ... packets go again, a round trip each, and
+// nothing goes twice. 63 lost packets so take 6 bursts.
+TEST(Nic, ALostEndIsSentAgainInBursts) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 63'000, 7);
+  for (const std::uint32_t aggregation : {0U, 1U}) {
+    cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+    cluster.change_uplink(Time::zero() + Duration::us(100), 0, aggregation, kRate);
+  }
+  NicSettings settings = nic_settings();
+  settings.keeps_early = true;
+  settings.retransmission_timeout = Duration::us(200);
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 63U);
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  // The last of a burst of n comes n - 1 packets after its first. The timer counts from the first packet.
+  const Duration bursts = 6 * trip(1000) + 5 * trip(ack_wire_bytes) + serialization(1000) * (0 + 1 + 3 + 7 + 15 + 31);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + bursts + kReceive);
+}
+
+RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& options) {
   Cluster cluster(4, kRate, Duration::ns(300));
   cluster.tree.ecn = {20'000, 80'000, 0.5};
   RandomStream random(seed, 5, 0);
@@ -406,6 +552,26 @@ RunReport random_transfers(std::uint64_t seed, const EngineOptions& options) {
   switches.pause_time = nic.pause_time;
   switches.buffer = {300'000, 2048, 4300, 0.25};
   switches.classes = {{seed % 3 != 0, true, 4096}, {true, true, 2048}, {true, false, 0}};
+  nic.keeps_early = fails && seed % 2 == 1;
+  for (std::uint32_t i = 0; i < (fails ? 30U : 0U); ++i) {
+    const std::uint32_t host = pick(cluster.tree.hosts());
+    const Time at = Time::zero() + Duration::ns(pick(300'000));
+    const Time back = at + Duration::ns(1 + pick(pick(3) == 0 ? 500 : 400'000));
+    const Bandwidth rate = pick(3) == 0 ? Bandwidth::gbps(1 + pick(99)) : kOut;
+    const auto aggregation = pick(2);
+    if (pick(3) == 0) {
+      for (const auto& [time, then] : {std::pair(at, rate), std::pair(back, kRate)}) {
+        cluster.port_changes_planned.emplace_back(time, host, 0, then);
+        cluster.port_changes_planned.emplace_back(time, cluster.tree.hosts() + host / 2, host % 2, then);
+      }
+    } else {
+      cluster.change_uplink(at, host, aggregation, rate);
+      cluster.change_uplink(back, host, aggregation, kRate);
+    }
+  }
+  cluster.cut_off_versions = {2};
+  for (std::uint32_t version = 1; version <= (fails ? 6U : 0U); ++version)
+    cluster.ways_planned.emplace_back(Time::zero() + Duration::us(70 * version), version);
   Engine engine = cluster.build(nic, switches, options);
   const RunReport report = engine.run({});
   for (std::uint32_t host = 0; host < cluster.tree.hosts(); ++host) {
@@ -417,7 +583,12 @@ RunReport random_transfers(std::uint64_t seed, const EngineOptions& options) {
 
 TEST(Nic, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
   expect_one_fingerprint("nic_fat_tree_4", partitions_of(52, Duration::ns(350)),
-                         [](const EngineOptions& options) { return random_transfers(6, options); });
+                         [](const EngineOptions& options) { return random_transfers(6, false, options); });
+}
+
+TEST(Nic, GivesOneFingerprintWhereCablesFail) {
+  expect_one_fingerprint("nic_failing_cables", partitions_of(52, Duration::ns(350)),
+                         [](const EngineOptions& options) { return random_transfers(7, true, options); });
 }
 
 TEST(Nic, DeliversEverythingHoweverCut) {
@@ -426,7 +597,10 @@ TEST(Nic, DeliversEverythingHoweverCut) {
     for (std::uint32_t i = 0; i < 52; ++i) each.lp_of_entity.push_back(LpId(i));
     EngineOptions cut;
     cut.partition = each;
-    EXPECT_EQ(random_transfers(seed, {}).fingerprint.to_text(), random_transfers(seed, cut).fingerprint.to_text()) << seed;
+    for (const bool fails : {false, true}) {
+      EXPECT_EQ(random_transfers(seed, fails, {}).fingerprint.to_text(), random_transfers(seed, fails, cut).fingerprint.to_text())
+          << seed;
+    }
   }
 }
 

@@ -136,6 +136,75 @@ TEST(PacketSwitch, AnIncastFillsToTheThresholdAndLosesNothing) {
   }
 }
 
+/// A star whose hub's ports change.
+Engine star_with_changes(Star& star, std::uint32_t packets, const std::vector<std::pair<Time, PortChanges>>& changes) {
+  EngineBuilder builder;
+  const auto streams = star.streams(packets, 1000);
+  star.fabric.add_to(builder, lossless_settings(), [&](std::uint32_t node, const EgressPort& port) {
+    auto endpoint = std::make_unique<Endpoint>(port);
+    for (const Endpoint::Stream& stream : streams[node]) endpoint->add(stream);
+    return endpoint;
+  });
+  for (std::uint32_t node = 0; node < star.senders; ++node)
+    builder.post_initial(EntityId(node), Time::zero(), EventClass::message, 0);
+  for (const auto& [at, change] : changes) builder.post_initial(EntityId(star.hub), at, EventClass::message, port_changes, change);
+  return std::move(builder).build({});
+}
+
+// Expectation: 80 ns per packet, so that packets whose first bit would leave from 10 us to 30 us are lost: of the sender's those that arrive at the hub in
+// that time, as none waits. The first is there at 80 + 500 + 400 ns; number i at 80 i ns after that.
+TEST(PacketSwitch, APortWhoseCableIsOutDropsWhatComesForIt) {
+  Star star(1);
+  const Time out = Time::zero() + Duration::us(10);
+  const Time back = Time::zero() + Duration::us(30);
+  Engine engine = star_with_changes(star, 1000, {{out, {1, 0}}, {back, {1, kRate.in_bps()}}});
+  engine.run({});
+  const Time first = Time::zero() + serialization(1000) + kDelay + kPipeline;
+  std::uint64_t lost = 0;
+  for (int i = 0; i < 1000; ++i) lost += first + i * serialization(1000) >= out && first + i * serialization(1000) < back ? 1 : 0;
+  EXPECT_EQ(lost, 250U);
+  EXPECT_EQ(endpoint_at(engine, 1).data_received(), 1000 - lost);
+  EXPECT_EQ(switch_at(engine, star.hub).counters(0, Time::max()).drops, lost);
+}
+
+// Expectation: 64 senders wait for pauses to end. The cable of the first is out while it is let go, so that it does not hear of it; it does when the cable
+// is back, and sends the rest.
+TEST(PacketSwitch, PausesAreToldAnewWhenACableIsBack) {
+  constexpr std::uint32_t kSenders = 64;
+  constexpr std::uint32_t kPackets = 600;
+  Star star(kSenders);
+  // The packets take 3.07 ms.
+  const Time out = Time::zero() + Duration::us(200);
+  const Time back = Time::zero() + Duration::ms(5);
+  Engine engine = star_with_changes(star, kPackets, {{out, {0, 0}}, {back, {0, kRate.in_bps()}}});
+  engine.run({.until = back, .interrupt = nullptr, .progress = {}});
+  EXPECT_EQ(switch_at(engine, star.hub).counters(kSenders, back).queue, 0U);
+  EXPECT_LT(endpoint_at(engine, 0).data_sent(), kPackets);
+  engine.run({});
+  EXPECT_EQ(endpoint_at(engine, 0).data_sent(), kPackets);
+  EXPECT_EQ(endpoint_at(engine, kSenders).data_received(), std::uint64_t{kSenders} * kPackets);
+}
+
+// A queue that waits when the cable goes out is dropped, and lets go of whom it made wait.
+TEST(PacketSwitch, AQueueIsDroppedWithItsCable) {
+  constexpr std::uint32_t kSenders = 64;
+  constexpr std::uint32_t kPackets = 600;
+  Star star(kSenders);
+  const Time out = Time::zero() + Duration::us(200);
+  Engine engine = star_with_changes(star, kPackets, {{out, {kSenders, 0}}});
+  engine.run({.until = out, .interrupt = nullptr, .progress = {}});
+  EXPECT_GT(switch_at(engine, star.hub).counters(kSenders, out).queue, 100'000U);
+  engine.run({});
+  const PacketSwitch& hub = switch_at(engine, star.hub);
+  EXPECT_EQ(hub.counters(kSenders, Time::max()).queue, 0U);
+  std::uint64_t drops = 0;
+  for (std::uint32_t i = 0; i < kSenders; ++i) {
+    EXPECT_EQ(endpoint_at(engine, i).data_sent(), kPackets);
+    drops += hub.counters(i, Time::max()).drops;
+  }
+  EXPECT_EQ(drops + endpoint_at(engine, kSenders).data_received(), std::uint64_t{kSenders} * kPackets);
+}
+
 // Expectation: a lone sender into a link of a quarter of its rate. The account grows by 3/4 of the rate; at the threshold x the pause goes out, to
 // take effect after its own serialization (nothing is in its way) and the propagation delay.
 TEST(PacketSwitch, APauseComesWhenTheAccountPassesItsThreshold) {

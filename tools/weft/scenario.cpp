@@ -1150,11 +1150,11 @@ void leave_out_slow_links(Scenario& scenario, const std::string& log) {
 void check_network_failures(const Scenario& scenario) {
   if (!scenario.failures.has_network_failures()) return;
   const SourcePlace place = SourcePlace::named("failure");
-  if (scenario.mode == Mode::packet) {
-    fail("no-link-failures-in-packet-mode", "switches and links fail in job and flow mode only", place,
-         "take --mode=flow, or leave them out");
+  if (scenario.mode == Mode::packet && scenario.parameters.of("packet").duration("retransmission_timeout") == Duration::zero()) {
+    fail("nothing-sent-again", "switches and links fail, and what they lose is never sent again", place,
+         "give packet.retransmission_timeout, or leave the failures out");
   }
-  if (scenario.mode == Mode::flow && scenario.routes != nullptr) {
+  if (simulates_network(scenario.mode) && scenario.routes != nullptr) {
     fail("routes-know-no-other-way", "switches and links fail, and the routes of flow.routes lead over them all the same", place,
          "leave out flow.routes, or the failures");
   }

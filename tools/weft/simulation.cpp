@@ -422,6 +422,10 @@ class Assembly {
       settings.wiring.endpoint_of_gpu.assign(endpoints.begin(), endpoints.end());
       settings.wiring.jobs = &jobs_;
       settings.wiring.network = fabric_;
+      settings.wiring.tell_of_cable = [this](LinkId cable, double share, Duration delay, EventContext& context) {
+        if (packet_network_) return packet_network_->tell_of_cable(cable, share, delay, context);
+        context.send(fabric_, delay, cable_changes, CableChanges{cable, share});
+      };
       settings.wiring.prepare = [this](RunningJob& job) { complete_placed(job); };
       settings.wiring.after_launch = [this] { fold_again(); };
       if (coupled_) settings.wiring.coupled = &*coupled_;
@@ -463,7 +467,12 @@ class Assembly {
       builder.connect(host, fabric_, flow_settings_->host_to_fabric_min());
       builder.connect(fabric_, host, flow_settings_->fabric_to_host_min());
     }
-    if (packet_network_) packet_network_->add_to(builder, entity_of_host);
+    if (!packet_network_) return;
+    packet_network_->add_to(builder, entity_of_host);
+    if (network_changes()) {
+      const Duration control_delay = scenario_.parameters.of("scheduler").duration("control_delay");
+      packet_network_->watch_cables(builder, scheduler_, control_delay, scenario_.failures.reroute);
+    }
   }
 
   void add_flow_list(EngineBuilder& builder) {
@@ -568,7 +577,11 @@ class Assembly {
   }
 
   void report_stuck_transfers(const Engine& engine, Diagnostics& diagnostics) const {
-    const std::vector<UnfinishedTransfer> unfinished = packet_network_->unfinished(engine);
+    std::vector<UnfinishedTransfer> unfinished = packet_network_->unfinished(engine);
+    // Nobody waits for what a job that was stopped has left behind.
+    std::erase_if(unfinished, [this](const UnfinishedTransfer& left) {
+      return lifecycle_ != nullptr && !lifecycle_->is_under_way(left.transfer.stay);
+    });
     if (unfinished.empty()) return;
     const Topology& topology = *scenario_.topology;
     const Transfer& first = unfinished.front().transfer;
@@ -588,7 +601,9 @@ class Assembly {
         "stuck-packets",
         counted(unfinished.size(), "transfer was", "transfers were") + " never acknowledged in full, the first of them from " +
             topology.node_name(first.source) + " to " + topology.node_name(first.destination),
-        SourcePlace::named("weft run"), "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
+        SourcePlace::named("weft run"),
+        network_changes() ? "no way is left between them, and nothing repairs what is out: let it be repaired"
+                          : "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
   }
 
   /// Transfers in packet mode end on many nodes at a time: results get them when the run has ended, numbered by their start and in order of
