@@ -55,6 +55,9 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case send_data:
       send_stored(event.payload_as<StartJob>().stay, context);
       return;
+    case send_checkpoint:
+      send_last_checkpoint(event.payload_as<StartJob>().stay, context);
+      return;
     case transfer_sent: {
       const auto transfer = event.payload_as<Transfer>();
       if (transfer.connection == storage_connection) return;
@@ -138,6 +141,15 @@ void HostEntity::send_stored(StayId stay, EventContext& context) {
     if (wiring_.topology.node(part.store).host != host_) continue;
     const NodeId destination = (*job.endpoint_of_rank)[part.rank.index()];
     wiring_.ranks.network.start({stay, part.store, destination, storage_connection, 0, i, part.size}, context);
+  }
+}
+
+void HostEntity::send_last_checkpoint(StayId stay, EventContext& context) {
+  const RunningJob& job = wiring_.jobs.at(stay);
+  for (const StoredData& part : *job.checkpoint) {
+    const NodeId source = (*job.endpoint_of_rank)[part.rank.index()];
+    if (wiring_.topology.node(source).host == host_)
+      wiring_.ranks.network.start({stay, source, part.store, storage_connection, 0, job.first_iteration, part.size}, context);
   }
 }
 

@@ -72,6 +72,7 @@ class HostEntity final : public Entity {
   void start(StayId stay, EventContext& context);
   void stop(StayId stay);
   void send_stored(StayId stay, EventContext& context);
+  void send_last_checkpoint(StayId stay, EventContext& context);
   void leave(std::unique_ptr<RankRunner>& runner);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);

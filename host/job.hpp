@@ -105,11 +105,12 @@ class StayFoldings final : public TransferFolding {
 
 /// Event kinds between scheduler and hosts.
 enum JobEvent : std::uint16_t {
-  start_job = 200,       ///< scheduler -> host, payload StartJob
-  iteration_done = 201,  ///< host -> scheduler, payload IterationDone; the last one of a rank ends that rank
-  stop_job = 202,        ///< scheduler -> host, payload StopJob
-  send_data = 203,       ///< scheduler -> host where data lies, payload StartJob
-  data_arrived = 204,    ///< host of a rank -> scheduler, payload DataArrived
+  start_job = 200,        ///< scheduler -> host, payload StartJob
+  iteration_done = 201,   ///< host -> scheduler, payload IterationDone; the last one of a rank ends that rank
+  stop_job = 202,         ///< scheduler -> host, payload StopJob
+  send_data = 203,        ///< scheduler -> host where data lies, payload StartJob
+  data_arrived = 204,     ///< host of a rank -> scheduler, payload DataArrived
+  send_checkpoint = 205,  ///< scheduler -> host of ranks that are over, payload StartJob: what they have done by then
 };
 
 struct StartJob {

@@ -1036,9 +1036,26 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
   if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
   // A checkpoint that would end after the clock does moves nobody.
   if (running.checkpoints.write >= Time::max() - context.now()) return;
+  store_before_move(job, context);
   halt(job, context);
   running.moves_since = context.now();
   context.schedule(running.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
+}
+
+void JobLifecycle::store_before_move(JobId job, EventContext& context) {
+  if (jobs_[job.index()].workload == nullptr) return;
+  const Running& running = *running_state_[job.index()];
+  const StayAccount so_far = account(running, context.now());
+  if (so_far.whole.iterations == so_far.kept.iterations) return;
+  // A stay of its own: what the one that ends has under way is dropped.
+  RunningJob stay = stay_of(job, so_far.whole.iterations);
+  if (stay.checkpoint == nullptr) return;
+  const SchedulerWiring& wiring = settings_.wiring;
+  const StayId id = stay.stay = wiring.jobs->next();
+  const std::vector<HostId> hosts = hosts_of(stay, running.placement);
+  wiring.jobs->publish(std::move(stay));
+  for (const HostId host : hosts)
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_checkpoint, StartJob{id});
 }
 
 void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {

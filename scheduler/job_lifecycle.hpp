@@ -329,6 +329,8 @@ class JobLifecycle final : public Entity {
   void call_spares(EventContext& context);
   void begin_drain(std::uint32_t drain, EventContext& context);
   void start_moving(JobId job, EventContext& context);
+  /// Its ranks send what they have done since the last checkpoint to where these lie.
+  void store_before_move(JobId job, EventContext& context);
   void begin_work_on_idle_hosts(EventContext& context);
   JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;

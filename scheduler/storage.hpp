@@ -9,7 +9,7 @@
 //   - A job that goes on from a checkpoint fetches that, too, an equal part for every rank, from the storage hosts.
 //   - Ranks begin when all of it has arrived. Rank r is served by GPU number r of those hosts, counted host by host first, over again.
 //   - A checkpoint goes to the storage hosts in the same way, rank by rank, beside what follows: the time for which the job stands still is
-//     checkpoint.write, whatever its bytes take.
+//     checkpoint.write, whatever its bytes take. A job that moves sends what the last one does not have in the same way.
 //   - Storage hosts run no jobs.
 // Thread safety: pure functions and values.
 #pragma once

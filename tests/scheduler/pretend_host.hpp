@@ -58,6 +58,7 @@ class PretendHost final : public Entity {
       }
       return;
     }
+    if (event.kind == send_checkpoint) return;  // which nobody waits for
     if (event.kind == stop_job) {
       stopped_.insert(event.payload_as<StopJob>().stay);
       return;
