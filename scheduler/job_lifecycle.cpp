@@ -186,6 +186,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       running_state_(jobs_.size()),
       progress_(jobs_.size()),
       fast_forward_(settings_.fast_forward, jobs_.size()),
+      usage_(settings_.observer, settings_.from == nullptr ? Time::zero() : settings_.from->at),
       queue_(jobs_.size()),
       running_(jobs_.size()),
       handler_wake_(settings_.handlers.size()),
@@ -231,9 +232,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
     job_called_.emplace(event.subject, JobId(static_cast<std::uint32_t>(named - jobs_.begin())));
   }
   if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
-  if (settings_.from == nullptr) return;
-  WEFT_CHECK(settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
-  clock_ = settings_.from->at;
+  WEFT_CHECK(settings_.from == nullptr || settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
 }
 
 EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle) {
@@ -304,7 +303,7 @@ bool JobLifecycle::is_stale(const Event& event) const {
 
 void JobLifecycle::handle(const Event& event, EventContext& context) {
   if (is_stale(event)) return;
-  advance_clock(context.now());
+  if (context.now() > usage_.up_to()) usage_.advance(context.now(), sample());
   take(event, context);
   if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
   if (!happenings_.empty()) tell_handlers(context);
@@ -521,7 +520,7 @@ bool JobLifecycle::cancel(JobId job, EventContext& context) {
   ++counters_.cancelled;
   if (settings_.observer != nullptr) settings_.observer->job_cancelled(jobs_[job.index()], record);
   tell({Happening::Kind::job_cancelled, job});
-  if (all_finished()) tell_cluster();
+  if (all_finished()) usage_.tell(sample());
   request_pass(context);
   return true;
 }
@@ -578,7 +577,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   counters_.last_end = context.now();
   if (settings_.observer != nullptr) settings_.observer->job_finished(jobs_[job.index()], record);
   tell({Happening::Kind::job_ended, job});
-  if (all_finished()) tell_cluster();
+  if (all_finished()) usage_.tell(sample());
   request_pass(context);
 }
 
@@ -1511,9 +1510,9 @@ void JobLifecycle::note_skipped(JobId job, std::uint64_t iterations, Time now) {
       running.exposed.in_ticks(), static_cast<std::int64_t>(skipped), static_cast<std::int64_t>(running.iterations)));
 }
 
-void JobLifecycle::tell_cluster() {
+ClusterSample JobLifecycle::sample() const {
   ClusterSample sample;
-  sample.since = clock_;
+  sample.since = usage_.up_to();
   sample.running_jobs = running_.size();
   sample.waiting_jobs = queue_.size();
   sample.waiting_gpus = waiting_gpus_;
@@ -1521,19 +1520,7 @@ void JobLifecycle::tell_cluster() {
   sample.busy_gpus = cluster_.held_gpus();
   sample.fragmented_gpus = cluster_.fragmented_gpus();
   sample.gpus_out = cluster_.gpu_count() - cluster_.gpus_in_service();
-  if (told_ && told_->is_like(sample)) return;
-  told_ = sample;
-  if (settings_.observer != nullptr) settings_.observer->cluster_changed(sample);
-}
-
-void JobLifecycle::advance_clock(Time now) {
-  const double elapsed_s = (now - clock_).in_s();
-  if (now > clock_) tell_cluster();
-  counters_.busy_gpu_s += elapsed_s * static_cast<double>(cluster_.held_gpus());
-  counters_.out_gpu_s += elapsed_s * static_cast<double>(cluster_.gpu_count() - cluster_.gpus_in_service());
-  if (!queue_.empty()) counters_.stranded_gpu_s += elapsed_s * static_cast<double>(cluster_.free_gpus());
-  queued_job_s_ += elapsed_s * static_cast<double>(queue_.size());
-  clock_ = now;
+  return sample;
 }
 
 void JobLifecycle::close_open_stays(Time now) {
@@ -1548,16 +1535,16 @@ void JobLifecycle::close_open_stays(Time now) {
       note_skipped(job, record.iterations, now);
     }
   }
-  tell_cluster();
+  usage_.tell(sample());
 }
 
 JobCounters JobLifecycle::counters() const {
   JobCounters result = counters_;
-  const double elapsed_s = clock_.in_s();
-  if (elapsed_s > 0) {
-    result.gpus_busy_mean = counters_.busy_gpu_s / elapsed_s;
-    result.queue_length_mean = queued_job_s_ / elapsed_s;
-  }
+  result.busy_gpu_s = usage_.busy_gpu_s();
+  result.stranded_gpu_s = usage_.stranded_gpu_s();
+  result.out_gpu_s = usage_.out_gpu_s();
+  result.gpus_busy_mean = usage_.gpus_busy_mean();
+  result.queue_length_mean = usage_.queue_length_mean();
   double useful_gpu_s = 0;
   double started_gpu_s = 0;
   for (const JobRecord& record : records_) {

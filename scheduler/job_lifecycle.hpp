@@ -52,6 +52,7 @@
 #include "host/job.hpp"
 #include "scheduler/cluster_snapshot.hpp"
 #include "scheduler/cluster_state.hpp"
+#include "scheduler/cluster_usage.hpp"
 #include "scheduler/elastic_restart.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/fleet.hpp"
@@ -339,8 +340,8 @@ class JobLifecycle final : public Entity {
   void launch(EventContext& context);
   /// What hosts are told of a stay of the job from an iteration on, complete but for the folding and its number.
   RunningJob stay_of(JobId job, std::uint64_t first_iteration) const;
-  void advance_clock(Time now);
-  void tell_cluster();
+  /// How the cluster has stood since usage_.up_to().
+  ClusterSample sample() const;
 
   std::vector<JobSpec> jobs_;
   ClusterState cluster_;
@@ -355,6 +356,7 @@ class JobLifecycle final : public Entity {
   std::vector<Outage> outages_;                          ///< all there were
   std::vector<std::uint32_t> waiting_drains_;            ///< that have begun, on hosts where jobs still are
   FastForward fast_forward_;
+  ClusterUsage usage_;
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;                            ///< since the last pass
@@ -369,11 +371,8 @@ class JobLifecycle final : public Entity {
   std::vector<Time> handler_wake_;             ///< by handler, when it wants to be called; in the past if it does not
   std::vector<std::uint32_t> drains_of_host_;  ///< announced and not over
   Time wake_;                                  ///< when the policy wants a pass; in the past if it does not
-  JobCounters counters_;                       ///< means aside
-  double queued_job_s_ = 0;                    ///< integral of the queue's length
-  Time clock_;                                 ///< up to when the integrals go
+  JobCounters counters_;                       ///< but for what counters() adds: from usage_ and the records
   std::uint64_t waiting_gpus_ = 0;
-  std::optional<ClusterSample> told_;  ///< last
 };
 
 }  // namespace weft
