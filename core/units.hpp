@@ -82,6 +82,12 @@ class Duration {
   std::int64_t ticks_ = 0;
 };
 
+/// floor(time * numerator / denominator), without overflow in between. Requires: time >= 0, denominator > 0, and the result fits.
+inline Duration scaled(Duration time, std::uint64_t numerator, std::uint64_t denominator) {
+  __extension__ using Wide = unsigned __int128;
+  return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(time.in_ticks()) * numerator / denominator));
+}
+
 /// An instant of simulated time, counted from the start of the run.
 class Time {
  public:

@@ -48,11 +48,7 @@ Duration time_on_fewer(Duration on_all, std::uint32_t gpus, std::uint32_t held) 
   return ticks < Wide{Duration::max().in_ticks()} ? Duration::ticks(static_cast<std::int64_t>(ticks)) : Duration::max();
 }
 
-Duration time_on_all(Duration on_held, std::uint32_t gpus, std::uint32_t held) {
-  if (held == gpus) return on_held;
-  __extension__ using Wide = __int128;
-  return Duration::ticks(static_cast<std::int64_t>(Wide{on_held.in_ticks()} * held / gpus));
-}
+Duration time_on_all(Duration on_held, std::uint32_t gpus, std::uint32_t held) { return scaled(on_held, held, gpus); }
 
 void check_elastic(const JobSpec& job, Diagnostics& diagnostics) {
   const std::string subject = "job " + in_quotes(job.name);

@@ -22,10 +22,7 @@ constexpr std::array params_table = {
 };
 
 /// When iteration `i` of `n` equal parts of `total` begins. Requires: n > 0, i <= n.
-Duration begin_of_iteration(Duration total, std::uint64_t i, std::uint64_t n) {
-  __extension__ using Wide = unsigned __int128;
-  return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(total.in_ticks()) * i / n));
-}
+Duration begin_of_iteration(Duration total, std::uint64_t i, std::uint64_t n) { return scaled(total, i, n); }
 
 /// Of `n` iterations those that have ended once `done` of `total` is done.
 std::uint64_t ended_iterations(Duration total, std::uint64_t n, Duration done) {

@@ -78,6 +78,13 @@ TEST(Units, TransmitTimeFuzz) {
   }
 }
 
+TEST(Units, ScaledRoundsDownAndDoesNotOverflowInBetween) {
+  // 7 x 2 / 3 = 4.67; 2.9 years x 3 / 4 by way of 8.8 years.
+  EXPECT_EQ(scaled(Duration::ticks(7), 2, 3), Duration::ticks(4));
+  EXPECT_EQ(scaled(Duration::max(), 3, 4), Duration::ticks(INT64_MAX / 4 * 3 + 2));
+  EXPECT_EQ(scaled(Duration::max(), INT64_MAX, INT64_MAX), Duration::max());
+}
+
 TEST(Units, FluidTimes) {
   // 1e6 bits at 1e9 bit/s = 1 ms.
   EXPECT_EQ(fluid_transmit_time(1e6, 1e9), Duration::ms(1));
