@@ -3,6 +3,9 @@
 // Where it sits: built from the jobs of a run, a policy and a placer; meets the hosts only through messages (host/job.hpp). Tools
 // watch it through a JobObserver and read records and counters afterwards.
 //
+// Sources: job_lifecycle.cpp for jobs that arrive, start and end; _failures.cpp for what fails and is drained; _by_hand.cpp for scripted events and
+// handlers; _coasting.cpp for fast forward; _snapshot.cpp. What the scheduler tells itself is in job_lifecycle_events.hpp.
+//
 // Model
 //   - Arrivals are self events, one at a time: each schedules the next.
 //   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`), or with rounds
@@ -303,6 +306,7 @@ class JobLifecycle final : public Entity {
   void send_back(JobId job, Leaving why, Time now);
   void wake_at(Time when, EventContext& context);
   void start_by_duration(JobId job, EventContext& context);
+  [[noreturn]] static void fail_beyond_clock(const JobSpec& spec, Time start);
   /// Of a start: scheduler.start_overhead, and what data takes where no network is simulated.
   Duration overhead_of_start(JobId job) const;
   /// Returns false if the ranks have all that they need.
