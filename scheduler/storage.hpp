@@ -10,7 +10,7 @@
 //   - Ranks begin when all of it has arrived. Rank r is served by GPU number r of those hosts, counted host by host first, over again.
 //   - A checkpoint goes to the storage hosts in the same way, rank by rank, beside what follows: the time for which the job stands still is
 //     checkpoint.write, whatever its bytes take. A job that moves sends what the last one does not have in the same way.
-//   - Storage hosts run no jobs.
+//   - Storage hosts run no jobs. They stand for a service that survives its hosts: one that fails goes on serving while the network has a way to it.
 // Thread safety: pure functions and values.
 #pragma once
 
