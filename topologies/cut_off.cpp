@@ -35,8 +35,10 @@ std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<
     if (largest == UINT32_MAX || std::pair(stayed[part], size[part]) > std::pair(stayed[largest], size[largest])) largest = part;
   }
   for (const auto& [place, part] : stands) {
-    if (part == largest || size[part] > all / 2) cut_off[place] = false;
+    const bool serves = size[part] > all / 2 && (before.empty() || stayed[part] > 0);
+    if (part == largest || serves) cut_off[place] = false;
   }
+  for (std::size_t place = 0; place < before.size(); ++place) cut_off[place] = cut_off[place] && before[place];
   return cut_off;
 }
 

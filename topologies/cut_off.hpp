@@ -5,8 +5,8 @@
 // Model: an endpoint is at the parts of the network (topologies/connected_parts) that a way inside its host leads to, perhaps at several. The network is
 // the part with most endpoints, of equal ones the one with the first of them, and whatever other part has more than half of all. An endpoint at none of
 // these is cut off. Who never was at any part, as its host has no NIC, is not.
-// Where something was repaired, those that were not cut off before are not cut off by it: most endpoints are then most of those, and only of equal ones
-// most of all.
+// Where something was repaired, those that were not cut off before are not cut off by it: most endpoints are then most of those, only of equal ones most
+// of all, and a part with none of those stays cut off, however large it has become.
 // Left out: two endpoints that are each at one of several such parts, and have none in common, do not count as cut off.
 //
 // Thread safety: pure function.

@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
 #include "scheduler/failures/network_parts.hpp"
 #include "tests/scheduler/scheduler_run.hpp"
 #include "tests/topologies/topology_help.hpp"
+#include "topologies/connected_parts.hpp"
 
 namespace weft {
 namespace {
@@ -105,6 +109,79 @@ TEST(NetworkService, ARepairCutsOffNobody) {
   const NetworkService::Changes with_leaf = service.repair(breaks(named(*parts, "leaf0")));
   EXPECT_TRUE(with_leaf.cut_off.empty() && with_leaf.connected.empty());
   EXPECT_EQ(service.repair(breaks(named(*parts, "spine0"))).connected, slots({0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15}));
+}
+
+// The first pod is the network while there are no spines, and loses its cables to them. Spines that work again join the other pods, which are
+// most of all then, and no part of the network that jobs run on until the first pod is.
+TEST(NetworkService, RepairsMakeNoSecondNetwork) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  const std::vector<const char*> spines{"spine0", "spine1", "spine2", "spine3"};
+  const std::vector<const char*> cables{"agg0->spine0", "agg0->spine1", "agg1->spine2", "agg1->spine3"};
+  for (const char* spine : spines) service.fail(breaks(named(*parts, spine)));
+  for (const char* cable : cables) EXPECT_TRUE(service.fail(breaks(named(*parts, cable))).cut_off.empty());
+  for (const char* spine : spines) {
+    const NetworkService::Changes changes = service.repair(breaks(named(*parts, spine)));
+    EXPECT_TRUE(changes.cut_off.empty() && changes.connected.empty()) << spine;
+  }
+  EXPECT_EQ(service.repair(breaks(named(*parts, cables[2]))).connected, slots({4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
+}
+
+// Whatever fails and is repaired in whatever order: a repair cuts nobody off, all in service reach each other, and when everything works everybody is.
+TEST(NetworkService, OneNetworkServesAtATime) {
+  const auto parts = parts_of_tree();
+  const Topology& topology = parts->topology();
+  std::vector<std::string> names;
+  for (int i = 0; i < 8; ++i) {
+    names.push_back("leaf" + std::to_string(i));
+    names.push_back("agg" + std::to_string(i));
+    if (i < 4) names.push_back("spine" + std::to_string(i));
+    for (int j = 0; j < 2; ++j) {
+      names.push_back("leaf" + std::to_string(i) + "->agg" + std::to_string(i / 2 * 2 + j));
+      names.push_back("agg" + std::to_string(i) + "->spine" + std::to_string(i % 2 * 2 + j));
+    }
+  }
+  std::mt19937 random(7);
+  std::size_t kept_small = 0;
+  for (int run = 0; run < 60; ++run) {
+    NetworkService service(parts, FailureScope::gpu);
+    std::vector<std::string> broken;
+    std::vector<std::uint32_t> times_out(topology.link_count(), 0);
+    const auto count_out = [&](const std::string& name, std::uint32_t change) {
+      for (const LinkId cable : parts->cables_of(named(*parts, name.c_str()))) times_out[cable.index()] += change;
+    };
+    const std::uint32_t wave = 5 + random() % 30;
+    for (std::uint32_t step = 0; step < 200 || !broken.empty(); ++step) {
+      const bool fails = step < 200 && (broken.empty() || (step / wave % 2 == 0 ? random() % 4 != 0 : random() % 4 == 0));
+      if (fails) {
+        broken.push_back(names[random() % names.size()]);
+        count_out(broken.back(), 1);
+        service.fail(breaks(named(*parts, broken.back().c_str())));
+      } else {
+        std::swap(broken[random() % broken.size()], broken.back());
+        count_out(broken.back(), UINT32_MAX);
+        EXPECT_TRUE(service.repair(breaks(named(*parts, broken.back().c_str()))).cut_off.empty());
+        broken.pop_back();
+      }
+      std::vector<bool> is_out(topology.link_count(), false);
+      for (std::uint32_t link = 0; link < topology.link_count(); ++link) {
+        if (times_out[link] > 0) is_out[link] = is_out[topology.reverse(LinkId(link)).index()] = true;
+      }
+      ConnectedParts connected(topology, is_out, nics_relay(topology));
+      std::set<std::uint32_t> serving;
+      std::size_t in_service = 0;
+      for (std::uint32_t gpu = 0; gpu < topology.endpoints().size(); ++gpu) {
+        if (service.is_cut_off(GpuSlot(gpu))) continue;
+        ++in_service;
+        for (const std::uint32_t part : connected.of(topology.endpoints()[gpu]).parts) serving.insert(part);
+      }
+      EXPECT_LE(serving.size(), 1U) << run << " " << step;
+      EXPECT_GT(in_service, 0U);
+      kept_small += in_service < 8 ? 1 : 0;
+    }
+    for (std::uint32_t gpu = 0; gpu < topology.endpoints().size(); ++gpu) EXPECT_FALSE(service.is_cut_off(GpuSlot(gpu)));
+  }
+  EXPECT_GT(kept_small, 100U);
 }
 
 // A waits for a pod's four GPUs at 2 s, where the network is the second pod; B for all, which are back at 71 s.
