@@ -346,16 +346,20 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
 
 QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const {
   const Detours& ways = *ways_[card];
-  const PacketTopology::Way there = nodes_.way(ways, transfer.source, transfer.destination, transfer.connection, queue_pair);
+  const auto [source, destination] = std::pair(transfer.source, transfer.destination);
+  std::optional<PacketTopology::Way> around = nodes_.way_around(ways, source, destination, transfer.connection, queue_pair);
+  std::optional<PacketTopology::Way> back_around = nodes_.way_around(ways, destination, source, transfer.connection, queue_pair);
   QueuePairPlan plan;
+  plan.is_cut_off = !around || !back_around;
+  const auto own = [&](NodeId from, NodeId to) { return nodes_.way(from, to, transfer.connection, queue_pair); };
+  const PacketTopology::Way there = plan.is_cut_off ? own(source, destination) : std::move(*around);
+  const PacketTopology::Way back = plan.is_cut_off ? own(destination, source) : std::move(*back_around);
   plan.route.there = there.ports;
-  if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, transfer.destination);
-  const PacketTopology::Way back = nodes_.way(ways, transfer.destination, transfer.source, transfer.connection, queue_pair);
+  if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, destination);
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
-  plan.inside_hosts = there.inside_hosts + staging_.delay(transfer.destination);
-  plan.is_cut_off = !ways.connects(transfer.source, transfer.destination) || !ways.connects(transfer.destination, transfer.source);
+  plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;
 }
 

@@ -63,12 +63,7 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
 
 PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
                                         std::uint32_t queue_pair) const {
-  return way(Detours(topology_), source, destination, connection, queue_pair);
-}
-
-PacketTopology::Way PacketTopology::way(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection,
-                                        std::uint32_t queue_pair) const {
-  Way way;
+  Followed followed = follow(topology_.routes(), source, destination, connection, queue_pair);
   const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
     std::string hint = kInFlowMode;
     if (rule_.routes != nullptr) hint += std::string(", or ") + with_routes;
@@ -76,7 +71,29 @@ PacketTopology::Way PacketTopology::way(const Detours& ways, NodeId source, Node
                       "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
                       SourcePlace::named(topology_.name()), hint});
   };
-  const Routes& routes = ways.between(source, destination);
+  if (!followed.relay.is_none()) {
+    refuse("relaying-host",
+           "leads through host" + std::to_string(followed.relay.index()) + ", and packet mode has no hosts that relay",
+           "lead flow.routes past the host");
+  }
+  if (followed.is_too_long) {
+    refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "shorten flow.routes");
+  }
+  return std::move(followed.way);
+}
+
+std::optional<PacketTopology::Way> PacketTopology::way_around(const Detours& ways, NodeId source, NodeId destination,
+                                                              std::uint32_t connection, std::uint32_t queue_pair) const {
+  if (!ways.connects(source, destination)) return std::nullopt;
+  Followed followed = follow(ways.between(source, destination), source, destination, connection, queue_pair);
+  if (!followed.relay.is_none() || followed.is_too_long) return std::nullopt;
+  return std::move(followed.way);
+}
+
+PacketTopology::Followed PacketTopology::follow(const Routes& routes, NodeId source, NodeId destination, std::uint32_t connection,
+                                                std::uint32_t queue_pair) const {
+  Followed followed;
+  Way& way = followed.way;
   for (const LinkId id : ecmp_path(topology_, routes, rule_, source, destination, connection, queue_pair)) {
     const Link& link = topology_.link(id);
     if (port_of_link_[id.index()] == kInside) {
@@ -86,31 +103,46 @@ PacketTopology::Way PacketTopology::way(const Detours& ways, NodeId source, Node
     }
     const HostId from = topology_.node(link.source).host;
     if (!way.links.empty() && !from.is_none()) {
-      refuse("relaying-host", "leads through host" + std::to_string(from.index()) + ", and packet mode has no hosts that relay",
-             "lead flow.routes past the host");
+      followed.relay = from;
+      return followed;
     }
-    if (way.links.size() == QueuePairs::hops_max) {
-      refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "shorten flow.routes");
-    }
+    followed.is_too_long = way.links.size() == QueuePairs::hops_max;
+    if (followed.is_too_long) return followed;
     way.ports[way.links.size()] = port_of_link_[id.index()];
     way.links.push_back(id);
   }
-  return way;
+  return followed;
 }
 
 void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const {
+  const Routes& own = topology_.routes();
+  const Routes& around = ways.between(switch_of(node), endpoint);
+  HostId relay = add_ports(around, node, endpoint, ports);
+  if (relay.is_none() || &around != &own) {
+    if (!ports.empty()) return;
+    relay = add_ports(own, node, endpoint, ports);
+    if (relay.is_none()) return;
+  }
+  throw InputError({Severity::error, "relaying-host",
+                    "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(relay.index()) +
+                        ", and packet mode has no hosts that relay",
+                    SourcePlace::named(topology_.name()), kInFlowMode});
+}
+
+HostId PacketTopology::add_ports(const Routes& routes, std::uint32_t node, NodeId endpoint,
+                                 std::vector<std::uint16_t>& ports) const {
+  HostId relay = HostId::none();
   std::vector<LinkId> hops;
-  ways.between(switch_of(node), endpoint).next_hops(topology_, switch_of(node), endpoint, hops);
+  routes.next_hops(topology_, switch_of(node), endpoint, hops);
   for (const LinkId link : hops) {
     const HostId host = topology_.node(topology_.link(link).destination).host;
     if (!host.is_none() && host != topology_.node(endpoint).host) {
-      throw InputError({Severity::error, "relaying-host",
-                        "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(host.index()) +
-                            ", and packet mode has no hosts that relay",
-                        SourcePlace::named(topology_.name()), kInFlowMode});
+      relay = host;
+    } else {
+      ports.push_back(port_of_link_[link.index()]);
     }
-    ports.push_back(port_of_link_[link.index()]);
   }
+  return relay;
 }
 
 PacketTopology::CableEnd PacketTopology::begin_of(LinkId link) const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,9 +54,11 @@ class PacketTopology {
   /// The one of network/ecmp. Throws InputError [relaying-host] where it leads through a third host, [long-path]
   /// where it has more hops than a route holds.
   Way way(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
-  /// While some links are avoided.
-  Way way(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
-  /// Appends the ports of a switch that lead to an endpoint over fewest links.
+  /// While some links are avoided; none where no way is left, or only such as way() throws for.
+  std::optional<Way> way_around(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection,
+                                std::uint32_t queue_pair) const;
+  /// Appends the ports of a switch that lead to an endpoint over fewest links, and through no host; where all that are left lead through one, those of the
+  /// topology's own ways. Throws InputError [relaying-host] where one of these does.
   void ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
   struct CableEnd {
     std::uint32_t node = 0;
@@ -65,6 +68,16 @@ class PacketTopology {
   CableEnd begin_of(LinkId link) const;
 
  private:
+  struct Followed {
+    Way way;
+    HostId relay = HostId::none();  ///< a third host that it leads through, where it was followed no further
+    bool is_too_long = false;
+  };
+  Followed follow(const Routes& routes, NodeId source, NodeId destination, std::uint32_t connection,
+                  std::uint32_t queue_pair) const;
+  /// Those that lead through no third host, of which one is returned if there are any.
+  HostId add_ports(const Routes& routes, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
+
   const Topology& topology_;
   PathRule rule_;
   std::uint32_t host_count_;

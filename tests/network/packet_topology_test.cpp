@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/diagnostics.hpp"
+#include "network/detours.hpp"
 #include "network/ecmp.hpp"
 #include "test_topologies.hpp"
 #include "topologies/topology.hpp"
@@ -92,6 +96,54 @@ TEST(PacketTopology, HostsDoNotRelay) {
     codes.insert(code_of([&] { nodes.way(cubes->endpoints().front(), to, 0, 0); }));
   }
   EXPECT_EQ(codes, (std::set<std::string>{"nothing", "relaying-host"}));
+}
+
+// Without one of its cables a host of a cube is reached through others only, which flows do and packets do not; a switch that sprays goes on as if nothing
+// was out.
+TEST(PacketTopology, NoWayAroundLeadsThroughHosts) {
+  const auto cubes = built("bcube", {{"n", "4"}, {"k", "1"}});
+  const PacketTopology nodes(*cubes, {.seed = 1});
+  const NodeId from = cubes->endpoints()[0];
+  const NodeId to = cubes->endpoints()[1];
+  const PacketTopology::Way own = nodes.way(from, to, 0, 0);
+  ASSERT_EQ(own.links.size(), 2U);
+  std::vector<bool> avoided(cubes->link_count(), false);
+  Detours ways(*cubes);
+  ways.avoid(avoided);
+  EXPECT_EQ(nodes.way_around(ways, from, to, 0, 0)->links, own.links);
+  avoided[own.links[1].index()] = avoided[cubes->reverse(own.links[1]).index()] = true;
+  ways.avoid(avoided);
+  EXPECT_TRUE(ways.connects(from, to));
+  EXPECT_FALSE(nodes.way_around(ways, from, to, 0, 0));
+  const NodeId passed = cubes->link(own.links[0]).destination;
+  std::uint32_t node = nodes.host_count();
+  while (nodes.switch_of(node) != passed) ++node;
+  std::vector<std::uint16_t> ports;
+  nodes.ports_to(ways, node, to, ports);
+  EXPECT_EQ(ports, std::vector<std::uint16_t>{own.ports[1]});
+}
+
+// Two hosts at neighbours of a ring of 16 switches, whose cable goes out: 17 hops the other way round.
+TEST(PacketTopology, NoWayAroundIsLongerThanRoutesHold) {
+  TopologyBuilder ring("ring");
+  std::vector<NodeId> switches;
+  for (int i = 0; i < 16; ++i) switches.push_back(ring.add_switch(0));
+  std::vector<NodeId> ends;
+  for (int i = 0; i < 2; ++i) {
+    ends.push_back(ring.add_endpoint(ring.add_host(), NodeKind::host));
+    ring.add_cable(ends.back(), switches[i], Bandwidth::gbps(100), Duration::ns(5));
+  }
+  for (int i = 0; i < 16; ++i) ring.add_cable(switches[i], switches[(i + 1) % 16], Bandwidth::gbps(100), Duration::ns(5));
+  const auto topology = std::move(ring).build(nullptr, SourcePlace::named("ring"));
+  const PacketTopology nodes(*topology, {.seed = 1});
+  const PacketTopology::Way own = nodes.way(ends[0], ends[1], 0, 0);
+  ASSERT_EQ(own.links.size(), 3U);
+  std::vector<bool> avoided(topology->link_count(), false);
+  avoided[own.links[1].index()] = avoided[topology->reverse(own.links[1]).index()] = true;
+  Detours ways(*topology);
+  ways.avoid(avoided);
+  EXPECT_TRUE(ways.connects(ends[0], ends[1]));
+  EXPECT_FALSE(nodes.way_around(ways, ends[0], ends[1], 0, 0));
 }
 
 }  // namespace
