@@ -38,7 +38,6 @@ std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<
     const bool serves = size[part] > all / 2 && (before.empty() || stayed[part] > 0);
     if (part == largest || serves) cut_off[place] = false;
   }
-  for (std::size_t place = 0; place < before.size(); ++place) cut_off[place] = cut_off[place] && before[place];
   return cut_off;
 }
 

@@ -5,8 +5,8 @@
 // Model: an endpoint is at the parts of the network (topologies/connected_parts) that a way inside its host leads to, perhaps at several. The network is
 // the part with most endpoints, of equal ones the one with the first of them, and whatever other part has more than half of all. An endpoint at none of
 // these is cut off. Who never was at any part, as its host has no NIC, is not.
-// Where something was repaired, those that were not cut off before are not cut off by it: most endpoints are then most of those, only of equal ones most
-// of all, and a part with none of those stays cut off, however large it has become.
+// Where the network is to stay where it is, most endpoints are most of those that were not cut off before, only of equal ones most of all; and a part
+// without any of those stays cut off, however large it has become.
 // Left out: two endpoints that are each at one of several such parts, and have none in common, do not count as cut off.
 //
 // Thread safety: pure function.
@@ -19,7 +19,7 @@
 namespace weft {
 
 /// By place in Topology::endpoints(). `is_out` is by LinkId, alike in both directions; `relay`: as nics_relay() says. `before`: likewise, who was cut off
-/// before something was repaired; empty: nothing was.
+/// before, where the network is to stay; empty: it need not.
 std::vector<bool> cut_off_endpoints(const Topology& topology, const std::vector<bool>& is_out, bool relay,
                                     const std::vector<bool>& before = {});
 

@@ -28,8 +28,11 @@ std::vector<CableShare> NetworkService::lasting() const {
 
 std::vector<bool> NetworkService::find_cut_off(Turn turn) const {
   const Topology& topology = parts_->topology();
-  std::vector<bool> cut_off =
-      cut_off_endpoints(topology, is_out_, nics_relay_, turn == Turn::is_repaired ? cut_off_ : std::vector<bool>());
+  std::vector<bool> cut_off = cut_off_endpoints(topology, is_out_, nics_relay_, cut_off_);
+  bool is_smaller = false;
+  for (std::size_t gpu = 0; gpu < cut_off.size(); ++gpu) is_smaller = is_smaller || (cut_off[gpu] && !cut_off_[gpu]);
+  if (turn == Turn::fails && is_smaller) cut_off = cut_off_endpoints(topology, is_out_, nics_relay_);
+  for (std::size_t gpu = 0; gpu < cut_off.size() && turn == Turn::is_repaired; ++gpu) cut_off[gpu] = cut_off[gpu] && cut_off_[gpu];
   if (scope_ == FailureScope::gpu) return cut_off;
   std::size_t begin = 0;
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {

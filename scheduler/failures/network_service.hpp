@@ -4,7 +4,8 @@
 // fabric of the shares.
 //
 // Model: a cable whose switch or which itself is broken carries nothing, and neither does one that flaps; one that is degraded several times over carries the
-// least share. Only what is broken cuts off GPUs (topologies/cut_off): a flap ends before anybody gives up a host for it.
+// least share. Only what is broken cuts off GPUs (topologies/cut_off): a flap ends before anybody gives up a host for it. A network that falls apart goes on
+// where most GPUs are. It then stays there, as jobs run on it, whatever is repaired or fails elsewhere, until it falls apart itself or is joined again.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 

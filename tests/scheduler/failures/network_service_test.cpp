@@ -111,6 +111,19 @@ TEST(NetworkService, ARepairCutsOffNobody) {
   EXPECT_EQ(service.repair(breaks(named(*parts, "spine0"))).connected, slots({0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15}));
 }
 
+// The second pod is the network, as the first was a leaf short when the spines went out. What fails in the last pod concerns nobody.
+TEST(NetworkService, StaysWhereNothingFails) {
+  const auto parts = parts_of_tree();
+  NetworkService service(parts, FailureScope::gpu);
+  for (const char* part : {"spine0", "spine1", "spine2", "spine3", "leaf0"}) service.fail(breaks(named(*parts, part)));
+  service.repair(breaks(named(*parts, "leaf0")));
+  const NetworkService::Changes elsewhere = service.fail(breaks(named(*parts, "leaf7->host15/gpu0")));
+  EXPECT_TRUE(elsewhere.cut_off.empty() && elsewhere.connected.empty());
+  const NetworkService::Changes here = service.fail(breaks(named(*parts, "leaf2->host4/gpu0")));
+  EXPECT_EQ(here.cut_off, slots({4, 5, 6, 7}));
+  EXPECT_EQ(here.connected, slots({0, 1, 2, 3}));
+}
+
 // The first pod is the network while there are no spines, and loses its cables to them. Spines that work again join the other pods, which are
 // most of all then, and no part of the network that jobs run on until the first pod is.
 TEST(NetworkService, RepairsMakeNoSecondNetwork) {
