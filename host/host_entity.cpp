@@ -70,7 +70,7 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case transfer_delivered: {
       const auto transfer = event.payload_as<Transfer>();
       if (transfer.connection == storage_connection) {
-        if (wiring_.jobs.at(transfer.stay).data != nullptr)
+        if (const RunningJob& job = wiring_.jobs.at(transfer.stay); job.data != nullptr || job.is_last_checkpoint)
           context.send(wiring_.scheduler, wiring_.control_delay, data_arrived, DataArrived{transfer.stay});
         return;
       }

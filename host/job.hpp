@@ -5,7 +5,7 @@
 // stay before: ranks vanish at once; what they have handed to the network still crosses it, and nobody takes it.
 // Data and checkpoints: before a job's ranks begin, a stay of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
 // send it, and the hosts of the ranks tell of each part that has arrived. What a rank sends to the store when it writes a checkpoint is taken there without
-// a word.
+// a word. The last checkpoint of a job that leaves its GPUs is a stay of its own (`send_checkpoint`), and the store tells of each part that has arrived.
 // All messages travel with at least the control-plane delay declared at connection time (design: "Control is a node too"). A stop may overtake the
 // start that it is about: the stay then never begins on that host.
 //
@@ -56,6 +56,8 @@ struct RunningJob {
   std::shared_ptr<const std::vector<StoredData>> data;
   /// If not null, what each rank sends to its store with a checkpoint; at most one entry per rank, ascending.
   std::shared_ptr<const std::vector<StoredData>> checkpoint;
+  /// No rank runs in this stay, which only takes `checkpoint` there before the job leaves its GPUs.
+  bool is_last_checkpoint = false;
 
   bool has_checkpoint_after(std::uint64_t iterations_ended) const {
     return checkpoint_every > 0 && iterations_ended < iterations && iterations_ended % checkpoint_every == 0;
@@ -109,7 +111,7 @@ enum JobEvent : std::uint16_t {
   iteration_done = 201,   ///< host -> scheduler, payload IterationDone; the last one of a rank ends that rank
   stop_job = 202,         ///< scheduler -> host, payload StopJob
   send_data = 203,        ///< scheduler -> host where data lies, payload StartJob
-  data_arrived = 204,     ///< host of a rank -> scheduler, payload DataArrived
+  data_arrived = 204,     ///< host of a rank or of a store -> scheduler, payload DataArrived
   send_checkpoint = 205,  ///< scheduler -> host of ranks that are over, payload StartJob: what they have done by then
 };
 
@@ -120,7 +122,7 @@ struct StopJob {
   StayId stay;
 };
 
-/// One entry of RunningJob::data has arrived.
+/// One entry of RunningJob::data, or of a last checkpoint, has arrived.
 struct DataArrived {
   StayId stay;
 };

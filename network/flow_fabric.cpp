@@ -101,6 +101,7 @@ void FlowFabric::plan_settle(Time at, EventContext& context) {
 
 void FlowFabric::settle(EventContext& context) {
   const Time now = context.now();
+  if (model_.active_flows() > 0) busy_until_ = now;
   done_.clear();
   model_.take_completions(now, done_);
   for (const FlowCompletion& completion : done_) {

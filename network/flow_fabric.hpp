@@ -105,8 +105,10 @@ class FlowFabric final : public Entity {
   void watch_congestion(CongestionMonitor& monitor);
 
   FlowFabricCounters counters() const;
+  /// Until when flows have been under way, as of the last change.
+  Time busy_until() const { return busy_until_; }
   /// By LinkId, what links have carried by `now`, which is not before the last event that the fabric handled. Utilization is over begin .. end: from the
-  /// start of the first job or flow until the last has ended.
+  /// start of the first job or flow until the last has ended, and what it left behind.
   std::vector<LinkUsage> link_usage(Time begin, Time end, Time now) const;
   /// Transfers that have not left their source, in order of entering; of every operation in switches under way, the first member's.
   std::vector<UnfinishedTransfer> unfinished() const;
@@ -216,6 +218,7 @@ class FlowFabric final : public Entity {
   std::uint32_t next_id_ = 0;
   std::uint64_t started_ = 0;
   std::uint64_t finished_ = 0;
+  Time busy_until_;
   Bytes payload_bytes_;
   std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
   std::vector<double> staged_loads_;

@@ -186,8 +186,10 @@ bool JobLifecycle::is_stale(const Event& event) const {
   if (event.kind == scheduling_pass) return !pass_requested_ || event.key.time != next_pass_;
   if (event.kind == data_arrived) {
     const StayId stay = event.payload_as<DataArrived>().stay;
-    const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
-    return running == nullptr || running->stay != stay || running->failed_at || running->moves_since;
+    const RunningJob& published = settings_.wiring.jobs->at(stay);
+    const Running* const running = running_state_[published.job.index()].get();
+    return running == nullptr || running->stay != stay || running->failed_at ||
+           running->moves_since.has_value() != published.is_last_checkpoint;
   }
   if (event.kind == iteration_done) {
     const StayId stay = event.payload_as<IterationDone>().stay;
@@ -289,10 +291,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
     }
     case job_moves: {
       const JobId job = event.payload_as<SchedulerTimer>().job;
-      ++records_[job.index()].moves;
-      ++counters_.moved;
-      send_back(job, Leaving::moves, context.now());
-      request_pass(context);
+      if (running_state_[job.index()]->under_way == 0) move(job, context);
       return;
     }
     default:
@@ -489,8 +488,7 @@ void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
 
 void JobLifecycle::preempt(JobId job, EventContext& context) {
   WEFT_CHECK(running_.contains(job), "a policy preempts jobs that run");
-  const Running& running = *running_state_[job.index()];
-  if (!running.failed_at && !running.moves_since) halt(job, context);
+  halt(job, context);
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
   leave_gpus(job, context.now(), Leaving::is_preempted);
@@ -644,16 +642,16 @@ bool JobLifecycle::fetch_data(JobId job, EventContext& context) {
   stay.data = std::move(parts);
   Running& running = *running_state_[job.index()];
   running.stay = stay.stay;
-  running.fetching = static_cast<std::uint32_t>(data.size());
+  running.under_way = static_cast<std::uint32_t>(data.size());
   wiring.jobs->publish(std::move(stay));
   for (const HostId host : stores_of(data))
     context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_data, StartJob{running.stay});
-  note_fetching(1, context);
+  note_data_under_way(1, context);
   return true;
 }
 
-void JobLifecycle::note_fetching(std::int32_t more, EventContext& context) {
-  fetching_ += static_cast<std::uint32_t>(more);
+void JobLifecycle::note_data_under_way(std::int32_t more, EventContext& context) {
+  data_under_way_ += static_cast<std::uint32_t>(more);
   if (fast_forward_.is_on()) begin_epoch_of_all(context);
 }
 
@@ -666,8 +664,12 @@ std::set<HostId> JobLifecycle::stores_of(std::span<const RankData> data) const {
 void JobLifecycle::take_arrival(StayId stay, EventContext& context) {
   const JobId job = settings_.wiring.jobs->at(stay).job;
   Running& running = *running_state_[job.index()];
-  if (--running.fetching > 0) return;
-  note_fetching(-1, context);
+  if (--running.under_way > 0) return;
+  note_data_under_way(-1, context);
+  if (running.moves_since) {
+    if (context.now() - *running.moves_since >= running.checkpoints.write) move(job, context);
+    return;
+  }
   running.start_overhead = context.now() - running.since;
   launching_.push_back(job);
   request_launch(context);
@@ -688,7 +690,7 @@ void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobCourse& course = running.course.emplace(duration_of(job), records_[job.index()].iterations, running.past.kept,
                                                    running.start_overhead, settings_.checkpoints);
   const std::optional<Duration> held = course.held();
-  if (!held || *held > Time::max() - context.now()) fail_beyond_clock(spec, context.now());
+  if (!held || *held >= Time::max() - context.now()) fail_beyond_clock(spec, context.now());
   context.schedule(*held, EventClass::timer, job_ends, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
@@ -789,18 +791,19 @@ std::vector<HostId> JobLifecycle::hosts_of(const RunningJob& stay, const Placeme
 }
 
 void JobLifecycle::halt(JobId job, EventContext& context) {
-  if (jobs_[job.index()].workload == nullptr) return;
   Running& running = *running_state_[job.index()];
-  if (coasts(job)) {
+  if (jobs_[job.index()].workload == nullptr || running.failed_at) return;
+  const bool gets_on = !running.moves_since;
+  if (gets_on && coasts(job)) {
     note_skipped(job, account(running, context.now()).whole.iterations, context.now());
-  } else if (running.ranks != nullptr || running.fetching > 0) {
-    stop_ranks(job, context);
-    if (std::exchange(running.fetching, 0) > 0) note_fetching(-1, context);
+  } else if ((gets_on && running.ranks != nullptr) || running.under_way > 0) {
+    stop_stay(job, context);
   }
+  if (std::exchange(running.under_way, 0) > 0) note_data_under_way(-1, context);
   leave_others(job, context);
 }
 
-void JobLifecycle::stop_ranks(JobId job, EventContext& context) {
+void JobLifecycle::stop_stay(JobId job, EventContext& context) {
   const Running& running = *running_state_[job.index()];
   const SchedulerWiring& wiring = settings_.wiring;
   const auto stop = [&](HostId host) {
@@ -835,7 +838,9 @@ void JobLifecycle::close_open_stays(Time now) {
     const Running& running = *running_state_[job.index()];
     JobRecord& record = records_[job.index()];
     charge(record, running, now);
-    if (running.failed_at) record.lost_to_failures += of_all_gpus(now - got_on_until(running, now), record, running.placement);
+    // It has failed, or writes a checkpoint to move.
+    const Duration stands_still = of_all_gpus(now - got_on_until(running, now), record, running.placement);
+    (running.failed_at ? record.lost_to_failures : record.checkpointing) += stands_still;
     if (coasts(job) && running.is_among_others) {
       record.iterations = account(running, now).whole.iterations;
       note_skipped(job, record.iterations, now);
@@ -879,7 +884,7 @@ std::string JobLifecycle::state_text(JobId job) const {
     return text + "waits for " + (least < spec.gpus ? std::to_string(least) + " to " : "") + std::to_string(spec.gpus) + " GPUs";
   }
   if (running == nullptr) return text + "has not arrived";
-  if (running->fetching > 0) return text + "fetches its data";
+  if (running->under_way > 0) return text + (running->moves_since ? "writes a checkpoint" : "fetches its data");
   if (running->ranks == nullptr) return text + "is running";
   const IterationTally& tally = running->ranks->tally();
   const JobFolding* folding = settings_.wiring.jobs->at(running->stay).folding.get();

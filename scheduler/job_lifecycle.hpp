@@ -205,7 +205,7 @@ class JobLifecycle final : public Entity {
     std::optional<JobCourse> course;            ///< job mode, and while the job coasts
     std::unique_ptr<WorkloadCourse> ranks;      ///< otherwise
     StayId stay = StayId::none();               ///< of jobs that run workloads
-    std::uint32_t fetching = 0;                 ///< parts of its data under way, by the stay `stay`
+    std::uint32_t under_way = 0;                ///< parts of its data, or of its last checkpoint, by the stay `stay`
     std::uint32_t parts = 0;                    ///< times that it began to coast, was told to land or landed
     bool is_among_others = false;               ///< fast forward: it uses the network now, or would if it did not coast
     std::optional<std::uint64_t> lands_at;      ///< the iteration from which it goes on
@@ -217,7 +217,7 @@ class JobLifecycle final : public Entity {
     Time coasts_since;                          ///< when it last began to
     bool is_folding_known = false;              ///< it was looked for
     std::optional<Time> failed_at;              ///< it gets on no more, which the scheduler does not know yet
-    std::optional<Time> moves_since;            ///< it writes a checkpoint, to start elsewhere
+    std::optional<Time> moves_since;            ///< it writes a checkpoint, to start elsewhere; its ranks are over
   };
   /// Of a job, over all its stays.
   struct Progress {
@@ -255,9 +255,9 @@ class JobLifecycle final : public Entity {
   void run_pass(EventContext& context);
   void start(JobId job, Placement placement, EventContext& context);
   void preempt(JobId job, EventContext& context);
-  /// A job gets on no more, which the hosts of one that runs a workload are told. Requires: they were not told yet.
+  /// A job gets on no more, nor does a checkpoint that it leaves with, which the hosts of one that runs a workload are told if they were not yet.
   void halt(JobId job, EventContext& context);
-  void stop_ranks(JobId job, EventContext& context);
+  void stop_stay(JobId job, EventContext& context);
   /// Hosts that run a rank of the stay: folded ones run representatives.
   std::vector<HostId> hosts_of(const RunningJob& stay, const Placement& placement) const;
   /// Goes on with a stay of the job that begins at `begin`, after a message to its hosts.
@@ -312,8 +312,8 @@ class JobLifecycle final : public Entity {
   /// Returns false if the ranks have all that they need.
   bool fetch_data(JobId job, EventContext& context);
   void take_arrival(StayId stay, EventContext& context);
-  /// Fast forward: data on its way slows others down, which is simulated.
-  void note_fetching(std::int32_t more, EventContext& context);
+  /// Fast forward: what is on its way to jobs or from them slows others down, which is simulated.
+  void note_data_under_way(std::int32_t more, EventContext& context);
   std::vector<RankData> data_to_fetch(JobId job) const;
   std::set<HostId> stores_of(std::span<const RankData> data) const;
   void schedule_next_failure(EventContext& context);
@@ -334,8 +334,10 @@ class JobLifecycle final : public Entity {
   void call_spares(EventContext& context);
   void begin_drain(std::uint32_t drain, EventContext& context);
   void start_moving(JobId job, EventContext& context);
-  /// Its ranks send what they have done since the last checkpoint to where these lie.
-  void store_before_move(JobId job, EventContext& context);
+  /// A stay in which its ranks send that they have done so many iterations to where checkpoints lie, if they lie anywhere.
+  void send_last_checkpoint(JobId job, std::uint64_t iterations, EventContext& context);
+  /// Requires: its checkpoint is written.
+  void move(JobId job, EventContext& context);
   void begin_work_on_idle_hosts(EventContext& context);
   JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;
@@ -367,7 +369,7 @@ class JobLifecycle final : public Entity {
   std::vector<JobId> left_;                               ///< likewise: the queue, and not by the policy
   std::map<std::string, JobId, std::less<>> job_called_;  ///< those that scripted events name
   std::vector<JobId> launching_;                          ///< their ranks start at this instant
-  std::uint32_t fetching_ = 0;                            ///< jobs whose data is on its way over the network
+  std::uint32_t data_under_way_ = 0;                      ///< jobs whose data or last checkpoint is on its way over the network
   bool pass_requested_ = false;
   Time next_pass_;  ///< if it is
   std::size_t changes_done_ = 0;

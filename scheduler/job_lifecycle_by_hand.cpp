@@ -134,7 +134,7 @@ bool JobLifecycle::cancel(JobId job, EventContext& context) {
   if (record.end || record.cancelled) return false;
   if (const Running* const running = running_state_[job.index()].get(); running != nullptr) {
     if (has_done_all(job, context.now())) return false;
-    if (!running->failed_at && !running->moves_since) halt(job, context);
+    halt(job, context);
     leave_gpus(job, context.now(), Leaving::is_cancelled);
     counters_.last_end = context.now();
   } else if (queue_.contains(job)) {

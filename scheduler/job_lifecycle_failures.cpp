@@ -62,7 +62,7 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
   for (const GpuSlot gpu : outage.gpus) {
     const JobId holder = cluster_.holder(gpu);
     if (holder.is_none() || running_state_[holder.index()]->failed_at || has_done_all(holder, context.now())) continue;
-    if (!running_state_[holder.index()]->moves_since) halt(holder, context);
+    halt(holder, context);
     running_state_[holder.index()]->failed_at = context.now();
     ++records_[holder.index()].failures;
   }
@@ -152,28 +152,40 @@ void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
 void JobLifecycle::start_moving(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
+  const StayAccount so_far = account(running, context.now());
+  const bool has_more = so_far.whole.iterations > so_far.kept.iterations || so_far.whole.work > so_far.kept.work;
+  Duration write = running.checkpoints.write;
+  if (has_more && jobs_[job.index()].workload == nullptr)
+    write = std::max(write, storing_time(jobs_[job.index()], settings_.storage));
   // A checkpoint that would end after the clock does moves nobody.
-  if (running.checkpoints.write >= Time::max() - context.now()) return;
-  store_before_move(job, context);
+  if (write >= Time::max() - context.now()) return;
   halt(job, context);
   running.moves_since = context.now();
-  context.schedule(running.checkpoints.write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
+  if (has_more) send_last_checkpoint(job, so_far.whole.iterations, context);
+  context.schedule(write, EventClass::timer, job_moves, SchedulerTimer{job, records_[job.index()].restarts});
 }
 
-void JobLifecycle::store_before_move(JobId job, EventContext& context) {
+void JobLifecycle::send_last_checkpoint(JobId job, std::uint64_t iterations, EventContext& context) {
   if (jobs_[job.index()].workload == nullptr) return;
-  const Running& running = *running_state_[job.index()];
-  const StayAccount so_far = account(running, context.now());
-  if (so_far.whole.iterations == so_far.kept.iterations) return;
-  // A stay of its own: what the one that ends has under way is dropped.
-  RunningJob stay = stay_of(job, so_far.whole.iterations);
+  RunningJob stay = stay_of(job, iterations);
   if (stay.checkpoint == nullptr) return;
   const SchedulerWiring& wiring = settings_.wiring;
-  const StayId id = stay.stay = wiring.jobs->next();
+  Running& running = *running_state_[job.index()];
+  stay.is_last_checkpoint = true;
+  running.stay = stay.stay = wiring.jobs->next();
+  running.under_way = static_cast<std::uint32_t>(stay.checkpoint->size());
   const std::vector<HostId> hosts = hosts_of(stay, running.placement);
   wiring.jobs->publish(std::move(stay));
   for (const HostId host : hosts)
-    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_checkpoint, StartJob{id});
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_checkpoint, StartJob{running.stay});
+  note_data_under_way(1, context);
+}
+
+void JobLifecycle::move(JobId job, EventContext& context) {
+  ++records_[job.index()].moves;
+  ++counters_.moved;
+  send_back(job, Leaving::moves, context.now());
+  request_pass(context);
 }
 
 void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {

@@ -32,7 +32,9 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.state = queue_.contains(id) ? ClusterSnapshot::State::waits : ClusterSnapshot::State::not_arrived;
     } else if (running->failed_at || running->moves_since) {
       job.state = ClusterSnapshot::State::waits;
-      job.kept = kept_of(id, account(*running, got_on_until(*running, now)).kept);
+      // Who writes a checkpoint to move has written it.
+      const StayAccount so_far = account(*running, got_on_until(*running, now));
+      job.kept = kept_of(id, running->failed_at ? so_far.kept : so_far.whole);
       job.queued = now;
     } else {
       job.state = ClusterSnapshot::State::runs;
@@ -40,7 +42,7 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.since = running->since;
       job.part_since = running->part_since;
       job.past = running->past;
-      job.fetches = running->fetching > 0;
+      job.fetches = running->under_way > 0;
       if (running->course) {
         const Duration last_report = jobs_[i].workload == nullptr ? Duration::zero() : settings_.control_delay;
         const std::optional<Duration> held = running->course->held();
@@ -98,7 +100,7 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
     begin_epoch(std::span(&id, 1), context);
     begin_epoch(others_of(id), context);
   }
-  if (fetching_ > 0) begin_epoch_of_all(context);
+  if (data_under_way_ > 0) begin_epoch_of_all(context);
   launch(context);
   request_pass(context);
 }

@@ -61,4 +61,9 @@ Duration fetching_time(std::span<const RankData> data, const StorageSettings& st
   return transmit_time(all, storage.rate);
 }
 
+Duration storing_time(const JobSpec& job, const StorageSettings& storage) {
+  return storage.hosts.empty() || storage.rate == Bandwidth::zero() ? Duration::zero()
+                                                                    : transmit_time(job.checkpoint, storage.rate);
+}
+
 }  // namespace weft

@@ -9,7 +9,8 @@
 //   - A job that goes on from a checkpoint fetches that, too, an equal part for every rank, from the storage hosts.
 //   - Ranks begin when all of it has arrived. Rank r is served by GPU number r of those hosts, counted host by host first, over again.
 //   - A checkpoint goes to the storage hosts in the same way, rank by rank, beside what follows: the time for which the job stands still is
-//     checkpoint.write, whatever its bytes take. A job that moves sends what the last one does not have in the same way.
+//     checkpoint.write, whatever its bytes take. A job that moves and has done more than its last one says leaves when all of another has arrived there, and
+//     after checkpoint.write at the earliest.
 //   - Storage hosts run no jobs. They stand for a service that survives its hosts: one that fails goes on serving while the network has a way to it.
 // Thread safety: pure functions and values.
 #pragma once
@@ -50,5 +51,8 @@ std::vector<GpuSlot> stores_on(std::span<const HostId> hosts, const ClusterState
 
 /// How long all of it takes where no network is simulated.
 Duration fetching_time(std::span<const RankData> data, const StorageSettings& storage);
+
+/// Likewise, a checkpoint of the job on its way to the storage hosts; zero without any.
+Duration storing_time(const JobSpec& job, const StorageSettings& storage);
 
 }  // namespace weft

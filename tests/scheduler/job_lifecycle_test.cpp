@@ -168,6 +168,20 @@ TEST(JobLifecycle, AJobThatOutlivesTheClockIsTheUsersError) {
   }
 }
 
+// 8,000 h at a millionth of the speed is longer than a duration can be.
+TEST(JobLifecycle, SlowHostsTakeNobodyBeyondTheClock) {
+  const HostSpeedEntry slow{{HostId(0)}, 1e-6, at_s(0), Time::max()};
+  const HostSpeeds speeds(1, std::vector{slow}, {});
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.speeds = &speeds;
+  try {
+    run_jobs({job("A", 0, 1, Duration::s(8'000 * 3'600))}, ClusterState(1, 1), std::move(settings));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics()[0].code, "beyond-clock");
+  }
+}
+
 TEST(JobLifecycle, AnUnfinishedRunIsNotSilent) {
   EngineBuilder builder;
   std::vector<JobSpec> jobs{job("A", 0, 8, Duration::s(10)), job("B", 1, 8, Duration::s(10)), job("C", 9, 8, Duration::s(10))};

@@ -18,7 +18,7 @@ using IterationTime = std::function<Duration(JobId, RankId, std::uint32_t iterat
 /// Runs every rank on its endpoints for the time that the formula says, or on fewer GPUs for as much longer; a tenth of it is exposed communication.
 class PretendHost final : public Entity {
  public:
-  /// Data of a job arrives all at once, when the storage can have sent all of it.
+  /// Data of a job, or its last checkpoint, arrives all at once, when the storage can have sent or taken all of it.
   PretendHost(NodeId first, std::uint32_t endpoints, const JobTable& jobs, Duration control_delay,
               const std::vector<JobSpec>& specs, const IterationTime& time, const StorageSettings& storage = {})
       : first_(first),
@@ -58,7 +58,24 @@ class PretendHost final : public Entity {
       }
       return;
     }
-    if (event.kind == send_checkpoint) return;  // which nobody waits for
+    if (event.kind == send_checkpoint) {
+      scheduler_ = event.key.source;
+      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().stay);
+      std::vector<RankData> all;
+      for (const StoredData& part : *running.checkpoint) all.push_back({part.rank, GpuSlot(0), part.size});
+      context.schedule(fetching_time(all, storage_), EventClass::timer, kCheckpointLeaves, event.payload_as<StartJob>());
+      return;
+    }
+    if (event.kind == kCheckpointLeaves) {
+      const StayId stay = event.payload_as<StartJob>().stay;
+      const RunningJob& running = jobs_.at(stay);
+      for (const StoredData& part : *running.checkpoint) {
+        const std::uint32_t source = (*running.endpoint_of_rank)[part.rank.index()].index();
+        const bool is_here = source >= first_.index() && source < first_.index() + endpoints_;
+        if (is_here && !stopped_.contains(stay)) context.send(scheduler_, control_delay_, data_arrived, DataArrived{stay});
+      }
+      return;
+    }
     if (event.kind == stop_job) {
       stopped_.insert(event.payload_as<StopJob>().stay);
       return;
@@ -79,6 +96,7 @@ class PretendHost final : public Entity {
 
  private:
   static constexpr std::uint16_t kDataLeaves = 2;
+  static constexpr std::uint16_t kCheckpointLeaves = 3;
 
   struct Step {
     StayId stay;

@@ -94,6 +94,42 @@ TEST(StoppedWorkloads, Move) {
   EXPECT_EQ(record.mean_iteration, Duration::s(10));
 }
 
+/// As above, and 8 GB of checkpoints go to host 2 and come from there at 8 Gb/s, in 8 s.
+HostedRun move_with_checkpoint(std::vector<LoggedFailure> failures) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.start_overhead = Duration::s(2);
+  settings.checkpoints.every = 5;
+  settings.checkpoints.write = Duration::s(3);
+  settings.maintenance.drains = {{at_s(47), HostId(0), Duration::s(500)}};
+  settings.failures.log = std::move(failures);
+  settings.storage = {{HostId(2)}, Bandwidth::gbps(8)};
+  JobSpec spec = workload_job("A", at_s(0), 4, 10);
+  spec.checkpoint = Bytes::of(8'000'000'000);
+  return run_on_hosts({spec}, 3, 4, ten_seconds, std::move(settings));
+}
+
+// It leaves at 55 s and two messages, when the checkpoint has arrived, and gets it back after 2 s and before 60.
+TEST(StoppedWorkloads, AMoveWaitsForItsCheckpoint) {
+  const HostedRun run = move_with_checkpoint({});
+  ASSERT_EQ(run.failure, "");
+  const JobRecord& record = run.records[0];
+  EXPECT_EQ(record.end, at_s(55 + 2 + 8 + 60 + 3) + Duration::us(20 + 20 + 20));
+  EXPECT_EQ(record.moves, 1U);
+  EXPECT_EQ(record.checkpointing, Duration::s(8 + 3) + Duration::us(20));
+  EXPECT_EQ(record.lost_to_moves, Duration::s(5));
+}
+
+// At 52 s, while the checkpoint is on its way, the host fails: it is all lost.
+TEST(StoppedWorkloads, ACheckpointThatDoesNotArriveIsNone) {
+  const HostedRun run = move_with_checkpoint({{at_s(52), {PartKind::host, 0}, Duration::s(1'000)}});
+  ASSERT_EQ(run.failure, "");
+  const JobRecord& record = run.records[0];
+  EXPECT_EQ(record.end, at_s(52 + 2 + 100 + 3) + Duration::us(20));
+  EXPECT_EQ(record.moves, 0U);
+  EXPECT_EQ(record.failures, 1U);
+  EXPECT_EQ(record.lost_to_failures, Duration::s(50));
+}
+
 std::vector<JobSpec> one_and_a_better_one(Time better_at) {
   std::vector<JobSpec> jobs = {workload_job("A", at_s(0), 2, 3), workload_job("B", better_at, 2, 1)};
   jobs[1].priority = 1;

@@ -523,8 +523,7 @@ class Assembly {
   void require_finished(const Engine& engine) const {
     Diagnostics diagnostics;
     if (fabric_ != EntityId::none()) {
-      const auto unfinished = engine.entity_as<FlowFabric>(fabric_).unfinished();
-      for (const UnfinishedTransfer& transfer : unfinished) {
+      for (const UnfinishedTransfer& transfer : missed(engine.entity_as<FlowFabric>(fabric_).unfinished())) {
         const Topology& topology = *scenario_.topology;
         const std::string which = "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
                                   topology.node_name(transfer.transfer.destination);
@@ -576,12 +575,15 @@ class Assembly {
     }
   }
 
+  /// Nobody waits for what a job has left behind that was stopped, or whose last checkpoints were on their way when it ended.
+  std::vector<UnfinishedTransfer> missed(std::vector<UnfinishedTransfer> unfinished) const {
+    if (lifecycle_ == nullptr) return unfinished;
+    std::erase_if(unfinished, [this](const UnfinishedTransfer& left) { return !lifecycle_->is_under_way(left.transfer.stay); });
+    return unfinished;
+  }
+
   void report_stuck_transfers(const Engine& engine, Diagnostics& diagnostics) const {
-    std::vector<UnfinishedTransfer> unfinished = packet_network_->unfinished(engine);
-    // Nobody waits for what a job that was stopped has left behind.
-    std::erase_if(unfinished, [this](const UnfinishedTransfer& left) {
-      return lifecycle_ != nullptr && !lifecycle_->is_under_way(left.transfer.stay);
-    });
+    const std::vector<UnfinishedTransfer> unfinished = missed(packet_network_->unfinished(engine));
     if (unfinished.empty()) return;
     const Topology& topology = *scenario_.topology;
     const Transfer& first = unfinished.front().transfer;
@@ -602,7 +604,7 @@ class Assembly {
         counted(unfinished.size(), "transfer was", "transfers were") + " never acknowledged in full, the first of them from " +
             topology.node_name(first.source) + " to " + topology.node_name(first.destination),
         SourcePlace::named("weft run"),
-        network_changes() ? "no way is left between them, and nothing repairs what is out: let it be repaired"
+        network_changes() ? "no way is left between them that packets can take, and nothing repairs what is out: let it be repaired"
                           : "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
   }
 
@@ -719,10 +721,11 @@ class Assembly {
     }
     if (fabric_ != EntityId::none()) {
       const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
-      // Parts may fail and be repaired for long after the last job.
+      // Parts may fail and be repaired for long after the last job, whose last checkpoint may still be on its way.
       const bool is_over = lifecycle_ != nullptr && lifecycle_->all_finished();
-      const Time end = is_over ? lifecycle_->counters().last_end : report.end_time;
-      std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(begin, end, report.end_time);
+      const auto& fabric = engine.entity_as<FlowFabric>(fabric_);
+      const Time end = is_over ? std::max(lifecycle_->counters().last_end, fabric.busy_until()) : report.end_time;
+      std::vector<LinkUsage> usage = fabric.link_usage(begin, end, report.end_time);
       if (packet_network_) {
         packet_network_->add_usage(engine, begin, end, report.end_time, usage);
         add_packet_transfers(engine);
