@@ -50,7 +50,7 @@ void HostEntity::handle(const Event& event, EventContext& context) {
       start(event.payload_as<StartJob>().stay, context);
       return;
     case stop_job:
-      stop(event.payload_as<StopJob>().stay);
+      stop(event.payload_as<StopJob>(), context);
       return;
     case send_data:
       send_stored(event.payload_as<StartJob>().stay, context);
@@ -153,10 +153,11 @@ void HostEntity::send_last_checkpoint(StayId stay, EventContext& context) {
   }
 }
 
-void HostEntity::stop(StayId stay) {
-  stopped_.insert(stay);
+void HostEntity::stop(const StopJob& stopped, EventContext& context) {
+  stopped_.insert(stopped.stay);
+  if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.stay, host_, context);
   for (std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr && runner->stay() == stay) leave(runner);
+    if (runner != nullptr && runner->stay() == stopped.stay) leave(runner);
   }
 }
 

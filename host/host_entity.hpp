@@ -70,7 +70,7 @@ class HostEntity final : public Entity {
   /// Null if what is said is about a stay that was stopped.
   RankRunner* runner_at(NodeId endpoint, StayId stay);
   void start(StayId stay, EventContext& context);
-  void stop(StayId stay);
+  void stop(const StopJob& stopped, EventContext& context);
   void send_stored(StayId stay, EventContext& context);
   void send_last_checkpoint(StayId stay, EventContext& context);
   void leave(std::unique_ptr<RankRunner>& runner);

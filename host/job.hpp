@@ -2,7 +2,8 @@
 //
 // Where it sits: the scheduler entity places a job, publishes this stay of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
 // host that has at least one of its ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds. `stop_job` ends the
-// stay before: ranks vanish at once; what they have handed to the network still crosses it, and nobody takes it.
+// stay before: ranks vanish at once, and what they have handed to the network goes no further, but for packets on their way, which nobody takes. Where the
+// scheduler only leaves out iterations, it crosses the network of packet mode all the same.
 // Data and checkpoints: before a job's ranks begin, a stay of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
 // send it, and the hosts of the ranks tell of each part that has arrived. What a rank sends to the store when it writes a checkpoint is taken there without
 // a word. The last checkpoint of a job that leaves its GPUs is a stay of its own (`send_checkpoint`), and the store tells of each part that has arrived.
@@ -120,6 +121,8 @@ struct StartJob {
 };
 struct StopJob {
   StayId stay;
+  /// 1: what its ranks have handed to the network goes no further. 0: the job gets on, and is only not simulated.
+  std::uint32_t is_over = 1;
 };
 
 /// One entry of RunningJob::data, or of a last checkpoint, has arrived.

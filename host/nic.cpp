@@ -94,6 +94,8 @@ void Nic::take_event(const Event& event, SweepContext& context) {
       const auto changes = event.payload_as<PortChanges>();
       return change_port(static_cast<std::uint32_t>(changes.port), changes.rate_bps, now, context);
     }
+    case stay_stopped:
+      return stop(event.payload_as<StayStopped>().stay, now, context);
     default:
       WEFT_CHECK(event.kind == ways_change, "a network card knows the kind of every event it gets");
       return change_ways(event.payload_as<WaysChange>().version, now, context);
@@ -109,7 +111,8 @@ void Nic::change_port(std::uint32_t number, std::int64_t rate_bps, Time now, Swe
   if (!port.out.is_out()) return set_timers_again(port, now);
   for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
     port.clock.resume(port.paused, priority, now);
-    while (!port.answers[priority].empty()) port.answers[priority].pop();
+    for (; !port.answers[priority].empty(); port.answers[priority].pop())
+      --(port.answers[priority].front().kind() == PacketKind::cnp ? counters_.notifications_sent : counters_.acks_sent);
   }
   port.answering = 0;
 }
@@ -137,10 +140,9 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
   if (is_other) {
     leave_port(sender, before);
     sender.in_turn = sender.has_timer = false;
-    sender.queue_pair = queue_pairs_.open(card_, static_cast<std::uint32_t>(senders_.size()), plan.route, sender.queue_pair);
+    sender.queue_pair = id_on_route(sender, plan.route);
     sender.port = plan.route.there[0];
     sender.inside_hosts = plan.inside_hosts;
-    senders_.push_back(&sender);
   }
   if (sender.is_cut_off || (!is_other && !was_cut_off)) return;
   Port& port = port_at(sender.port, now, context);
@@ -149,6 +151,17 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
   if (sender.acknowledged == sender.sent_once || sender.has_timer || settings_.retransmission_timeout == Duration::zero()) return;
   if (was_cut_off) sender.progress_at = now;
   set_timer(current, port, std::max(now, sender.progress_at + settings_.retransmission_timeout));
+}
+
+/// The one that it had on that route, or a new one.
+std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairs::Route& route) {
+  std::vector<std::uint32_t>& ids = ids_of_rerouted_.try_emplace(&sender, 1, sender.queue_pair).first->second;
+  for (const std::uint32_t id : ids) {
+    if (queue_pairs_[id].there == route.there && queue_pairs_[id].back == route.back) return id;
+  }
+  ids.push_back(queue_pairs_.open(card_, static_cast<std::uint32_t>(senders_.size()), route, sender.queue_pair));
+  senders_.push_back(&sender);
+  return ids.back();
 }
 
 /// Takes the sender out of all that the port keeps.
@@ -172,6 +185,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
 // --- Messages out -----------------------------------------------------------------------------------------------------------------
 
 [[gnu::noinline]] void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
+  if (stopped_.contains(transfer.stay)) return;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
   outgoing_[slot] = {transfer, now, parts};
@@ -210,6 +224,29 @@ void Nic::leave_port(const Sender& sender, Port& port) {
       {std::min(plan.rate_max, ports_[sender.port].rate), plan.round_trip, settings_.wire_format.full_packet()});
   set_window(sender);
   return sender;
+}
+
+void Nic::stop(StayId stay, Time now, SweepContext& context) {
+  stopped_.insert(stay);
+  const auto is_of_stay = [&](const Part& part) { return outgoing_[part.transfer].transfer.stay == stay; };
+  std::erase_if(sender_by_key_, [&](const auto& entry) {
+    Sender& sender = *senders_[entry.second];
+    bool is_over = false;
+    for (std::uint32_t i = 0; i < sender.parts.size(); ++i) is_over = is_over || is_of_stay(sender.parts[i]);
+    if (is_over) close(sender, now, context);
+    return is_over;
+  });
+  // Their slots stay unused: their destinations may wait for parts of these numbers for ever.
+  for (Outgoing& outgoing : outgoing_) {
+    if (outgoing.transfer.stay == stay) outgoing.parts_left = 0;
+  }
+}
+
+void Nic::close(Sender& sender, Time now, SweepContext& context) {
+  leave_port(sender, port_at(sender.port, now, context));
+  sender.is_closed = true;
+  while (!sender.parts.empty()) sender.parts.pop();
+  while (!sender.again.empty()) sender.again.pop();
 }
 
 void Nic::append(Sender& sender, const Message& message) {
@@ -286,7 +323,6 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
       (!receiver.notified || now - receiver.notified_at >= notification_interval_)) {
     receiver.notified = true;
     receiver.notified_at = now;
-    ++counters_.notifications_sent;
     answer(PacketKind::cnp, packet, 0, notification_wire_bytes, now, context);
   }
   const auto ahead = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(receiver.expected));
@@ -356,7 +392,7 @@ void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, st
                  SweepContext& context, bool echoes_mark) {
   Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
   if (port.out.is_out()) return;
-  counters_.acks_sent += kind == PacketKind::cnp ? 0 : 1;
+  ++(kind == PacketKind::cnp ? counters_.notifications_sent : counters_.acks_sent);
   const std::uint32_t priority = settings_.answer_priority.value_or(data.priority());
   port.answering |= static_cast<std::uint8_t>(1U << priority);
   Packet& packet = port.answers[priority].push();
@@ -382,6 +418,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   const std::uint32_t number = queue_pairs_.number_of(packet.queue_pair);
   Sender& sender = *senders_[number];
   Port& port = port_at(sender.port, now, context);
+  if (sender.is_closed) return;
   const auto more = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(sender.acknowledged));
   if (packet.kind() == PacketKind::nack && settings_.keeps_early) {
     if (more < 0) return;
@@ -453,7 +490,7 @@ void Nic::on_loss(Sender& sender) const {
   end_pauses(port, now);
   if (frame.sequence == pfc_pause) {
     ++port.pauses;
-    port.clock.pause(port.paused, frame.priority(), now, settings_.pause_time);
+    port.clock.pause(port.paused, frame.priority(), now, pause_time_at(port.out.rate(), port.rate, settings_.pause_time));
   } else if (port.paused != 0) {
     port.clock.resume(port.paused, frame.priority(), now);
     set_timers_again(port, now);

@@ -23,13 +23,16 @@
 //                sent again, and then bursts of the next ones: twice as many each time as long as they end with one that is missing. Where the priority
 //                is paused just then, or the cable is out, as long again after that
 //   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
-//   other ways   (`ways_change`) queue pairs get their routes anew, perhaps by another port, and an id for each. Those that no way is left for stand
+//   stay stopped (`stay_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
+//                them. Who takes their place later is a new queue pair
+//   other ways   (`ways_change`) queue pairs get their routes anew, perhaps by another port, and an id on each. Those that no way is left for stand
 //                still until ways change again
 //
 // Invariants
-//   1. Every transfer handed over is sent and delivered exactly once; with one queue pair, those of a connection and priority in order.
-//   2. At one instant: what hosts hand over, changes of cables and ways, in order of their events; then packets, then what ports begin to send. What one port sends concerns no other, so each is
-//      brought forward when something happens to it, and at the end of a window.
+//   1. Every transfer handed over is sent and delivered exactly once, but of stays that are stopped; with one queue pair, those of a connection and priority
+//      in order.
+//   2. At one instant: what hosts hand over, stays that are stopped, changes of cables and ways, in order of their events; then packets, then what ports
+//      begin to send. What one port sends concerns no other, so each is brought forward when something happens to it, and at the end of a window.
 // Threads: as SweepNode.
 #pragma once
 
@@ -42,6 +45,8 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -154,6 +159,7 @@ class Nic final : public SweepNode {
     bool in_turn = false;         ///< stands in its port's lines or paced
     bool has_timer = false;       ///< stands in its port's timers
     bool is_cut_off = false;      ///< no way is left
+    bool is_closed = false;       ///< it sends nothing any more, whatever answers are on their way
     std::uint32_t sending = 0;    ///< which of `parts` `next` is of
     Fifo<Part> parts;             ///< not acknowledged in full
     Fifo<std::uint64_t> again;    ///< packets to send again, with keeps_early
@@ -185,7 +191,7 @@ class Nic final : public SweepNode {
   struct Outgoing {
     Transfer transfer;
     Time entered;
-    std::uint32_t parts_left = 0;  ///< 0: the slot is free
+    std::uint32_t parts_left = 0;  ///< 0: the slot is free, or of a stay that was stopped
   };
   struct Timed {
     Time time;
@@ -218,7 +224,10 @@ class Nic final : public SweepNode {
   void change_ways(std::uint32_t version, Time now, SweepContext& context);
   /// From now on it sends as planned.
   void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, SweepContext& context);
+  std::uint32_t id_on_route(Sender& sender, const QueuePairs::Route& route);
   void leave_port(const Sender& sender, Port& port);
+  void stop(StayId stay, Time now, SweepContext& context);
+  void close(Sender& sender, Time now, SweepContext& context);
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
@@ -264,6 +273,8 @@ class Nic final : public SweepNode {
   std::deque<Sender> sender_memory_;
   std::vector<Sender*> senders_;  ///< by number of the queue pair; one that got another route has several
   std::map<Key, std::uint32_t> sender_by_key_;
+  std::unordered_map<const Sender*, std::vector<std::uint32_t>> ids_of_rerouted_;  ///< their queue pairs, on all their routes
+  std::unordered_set<StayId> stopped_;
   std::vector<Outgoing> outgoing_;
   std::vector<std::uint32_t> free_outgoing_;
   std::vector<Receiver> receivers_;

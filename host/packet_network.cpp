@@ -443,6 +443,15 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
   return unfinished;
 }
 
+Time PacketNetwork::last_delivery(const Engine& engine) const {
+  Time last;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(card_of(HostId(host))).delivered())
+      last = std::max(last, delivered.delivered);
+  }
+  return last;
+}
+
 PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
   PacketCounters sum;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
@@ -572,6 +581,10 @@ PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSetting
 void PacketNetworkPort::start(const Transfer& transfer, EventContext& context) const {
   const Entry to = entry(transfer);
   context.send(to.node, to.latency, transfer_start, transfer);
+}
+
+void PacketNetworkPort::stop(StayId stay, HostId host, EventContext& context) const {
+  context.send(EntityId(first_card_.index() + host.index()), wqe_latency_, stay_stopped, StayStopped{stay});
 }
 
 PacketNetworkPort::Entry PacketNetworkPort::entry(const Transfer& transfer) const {

@@ -89,6 +89,8 @@ class PacketNetwork {
   std::vector<FinishedTransfer> finished(const Engine& engine) const;
   /// Transfers between hosts that were not acknowledged in full; not numbered.
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
+  /// When the last of finished() was delivered; the start if none was.
+  Time last_delivery(const Engine& engine) const;
   /// As of `end`, like add_usage().
   PacketCounters counters(const Engine& engine, Time end) const;
   /// Whether switches that wait for each other go on sending pauses for ever: the run does not end by itself then.
@@ -152,6 +154,7 @@ class PacketNetworkPort final : public NetworkPort {
   PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card);
 
   void start(const Transfer& transfer, EventContext& context) const override;
+  void stop(StayId stay, HostId host, EventContext& context) const override;
 
   /// Whom start() tells, and after how long.
   struct Entry {

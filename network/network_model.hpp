@@ -79,7 +79,7 @@ enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
   transfer_delivered = 102,  ///< network -> destination host
-  stay_stopped = 104,        ///< scheduler -> network, payload StayStopped
+  stay_stopped = 104,        ///< scheduler -> flow fabric, host -> its cards; payload StayStopped
   cable_changes = 105,       ///< scheduler -> network, payload CableChanges
   port_changes = 106,        ///< scheduler -> node of packet mode, payload PortChanges
   ways_change = 107,         ///< route manager -> node of packet mode, payload WaysChange
@@ -122,6 +122,8 @@ class NetworkPort {
   virtual ~NetworkPort() = default;
   /// Hands over a transfer at context.now().
   virtual void start(const Transfer& transfer, EventContext& context) const = 0;
+  /// What a host has handed over for a stay goes no further, at context.now(). Where the scheduler tells the network of it (stay_stopped) there is nothing to do.
+  virtual void stop(StayId /*stay*/, HostId /*host*/, EventContext& /*context*/) const {}
 };
 
 }  // namespace weft

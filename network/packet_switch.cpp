@@ -41,6 +41,8 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
     const Cable& cable = cables[port];
     ports_.emplace_back(cable.out);
     contention_.emplace_back(EcnMarker(cable.ecn, settings.seed + port));
+    contention_.back().full_rate = cable.out.rate();
+    contention_.back().pause_time = pause_time_;
     if (settings.keeps_pauses) contention_.back().pauses.keep_spans();
     for (const PacketClass& c : classes_) {
       WEFT_CHECK(!c.lossless || cable.headroom > 0, "a lossless priority has headroom");
@@ -279,7 +281,7 @@ void PacketSwitch::bring_all_forward(Time until, SweepContext& context) {
     if (refresh->refresh <= start) {
       if (refresh->refresh >= until) return;
       send_pfc(refresh->account, pfc_pause, refresh->refresh, context);
-      refresh->refresh = refresh->refresh + Duration::ticks(pause_time_.in_ticks() / 2);
+      refresh->refresh = refresh->refresh + refresh_after(refresh->account);
     } else {
       if (start >= until) return;
       send_next(first, context);
@@ -369,7 +371,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   drops(port_number, frame.priority(), now);  // a storm that is over ends before this pause
   if (frame.sequence == pfc_pause) {
     if ((port.paused >> frame.priority() & 1U) == 0) contention_[port_number].watchdog.set_stuck(frame.priority(), now);
-    pauses.pause(port.paused, frame.priority(), now, pause_time_);
+    pauses.pause(port.paused, frame.priority(), now, contention_[port_number].pause_time);
   } else {
     pauses.resume(port.paused, frame.priority(), now);
   }
@@ -380,7 +382,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
 [[gnu::noinline]] void PacketSwitch::ask(std::uint32_t account, Time now, SweepContext& context) {
   buffer_.set_pauses(account, true);
   const bool refreshes = pause_time_ > Duration::zero();
-  asking_.push_back({account, refreshes ? now + Duration::ticks(pause_time_.in_ticks() / 2) : Time::max()});
+  asking_.push_back({account, refreshes ? now + refresh_after(account) : Time::max()});
   in_step_ = true;
   ++pauses_sent_;
   send_pfc(account, pfc_pause, now, context);
@@ -460,13 +462,15 @@ bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time
 void PacketSwitch::change_port(std::uint32_t port_number, std::int64_t rate_bps, Time now, SweepContext& context) {
   Port& port = ports_[port_number];
   const bool was_out = port.out.is_out();
-  contention_[port_number].has_changed = true;
+  Contention& contention = contention_[port_number];
+  contention.has_changed = true;
   port.out.set_rate(rate_bps);
+  if (pause_time_ > Duration::zero()) contention.pause_time = pause_time_at(port.out.rate(), contention.full_rate, pause_time_);
   if (port.out.is_out()) {
     port.stormy = UINT8_MAX;
-    contention_[port_number].pauses.expire(port.paused, now);
+    contention.pauses.expire(port.paused, now);
     for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
-      contention_[port_number].pauses.resume(port.paused, priority, now);
+      contention.pauses.resume(port.paused, priority, now);
       drop_queue(port_number, priority, now, context);
     }
   } else if (was_out) {

@@ -17,7 +17,7 @@
 //
 // A port whose cable goes out drops what waits for it, and what comes for it until the cable is back or switches choose ports again (`ways_change`); the
 // other end's pauses are void. When the cable is back, the switch sends for every lossless priority whether it asks for a pause; what comes before that
-// is heeded and finds no headroom is dropped.
+// is heeded and finds no headroom is dropped. On a slow cable pauses last as much longer (network/pause_clock).
 //
 // How it is swept: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
 // brought forward one at a time, when a packet joins them (`bring_forward`), and what has left since is not yet taken off the accounts: they
@@ -25,8 +25,10 @@
 // pause is asked for, ports go forward together, in order of time (`in_step_`).
 //
 // Invariants
-//   1. Lossless priorities lose nothing (a WEFT_CHECK) but what the watchdog drops and cables that are out.
-//   2. At one instant: changes of cables and ways, in order of their events; what arrives by port number, and leaves at once if its port is idle; then departures by port number.
+//   1. Lossless priorities lose nothing (a WEFT_CHECK) but what the watchdog drops, and what comes by or waits for a cable that is or ever was out or slow:
+//      there a pause may come too late.
+//   2. At one instant: changes of cables and ways, in order of their events; what arrives by port number, and leaves at once if its port is idle; then
+//      departures by port number.
 // Threads: as SweepNode.
 #pragma once
 
@@ -73,7 +75,7 @@ struct PortChoice {
 struct PacketSwitchSettings {
   SharedBufferSettings buffer;
   std::vector<PacketClass> classes;  ///< by priority
-  Duration pause_time;               ///< zero: until resumed; else at least pause_time_min() of every port
+  Duration pause_time;               ///< at full rate; zero: until resumed; else at least pause_time_min() of every port
   Bytes largest_packet;              ///< on the wire; resume_offset is no less
   PfcWatchdogSettings watchdog = {};
   std::uint64_t seed = 0;  ///< of marking
@@ -160,6 +162,8 @@ class PacketSwitch final : public SweepNode {
     PauseClock pauses;
     PfcWatchdog watchdog;
     bool has_changed = false;  ///< the rate of its cable, ever
+    Bandwidth full_rate;       ///< of its cable in full service
+    Duration pause_time;       ///< at its rate
     std::array<std::int64_t, packet_classes_max> deficit{};
   };
   /// By port: when its next packet goes unless more happens; max() if none can.
@@ -203,6 +207,10 @@ class PacketSwitch final : public SweepNode {
   void drop_queue(std::uint32_t port, std::uint32_t priority, Time now, SweepContext& context);
   void count_drop(const Packet& packet, std::uint32_t account);
   void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  /// From one pause to the next that says the same.
+  Duration refresh_after(std::uint32_t account) const {
+    return Duration::ticks(contention_[account / class_count_].pause_time.in_ticks() / 2);
+  }
   void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
   bool drops(std::uint32_t port, std::uint32_t priority, Time now);
   void audit() const;

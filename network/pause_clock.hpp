@@ -22,6 +22,13 @@ struct PauseSpan {
   Time end;
 };
 
+/// A pause says how many times of 512 bits it lasts (IEEE 802.1Qbb): longer on a cable that is slower than it was, up to an hour.
+inline Duration pause_time_at(Bandwidth rate, Bandwidth full_rate, Duration at_full_rate) {
+  if (rate == full_rate) return at_full_rate;
+  const double slower = static_cast<double>(full_rate.in_bps()) / static_cast<double>(rate.in_bps());
+  return Duration::from_seconds(std::min(at_full_rate.in_s() * slower, 3600.0));
+}
+
 class PauseClock {
  public:
   /// From now on spans() knows them all.

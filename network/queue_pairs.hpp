@@ -69,6 +69,7 @@ class QueuePairs {
   /// In the place of the second port: switches choose for each packet by where it goes, which takes the next two places.
   static constexpr std::uint16_t by_destination = UINT16_MAX;
   static void set_destination(Ports& ports, NodeId endpoint) {
+    ports = {ports[0]};
     ports[1] = by_destination;
     ports[2] = static_cast<std::uint16_t>(endpoint.index() & 0xffffU);
     ports[3] = static_cast<std::uint16_t>(endpoint.index() >> 16);

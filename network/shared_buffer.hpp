@@ -11,7 +11,7 @@
 // below, all headroom free. A lossy account takes no packet beyond reserved + threshold.
 //
 // Invariants
-//   1. Headroom never overflows (WEFT_CHECK), given pauses that reach the sender as headroom_bytes() assumes.
+//   1. Headroom never overflows, given pauses that reach the sender as headroom_bytes() assumes.
 //   2. Taken shares are the sum over accounts of what exceeds their reserved bytes and stands not in headroom.
 // Threads: belongs to its switch.
 #pragma once

@@ -797,17 +797,17 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
   if (gets_on && coasts(job)) {
     note_skipped(job, account(running, context.now()).whole.iterations, context.now());
   } else if ((gets_on && running.ranks != nullptr) || running.under_way > 0) {
-    stop_stay(job, context);
+    stop_stay(job, true, context);
   }
   if (std::exchange(running.under_way, 0) > 0) note_data_under_way(-1, context);
   leave_others(job, context);
 }
 
-void JobLifecycle::stop_stay(JobId job, EventContext& context) {
+void JobLifecycle::stop_stay(JobId job, bool is_over, EventContext& context) {
   const Running& running = *running_state_[job.index()];
   const SchedulerWiring& wiring = settings_.wiring;
   const auto stop = [&](HostId host) {
-    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay});
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay, is_over ? 1U : 0U});
   };
   const RunningJob& stay = wiring.jobs->at(running.stay);
   if (stay.data != nullptr) {

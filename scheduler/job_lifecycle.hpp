@@ -257,7 +257,8 @@ class JobLifecycle final : public Entity {
   void preempt(JobId job, EventContext& context);
   /// A job gets on no more, nor does a checkpoint that it leaves with, which the hosts of one that runs a workload are told if they were not yet.
   void halt(JobId job, EventContext& context);
-  void stop_stay(JobId job, EventContext& context);
+  /// `is_over`: the job gets on no more, and so do its transfers.
+  void stop_stay(JobId job, bool is_over, EventContext& context);
   /// Hosts that run a rank of the stay: folded ones run representatives.
   std::vector<HostId> hosts_of(const RunningJob& stay, const Placement& placement) const;
   /// Goes on with a stay of the job that begins at `begin`, after a message to its hosts.

@@ -88,7 +88,7 @@ void JobLifecycle::change_folding(JobId job, EventContext& context) {
     return;
   }
   const WorkloadCourse::Landmark begin = running.ranks->landmark(Duration::zero());
-  stop_stay(job, context);
+  stop_stay(job, false, context);
   fast_forward_.restart(job, context.now() + settings_.control_delay - begin.at);
   running.past = running.past.followed_by(begin.account);
   ++running.parts;
@@ -126,7 +126,7 @@ void JobLifecycle::coast(JobId job, Duration period, EventContext& context) {
   Running& running = *running_state_[job.index()];
   const JobSpec& spec = jobs_[job.index()];
   const WorkloadCourse::Landmark landmark = running.ranks->landmark(period);
-  stop_stay(job, context);
+  stop_stay(job, false, context);
   fast_forward_.coast(job, period);
   running.simulated_up_to = running.ranks->tally().completed();
   running.coasts_since = context.now();

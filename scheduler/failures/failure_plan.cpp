@@ -35,12 +35,12 @@ constexpr std::array params_table = {
     ParamSpec{"flap_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
               "mean time until such a cable carries nothing for flap_duration, and then goes on by itself; 0: never", "off"},
     ParamSpec{"flap_duration", ParamKind::text, "5s", "", "", "",
-              "how long a flap lasts: a duration or a distribution, as repair; one that is shorter than reroute only keeps waiting "
-              "what is on the cable",
+              "how long a flap lasts: a duration or a distribution, as repair; one that is shorter than reroute "
+              "moves nothing to other ways",
               "several seconds (MegaScale, NSDI 2024)"},
     ParamSpec{"reroute", ParamKind::duration, "1s", "0s", "1h", "",
-              "from a cable's going out, or working again, until the network takes other ways; what crosses one that is out stands "
-              "still until then",
+              "from a cable's going out, or working again, until the network takes other ways; until then what crosses one that is "
+              "out stands still in flow mode, and is lost and sent again in packet mode",
               "round figure: BGP in data centres (RFC 7938) takes some 100 ms to seconds"},
     ParamSpec{"weibull_shape", ParamKind::real, "1", "0.1", "10", "",
               "shape of the Weibull distribution of times between failures: 1 is exponential, below 1 they come in clusters, above "

@@ -122,6 +122,21 @@ class PacketScenario:
             + [f"leaf{i}->agg{i // 2 * 2 + j}" for i in range(4) for j in range(2)]
             + [f"leaf{i}->host{2 * i + j}/nic{n}" for i in range(4) for j in range(2) for n in range(2)],
         ),
+        # Cards with ports in two planes.
+        "dual_plane_rail": (
+            {"hosts": "8", "gpus_per_host": "2", "nics_per_host": "2", "hosts_per_segment": "4", "segments_per_pod": "2", "aggs_per_plane": "2"},
+            16,
+            [f"leaf{i}" for i in range(8)]
+            + [f"agg{i}" for i in range(4)]
+            + [f"leaf{h // 4 * 4 + n + 2 * p}->host{h}/nic{n}" for h in range(8) for n in range(2) for p in range(2)],
+        ),
+        "torus": (
+            {"dimensions": "4x4"},
+            16,
+            [f"switch{i}" for i in range(16)]
+            + [f"switch{i}->switch{i // 4 * 4 + (i + 1) % 4}" for i in range(16)]
+            + [f"switch{i}->switch{(i + 4) % 16}" for i in range(16)],
+        ),
     }
 
     def __init__(self, seed):

@@ -724,7 +724,8 @@ class Assembly {
       // Parts may fail and be repaired for long after the last job, whose last checkpoint may still be on its way.
       const bool is_over = lifecycle_ != nullptr && lifecycle_->all_finished();
       const auto& fabric = engine.entity_as<FlowFabric>(fabric_);
-      const Time end = is_over ? std::max(lifecycle_->counters().last_end, fabric.busy_until()) : report.end_time;
+      Time end = is_over ? std::max(lifecycle_->counters().last_end, fabric.busy_until()) : report.end_time;
+      if (is_over && packet_network_) end = std::max(end, packet_network_->last_delivery(engine));
       std::vector<LinkUsage> usage = fabric.link_usage(begin, end, report.end_time);
       if (packet_network_) {
         packet_network_->add_usage(engine, begin, end, report.end_time, usage);
