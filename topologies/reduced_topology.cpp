@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "topologies/connected_parts.hpp"
+#include "topologies/cut_off.hpp"
 
 namespace weft {
 
@@ -85,6 +87,55 @@ class Joined {
   std::vector<std::uint32_t> above_;
 };
 
+HostId host_at(const Topology& topology, NodeId node) { return topology.node(node).host; }
+
+/// Puts cables of those hosts back into service.
+void keep_cables_of(const Topology& topology, const std::vector<bool>& hosts, std::vector<bool>& is_out) {
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
+    const HostId host = host_at(topology, topology.link(LinkId(i)).source);
+    if (!host.is_none() && hosts[host.index()]) is_out[i] = is_out[topology.reverse(LinkId(i)).index()] = false;
+  }
+}
+
+/// Puts cables back that join parts which nothing else joins, of the network with its hosts or of its switches alone.
+void keep_last_cables(const Topology& topology, bool with_hosts, std::vector<bool>& is_out) {
+  Joined joined(topology.node_count());
+  for (const bool were_out : {false, true}) {
+    for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
+      const Link& link = topology.link(LinkId(i));
+      const bool is_of_host = !host_at(topology, link.source).is_none() || !host_at(topology, link.destination).is_none();
+      if (is_out[i] != were_out || (is_of_host && !with_hosts)) continue;
+      if (joined.join(link.source, link.destination)) is_out[i] = is_out[i + 1] = false;
+    }
+  }
+}
+
+bool all_at_one_part(const Topology& topology, const std::vector<bool>& is_out) {
+  ConnectedParts connected(topology, is_out, nics_relay(topology));
+  std::map<std::uint32_t, std::size_t> endpoints_at;
+  std::size_t most = 0;
+  for (const NodeId endpoint : topology.endpoints()) {
+    for (const std::uint32_t part : connected.of(endpoint).parts) most = std::max(most, ++endpoints_at[part]);
+  }
+  return most == topology.endpoints().size();
+}
+
+/// Of those that are out, all but what endpoints need to reach each other. By LinkId.
+std::vector<bool> cables_to_leave_out(const Topology& topology, std::vector<bool> is_out) {
+  const std::vector<bool> cut_off = cut_off_endpoints(topology, is_out, nics_relay(topology));
+  std::vector<bool> hosts(topology.host_count(), false);
+  for (std::size_t place = 0; place < cut_off.size(); ++place) {
+    const HostId host = host_at(topology, topology.endpoints()[place]);
+    hosts[host.index()] = hosts[host.index()] || cut_off[place];
+  }
+  keep_cables_of(topology, hosts, is_out);
+  keep_last_cables(topology, false, is_out);
+  keep_last_cables(topology, true, is_out);
+  // Where planes of a network share no switches, two hosts may each have lost the other's.
+  if (!all_at_one_part(topology, is_out)) keep_cables_of(topology, std::vector<bool>(topology.host_count(), true), is_out);
+  return is_out;
+}
+
 }  // namespace
 
 std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<const CableShare> cables) {
@@ -94,20 +145,16 @@ std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<co
     const auto share = shares.find(link);
     return share == shares.end() ? 1.0 : share->second;
   };
-  Joined joined(topology.node_count());
-  std::set<LinkId> needed;
-  for (const bool in_service : {true, false}) {
-    for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
-      const Link& link = topology.link(LinkId(i));
-      if ((share_of(LinkId(i)) > 0) == in_service && joined.join(link.source, link.destination) && !in_service)
-        needed.insert(LinkId(i));
-    }
+  std::vector<bool> is_out(topology.link_count(), false);
+  for (const CableShare& cable : cables) {
+    if (cable.share == 0) is_out[cable.cable.index()] = is_out[topology.reverse(cable.cable).index()] = true;
   }
+  const std::vector<bool> left_out = cables_to_leave_out(topology, is_out);
   TopologyBuilder builder = nodes_of(topology);
   for (std::uint32_t i = 0; i < topology.link_count(); i += 2) {
     const Link& link = topology.link(LinkId(i));
     const double share = share_of(LinkId(i));
-    if (share == 0 && !needed.contains(LinkId(i))) continue;
+    if (left_out[i]) continue;
     const bool is_slow = share > 0 && share < 1;
     const Bandwidth rate =
         is_slow ? Bandwidth::bps(std::max<std::int64_t>(1, std::llround(static_cast<double>(link.rate.in_bps()) * share)))

@@ -32,8 +32,9 @@ struct CableShare {
   friend bool operator==(const CableShare&, const CableShare&) = default;
 };
 
-/// The same nodes with slower cables, and without those that are out. One that is out stays if it is the only way to some part of the network, as endpoints of
-/// a topology reach each other: those there are out of service. Numbers of links change if cables are left out.
+/// The same nodes with slower cables, and without those that are out. Of these stay, as endpoints of a topology reach each other,
+/// all of hosts that are cut off (topologies/cut_off), which are out of service; those that are the only way to some switches; and all of hosts if two of these
+/// would have no plane of the network in common. Numbers of links change if cables are left out.
 std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<const CableShare> cables);
 
 /// Requires: the node is a packet switch.

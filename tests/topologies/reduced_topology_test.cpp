@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
+#include "topologies/connected_parts.hpp"
+#include "topologies/cut_off.hpp"
 #include "topology_help.hpp"
 
 namespace weft {
@@ -120,6 +124,62 @@ TEST(ReducedTopology, TheLastCableStays) {
   std::vector<CableShare> cables = {{cable(*topology, "leaf0", "agg0"), 0}, {cable(*topology, "leaf0", "agg1"), 0}};
   EXPECT_EQ(with_less(*topology, cables)->link_count(), topology->link_count() - 2);
   EXPECT_EQ(with_less(*topology, {})->link_count(), topology->link_count());
+}
+
+// Whatever is out, endpoints reach each other; of hosts that are not cut off nothing comes back, where switches are one network.
+TEST(ReducedTopology, EndpointsReachEachOtherWhateverIsOut) {
+  const std::vector<Instance> instances{
+      {"fat_tree", {{"k", "4"}}},
+      {"clos",
+       {{"hosts", "8"},
+        {"gpus_per_host", "2"},
+        {"nics_per_host", "2"},
+        {"hosts_per_leaf", "2"},
+        {"leafs_per_pod", "2"},
+        {"aggs_per_pod", "2"},
+        {"spines", "2"}}},
+      {"rail_optimized", {}},
+      {"dual_plane_rail",
+       {{"hosts", "4"}, {"gpus_per_host", "2"}, {"nics_per_host", "2"}, {"hosts_per_segment", "2"}, {"aggs_per_plane", "2"}}},
+      {"torus", {{"dimensions", "4x4"}}},
+      {"bcube", {}}};
+  std::mt19937 random(11);
+  std::size_t left_out = 0;
+  for (const Instance& instance : instances) {
+    const auto topology = build_named(instance.builder, instance.settings);
+    const bool has_planes = instance.builder == "dual_plane_rail" || instance.builder == "bcube";
+    for (int run = 0; run < 60; ++run) {
+      std::vector<CableShare> cables;
+      std::vector<bool> is_out(topology->link_count(), false);
+      const std::uint32_t every = 2 + random() % 20;
+      for (std::uint32_t link = 0; link < topology->link_count(); link += 2) {
+        const bool inside = !topology->node(topology->link(LinkId(link)).source).host.is_none() &&
+                            !topology->node(topology->link(LinkId(link)).destination).host.is_none();
+        if (inside || random() % every != 0) continue;
+        cables.push_back({LinkId(link), 0});
+        is_out[link] = is_out[link + 1] = true;
+      }
+      // Throws where endpoints do not.
+      const auto reduced = with_less(*topology, cables);
+      left_out += (topology->link_count() - reduced->link_count()) / 2;
+      if (has_planes) continue;
+      const std::vector<bool> cut_off = cut_off_endpoints(*topology, is_out, nics_relay(*topology));
+      std::set<HostId> hosts;
+      for (std::size_t place = 0; place < cut_off.size(); ++place) {
+        if (cut_off[place]) hosts.insert(topology->node(topology->endpoints()[place]).host);
+      }
+      for (const CableShare& cable : cables) {
+        for (const LinkId link : {cable.cable, topology->reverse(cable.cable)}) {
+          const NodeId from = topology->link(link).source;
+          const HostId host = topology->node(from).host;
+          if (host.is_none() || hosts.contains(host)) continue;
+          const NodeId to = topology->link(link).destination;
+          for (const LinkId kept : reduced->out_links(from)) EXPECT_NE(reduced->link(kept).destination, to) << instance.builder;
+        }
+      }
+    }
+  }
+  EXPECT_GT(left_out, 100U);
 }
 
 }  // namespace
