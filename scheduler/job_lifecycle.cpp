@@ -394,8 +394,11 @@ double JobLifecycle::speed_on(const Placement& placement, Time since) const {
 
 JobLifecycle::Running& JobLifecycle::begin_stay(JobId job, Placement placement, Time since, const KeptWork& kept) {
   const JobSpec& spec = jobs_[job.index()];
-  const bool is_timed = spec.workload == nullptr && !spec.is_at_host_speeds;
-  const double speed = is_timed ? speed_on(placement, since) : 1;
+  double speed = 1;
+  if (spec.workload == nullptr) {
+    const double share = spec.compute_share.value_or(1);
+    speed = 1 / (1 - share + share / speed_on(placement, since));
+  }
   Running& running = *(running_state_[job.index()] = std::make_unique<Running>(std::move(placement), since, speed, settings_));
   running.past.kept = running.past.whole = kept_for(job, kept);
   return running;

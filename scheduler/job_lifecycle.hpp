@@ -12,7 +12,7 @@
 //     at the next multiple of their length if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
 //   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
 //     the time of its checkpoints (scheduler/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
-//     checkpoint. It works at the speed that the slowest of its hosts has when it starts, unless its time was measured on them.
+//     checkpoint. It computes at the speed that the slowest of its hosts has when it starts.
 //   - In the other modes this stay of the job is published in the JobTable after `start_overhead`, `start_job` reaches every host that holds one of its
 //     GPUs after `control_delay`, and the job ends when the last rank's report of the last iteration has arrived. Where it is preempted, fails
 //     or moves, `stop_job` goes to these hosts at once, whose ranks then get on no more; what the scheduler does not know of by then does not count.

@@ -41,7 +41,8 @@ struct JobSpec {
   /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
   /// `duration` is that where the empty cluster would place it.
   std::shared_ptr<const PlacementTimes> iteration_times;
-  bool is_at_host_speeds = false;  ///< job mode: measured on hosts at their speeds, which so count no more
+  /// Job mode: the share of the duration that hosts compute, where it was measured: slow hosts take as much longer for that. None: of all of it.
+  std::optional<double> compute_share;
   Bytes data;                      ///< that its ranks fetch before they begin (scheduler/storage)
   std::vector<HostId> data_hosts;  ///< where it lies; none: on the storage hosts
   Bytes checkpoint;                ///< what one writes to the storage hosts

@@ -97,7 +97,7 @@ TEST(JobLifecycle, DeclaredIterationsGiveAMeanTime) {
 }
 
 // Host 0 works at half the speed, up to 60 s. The slowest host counts, and its speed at the start: A takes 200 s and C 20 s where B takes 10 s. D starts
-// after 60 s. What was measured on the hosts as they are, like E, takes no longer.
+// after 60 s. Of E's 7 s, measured, hosts compute 4: 8 s at half the speed, and 3 s for the rest.
 TEST(JobLifecycle, SlowHostsTakeLonger) {
   const HostSpeedEntry slow{{HostId(0)}, 0.5, at_s(0), at_s(60)};
   const HostSpeeds speeds(3, std::vector{slow}, {});
@@ -112,10 +112,10 @@ TEST(JobLifecycle, SlowHostsTakeLonger) {
   JobSpec c = job("C", 0, 2, Duration::s(10));
   c.iterations = 5;
   JobSpec e = job("E", 0, 12, Duration::s(7));
-  e.is_at_host_speeds = true;
+  e.compute_share = 4.0 / 7;
   EXPECT_EQ(ends_of({job("A", 0, 8, Duration::s(100)), job("B", 0, 4, Duration::s(10))}), (std::vector{at_s(200), at_s(10)}));
   EXPECT_EQ(ends_of({c, job("D", 60, 4, Duration::s(30))}), (std::vector{at_s(20), at_s(90)}));
-  EXPECT_EQ(ends_of({e}), std::vector{at_s(7)});
+  EXPECT_EQ(ends_of({e}), std::vector{at_s(11)});
 }
 
 // A did a quarter of its work when host 0, at half the speed, fails at 50 s; host 1 does the other 75 s.

@@ -42,7 +42,7 @@ struct Cluster {
   int runs = 0;
   ClusterProbes probes = {[this](const std::shared_ptr<const Workload>&, const SourcePlace&) {
                             ++runs;
-                            return Duration::ms(10);
+                            return ProbedIteration{Duration::ms(10)};
                           },
                           [this](std::uint32_t gpus) {
                             std::vector<std::uint32_t> hosts(gpus / gpus_per_host, gpus_per_host);
@@ -223,7 +223,7 @@ TEST(JobRules, NotesSayFromWhichToWhichTimeAnIterationTakes) {
   std::vector<JobRule> rules;
   rules.push_back(workload_rule());
   const auto by_gpus = [](const std::shared_ptr<const Workload>& workload, const SourcePlace&) {
-    return Duration::ms(10) * workload->rank_count;
+    return ProbedIteration{Duration::ms(10) * workload->rank_count};
   };
   cluster.probes.iteration = by_gpus;
   std::vector<std::string> notes;

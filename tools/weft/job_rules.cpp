@@ -93,9 +93,9 @@ struct Tally {
   // Of the jobs whose iteration time is known
   Range<Duration> iteration_time;
   Range<std::uint32_t> gpus;
-  Range<std::size_t> hosts;                  ///< where the empty cluster places them
-  std::map<std::uint32_t, Duration> probed;  ///< of the rule's workload, by number of GPUs
-  std::uint64_t as_on_as_many_hosts = 0;     ///< jobs whose placement was not measured: by the mean of those on as many hosts
+  Range<std::size_t> hosts;                         ///< where the empty cluster places them
+  std::map<std::uint32_t, ProbedIteration> probed;  ///< of the rule's workload, by number of GPUs
+  std::uint64_t as_on_as_many_hosts = 0;  ///< jobs whose placement was not measured: by the mean of those on as many hosts
   Range<std::size_t> other_hosts;
   std::uint64_t as_on_other_hosts = 0;  ///< by the mean of those on other numbers of hosts
   std::uint64_t not_elastic = 0;        ///< jobs of traces that would restart on fewer GPUs, but run the rule's workload
@@ -229,7 +229,7 @@ class Assignment {
       spec.iterations = rule.iterations;
     } else if (trace_.has_run_times) {
       spec.iterations =
-          is_left_to_run(rule) ? 1 : fitting(spec.duration.mean(), iteration_time(rule, job, spec, tally), spec, rule);
+          is_left_to_run(rule) ? 1 : fitting(spec.duration.mean(), iteration_of(rule, job, spec, tally).time, spec, rule);
     }
   }
 
@@ -242,22 +242,23 @@ class Assignment {
     give_workload(rule, job, spec, tally);
     // Where nothing may run, the trace's run time has to do.
     if (rule.iteration_time || probes_.iteration != nullptr) {
-      const Duration time = iteration_time(rule, job, spec, tally);
+      const auto [time, compute_share] = iteration_of(rule, job, spec, tally);
       if (time >
           Duration::ticks(op_duration_max.in_ticks() / static_cast<std::int64_t>(std::max<std::uint64_t>(spec.iterations, 1)))) {
         fail("out-of-range", "job \"" + spec.name + "\" would run for more than a year", spec.place,
              counted(spec.iterations, "iteration", "iterations") + " of " + to_text(time));
       }
       spec.duration = DurationModel::fixed(time * static_cast<std::int64_t>(spec.iterations));
-      spec.is_at_host_speeds = !rule.iteration_time;
+      if (!rule.iteration_time) spec.compute_share = compute_share;
     }
     spec.workload = nullptr;
   }
 
-  Duration iteration_time(const JobRule& rule, const TraceJob& job, const JobSpec& spec, Tally& tally) {
+  ProbedIteration iteration_of(const JobRule& rule, const TraceJob& job, const JobSpec& spec, Tally& tally) {
     const auto [known, is_new] = tally.probed.try_emplace(job.gpus);
-    if (is_new) known->second = rule.iteration_time ? *rule.iteration_time : probes_.iteration(spec.workload, rule.place);
-    tally.add_iteration(known->second, job.gpus);
+    if (is_new)
+      known->second = rule.iteration_time ? ProbedIteration{*rule.iteration_time} : probes_.iteration(spec.workload, rule.place);
+    tally.add_iteration(known->second.time, job.gpus);
     return known->second;
   }
 

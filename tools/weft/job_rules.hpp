@@ -31,6 +31,7 @@
 
 #include "core/diagnostics.hpp"
 #include "scheduler/job_spec.hpp"
+#include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/scenario.hpp"
 #include "workloads/dag.hpp"
 #include "workloads/job_trace.hpp"
@@ -83,7 +84,7 @@ void read_gpu_range(const std::string& text, const SourcePlace& place, JobRule& 
 /// What rules ask about the cluster that the jobs are to run on.
 struct ClusterProbes {
   /// How long an iteration of a workload takes. Throws InputError; `place` is what it was asked for. Null: nothing may run.
-  std::function<Duration(const std::shared_ptr<const Workload>& workload, const SourcePlace& place)> iteration;
+  std::function<ProbedIteration(const std::shared_ptr<const Workload>& workload, const SourcePlace& place)> iteration;
   /// How many GPUs on each of its hosts a job gets on the empty cluster; nothing if it has no place there.
   std::function<std::vector<std::uint32_t>(std::uint32_t gpus)> placement;
   bool has_network = true;  ///< false: no iteration can be measured

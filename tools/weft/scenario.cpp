@@ -906,9 +906,10 @@ class ScenarioFile {
       scenario_.assumptions.push_back("job " + in_quotes(spec.name) + " is in job mode: `weft run` measures an iteration first");
       return;
     } else {
-      iteration = probe_iteration(scenario_, workload, spec.place);
+      const ProbedIteration probed = probe_iteration(scenario_, workload, spec.place);
+      iteration = probed.time;
+      spec.compute_share = probed.compute_share;
       origin = "measured alone on the empty cluster";
-      spec.is_at_host_speeds = true;
     }
     require(
         spec.iterations == 0 || iteration <= Duration::ticks(submit_max.in_ticks() / static_cast<std::int64_t>(spec.iterations)),
@@ -1239,14 +1240,12 @@ namespace {
 /// Of hosts that are slow for some of the time only.
 void note_speeds_at_start(Scenario& scenario) {
   const auto changes = [](const HostSpeedEntry& entry) { return entry.from > Time::zero() || entry.until < Time::max(); };
-  const auto is_timed = [](const JobSpec& job) { return job.workload == nullptr && !job.is_at_host_speeds; };
+  const auto is_timed = [](const JobSpec& job) { return job.workload == nullptr; };
   if (std::ranges::none_of(scenario.host_speeds, changes)) return;
   if (std::ranges::any_of(scenario.jobs, is_timed)) {
     scenario.assumptions.push_back(
         "host_speed: jobs in job mode keep the speed that the slowest of their hosts has when they start, each time that they do");
   }
-  if (std::ranges::any_of(scenario.jobs, &JobSpec::is_at_host_speeds))
-    scenario.assumptions.push_back("host_speed: measured iterations know of hosts that are slow all the time only");
 }
 
 void note_unfelt_checkpoints(Scenario& scenario) {

@@ -189,6 +189,7 @@ void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, co
     job.set_iterations(spec.iterations);
     if (spec.workload == nullptr && spec.duration.shape() == DurationModel::Shape::fixed)
       job.set_duration_ticks(spec.duration.mean().in_ticks());
+    if (spec.compute_share) job.set_compute_share(*spec.compute_share);
     write(taken.jobs[i], job);
   }
   file.set_gpus_out(to_list(taken.out_of_service));
@@ -248,6 +249,7 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
     // Where they follow from a measured iteration time, the scenario alone does not know them.
     if (file.job(i).iterations() > 0) spec.iterations = file.job(i).iterations();
     if (file.job(i).has_duration_ticks()) spec.duration = DurationModel::fixed(Duration::ticks(file.job(i).duration_ticks()));
+    if (file.job(i).has_compute_share()) spec.compute_share = file.job(i).compute_share();
     loaded.snapshot.jobs.push_back(read(file.job(i), spec, gpu_count, place));
     if (file.job(i).state() == snapshot::ENDED) loaded.snapshot.jobs.back().record.end = loaded.snapshot.at;
   }

@@ -19,7 +19,9 @@ namespace weft {
 namespace {
 
 /// Job mode: whether times are measured on the network.
-bool has_probes(const Scenario& scenario) { return std::ranges::any_of(scenario.jobs, &JobSpec::is_at_host_speeds); }
+bool has_probes(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.jobs, [](const JobSpec& job) { return job.compute_share.has_value(); });
+}
 
 /// The modules that this run asks for parameters.
 std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool has_builder) {
