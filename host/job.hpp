@@ -57,6 +57,7 @@ struct RunningJob {
   std::shared_ptr<const std::vector<StoredData>> data;
   /// If not null, what each rank sends to its store with a checkpoint; at most one entry per rank, ascending.
   std::shared_ptr<const std::vector<StoredData>> checkpoint;
+  bool is_in_flow_mode = false;  ///< in a run in packet mode: its transfers are flows
   /// No rank runs in this stay, which only takes `checkpoint` there before the job leaves its GPUs.
   bool is_last_checkpoint = false;
 

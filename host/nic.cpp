@@ -94,6 +94,12 @@ void Nic::take_event(const Event& event, SweepContext& context) {
       const auto changes = event.payload_as<PortChanges>();
       return change_port(static_cast<std::uint32_t>(changes.port), changes.rate_bps, now, context);
     }
+    case flow_load_changes: {
+      const auto changes = event.payload_as<FlowLoadChanges>();
+      Port& port = port_at(static_cast<std::uint32_t>(changes.port), now, context);
+      port.flow_load = Bandwidth::bps(changes.load_bps);
+      return port.out.set_shared_with_flows(changes.load_bps > 0);
+    }
     case stay_stopped:
       return stop(event.payload_as<StayStopped>().stay, now, context);
     default:
@@ -443,6 +449,8 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       if (--outgoing.parts_left == 0) {
         context.events(now).send(wiring_.host_of(outgoing.transfer.source), settings_.completion_latency, transfer_sent,
                                  outgoing.transfer);
+        if (!wiring_.fabric.is_none())
+          context.events(now).send(wiring_.fabric, wiring_.fabric_delay, packets_end, outgoing.transfer);
         free_outgoing_.push_back(slot);
       }
       sender.parts.pop();
@@ -559,7 +567,7 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
     answers.pop();
     if (answers.empty()) port.answering &= static_cast<std::uint8_t>(~(1U << priority));
     packet.next_hop();
-    return port.out.send(packet, now, context);
+    return send(packet, port, now, context);
   }
   const std::uint32_t may_go = port.ready & ~std::uint32_t{port.paused};
   if (may_go == 0) return;
@@ -601,7 +609,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   }
   if (sender.window != Sender::no_window || (is_again && sequence + 1 == sender.burst_end)) packet.ask_for_answer();
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
-  port.out.send(packet, now, context);
+  send(packet, port, now, context);
   sender.next_at = port.out.free_at();
   if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));

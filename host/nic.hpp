@@ -25,6 +25,7 @@
 //   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
 //   stay stopped (`stay_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
 //                them. Who takes their place later is a new queue pair
+//   flows        (`flow_load_changes`) a port's cable is shared with flows of flow mode (network/egress_port)
 //   other ways   (`ways_change`) queue pairs get their routes anew, perhaps by another port, and an id on each. Those that no way is left for stand
 //                still until ways change again
 //
@@ -99,6 +100,9 @@ struct NicWiring {
   std::function<QueuePairPlan(const Transfer& transfer, std::uint32_t queue_pair)> plan;
   std::function<EntityId(NodeId endpoint)> host_of;
   std::atomic<std::uint64_t>* delivered = nullptr;  ///< counts deliveries, if not null
+  /// Who is told of what has been acknowledged in full, so long after it, where flows share the cables; else none.
+  EntityId fabric = EntityId::none();
+  Duration fabric_delay = {};
   /// From now on plan() goes by this version of the ways.
   std::function<void(std::uint32_t version)> take_ways = nullptr;
 };
@@ -204,6 +208,7 @@ class Nic final : public SweepNode {
 
     EgressPort out;
     Bandwidth rate;          ///< of its cable in full service
+    Bandwidth flow_load;     ///< what flows take of it
     Time now;                ///< what happened before it has happened
     std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
     std::uint8_t paused = 0;
@@ -254,6 +259,10 @@ class Nic final : public SweepNode {
   Port& port_at(std::uint32_t port, Time now, SweepContext& context);
   void run_until(Port& port, Time until, SweepContext& context);
   static Time next_start(const Port& port);
+  static void send(const Packet& packet, Port& port, Time now, SweepContext& context) {
+    port.out.send(packet, now, context);
+    if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, port.flow_load);
+  }
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
   void on_timer(Port& port, Time now);

@@ -260,6 +260,8 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   NicWiring wiring;
   wiring.host_of = [this](NodeId endpoint) { return entity_of_host_[topology_.node(endpoint).host.index()]; };
   wiring.delivered = &delivered_;
+  wiring.fabric = fabric_;
+  wiring.fabric_delay = flow_.wqe_latency;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
     const auto take_ways = [this, node](std::uint32_t version) { ways_[node] = versions_.fetch(version); };
     if (nodes_.is_host(node)) {
@@ -286,11 +288,25 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       builder.connect(EntityId(first_entity_ + node), EntityId(first_entity_ + port.peer_node), delay(port));
     }
   }
+  for (std::uint32_t node = 0; node < nodes_.node_count() && !fabric_.is_none(); ++node) {
+    const EntityId id(first_entity_ + node);
+    builder.connect(fabric_, id, flow_.wqe_latency);
+    if (nodes_.is_host(node)) builder.connect(id, fabric_, flow_.wqe_latency);
+  }
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     const EntityId card = card_of(HostId(host));
     if (hosts_start_) builder.connect(entity_of_host[host], card, flow_.wqe_latency);
     builder.connect(card, entity_of_host[host], std::min(nic.receive_latency, nic.completion_latency));
   }
+}
+
+void PacketNetwork::tell_of_load(const FlowLoads::LinkLoad& load, EventContext& context) const {
+  if (!nodes_.is_cable(load.link)) return;
+  const PacketTopology::CableEnd end = nodes_.begin_of(load.link);
+  const double share = static_cast<double>(load.load.in_bps()) / static_cast<double>(topology_.link(load.link).rate.in_bps());
+  const auto full_bps = static_cast<double>(full_rate(end.node, load.link).in_bps());
+  const auto load_bps = static_cast<std::int64_t>(full_bps * std::min(share, packet_.flow_share_max));
+  context.send(EntityId(first_entity_ + end.node), flow_.wqe_latency, flow_load_changes, FlowLoadChanges{end.port, load_bps});
 }
 
 void PacketNetwork::watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute) {
@@ -549,11 +565,11 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
       LinkUsage& out = usage[ports[port].out.index()];
       if (nodes_.is_host(node)) {
         const NicPortCounters counters = engine.entity_as<Nic>(id).port_counters(port, now);
-        out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
+        out.bytes += Bytes::of(static_cast<std::int64_t>(counters.bytes));
         out.paused = counters.paused;
       } else {
         const PacketPortCounters counters = engine.entity_as<PacketSwitch>(id).counters(port, now);
-        out.bytes = Bytes::of(static_cast<std::int64_t>(counters.bytes));
+        out.bytes += Bytes::of(static_cast<std::int64_t>(counters.bytes));
         out.paused = counters.paused;
         out.queue = Bytes::of(static_cast<std::int64_t>(counters.queue));
         out.queue_peak = Bytes::of(static_cast<std::int64_t>(counters.queue_peak));
@@ -569,18 +585,26 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
 
 // --- The hosts' door --------------------------------------------------------------------------------------------------------------
 
-PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card)
+PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card,
+                                     const JobTable* stays)
     : topology_(topology),
       inside_host_(topology),
       staging_(topology, settings),
       wqe_latency_(settings.wqe_latency),
       nvlink_latency_(settings.nvlink_latency),
       fabric_(fabric),
-      first_card_(first_card) {}
+      first_card_(first_card),
+      stays_(stays) {}
 
 void PacketNetworkPort::start(const Transfer& transfer, EventContext& context) const {
   const Entry to = entry(transfer);
   context.send(to.node, to.latency, transfer_start, transfer);
+  if (stays_ != nullptr && to.node != fabric_ && transfer.size > Bytes::zero())
+    context.send(fabric_, to.latency, packets_start, transfer);
+}
+
+bool PacketNetworkPort::is_flow(const Transfer& transfer) const {
+  return stays_ != nullptr && stays_->at(transfer.stay).is_in_flow_mode;
 }
 
 void PacketNetworkPort::stop(StayId stay, HostId host, EventContext& context) const {
@@ -591,8 +615,9 @@ PacketNetworkPort::Entry PacketNetworkPort::entry(const Transfer& transfer) cons
   if (SwitchOperationName::is_one(transfer.destination) || inside_host_.joins(transfer.source, transfer.destination)) {
     return {fabric_, nvlink_latency_};
   }
-  const EntityId card(first_card_.index() + topology_.node(transfer.source).host.index());
-  return {card, wqe_latency_ + staging_.delay(transfer.source)};
+  const Duration latency = wqe_latency_ + staging_.delay(transfer.source);
+  if (is_flow(transfer)) return {fabric_, latency};
+  return {EntityId(first_card_.index() + topology_.node(transfer.source).host.index()), latency};
 }
 
 }  // namespace weft

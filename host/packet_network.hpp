@@ -20,6 +20,9 @@
 // Cables that fail are changes of the ports at their ends; ways change for all nodes at one instant (network/route_manager). What a node fetches of them
 // is its own.
 //
+// Jobs in flow mode (share_with_flows): their transfers and stand-ins of all others share the links in the flow fabric, and ports leave flows their share
+// (network/egress_port), of which packet.flow_share_max is the most: answers have no stand-ins. Both know of each other's changes wqe_latency later.
+//
 // Where what a GPU and its port have in common (PCIe) is slower than the port, each queue pair is held to its rate; that several share it is not
 // modelled.
 // Threads: assembled and read by one thread; NICs ask for ways from theirs.
@@ -31,8 +34,10 @@
 #include <vector>
 
 #include "core/engine.hpp"
+#include "host/job.hpp"
 #include "host/nic.hpp"
 #include "host/packet_settings.hpp"
+#include "network/flow_loads.hpp"
 #include "network/flow_settings.hpp"
 #include "network/inside_host.hpp"
 #include "network/network_model.hpp"
@@ -72,6 +77,8 @@ class PacketNetwork {
 
   /// Every pause is kept, for pauses(). Before add_to().
   void keep_pauses() { keeps_pauses_ = true; }
+  /// Flows share the cables: ports hear of what they take through tell_of_load(), and the fabric of packets_end. Before add_to().
+  void share_with_flows(EntityId fabric) { fabric_ = fabric; }
   /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
   void add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host);
   /// Who is told when cables change. Adds the route manager, which tells the nodes of other ways `reroute` + `delay` after a cable goes out or comes back,
@@ -79,6 +86,8 @@ class PacketNetwork {
   void watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute);
   /// From the teller's entity: that a cable carries this share of its speed, `delay` from now on.
   void tell_of_cable(LinkId cable, double share, Duration delay, EventContext& context) const;
+  /// From the fabric's entity: what flows take of a link, wqe_latency from now on. Links inside hosts carry no packets.
+  void tell_of_load(const FlowLoads::LinkLoad& load, EventContext& context) const;
   /// Which node takes the transfers of a host. Requires: added.
   EntityId card_of(HostId host) const { return EntityId(first_entity_ + host.index()); }
 
@@ -103,7 +112,7 @@ class PacketNetwork {
   /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
   /// Empty if there is no such circle.
   std::vector<LinkId> deadlock(const Engine& engine) const;
-  /// Sets what links between hosts and switches have carried by `now`; by LinkId. Utilization is over begin .. end.
+  /// Adds what links between hosts and switches have carried by `now`; by LinkId. Utilization is over begin .. end.
   void add_usage(const Engine& engine, Time begin, Time end, Time now, std::vector<LinkUsage>& usage) const;
 
  private:
@@ -142,16 +151,19 @@ class PacketNetwork {
   WayVersions versions_;
   std::vector<std::shared_ptr<const Detours>> ways_;  ///< by node, its thread's
   EntityId route_manager_ = EntityId::none();
+  EntityId fabric_ = EntityId::none();  ///< if flows share the cables
   std::uint32_t first_entity_ = 0;
   std::vector<EntityId> entity_of_host_;
   std::atomic<std::uint64_t> delivered_ = 0;
 };
 
-/// A host's door to the packet network, and for transfers inside a host to the flow fabric.
+/// A host's door to the packet network, and to the flow fabric for transfers inside a host and of jobs in flow mode.
 class PacketNetworkPort final : public NetworkPort {
  public:
-  /// `fabric` is the flow fabric's entity, `first_card` that of the first host's cards. Keeps a reference to the topology.
-  PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card);
+  /// `fabric` is the flow fabric's entity, `first_card` that of the first host's cards. Keeps references. `stays`: of jobs some of which are in flow mode; null:
+  /// none is.
+  PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card,
+                    const JobTable* stays = nullptr);
 
   void start(const Transfer& transfer, EventContext& context) const override;
   void stop(StayId stay, HostId host, EventContext& context) const override;
@@ -164,6 +176,8 @@ class PacketNetworkPort final : public NetworkPort {
   Entry entry(const Transfer& transfer) const;
 
  private:
+  bool is_flow(const Transfer& transfer) const;
+
   const Topology& topology_;
   InsideHost inside_host_;
   Staging staging_;
@@ -171,6 +185,7 @@ class PacketNetworkPort final : public NetworkPort {
   Duration nvlink_latency_;
   EntityId fabric_;
   EntityId first_card_;
+  const JobTable* stays_;
 };
 
 }  // namespace weft

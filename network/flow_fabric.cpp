@@ -18,6 +18,8 @@ static_assert(1U << transfer_priority_bits == priority_classes);
 
 /// The fabric's own event.
 constexpr std::uint16_t kSettle = 103;
+/// More than a link of 1.6 Tb/s moves in a year.
+constexpr Bytes kEndless = Bytes::of(std::numeric_limits<std::int64_t>::max());
 /// Tells owners of flows that are joint operations from transfers.
 constexpr std::uint64_t kJointOwner = std::uint64_t{1} << 32;
 
@@ -68,6 +70,11 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
     plan_settle(context.now(), context);
     return;
   }
+  if (event.kind == packets_start || event.kind == packets_end) {
+    (event.kind == packets_start ? packets_entering_ : packets_leaving_).push_back(event.payload_as<Transfer>());
+    plan_settle(context.now(), context);
+    return;
+  }
   if (event.kind == stay_stopped) {
     const StayId stay = event.payload_as<StayStopped>().stay;
     if (stopped_.size() <= stay.index()) stopped_.resize(stay.index() + 1, false);
@@ -92,6 +99,15 @@ void FlowFabric::watch_congestion(CongestionMonitor& monitor) {
   model_.watch(monitor);
 }
 
+void FlowFabric::share_with_packets(TellOfLoad tell) {
+  WEFT_CHECK(congestion_ == nullptr, "congestion is looked for in flow mode only");
+  loads_.emplace(model_.policy().graph());
+  model_.watch(*loads_);
+  tell_of_load_ = std::move(tell);
+  accounts_.push_back(nullptr);
+  packets_account_ = static_cast<std::uint32_t>(accounts_.size());
+}
+
 void FlowFabric::plan_settle(Time at, EventContext& context) {
   // A completion that moved later leaves its old event behind; it then finds nothing to do and plans the next.
   if (!planned_.empty() && planned_.back() <= at) return;
@@ -111,6 +127,7 @@ void FlowFabric::settle(EventContext& context) {
       continue;
     }
     ActiveTransfer& active = transfers_[flow.transfer];
+    WEFT_CHECK(!active.is_of_packets, "flows that stand for packets do not end by themselves");
     active.arrival = std::max(active.arrival, now + flow.path_delay);
     if (--active.flows_left > 0) continue;
     finish(active, now, context);
@@ -124,11 +141,20 @@ void FlowFabric::settle(EventContext& context) {
     if (SwitchOperationName::is_one(transfer.destination)) {
       join(transfer, now, context);
     } else {
-      begin(transfer, now, context);
+      begin(transfer, false, now, context);
     }
   }
   entering_.clear();
+  for (const Transfer& transfer : packets_entering_) {
+    if (!is_stopped(transfer.stay)) begin(transfer, true, now, context);
+  }
+  packets_entering_.clear();
+  for (const Transfer& transfer : packets_leaving_) end_packets(transfer, now);
+  packets_leaving_.clear();
   model_.settle(now);
+  if (loads_) {
+    for (const FlowLoads::LinkLoad& load : loads_->take_changes()) tell_of_load_(load, context);
+  }
   const Time next = std::min(model_.next_completion(), outages_.next());
   if (next < Time::max()) plan_settle(next, context);
 }
@@ -144,7 +170,9 @@ void FlowFabric::cancel_stopped(Time now) {
     if (transfers_[slot].flows_left == 0 || !is_stopped(transfers_[slot].transfer.stay)) continue;
     transfers_[slot].flows_left = 0;
     free_transfers_.push_back(slot);
+    packet_flows_.erase(slot);
   }
+  std::erase_if(packets_, [this](const auto& entry) { return is_stopped(std::get<StayId>(entry.first)); });
   std::erase_if(waiting_, [this](const auto& waiting) { return is_stopped(std::get<StayId>(waiting.first)); });
   for (std::uint32_t slot = 0; slot < joint_.size(); ++slot) {
     if (joint_[slot].operation == nullptr || !is_stopped(joint_[slot].stay)) continue;
@@ -195,6 +223,8 @@ void FlowFabric::move_flows(Time now) {
     if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
     flows_[to.index()] = flow;
     if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
+    if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
+    if (active.is_of_packets) std::ranges::replace(packet_flows_.at(flow.transfer), slot, to);
   }
 }
 
@@ -216,12 +246,24 @@ std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
   return found->second;
 }
 
-void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context) {
+void FlowFabric::end_packets(const Transfer& transfer, Time now) {
+  const auto found = packets_.find(packets_key(transfer));
+  if (found == packets_.end()) return;  // its stay was stopped
+  const std::uint32_t slot = found->second;
+  packets_.erase(found);
+  for (const FlowSlot flow : packet_flows_.at(slot)) model_.cancel(flow, now);
+  packet_flows_.erase(slot);
+  transfers_[slot].flows_left = 0;
+  free_transfers_.push_back(slot);
+}
+
+void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context) {
   WEFT_CHECK(transfer.size >= Bytes::zero(), "a transfer has zero or more bytes");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
   ActiveTransfer active;
   active.transfer = transfer;
-  active.id = FlowId(next_id_++);
+  active.is_of_packets = is_of_packets;
+  if (!is_of_packets) active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
   active.entry_latency =
       entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
@@ -229,8 +271,8 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
   const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
   active.multiplicity = folded.multiplicity;
   active.is_folded = folded.folding != nullptr;
-  const std::uint32_t account = account_of(folded.folding);
-  started_ += folded.multiplicity;
+  const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded.folding);
+  started_ += is_of_packets ? 0 : folded.multiplicity;
   const Duration last =
       last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
 
@@ -256,7 +298,7 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     request.path = active.is_folded ? folded.links : path.links;
     request.loads = active.is_folded ? folded.loads : path.loads;
     request.account = account;
-    request.wire_bytes = settings_.wire_bytes(part, active.inside_host);
+    request.wire_bytes = is_of_packets ? kEndless : settings_.wire_bytes(part, active.inside_host);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
     request.cap_bps = cap_bps;
     request.owner = slot;
@@ -266,15 +308,21 @@ void FlowFabric::begin(const Transfer& transfer, Time now, EventContext& context
     const Duration delay = (active.is_folded ? folded.delay : path.delay) + last;
     flows_[flow.index()] = {slot, delay, false, i};
     if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
+    if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
+    if (is_of_packets) packet_flows_[slot].push_back(flow);
     shortest = std::min(shortest, delay);
-    for (std::size_t hop = 0; hop < path.links.size(); ++hop) {
+    for (std::size_t hop = 0; hop < path.links.size() && !is_of_packets; ++hop) {
       const double load = path.loads.empty() ? 1.0 : path.loads[hop];
       load_alone(path.links[hop], request.wire_bytes.in_bits() * load);
     }
   }
   active.flows_left = flows;
-  const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
-  active.ideal = moving_time_alone(largest, cap_bps) + shortest;
+  if (is_of_packets) {
+    packets_.emplace(packets_key(transfer), slot);
+  } else {
+    const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
+    active.ideal = moving_time_alone(largest, cap_bps) + shortest;
+  }
   transfers_[slot] = active;
 }
 
@@ -362,6 +410,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   const FlowSlot flow = model_.start(request);
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
   flows_[flow.index()] = {slot, Duration::zero(), true, 0};
+  if (loads_) loads_->on_flow_starts(flow, true);
   if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.stay});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
     load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
@@ -432,6 +481,7 @@ std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end, Time now) co
   FlowModel::CountedBytes counted = model_.link_bytes(now);
   std::vector<Bytes>& bytes = counted.by_link;
   for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
+    if (accounts_[account] == nullptr) continue;
     const std::map<LinkId, Bytes>& of_account = counted.by_account[account];
     for (const auto& [link, representative] : accounts_[account]->representatives()) {
       const auto found = of_account.find(representative);
@@ -458,7 +508,8 @@ std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
   std::vector<UnfinishedTransfer> unfinished;
   for (std::size_t slot = 0; slot < transfers_.size(); ++slot) {
     const ActiveTransfer& active = transfers_[slot];
-    if (active.flows_left > 0) unfinished.push_back({active.id, active.transfer, active.start, stalled_at[slot]});
+    if (active.flows_left > 0 && !active.is_of_packets)
+      unfinished.push_back({active.id, active.transfer, active.start, stalled_at[slot]});
   }
   for (std::size_t slot = 0; slot < joint_.size(); ++slot) {
     const JointOperation& joint = joint_[slot];

@@ -23,6 +23,10 @@
 // when it has been back for as long, the ways are as before. Adaptive routing leaves flows where they are unless they cross a cable that is out.
 // Transfers of zero bytes take latency only, whatever is out, and operations in switches wait for the cables of their tree.
 //
+// In packet mode it moves what stays inside hosts, and transfers of jobs in flow mode. Where there are such (share_with_packets), flows stand for the packets of
+// the other jobs' transfers, one per queue pair from the first packet until the last acknowledgement, with no end of their own: so both get their max-min
+// share of every link. Whoever knows the ports is told what flows take.
+//
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:
 //   FlowFabric(topology, settings, make_policy(...), entity_of_host, &observer)
@@ -37,8 +41,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -49,6 +55,7 @@
 #include "network/congestion_monitor.hpp"
 #include "network/detours.hpp"
 #include "network/ecmp.hpp"
+#include "network/flow_loads.hpp"
 #include "network/flow_model.hpp"
 #include "network/flow_settings.hpp"
 #include "network/inside_host.hpp"
@@ -103,6 +110,9 @@ class FlowFabric final : public Entity {
 
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
+  using TellOfLoad = std::function<void(const FlowLoads::LinkLoad& load, EventContext& context)>;
+  /// Some transfers are packets, and from now on `tell` is called at every change of what flows take of a link. Not beside watch_congestion().
+  void share_with_packets(TellOfLoad tell);
 
   FlowFabricCounters counters() const;
   /// Until when flows have been under way, as of the last change.
@@ -125,6 +135,7 @@ class FlowFabric final : public Entity {
     std::uint32_t multiplicity = 1;
     bool inside_host = false;
     bool is_folded = false;
+    bool is_of_packets = false;
   };
   /// What a flow's completion needs: which transfer, and how far it is from the source to the destination.
   struct ActiveFlow {
@@ -149,8 +160,12 @@ class FlowFabric final : public Entity {
   };
   /// What members have in common: stay, operation, tag.
   using JointKey = std::tuple<StayId, NodeId, std::uint64_t>;
+  /// Whose packets they are: stay, source, destination, connection, tag.
+  using PacketsKey = std::tuple<StayId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
+  static PacketsKey packets_key(const Transfer& t) { return {t.stay, t.source, t.destination, t.connection, t.tag}; }
 
-  void begin(const Transfer& transfer, Time now, EventContext& context);
+  void begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context);
+  void end_packets(const Transfer& transfer, Time now);
   void join(const Transfer& transfer, Time now, EventContext& context);
   bool is_stopped(StayId stay) const { return !stay.is_none() && stay.index() < stopped_.size() && stopped_[stay.index()]; }
   /// Ends all that belongs to stays that have been stopped.
@@ -199,10 +214,15 @@ class FlowFabric final : public Entity {
   const TransferFolding* folding_;
   const SwitchOperations* operations_;
   CongestionMonitor* congestion_ = nullptr;
+  std::optional<FlowLoads> loads_;  ///< if some transfers are packets
+  TellOfLoad tell_of_load_;
+  std::uint32_t packets_account_ = 0;  ///< of bytes that are not flows'
 
   std::vector<CableChanges> cable_changes_;  ///< of this instant
   CableOutages outages_;
-  std::vector<Transfer> entering_;            ///< transfers of this instant
+  std::vector<Transfer> entering_;          ///< transfers of this instant
+  std::vector<Transfer> packets_entering_;  ///< likewise, of packets
+  std::vector<Transfer> packets_leaving_;
   std::vector<bool> stopped_;                 ///< by StayId
   bool has_stopped_ = false;                  ///< some stay was, at this instant
   std::vector<const LinkFolding*> accounts_;  ///< from account 1 on
@@ -211,9 +231,11 @@ class FlowFabric final : public Entity {
   std::vector<std::uint32_t> free_transfers_;
   std::vector<JointOperation> joint_;  ///< by slot
   std::vector<std::uint32_t> free_joint_;
-  std::map<JointKey, std::uint32_t> waiting_;  ///< slots of operations that not all members have joined
-  std::vector<ActiveFlow> flows_;              ///< by flow slot
-  std::vector<Time> planned_;                  ///< settle events under way, latest first
+  std::multimap<PacketsKey, std::uint32_t> packets_;                       ///< slots of transfers
+  std::unordered_map<std::uint32_t, std::vector<FlowSlot>> packet_flows_;  ///< by these
+  std::map<JointKey, std::uint32_t> waiting_;                              ///< slots of operations that not all members have joined
+  std::vector<ActiveFlow> flows_;                                          ///< by flow slot
+  std::vector<Time> planned_;                                              ///< settle events under way, latest first
   std::vector<FlowCompletion> done_;
   std::uint32_t next_id_ = 0;
   std::uint64_t started_ = 0;

@@ -74,7 +74,7 @@ constexpr NodeId receiver_of(const Transfer& transfer) {
   return SwitchOperationName::is_one(transfer.destination) ? transfer.source : transfer.destination;
 }
 
-/// Event kinds between hosts and the network; the payload is the Transfer, but of the last four.
+/// Event kinds between hosts and the network; the payload is the Transfer, if no other is named.
 enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
@@ -83,6 +83,9 @@ enum TransferEvent : std::uint16_t {
   cable_changes = 105,       ///< scheduler -> network, payload CableChanges
   port_changes = 106,        ///< scheduler -> node of packet mode, payload PortChanges
   ways_change = 107,         ///< route manager -> node of packet mode, payload WaysChange
+  packets_start = 108,       ///< host -> flow fabric: its packets share links with flows from now on
+  packets_end = 109,         ///< network card -> flow fabric: and no longer
+  flow_load_changes = 110,   ///< flow fabric -> node of packet mode, payload FlowLoadChanges
 };
 
 /// The ranks of a stay are gone, and so are the ends of its transfers.
@@ -109,6 +112,12 @@ class CableChanges {
 struct PortChanges {
   std::uint64_t port = 0;
   std::int64_t rate_bps = 0;  ///< of what it sends; 0: out
+};
+
+/// What flows take of what a node sends by a port.
+struct FlowLoadChanges {
+  std::uint64_t port = 0;
+  std::int64_t load_bps = 0;
 };
 
 /// Packets take other ways from now on (network/route_manager).

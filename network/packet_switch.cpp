@@ -313,6 +313,7 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   port.out.send(packet, now, context);
+  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[&port - ports_.data()].flow_load);
   if constexpr (audits_state) audited_.out += packet.wire_bytes();
   release(packet, account, now, context);
 }
@@ -400,7 +401,7 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count_);
   Port& port = ports_[port_number];
   if (port.out.is_out()) return;
-  port.out.send(frame, std::max(now, port.out.free_at()), context);
+  port.out.send_pause(frame, now, context);
   set_next_start(port_number, now);
 }
 
@@ -452,6 +453,12 @@ bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time
     choices_begin_.clear();
     choices_.clear();
     return port_choice_.take_ways(event.payload_as<WaysChange>().version);
+  }
+  if (event.kind == flow_load_changes) {
+    const auto changes = event.payload_as<FlowLoadChanges>();
+    contention_[changes.port].flow_load = Bandwidth::bps(changes.load_bps);
+    ports_[changes.port].out.set_shared_with_flows(changes.load_bps > 0);
+    return set_next_start(static_cast<std::uint32_t>(changes.port), now);
   }
   WEFT_CHECK(event.kind == port_changes, "a switch gets packets, and knows the kind of every event it gets");
   const auto changes = event.payload_as<PortChanges>();

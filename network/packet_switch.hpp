@@ -164,6 +164,7 @@ class PacketSwitch final : public SweepNode {
     bool has_changed = false;  ///< the rate of its cable, ever
     Bandwidth full_rate;       ///< of its cable in full service
     Duration pause_time;       ///< at its rate
+    Bandwidth flow_load;       ///< what flows take of it
     std::array<std::int64_t, packet_classes_max> deficit{};
   };
   /// By port: when its next packet goes unless more happens; max() if none can.

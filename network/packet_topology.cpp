@@ -145,6 +145,8 @@ HostId PacketTopology::add_ports(const Routes& routes, std::uint32_t node, NodeI
   return relay;
 }
 
+bool PacketTopology::is_cable(LinkId link) const { return port_of_link_[link.index()] != kInside; }
+
 PacketTopology::CableEnd PacketTopology::begin_of(LinkId link) const {
   const NodeId id = topology_.link(link).source;
   const HostId host = topology_.node(id).host;

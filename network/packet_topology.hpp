@@ -64,7 +64,8 @@ class PacketTopology {
     std::uint32_t node = 0;
     std::uint32_t port = 0;
   };
-  /// Where a link begins. Requires: it is not inside a host.
+  bool is_cable(LinkId link) const;  ///< not inside a host
+  /// Where a link begins. Requires: is_cable().
   CableEnd begin_of(LinkId link) const;
 
  private:

@@ -746,6 +746,7 @@ RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const
   const Running& running = *running_state_[job.index()];
   const auto ranks = static_cast<std::uint32_t>(running.placement.gpus.size());
   stay.workload = workload_on(spec, ranks);
+  stay.is_in_flow_mode = spec.is_in_flow_mode;
   stay.first_iteration = first_iteration;
   stay.iterations = spec.iterations;
   stay.checkpoint_every = running.checkpoints.every;

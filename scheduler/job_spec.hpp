@@ -37,6 +37,7 @@ struct JobSpec {
   std::uint64_t samples_per_iteration = 0;   ///< 0 if unknown; decides nothing
   std::shared_ptr<const Workload> workload;  ///< null in job mode
   std::vector<std::shared_ptr<const Workload>> smaller_workloads;  ///< what it may restart with instead, the most ranks first
+  bool is_in_flow_mode = false;                                    ///< of a workload, in a run in packet mode
   DurationModel duration;  ///< job mode; beside a workload what its owner declared, zero if nothing
   /// Job mode: if set, the job runs for its iterations times the time of its placement, which the table knows for its number of GPUs, and
   /// `duration` is that where the empty cluster would place it.

@@ -134,6 +134,9 @@ struct Cluster {
     for (const auto& [at, node, port, rate] : port_changes_planned) {
       builder.post_initial(EntityId(node), at, EventClass::message, port_changes, PortChanges{port, rate.in_bps()});
     }
+    for (const auto& [at, node, port, load] : loads_planned) {
+      builder.post_initial(EntityId(node), at, EventClass::message, flow_load_changes, FlowLoadChanges{port, load.in_bps()});
+    }
     for (const auto& [at, card, stay] : stops_planned) {
       builder.post_initial(EntityId(card), at, EventClass::message, stay_stopped, StayStopped{stay});
     }
@@ -163,6 +166,7 @@ struct Cluster {
   FatTree tree;
   std::vector<std::vector<std::pair<Time, Transfer>>> plans;
   std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> port_changes_planned;  ///< node, port
+  std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> loads_planned;         ///< node, port
   std::vector<std::tuple<Time, std::uint32_t, StayId>> stops_planned;                           ///< card
   std::vector<std::pair<Time, std::uint32_t>> ways_planned;
   std::vector<std::uint32_t> versions;  ///< by card, as of now
@@ -508,6 +512,39 @@ TEST(Nic, StandsStillWhereNoWayIsLeft) {
   ASSERT_EQ(cluster.host(engine, 12).delivered().size(), 1U);
   EXPECT_EQ(cluster.host(engine, 12).delivered()[0].time, Time::zero() + Duration::us(530) + trip(1000) + kReceive);
   EXPECT_EQ(cluster.card(engine, 4).counters().data_sent, 2U);
+}
+
+// Expectation: where flows take three quarters of the card's cable, a packet goes every 320 ns instead of 80, and crosses each cable as fast as ever. Where
+// they take half of the edge switch's, it passes one on every 160 ns, whatever it has to pause.
+TEST(Nic, LeavesFlowsTheirShare) {
+  for (const bool is_at_card : {true, false}) {
+    Cluster cluster(4, kRate, kDelay);
+    cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
+    if (is_at_card) {
+      cluster.loads_planned = {{Time::zero(), 0, 0, Bandwidth::gbps(75)}};
+    } else {
+      for (const std::uint32_t port : {2U, 3U}) cluster.loads_planned.emplace_back(Time::zero(), 16, port, Bandwidth::gbps(50));
+    }
+    Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+    engine.run({});
+    const Duration every = Duration::ns(is_at_card ? 320 : 160);
+    ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+    EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + 9'999 * every + trip(1000) + kReceive);
+    EXPECT_EQ(engine.entity_as<PacketSwitch>(EntityId(16)).pauses_sent() > 0, !is_at_card);
+  }
+}
+
+// Expectation: the flows' turn after packet 1,250, which begins at 500.6 us, would last until 500.92 us, but they are gone at 500.7.
+TEST(Nic, TakesBackWhatFlowsLeave) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 10'000'000, 7);
+  const Time gone = Time::zero() + Duration::ns(500'700);
+  cluster.loads_planned = {{Time::zero(), 0, 0, Bandwidth::gbps(80)}, {gone, 0, 0, Bandwidth::bps(0)}};
+  Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+  engine.run({});
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  // One every 400 ns: 1,250 have begun before 500.6 us, and that one; 8,749 follow.
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, gone + 8'748 * serialization(1000) + trip(1000) + kReceive);
 }
 
 // Expectation: 1,243 packets of the first stay go from 600 ns to 100.04 us, the last of which begins before the stay is stopped at 100 us, and all of them are

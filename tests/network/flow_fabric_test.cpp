@@ -63,7 +63,15 @@ struct Outcome {
   FlowFabricCounters counters;
   std::vector<LinkUsage> links;
   std::vector<UnfinishedTransfer> unfinished;
+  std::vector<std::pair<Time, FlowLoads::LinkLoad>> loads;  ///< as told, beside packets
   RunReport report;
+};
+
+/// What the fabric is told of a transfer that is packets.
+struct PacketsNews {
+  Time at;
+  std::uint16_t kind = 0;  ///< packets_start or packets_end
+  Transfer transfer;
 };
 
 FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters) {
@@ -81,7 +89,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
             std::unique_ptr<AllocationPolicy> policy = nullptr, std::uint32_t threads = 1,
             PartitionChoice partition = PartitionAutomatic{}, const SwitchOperations* operations = nullptr,
             const std::vector<std::pair<Time, StayId>>& stops = {}, const std::vector<std::pair<Time, CableChanges>>& changes = {},
-            Duration reroute = Duration::zero()) {
+            Duration reroute = Duration::zero(), const std::vector<PacketsNews>& packets = {}) {
   if (policy == nullptr) policy = policy_called("max_min", link_capacities_bps(topology));
   const EntityId fabric_id(static_cast<std::uint32_t>(topology.host_count()));
   const FlowNetworkPort port(topology, settings, fabric_id);
@@ -94,6 +102,11 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   auto flow_fabric =
       std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder, nullptr, operations);
   flow_fabric->take_other_ways_after(reroute);
+  std::vector<std::pair<Time, FlowLoads::LinkLoad>> loads;
+  if (!packets.empty()) {
+    flow_fabric->share_with_packets(
+        [&](const FlowLoads::LinkLoad& load, EventContext& context) { loads.emplace_back(context.now(), load); });
+  }
   const EntityId fabric = builder.add_entity(std::move(flow_fabric), "fabric");
   EXPECT_EQ(fabric, fabric_id);
   for (const EntityId host : entity_of_host) {
@@ -106,6 +119,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   }
   for (const auto& [time, change] : changes) builder.post_initial(fabric, time, EventClass::message, cable_changes, change);
   for (const auto& [time, stay] : stops) builder.post_initial(fabric, time, EventClass::message, stay_stopped, StayStopped{stay});
+  for (const PacketsNews& news : packets) builder.post_initial(fabric, news.at, EventClass::message, news.kind, news.transfer);
   EngineOptions options;
   options.threads = threads;
   options.partition = partition;
@@ -132,6 +146,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   outcome.counters = entity.counters();
   outcome.links = entity.link_usage(Time::zero(), outcome.report.end_time, outcome.report.end_time);
   outcome.unfinished = entity.unfinished();
+  outcome.loads = std::move(loads);
   return outcome;
 }
 
@@ -967,6 +982,64 @@ TEST(CablesThatFail, RandomFailures) {
       }
     }
   }
+}
+
+// --- Packets on the same links --------------------------------------------------------------------------------------------------
+
+/// Of links that a host sends by.
+std::vector<std::pair<Time, Bandwidth>> loads_from(const Topology& topology, HostId host, const Outcome& outcome) {
+  std::vector<std::pair<Time, Bandwidth>> loads;
+  for (const auto& [time, load] : outcome.loads) {
+    if (topology.node(topology.link(load.link).source).host == host) loads.emplace_back(time, load.load);
+  }
+  return loads;
+}
+
+// 1 ms of data from host 0 to host 1. Packets of host 0 to host 2 are under way from 200 us to 600 us, when they have half of the card: 200 us more. What
+// they stand for is counted nowhere, and is unfinished for nobody.
+TEST(FlowsBesidePackets, HaveTheirShare) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = plain_settings();
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], 100 * kMegabit, 1)}};
+  const Transfer packets = transfer(ends[0], ends[2], 7, 2);
+  const auto with = [&](const std::vector<PacketsNews>& news, const std::vector<std::pair<Time, StayId>>& stops = {}) {
+    return run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, stops, {}, Duration::zero(), news);
+  };
+  const Outcome alone = run(*topology, settings, script);
+  const Time from = at(Duration::us(200));
+  const Time until = at(Duration::us(600));
+  const Outcome beside = with({{from, packets_start, packets}, {until, packets_end, packets}});
+  EXPECT_EQ(beside.delivered.at(1) - alone.delivered.at(1), Duration::us(200));
+  const Time enters = at(settings.wqe_latency);
+  const auto gbps = [](std::int64_t rate) { return Bandwidth::gbps(rate); };
+  EXPECT_EQ(loads_from(*topology, HostId(0), beside),
+            (std::vector<std::pair<Time, Bandwidth>>{
+                {enters, gbps(100)}, {from, gbps(50)}, {until, gbps(100)}, {enters + Duration::us(1200), gbps(0)}}));
+  EXPECT_EQ(beside.counters.transfers_started, 1U);
+  for (std::uint32_t link = 0; link < topology->link_count(); ++link) EXPECT_EQ(beside.links[link].bytes, alone.links[link].bytes);
+  // Packets without an end, and two transfers alike, of which one ends.
+  const Outcome twice = with({{from, packets_start, packets}, {from, packets_start, packets}, {until, packets_end, packets}});
+  // A third for 400 us, which costs 266.7, and a half from then on: the 666.7 us and the latency at the start that are left take twice as long.
+  EXPECT_NEAR((twice.delivered.at(1) - alone.delivered.at(1)).in_s(), (800e-6 + 2000e-6) / 3 + settings.wqe_latency.in_s(), 1e-10);
+  EXPECT_TRUE(twice.unfinished.empty());
+}
+
+// The stay of the packets is stopped at 600 us, and what its cards say later changes nothing.
+TEST(FlowsBesidePackets, EndWithTheirStay) {
+  const auto topology = star("3");
+  const auto ends = topology->endpoints();
+  const FlowSettings settings = plain_settings();
+  const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], 100 * kMegabit, 1)}};
+  Transfer packets = transfer(ends[0], ends[2], 7, 2);
+  packets.stay = StayId(5);
+  const Outcome alone = run(*topology, settings, script);
+  const Outcome beside = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr,
+                             {{at(Duration::us(600)), StayId(5)}}, {}, Duration::zero(),
+                             {{at(Duration::us(200)), packets_start, packets},
+                              {at(Duration::us(700)), packets_end, packets},
+                              {at(Duration::us(800)), packets_start, packets}});
+  EXPECT_EQ(beside.delivered.at(1) - alone.delivered.at(1), Duration::us(200));
 }
 
 }  // namespace

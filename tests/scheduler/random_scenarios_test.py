@@ -165,8 +165,9 @@ class PacketScenario:
             workload = {"ranks": self.draw.choice([2, 4, gpus // 2, gpus]), "buckets": 1, "forward_time": "20us", "backward_time": "30us",
                         "parameters": self.draw.choice([100_000, 400_000])}
             settings = " ".join(f'set {{ name: "{key}" value: "{value}" }}' for key, value in workload.items())
+            mode = "mode: FLOW " if self.draw.random() < 0.3 else ""
             self.lines.append(f'job {{ name: "job{number}" submit: "{self.draw.randrange(500)}us" iterations: {self.draw.randrange(1, 6)} '
-                              f'workload {{ template: "data_parallel" {settings} }} }}')
+                              f'{mode}workload {{ template: "data_parallel" {settings} }} }}')
         for _ in range(self.draw.randrange(1, 14)):
             part = self.draw.choice(parts)
             repair = self.draw.choice([self.draw.randrange(1, 30), self.draw.randrange(30, 900), self.draw.randrange(1000, 20_000)])
@@ -197,6 +198,23 @@ class RandomScenarios(unittest.TestCase):
 
     def test_packets_go_the_same_ways_where_cables_fail(self):
         self.expect_ends_alike(PacketScenario, SCENARIOS)
+
+    def test_jobs_in_flow_mode_alone_take_as_long_in_packet_mode(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "scenario.textproto"
+            for seed in range(SCENARIOS // 2):
+                lines = Scenario(seed).lines
+                jobs = []
+                for mode in ("FLOW", "PACKET"):
+                    lines[0] = f"mode: {mode}"
+                    if mode == "PACKET":
+                        lines = [line if "mode: JOB" in line else line.replace("workload {", "mode: FLOW workload {") for line in lines]
+                    path.write_text("\n".join(lines) + "\n")
+                    results = pathlib.Path(folder) / "results"
+                    done = subprocess.run([WEFT, "run", str(path), f"--out={results}"], capture_output=True, text=True, check=False, timeout=300)
+                    self.assertEqual(done.returncode, 0, f"seed {seed}: {done.stderr}\n{path.read_text()}")
+                    jobs.append((results / "jobs.csv").read_text())
+                self.assertEqual(jobs[0], jobs[1], f"seed {seed}")
 
 
 if __name__ == "__main__":

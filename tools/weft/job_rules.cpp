@@ -160,6 +160,7 @@ class Assignment {
       require_run_time(spec, "needs one in job mode, in which workloads are not run");
     } else {
       give_workload(*rule, job, spec, tally);
+      spec.is_in_flow_mode = mode_ == Mode::packet && rule->mode == Mode::flow;
     }
     tally.iterations.add(spec.iterations);
   }
@@ -286,6 +287,7 @@ class Assignment {
       return text + ", run times as in the trace: job mode runs no workloads";
     text += " of " + (rule.measured != nullptr ? "measured iterations" : rule.workload_name);
     if (rule.measured == nullptr && rule.mode == Mode::job) text += " in job mode";
+    if (mode_ == Mode::packet && rule.mode == Mode::flow) text += " in flow mode";
     if (is_left_to_run(rule)) return text + ", as often as fits the run time: `weft run` measures an iteration first";
     text += ", " + counted_range(tally.iterations, "time", "times");
     if (tally.not_elastic > 0)
@@ -359,12 +361,12 @@ void read_gpu_range(const std::string& text, const SourcePlace& place, JobRule& 
 std::vector<JobSpec> jobs_by_rule(const JobTrace& trace, const std::string& path, const std::vector<JobRule>& rules, Mode mode,
                                   const ClusterProbes& probes, std::vector<std::string>& assumptions) {
   for (const JobRule& rule : rules) {
-    if (!rule.mode || rule.mode == Mode::job || (rule.mode == mode && rule.measured == nullptr)) continue;
+    if (!rule.mode || rule.mode == Mode::job || (may_be_in(*rule.mode, mode) && rule.measured == nullptr)) continue;
     fail("job-mode",
          rule.measured != nullptr ? "measured iterations use no network, whatever the mode"
                                   : "the rule asks for " + std::string(to_text(*rule.mode)) + " mode in a run in " +
                                         std::string(to_text(mode)) + " mode",
-         rule.mode_place, "all that use the network share one mode: drop it, or take mode: JOB, which may differ");
+         rule.mode_place, other_mode_hint);
   }
   Assignment assignment(trace, path, rules, mode, probes);
   std::vector<JobSpec> jobs = assignment.run();

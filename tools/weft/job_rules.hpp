@@ -71,7 +71,7 @@ struct JobRule {
   Bytes data;  ///< as JobSpec has it, like the next two
   std::vector<HostId> data_hosts;
   Bytes checkpoint;
-  std::optional<Mode> mode;  ///< none: that of the run; only job mode may be another
+  std::optional<Mode> mode;  ///< none: that of the run; others as may_be_in() says
   SourcePlace mode_place;
   SourcePlace place;
 

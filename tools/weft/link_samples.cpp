@@ -18,6 +18,7 @@ LinkSampler::LinkSampler(const Topology& topology, const PacketNetwork& network,
 }
 
 void LinkSampler::sample(const Engine& engine) {
+  now_.assign(now_.size(), {});
   network_.add_usage(engine, Time::zero(), end_, end_, now_);
   was_empty_ = true;
   for (std::uint32_t i = 0; i < now_.size(); ++i) {

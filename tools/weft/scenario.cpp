@@ -276,13 +276,12 @@ bool attempt(Loading& loading, const Step& step) {
   }
 }
 
-/// A job may say the mode of the run, or that it is in job mode.
 void require_mode(const Scenario& scenario, Mode mode, const std::string& name, const SourcePlace& place) {
-  if (mode == Mode::job || mode == scenario.mode) return;
+  if (may_be_in(mode, scenario.mode)) return;
   fail("job-mode",
        "job " + in_quotes(name) + " asks for " + std::string(to_text(mode)) + " mode in a run in " +
            std::string(to_text(scenario.mode)) + " mode",
-       place, "all that use the network share one mode: drop it, or take mode: JOB, which may differ");
+       place, other_mode_hint);
 }
 
 class ScenarioFile {
@@ -374,11 +373,12 @@ class ScenarioFile {
   /// Whether the i-th of the scenario's jobs is one of the file's that says mode: JOB.
   bool is_in_job_mode(std::size_t i) const { return i < own_jobs_.size() && own_jobs_[i].message->mode() == scenario::JOB; }
 
-  /// Only JOB may differ from the mode of the run. Requires: that is known.
-  void check_modes() const {
+  /// Of jobs with a mode of their own. Requires: that of the run is known.
+  void take_modes() {
     for (std::size_t i = 0; i < own_jobs_.size(); ++i) {
       const OwnJob& own = own_jobs_[i];
       if (own.message->mode() == scenario::MODE_UNSPECIFIED || own.message->mode() == scenario::JOB) continue;
+      scenario_.jobs[i].is_in_flow_mode = scenario_.mode == Mode::packet && own.message->mode() == scenario::FLOW;
       attempt(loading_, [&] {
         require_mode(scenario_, mode_of(own.message->mode()), scenario_.jobs[i].name, own.inside.of(*own.message, "mode"));
       });
@@ -1248,6 +1248,14 @@ void note_speeds_at_start(Scenario& scenario) {
   }
 }
 
+void note_flows_beside_packets(Scenario& scenario) {
+  const auto flows = std::ranges::count_if(scenario.jobs, &JobSpec::is_in_flow_mode);
+  if (flows == 0) return;
+  scenario.assumptions.push_back(counted(flows, "job is", "jobs are") +
+                                 " in flow mode: flows and packets get their max-min shares of links, and know of each other after "
+                                 "flow.wqe_latency; queues, marks and pauses are those of packets alone");
+}
+
 void note_unfelt_checkpoints(Scenario& scenario) {
   const auto stores = [](const JobSpec& job) { return job.workload != nullptr && job.checkpoint > Bytes::zero(); };
   if (scenario.parameters.of("scheduler").integer("fast_forward") == 0 || std::ranges::none_of(scenario.jobs, stores)) return;
@@ -1274,7 +1282,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   }
   fill_from_flags(loading, file.get());
   if (file != nullptr) file->check_names();
-  if (file != nullptr) file->check_modes();
+  if (file != nullptr) file->take_modes();
   // Without anything to run it does not matter where.
   const bool has_content = attempt(loading, [&] { check_content(scenario, flags, file.get()); });
   if (loading.is_place_good && has_content) attempt(loading, [&] { check_cluster(scenario, flags, file.get()); });
@@ -1291,6 +1299,7 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (has_service) check_storage(scenario);
   if (has_service) note_unfelt_checkpoints(scenario);
   note_speeds_at_start(scenario);
+  note_flows_beside_packets(scenario);
   add_parameter_files(scenario, note_unused_settings(scenario, flags.topology.empty()));
   if (scenario.topology == nullptr) {
     scenario.manifest.set("hosts", std::uint64_t{scenario.hosts});

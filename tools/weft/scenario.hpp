@@ -33,6 +33,12 @@ enum class Mode : std::uint8_t { job, flow, packet };
 std::string_view to_text(Mode mode);
 /// Whether jobs run their workloads, over a network.
 constexpr bool simulates_network(Mode mode) { return mode != Mode::job; }
+/// Whether a job may be in that mode in a run in the other.
+constexpr bool may_be_in(Mode of_job, Mode of_run) {
+  return of_job == Mode::job || of_job == of_run || (of_job == Mode::flow && of_run == Mode::packet);
+}
+inline constexpr const char* other_mode_hint =
+    "jobs may be in job mode in any run, and in flow mode in one in packet mode: drop it, or take another --mode";
 
 /// What the command line says; a scenario file fills the rest.
 struct RunFlags {

@@ -261,6 +261,8 @@ class Assembly {
 
   /// Do links carry less for a while, so that what the topology says of ways and speeds does not hold throughout?
   bool network_changes() const { return !scenario_.flows && scenario_.failures.has_network_failures(); }
+  /// Packet mode: does any job put flows on the network?
+  bool has_flow_jobs() const { return std::ranges::any_of(scenario_.jobs, &JobSpec::is_in_flow_mode); }
   bool fast_forwards() const { return scenario_.parameters.of("scheduler").integer("fast_forward") > 0; }
   const std::string& folding_wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
   Duration fold_tolerance() const { return scenario_.parameters.of("host").duration("fold_tolerance"); }
@@ -423,8 +425,8 @@ class Assembly {
       settings.wiring.jobs = &jobs_;
       settings.wiring.network = fabric_;
       settings.wiring.tell_of_cable = [this](LinkId cable, double share, Duration delay, EventContext& context) {
-        if (packet_network_) return packet_network_->tell_of_cable(cable, share, delay, context);
-        context.send(fabric_, delay, cable_changes, CableChanges{cable, share});
+        if (packet_network_) packet_network_->tell_of_cable(cable, share, delay, context);
+        if (!packet_network_ || has_flow_jobs()) context.send(fabric_, delay, cable_changes, CableChanges{cable, share});
       };
       settings.wiring.prepare = [this](RunningJob& job) { complete_placed(job); };
       settings.wiring.after_launch = [this] { fold_again(); };
@@ -440,13 +442,14 @@ class Assembly {
   /// Requires: the fabric's entity is known; the packet network's follow it.
   std::unique_ptr<NetworkPort> make_port() const {
     if (scenario_.mode == Mode::flow) return std::make_unique<FlowNetworkPort>(*scenario_.topology, *flow_settings_, fabric_);
-    return std::make_unique<PacketNetworkPort>(*scenario_.topology, *flow_settings_, fabric_, EntityId(fabric_.index() + 1));
+    return std::make_unique<PacketNetworkPort>(*scenario_.topology, *flow_settings_, fabric_, EntityId(fabric_.index() + 1),
+                                               has_flow_jobs() ? &jobs_ : nullptr);
   }
 
   void add_network(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
     FlowObserver* observer = &*results_;
-    // In packet mode it moves what stays inside hosts, and other nodes move the rest at the same time.
-    if (packet_network_) observer = &inside_hosts_;
+    // In packet mode it moves what stays inside hosts and is of jobs in flow mode, and other nodes move the rest at the same time.
+    if (packet_network_) observer = &moved_as_flows_;
     auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_,
                                                make_allocation_policy(scenario_, options_.threads), entity_of_host, observer,
                                                plan_.folding != nullptr || coupled_ ? &stay_foldings_ : nullptr, &*operations_);
@@ -455,13 +458,18 @@ class Assembly {
       fabric->watch_congestion(*congestion_);
     }
     fabric->take_other_ways_after(scenario_.failures.reroute);
+    if (packet_network_ && has_flow_jobs()) {
+      packet_network_->share_with_flows(fabric_);
+      fabric->share_with_packets(
+          [this](const FlowLoads::LinkLoad& load, EventContext& context) { packet_network_->tell_of_load(load, context); });
+    }
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
     std::vector<EntityId> sources;
     for (std::uint32_t host = 0; host < entity_of_host.size(); ++host) {
       const bool moves_inside = scenario_.topology->endpoints_of(HostId(host)).size() > 1;
       const bool is_known = !sources.empty() && sources.back() == entity_of_host[host];
-      if (!is_known && (moves_inside || !packet_network_)) sources.push_back(entity_of_host[host]);
+      if (!is_known && (moves_inside || !packet_network_ || has_flow_jobs())) sources.push_back(entity_of_host[host]);
     }
     for (const EntityId host : sources) {
       builder.connect(host, fabric_, flow_settings_->host_to_fabric_min());
@@ -612,7 +620,7 @@ class Assembly {
   /// their end.
   void add_packet_transfers(const Engine& engine) {
     std::vector<FinishedTransfer> all = packet_network_->finished(engine);
-    all.insert(all.end(), inside_hosts_.transfers.begin(), inside_hosts_.transfers.end());
+    all.insert(all.end(), moved_as_flows_.transfers.begin(), moved_as_flows_.transfers.end());
     std::ranges::stable_sort(all, {}, &FinishedTransfer::start);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].id = FlowId(static_cast<std::uint32_t>(i));
     std::ranges::stable_sort(all, {}, &FinishedTransfer::end);
@@ -759,7 +767,7 @@ class Assembly {
   std::optional<PacketNetwork> packet_network_;  ///< in packet mode
   std::optional<CongestionMonitor> congestion_;  ///< if it is looked for
   std::unique_ptr<NetworkPort> port_;
-  TransferCollector inside_hosts_;  ///< in packet mode
+  TransferCollector moved_as_flows_;  ///< in packet mode
   std::optional<ResultsWriter> results_;
   std::optional<LinkSampler> sampler_;
   std::vector<EntityId> hosts_;
