@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "core/cache.hpp"
 #include "core/check.hpp"
@@ -42,6 +43,7 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   NicPortCounters counters;
   counters.bytes = port.out.bytes_sent();
   counters.pauses = port.pauses;
+  counters.busy_until = port.out.bytes_sent() > 0 ? port.out.free_at() : Time::zero();
   counters.paused = port.clock.total(port.paused, now);
   return counters;
 }
@@ -235,17 +237,29 @@ void Nic::leave_port(const Sender& sender, Port& port) {
 void Nic::stop(StayId stay, Time now, SweepContext& context) {
   stopped_.insert(stay);
   const auto is_of_stay = [&](const Part& part) { return outgoing_[part.transfer].transfer.stay == stay; };
+  std::set<std::uint32_t> left_behind;
   std::erase_if(sender_by_key_, [&](const auto& entry) {
     Sender& sender = *senders_[entry.second];
     bool is_over = false;
     for (std::uint32_t i = 0; i < sender.parts.size(); ++i) is_over = is_over || is_of_stay(sender.parts[i]);
-    if (is_over) close(sender, now, context);
-    return is_over;
+    if (!is_over) return false;
+    for (std::uint32_t i = 0; i < sender.parts.size(); ++i) {
+      if (!is_of_stay(sender.parts[i])) left_behind.insert(sender.parts[i].transfer);
+    }
+    close(sender, now, context);
+    return true;
   });
+  // Nothing will acknowledge them.
+  for (const std::uint32_t slot : left_behind) tell_of_end(outgoing_[slot].transfer, now, context);
   // Their slots stay unused: their destinations may wait for parts of these numbers for ever.
   for (Outgoing& outgoing : outgoing_) {
     if (outgoing.transfer.stay == stay) outgoing.parts_left = 0;
   }
+}
+
+/// To those who share cables with its packets.
+void Nic::tell_of_end(const Transfer& transfer, Time now, SweepContext& context) const {
+  if (!wiring_.fabric.is_none()) context.events(now).send(wiring_.fabric, wiring_.fabric_delay, packets_end, transfer);
 }
 
 void Nic::close(Sender& sender, Time now, SweepContext& context) {
@@ -449,8 +463,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       if (--outgoing.parts_left == 0) {
         context.events(now).send(wiring_.host_of(outgoing.transfer.source), settings_.completion_latency, transfer_sent,
                                  outgoing.transfer);
-        if (!wiring_.fabric.is_none())
-          context.events(now).send(wiring_.fabric, wiring_.fabric_delay, packets_end, outgoing.transfer);
+        tell_of_end(outgoing.transfer, now, context);
         free_outgoing_.push_back(slot);
       }
       sender.parts.pop();

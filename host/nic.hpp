@@ -118,6 +118,7 @@ struct NicPortCounters {
   std::uint64_t bytes = 0;
   std::uint64_t pauses = 0;  ///< received
   Duration paused;           ///< while the other end paused any priority
+  Time busy_until;           ///< when the last of the bytes had left
 };
 
 struct NicCounters {
@@ -233,6 +234,7 @@ class Nic final : public SweepNode {
   void leave_port(const Sender& sender, Port& port);
   void stop(StayId stay, Time now, SweepContext& context);
   void close(Sender& sender, Time now, SweepContext& context);
+  void tell_of_end(const Transfer& transfer, Time now, SweepContext& context) const;
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);

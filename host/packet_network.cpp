@@ -300,13 +300,14 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   }
 }
 
-void PacketNetwork::tell_of_load(const FlowLoads::LinkLoad& load, EventContext& context) const {
+void PacketNetwork::tell_of_load(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) const {
   if (!nodes_.is_cable(load.link)) return;
   const PacketTopology::CableEnd end = nodes_.begin_of(load.link);
-  const double share = static_cast<double>(load.load.in_bps()) / static_cast<double>(topology_.link(load.link).rate.in_bps());
-  const auto full_bps = static_cast<double>(full_rate(end.node, load.link).in_bps());
-  const auto load_bps = static_cast<std::int64_t>(full_bps * std::min(share, packet_.flow_share_max));
-  context.send(EntityId(first_entity_ + end.node), flow_.wqe_latency, flow_load_changes, FlowLoadChanges{end.port, load_bps});
+  const double told_bps = std::min(static_cast<double>(load.load.in_bps()), capacity_bps * (1 - packet_.beside_flows_min));
+  const double scale =
+      static_cast<double>(full_rate(end.node, load.link).in_bps()) / static_cast<double>(topology_.link(load.link).rate.in_bps());
+  context.send(EntityId(first_entity_ + end.node), flow_.wqe_latency, flow_load_changes,
+               FlowLoadChanges{end.port, static_cast<std::int64_t>(told_bps * scale)});
 }
 
 void PacketNetwork::watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute) {
@@ -459,11 +460,14 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
   return unfinished;
 }
 
-Time PacketNetwork::last_delivery(const Engine& engine) const {
+Time PacketNetwork::busy_until(const Engine& engine) const {
   Time last;
-  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(card_of(HostId(host))).delivered())
-      last = std::max(last, delivered.delivered);
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    const EntityId id(first_entity_ + node);
+    for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+      last = std::max(last, nodes_.is_host(node) ? engine.entity_as<Nic>(id).port_counters(port, last).busy_until
+                                                 : engine.entity_as<PacketSwitch>(id).counters(port, last).busy_until);
+    }
   }
   return last;
 }

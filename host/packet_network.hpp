@@ -21,7 +21,8 @@
 // is its own.
 //
 // Jobs in flow mode (share_with_flows): their transfers and stand-ins of all others share the links in the flow fabric, and ports leave flows their share
-// (network/egress_port), of which packet.flow_share_max is the most: answers have no stand-ins. Both know of each other's changes wqe_latency later.
+// (network/egress_port), but for packet.beside_flows_min: answers have no stand-ins, and links so carry that much more than they can at most. Both know of
+// each other's changes wqe_latency later.
 //
 // Where what a GPU and its port have in common (PCIe) is slower than the port, each queue pair is held to its rate; that several share it is not
 // modelled.
@@ -86,8 +87,8 @@ class PacketNetwork {
   void watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute);
   /// From the teller's entity: that a cable carries this share of its speed, `delay` from now on.
   void tell_of_cable(LinkId cable, double share, Duration delay, EventContext& context) const;
-  /// From the fabric's entity: what flows take of a link, wqe_latency from now on. Links inside hosts carry no packets.
-  void tell_of_load(const FlowLoads::LinkLoad& load, EventContext& context) const;
+  /// From the fabric's entity: what flows take of a link, and what it can carry at all, wqe_latency from now on. Links inside hosts carry no packets.
+  void tell_of_load(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) const;
   /// Which node takes the transfers of a host. Requires: added.
   EntityId card_of(HostId host) const { return EntityId(first_entity_ + host.index()); }
 
@@ -98,8 +99,8 @@ class PacketNetwork {
   std::vector<FinishedTransfer> finished(const Engine& engine) const;
   /// Transfers between hosts that were not acknowledged in full; not numbered.
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
-  /// When the last of finished() was delivered; the start if none was.
-  Time last_delivery(const Engine& engine) const;
+  /// Until when cables have carried something.
+  Time busy_until(const Engine& engine) const;
   /// As of `end`, like add_usage().
   PacketCounters counters(const Engine& engine, Time end) const;
   /// Whether switches that wait for each other go on sending pauses for ever: the run does not end by itself then.

@@ -128,15 +128,15 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
      .choices = "",
      .meaning = "How long a pause holds if nothing more comes; it is sent again after half of that. 0ns: until resumed.",
      .origin = "a pause of 65,535 quanta is 336 us at 100 Gb/s and refreshed in time, which comes to the same"},
-    {.name = "flow_share_max",
+    {.name = "beside_flows_min",
      .kind = ParamKind::real,
-     .default_text = "0.95",
-     .minimum = "0",
-     .maximum = "0.99",
+     .default_text = "0.05",
+     .minimum = "0.01",
+     .maximum = "1",
      .choices = "",
-     .meaning = "Of a cable that jobs in flow mode share with packets (`mode: FLOW` of a job), what flows take at most, which "
-                "leaves something for "
-                "acknowledgements; otherwise both get their max-min share.",
+     .meaning = "Of a cable that packets share with jobs in flow mode (`mode: FLOW` of a job), what packets have at least, "
+                "whatever flows take: "
+                "acknowledgements are no part of the max-min shares that both get otherwise.",
      .origin = "assumption; an acknowledgement of 64 B for every packet of 4 KB takes 1.5 %"},
     {.name = "watchdog",
      .kind = ParamKind::duration,
@@ -258,7 +258,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),
-      flow_share_max(packet.real("flow_share_max")),
+      beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
     throw InputError({Severity::error, "bad-threshold",

@@ -41,7 +41,7 @@ struct PacketSettings {
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax = 0;
-  double flow_share_max = 0;                                     ///< of a cable that packets share with flows
+  double beside_flows_min = 0;                                   ///< of a cable that packets share with flows
   bool drops_early = false;                                      ///< lossy priorities, where others mark
   std::vector<std::uint32_t> lossy;                              ///< priorities
   std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;  ///< priority and weight; others are strict

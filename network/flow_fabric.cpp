@@ -153,7 +153,8 @@ void FlowFabric::settle(EventContext& context) {
   packets_leaving_.clear();
   model_.settle(now);
   if (loads_) {
-    for (const FlowLoads::LinkLoad& load : loads_->take_changes()) tell_of_load_(load, context);
+    for (const FlowLoads::LinkLoad& load : loads_->take_changes())
+      tell_of_load_(load, model_.policy().graph().capacity(load.link), context);
   }
   const Time next = std::min(model_.next_completion(), outages_.next());
   if (next < Time::max()) plan_settle(next, context);

@@ -110,7 +110,7 @@ class FlowFabric final : public Entity {
 
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
-  using TellOfLoad = std::function<void(const FlowLoads::LinkLoad& load, EventContext& context)>;
+  using TellOfLoad = std::function<void(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context)>;
   /// Some transfers are packets, and from now on `tell` is called at every change of what flows take of a link. Not beside watch_congestion().
   void share_with_packets(TellOfLoad tell);
 

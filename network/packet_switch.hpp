@@ -93,6 +93,7 @@ struct PacketPortCounters {
   std::uint64_t ecn_marks = 0;
   std::uint64_t drops = 0;  ///< of what came in by it
   Duration paused;          ///< while the other end paused any priority
+  Time busy_until;          ///< when the last of the bytes had left
 };
 
 class PacketSwitch final : public SweepNode {

@@ -104,8 +104,9 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   flow_fabric->take_other_ways_after(reroute);
   std::vector<std::pair<Time, FlowLoads::LinkLoad>> loads;
   if (!packets.empty()) {
-    flow_fabric->share_with_packets(
-        [&](const FlowLoads::LinkLoad& load, EventContext& context) { loads.emplace_back(context.now(), load); });
+    flow_fabric->share_with_packets([&](const FlowLoads::LinkLoad& load, double /*capacity_bps*/, EventContext& context) {
+      loads.emplace_back(context.now(), load);
+    });
   }
   const EntityId fabric = builder.add_entity(std::move(flow_fabric), "fabric");
   EXPECT_EQ(fabric, fabric_id);

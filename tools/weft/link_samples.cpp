@@ -17,8 +17,16 @@ LinkSampler::LinkSampler(const Topology& topology, const PacketNetwork& network,
   WEFT_CHECK(interval > Duration::zero(), "an interval of samples takes time");
 }
 
-void LinkSampler::sample(const Engine& engine) {
+void LinkSampler::sample(const Engine& engine, const FlowFabric* flows) {
   now_.assign(now_.size(), {});
+  if (flows != nullptr) {
+    now_ = flows->link_usage(Time::zero(), end_, end_);
+    for (std::uint32_t i = 0; i < now_.size(); ++i) {
+      const Link& link = topology_.link(LinkId(i));
+      const HostId host = topology_.node(link.source).host;
+      if (!host.is_none() && host == topology_.node(link.destination).host) now_[i] = {};
+    }
+  }
   network_.add_usage(engine, Time::zero(), end_, end_, now_);
   was_empty_ = true;
   for (std::uint32_t i = 0; i < now_.size(); ++i) {

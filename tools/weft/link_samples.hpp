@@ -5,7 +5,7 @@
 //
 //   link_samples.csv   time_ns,link,rate_bps,queue_bytes,pause_ns,ecn_marks,drops
 //
-// time_ns is the end of an interval; rate_bps counts the packets that began in it, queue_bytes is what waits at its end, the others are what came
+// time_ns is the end of an interval; rate_bps counts the packets that began in it, and what flows of jobs in flow mode moved over cables, queue_bytes is what waits at its end, the others are what came
 // to pass in it. A link in whose interval nothing was sent, waited, paused or dropped has no row.
 // Threads: belongs to the thread that runs the engine.
 #pragma once
@@ -17,6 +17,7 @@
 #include "core/engine.hpp"
 #include "core/units.hpp"
 #include "host/packet_network.hpp"
+#include "network/flow_fabric.hpp"
 #include "tools/weft/output_file.hpp"
 #include "topologies/topology.hpp"
 
@@ -38,8 +39,8 @@ class LinkSampler {
 
   /// The end of the interval that comes next.
   Time next() const { return end_; }
-  /// Requires: the engine has run until next().
-  void sample(const Engine& engine);
+  /// `flows`: of jobs in flow mode, which share cables with packets; or null. Requires: the engine has run until next().
+  void sample(const Engine& engine, const FlowFabric* flows);
   /// Nothing happens before `time`: where the last interval was empty, so are those up to it.
   void skip_to(Time time);
 

@@ -460,8 +460,9 @@ class Assembly {
     fabric->take_other_ways_after(scenario_.failures.reroute);
     if (packet_network_ && has_flow_jobs()) {
       packet_network_->share_with_flows(fabric_);
-      fabric->share_with_packets(
-          [this](const FlowLoads::LinkLoad& load, EventContext& context) { packet_network_->tell_of_load(load, context); });
+      fabric->share_with_packets([this](const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) {
+        packet_network_->tell_of_load(load, capacity_bps, context);
+      });
     }
     const EntityId added = builder.add_entity(std::move(fabric), "fabric");
     WEFT_CHECK(added == fabric_, "the fabric is registered last");
@@ -570,7 +571,7 @@ class Assembly {
       RunReport report = engine.run(control);
       const bool is_over = report.interrupted || report.next_event == Time::max() || control.until == stop;
       if (sampler_ && !report.interrupted && (is_over || control.until == sampler_->next())) {
-        sampler_->sample(engine);
+        sampler_->sample(engine, has_flow_jobs() ? &engine.entity_as<FlowFabric>(fabric_) : nullptr);
         sampler_->skip_to(report.next_event);
       }
       if (is_over) return report;
@@ -733,7 +734,7 @@ class Assembly {
       const bool is_over = lifecycle_ != nullptr && lifecycle_->all_finished();
       const auto& fabric = engine.entity_as<FlowFabric>(fabric_);
       Time end = is_over ? std::max(lifecycle_->counters().last_end, fabric.busy_until()) : report.end_time;
-      if (is_over && packet_network_) end = std::max(end, packet_network_->last_delivery(engine));
+      if (is_over && packet_network_) end = std::max(end, packet_network_->busy_until(engine));
       std::vector<LinkUsage> usage = fabric.link_usage(begin, end, report.end_time);
       if (packet_network_) {
         packet_network_->add_usage(engine, begin, end, report.end_time, usage);

@@ -135,7 +135,10 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     if (routing == "static" && scenario.flows) note("flow", "ecmp_seed", "flow.routing = static hashes nothing");
   }
   if (scenario.mode == Mode::packet) {
-    note("flow", "share", "in packet mode queue pairs share links packet by packet");
+    if (std::ranges::none_of(scenario.jobs, &JobSpec::is_in_flow_mode)) {
+      note("flow", "share", "in packet mode queue pairs share links packet by packet");
+      note("packet", "beside_flows_min", "no job is in flow mode");
+    }
     const ParamSet& packet = scenario.parameters.of("packet");
     if (packet.text("congestion_control") == "dctcp") {
       note("packet", "ack_interval", "with packet.congestion_control = dctcp every packet is answered");
