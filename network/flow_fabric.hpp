@@ -24,8 +24,8 @@
 // Transfers of zero bytes take latency only, whatever is out, and operations in switches wait for the cables of their tree.
 //
 // In packet mode it moves what stays inside hosts, and transfers of jobs in flow mode. Where there are such (share_with_packets), flows stand for the packets of
-// the other jobs' transfers, one per queue pair from the first packet until the last acknowledgement, with no end of their own: so both get their max-min
-// share of every link. Whoever knows the ports is told what flows take.
+// the other jobs' transfers, one per queue pair from when they are handed over until the last acknowledgement, with no end of their own: so both get their
+// max-min share of every link. Whoever knows the ports is told what flows take.
 //
 // All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
 // Use:

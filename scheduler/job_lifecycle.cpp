@@ -798,11 +798,9 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   if (jobs_[job.index()].workload == nullptr || running.failed_at) return;
   const bool gets_on = !running.moves_since;
-  if (gets_on && coasts(job)) {
-    note_skipped(job, account(running, context.now()).whole.iterations, context.now());
-  } else if ((gets_on && running.ranks != nullptr) || running.under_way > 0) {
-    stop_stay(job, true, context);
-  }
+  if (gets_on && coasts(job)) note_skipped(job, account(running, context.now()).whole.iterations, context.now());
+  // Of one that coasts, something may still be on its way.
+  if ((gets_on && (coasts(job) || running.ranks != nullptr)) || running.under_way > 0) stop_stay(job, true, context);
   if (std::exchange(running.under_way, 0) > 0) note_data_under_way(-1, context);
   leave_others(job, context);
 }

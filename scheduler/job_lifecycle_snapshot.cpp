@@ -113,7 +113,8 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   ++counters_.started;
   Running& running = begin_stay(id, job.placement, job.since, job.kept);
   running.part_since = job.part_since;
-  running.past = job.past;
+  // Who starts just now goes on from what it has kept.
+  if (job.since < settings_.from->at) running.past = job.past;
   const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
   if (spec.workload == nullptr) {
     running.start_overhead = overhead_of_start(id);

@@ -23,31 +23,6 @@ NodeId node_called(const Topology& topology, std::string_view name) {
 
 namespace {
 
-/// Numbers of connected parts, by node, when a node is taken away.
-std::vector<std::uint32_t> parts_without(const Topology& topology, NodeId away) {
-  constexpr std::uint32_t unseen = UINT32_MAX;
-  std::vector<std::uint32_t> part(topology.node_count(), unseen);
-  std::uint32_t parts = 0;
-  std::vector<NodeId> open;
-  for (std::uint32_t first = 0; first < topology.node_count(); ++first) {
-    if (part[first] != unseen || NodeId(first) == away) continue;
-    part[first] = parts;
-    open.assign(1, NodeId(first));
-    while (!open.empty()) {
-      const NodeId node = open.back();
-      open.pop_back();
-      for (const LinkId link : topology.out_links(node)) {
-        const NodeId next = topology.link(link).destination;
-        if (next == away || part[next.index()] != unseen) continue;
-        part[next.index()] = parts;
-        open.push_back(next);
-      }
-    }
-    ++parts;
-  }
-  return part;
-}
-
 /// A topology without cables yet.
 TopologyBuilder nodes_of(const Topology& topology) {
   TopologyBuilder builder(topology.name());
@@ -89,6 +64,17 @@ class Joined {
 
 HostId host_at(const Topology& topology, NodeId node) { return topology.node(node).host; }
 
+/// Hosts some endpoint of which is. By HostId.
+std::vector<bool> hosts_cut_off(const Topology& topology, const std::vector<bool>& is_out) {
+  const std::vector<bool> cut_off = cut_off_endpoints(topology, is_out, nics_relay(topology));
+  std::vector<bool> hosts(topology.host_count(), false);
+  for (std::size_t place = 0; place < cut_off.size(); ++place) {
+    const HostId host = host_at(topology, topology.endpoints()[place]);
+    hosts[host.index()] = hosts[host.index()] || cut_off[place];
+  }
+  return hosts;
+}
+
 /// Puts cables of those hosts back into service.
 void keep_cables_of(const Topology& topology, const std::vector<bool>& hosts, std::vector<bool>& is_out) {
   for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
@@ -122,13 +108,7 @@ bool all_at_one_part(const Topology& topology, const std::vector<bool>& is_out) 
 
 /// Of those that are out, all but what endpoints need to reach each other. By LinkId.
 std::vector<bool> cables_to_leave_out(const Topology& topology, std::vector<bool> is_out) {
-  const std::vector<bool> cut_off = cut_off_endpoints(topology, is_out, nics_relay(topology));
-  std::vector<bool> hosts(topology.host_count(), false);
-  for (std::size_t place = 0; place < cut_off.size(); ++place) {
-    const HostId host = host_at(topology, topology.endpoints()[place]);
-    hosts[host.index()] = hosts[host.index()] || cut_off[place];
-  }
-  keep_cables_of(topology, hosts, is_out);
+  keep_cables_of(topology, hosts_cut_off(topology, is_out), is_out);
   keep_last_cables(topology, false, is_out);
   keep_last_cables(topology, true, is_out);
   // Where planes of a network share no switches, two hosts may each have lost the other's.
@@ -166,15 +146,12 @@ std::shared_ptr<const Topology> with_less(const Topology& topology, std::span<co
 
 ReducedTopology without_switch(const Topology& topology, NodeId packet_switch) {
   WEFT_CHECK(topology.node(packet_switch).kind == NodeKind::packet_switch, "a switch is taken away");
-  const std::vector<std::uint32_t> part = parts_without(topology, packet_switch);
-  std::vector<std::uint32_t> endpoints_of_part(topology.node_count(), 0);
-  for (const NodeId endpoint : topology.endpoints()) ++endpoints_of_part[part[endpoint.index()]];
-  const auto largest =
-      static_cast<std::uint32_t>(std::max_element(endpoints_of_part.begin(), endpoints_of_part.end()) - endpoints_of_part.begin());
+  std::vector<bool> is_out(topology.link_count(), false);
+  for (const LinkId link : topology.out_links(packet_switch)) is_out[link.index()] = is_out[topology.reverse(link).index()] = true;
   ReducedTopology reduced;
-  for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
-    const auto is_cut_off = [&](NodeId endpoint) { return part[endpoint.index()] != largest; };
-    if (std::ranges::any_of(topology.endpoints_of(HostId(host)), is_cut_off)) reduced.cut_off.emplace_back(host);
+  const std::vector<bool> hosts = hosts_cut_off(topology, is_out);
+  for (std::uint32_t host = 0; host < hosts.size(); ++host) {
+    if (hosts[host]) reduced.cut_off.emplace_back(host);
   }
   if (!reduced.cut_off.empty()) return reduced;
 

@@ -18,7 +18,7 @@ namespace weft {
 NodeId node_called(const Topology& topology, std::string_view name);
 
 struct ReducedTopology {
-  /// Hosts that have no way to most others without the switch, ascending.
+  /// Hosts that are cut off (topologies/cut_off) without the switch, ascending.
   std::vector<HostId> cut_off;
   /// The same nodes without the switch's cables, with routes that were searched; null if hosts are cut off, as endpoints of a topology reach each other.
   std::shared_ptr<const Topology> topology;
