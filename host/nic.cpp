@@ -43,7 +43,7 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   NicPortCounters counters;
   counters.bytes = port.out.bytes_sent();
   counters.pauses = port.pauses;
-  counters.busy_until = port.out.bytes_sent() > 0 ? port.out.free_at() : Time::zero();
+  counters.busy_until = port.out.free_at();
   counters.paused = port.clock.total(port.paused, now);
   return counters;
 }

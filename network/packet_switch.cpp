@@ -66,7 +66,7 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
           contention.marks,
           contention.drops,
           contention.pauses.total(ports_[port].paused, now),
-          ports_[port].out.bytes_sent() > 0 ? ports_[port].out.free_at() : Time::zero()};
+          ports_[port].out.free_at()};
 }
 
 std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {

@@ -261,8 +261,6 @@ class Assembly {
 
   /// Do links carry less for a while, so that what the topology says of ways and speeds does not hold throughout?
   bool network_changes() const { return !scenario_.flows && scenario_.failures.has_network_failures(); }
-  /// Packet mode: does any job put flows on the network?
-  bool has_flow_jobs() const { return std::ranges::any_of(scenario_.jobs, &JobSpec::is_in_flow_mode); }
   bool fast_forwards() const { return scenario_.parameters.of("scheduler").integer("fast_forward") > 0; }
   const std::string& folding_wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
   Duration fold_tolerance() const { return scenario_.parameters.of("host").duration("fold_tolerance"); }
@@ -426,7 +424,7 @@ class Assembly {
       settings.wiring.network = fabric_;
       settings.wiring.tell_of_cable = [this](LinkId cable, double share, Duration delay, EventContext& context) {
         if (packet_network_) packet_network_->tell_of_cable(cable, share, delay, context);
-        if (!packet_network_ || has_flow_jobs()) context.send(fabric_, delay, cable_changes, CableChanges{cable, share});
+        if (!packet_network_ || has_flow_jobs_) context.send(fabric_, delay, cable_changes, CableChanges{cable, share});
       };
       settings.wiring.prepare = [this](RunningJob& job) { complete_placed(job); };
       settings.wiring.after_launch = [this] { fold_again(); };
@@ -443,7 +441,7 @@ class Assembly {
   std::unique_ptr<NetworkPort> make_port() const {
     if (scenario_.mode == Mode::flow) return std::make_unique<FlowNetworkPort>(*scenario_.topology, *flow_settings_, fabric_);
     return std::make_unique<PacketNetworkPort>(*scenario_.topology, *flow_settings_, fabric_, EntityId(fabric_.index() + 1),
-                                               has_flow_jobs() ? &jobs_ : nullptr);
+                                               has_flow_jobs_ ? &jobs_ : nullptr);
   }
 
   void add_network(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
@@ -458,7 +456,7 @@ class Assembly {
       fabric->watch_congestion(*congestion_);
     }
     fabric->take_other_ways_after(scenario_.failures.reroute);
-    if (packet_network_ && has_flow_jobs()) {
+    if (packet_network_ && has_flow_jobs_) {
       packet_network_->share_with_flows(fabric_);
       fabric->share_with_packets([this](const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) {
         packet_network_->tell_of_load(load, capacity_bps, context);
@@ -470,7 +468,7 @@ class Assembly {
     for (std::uint32_t host = 0; host < entity_of_host.size(); ++host) {
       const bool moves_inside = scenario_.topology->endpoints_of(HostId(host)).size() > 1;
       const bool is_known = !sources.empty() && sources.back() == entity_of_host[host];
-      if (!is_known && (moves_inside || !packet_network_ || has_flow_jobs())) sources.push_back(entity_of_host[host]);
+      if (!is_known && (moves_inside || !packet_network_ || has_flow_jobs_)) sources.push_back(entity_of_host[host]);
     }
     for (const EntityId host : sources) {
       builder.connect(host, fabric_, flow_settings_->host_to_fabric_min());
@@ -571,7 +569,7 @@ class Assembly {
       RunReport report = engine.run(control);
       const bool is_over = report.interrupted || report.next_event == Time::max() || control.until == stop;
       if (sampler_ && !report.interrupted && (is_over || control.until == sampler_->next())) {
-        sampler_->sample(engine, has_flow_jobs() ? &engine.entity_as<FlowFabric>(fabric_) : nullptr);
+        sampler_->sample(engine, has_flow_jobs_ ? &engine.entity_as<FlowFabric>(fabric_) : nullptr);
         sampler_->skip_to(report.next_event);
       }
       if (is_over) return report;
@@ -755,6 +753,8 @@ class Assembly {
   static constexpr std::uint32_t new_plans_max = 16;
 
   const Scenario& scenario_;
+  /// Packet mode: does any job put flows on the network?
+  const bool has_flow_jobs_ = std::ranges::any_of(scenario_.jobs, &JobSpec::is_in_flow_mode);
   SimulationOptions options_;
   JobTable jobs_;
   StayFoldings stay_foldings_{jobs_};
