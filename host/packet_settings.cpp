@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 21> kPacketParams = {{
+constexpr std::array<ParamSpec, 23> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -97,10 +97,19 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
      .minimum = "0.001",
      .maximum = "64",
      .choices = "",
-     .meaning = "Dynamic threshold: a port's priority may take up to alpha times what is left of the shared memory before it asks "
-                "for a pause "
-                "(lossless) or loses packets (lossy).",
+     .meaning =
+         "Dynamic threshold of lossless priorities: what came in by a port may take up to alpha times what is left of the shared "
+         "memory before the port asks for a pause.",
      .origin = "1/8: the RDMA simulators around HPCC"},
+    {.name = "lossy_alpha",
+     .kind = ParamKind::real,
+     .default_text = "1",
+     .minimum = "0.001",
+     .maximum = "64",
+     .choices = "",
+     .meaning = "Dynamic threshold of lossy priorities: a queue of theirs may take up to so many times what is left of the shared "
+                "memory, and loses packets beyond that.",
+     .origin = "Choudhury and Hahne (1998) find 1 to 2 best; SONiC's egress profiles for lossy queues have 8 (dynamic_th 3)"},
     {.name = "headroom",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -111,6 +120,17 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
                 "rate, cable and "
                 "largest packet need.",
      .origin = "both ways of propagation, three packets and the pauses of all priorities (network/shared_buffer)"},
+    {.name = "pfc_reach",
+     .kind = ParamKind::duration,
+     .default_text = "0.5ms",
+     .minimum = "0ns",
+     .maximum = "10s",
+     .choices = "",
+     .meaning =
+         "Longest cable, in propagation delay one way, over which switches ask for pauses. Longer ones have no headroom, and what "
+         "comes by them is lossy in every priority: dropped where its egress queue has taken its share of the memory.",
+     .origin = "100 km of fibre, the reach for which Broadcom announced lossless RoCE through Jericho4 (2025); wide-area links run "
+               "without PFC and with deep buffers"},
     {.name = "resume_offset",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -251,7 +271,9 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       buffer(packet.bytes_or("buffer", "topology")),
       reserved(packet.bytes("reserved")),
       alpha(packet.real("alpha")),
+      lossy_alpha(packet.real("lossy_alpha")),
       headroom(packet.bytes_or("headroom", "auto")),
+      pfc_reach(packet.duration("pfc_reach")),
       resume_offset(packet.bytes_or("resume_offset", "auto")),
       pause_time(packet.duration("pause_time")),
       watchdog{packet.duration("watchdog"), packet.duration("watchdog_restoration")},

@@ -34,7 +34,9 @@ struct PacketSettings {
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
   double alpha = 1;
+  double lossy_alpha = 1;         ///< of egress queues
   std::optional<Bytes> headroom;  ///< of each port and lossless priority; none: as cable and rate need
+  Duration pfc_reach;             ///< cables that take longer, one way, have no pauses
   std::optional<Bytes> resume_offset;
   Duration pause_time;
   PfcWatchdogSettings watchdog;
