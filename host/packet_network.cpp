@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <string>
 #include <tuple>
@@ -93,6 +95,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
                           to_text(largest_packet_) + ": a pause would be let go by the packet that it was asked for",
                       SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
   }
+  check_profiles(packet_.profiles, topology, static_cast<std::uint32_t>(classes_.size()), "packet.profiles", diagnostics);
   check_delays(diagnostics);
   diagnostics.throw_if_errors();
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count() && !diagnostics.has_errors(); ++node) {
@@ -104,10 +107,37 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
 // --- Settings of nodes ------------------------------------------------------------------------------------------------------------
 
 Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
+  for (const SwitchProfile& profile : packet_.profiles | std::views::reverse) {
+    if (profile.buffer && selects(profile, topology_, nodes_.switch_of(node))) return *profile.buffer;
+  }
   if (packet_.buffer) return *packet_.buffer;
   const std::span<const BufferClass> known = topology_.buffer_classes();
   const std::uint16_t buffer_class = topology_.node(nodes_.switch_of(node)).buffer_class;
   return buffer_class < known.size() ? known[buffer_class].size : kDefaultBuffer;
+}
+
+std::vector<PacketClass> PacketNetwork::classes_of(std::uint32_t node) const {
+  std::vector<PacketClass> classes = classes_;
+  for (const SwitchProfile& profile : packet_.profiles) {
+    if ((!profile.alpha && !profile.lossy_alpha) || !selects(profile, topology_, nodes_.switch_of(node))) continue;
+    for (std::uint32_t priority = 0; priority < classes.size(); ++priority) {
+      if (!profile.is_for(priority)) continue;
+      if (profile.alpha) classes[priority].alpha = profile.alpha;
+      if (profile.lossy_alpha) classes[priority].queue_alpha = profile.lossy_alpha;
+    }
+  }
+  return classes;
+}
+
+EcnCurve PacketNetwork::curve_of(std::uint32_t node, std::uint32_t priority) const {
+  EcnCurve curve{packet_.ecn_kmin.count(), packet_.ecn_kmax.count(), packet_.ecn_pmax};
+  for (const SwitchProfile& profile : packet_.profiles) {
+    if (!profile.is_for(priority) || !selects(profile, topology_, nodes_.switch_of(node))) continue;
+    if (profile.ecn_kmin) curve.queue_min = profile.ecn_kmin->count();
+    if (profile.ecn_kmax) curve.queue_max = profile.ecn_kmax->count();
+    if (profile.ecn_pmax) curve.probability_max = *profile.ecn_pmax;
+  }
+  return curve;
 }
 
 Duration PacketNetwork::delay(const PacketTopology::Port& port) const {
@@ -184,6 +214,16 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
                       SourcePlace::named("packet.alpha"), "make packet.reserved or packet.alpha larger, or flow.mtu smaller");
     return;
   }
+  for (std::uint32_t priority = 0; priority < classes_.size(); ++priority) {
+    const EcnCurve curve = curve_of(node, priority);
+    if (curve.queue_min <= curve.queue_max) continue;
+    diagnostics.error("bad-threshold",
+                      "packet.profiles: " + name + " marks priority " + std::to_string(priority) +
+                          " from ecn_kmin = " + to_text(Bytes::of(curve.queue_min)) +
+                          " on, and all of it above ecn_kmax = " + to_text(Bytes::of(curve.queue_max)) + ", which is less",
+                      SourcePlace::named("packet.profiles"), "set both in the same profile");
+    return;
+  }
   for (const PacketTopology::Port& port : nodes_.ports(node)) {
     const Link& out = topology_.link(port.out);
     const Bytes needed = headroom_needed(node, port);
@@ -208,7 +248,8 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
 
 PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   PacketSwitchSettings settings;
-  settings.classes = classes_;
+  settings.classes = classes_of(node);
+  settings.marks_at_dequeue = packet_.marks_at_dequeue;
   if (sprays()) {
     settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
       nodes_.ports_to(*ways_[node], node, endpoint, ports);
@@ -285,11 +326,19 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       continue;
     }
     std::vector<PacketSwitch::Cable> cables;
+    std::vector<EcnCurve> curves;
+    for (std::uint32_t priority = 0; priority < (packet_.profiles.empty() ? 1 : classes_.size()); ++priority) {
+      curves.push_back(curve_of(node, priority));
+    }
     for (const PacketTopology::Port& port : nodes_.ports(node)) {
       const double share = static_cast<double>(topology_.link(port.out).rate.in_bps()) / static_cast<double>(kEcnRate.in_bps());
-      const auto threshold = [share](Bytes bytes) { return static_cast<std::int64_t>(static_cast<double>(bytes.count()) * share); };
-      cables.push_back(
-          {egress(node, port), headroom(node, port), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
+      const auto scaled_to_port = [share](EcnCurve curve) {
+        curve.queue_min = static_cast<std::int64_t>(static_cast<double>(curve.queue_min) * share);
+        curve.queue_max = static_cast<std::int64_t>(static_cast<double>(curve.queue_max) * share);
+        return curve;
+      };
+      cables.push_back({egress(node, port), headroom(node, port), scaled_to_port(curves.front())});
+      if (curves.size() > 1) std::ranges::transform(curves, std::back_inserter(cables.back().ecn_of_priority), scaled_to_port);
     }
     PacketSwitchSettings settings = switch_settings(node);
     settings.port_choice.take_ways = take_ways;

@@ -73,7 +73,7 @@ class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
   /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [bad-threshold],
-  /// [unknown-priority], [short-pause], [not-in-packet-mode].
+  /// [unknown-priority], [unknown-switch], [short-pause], [not-in-packet-mode].
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
@@ -138,6 +138,9 @@ class PacketNetwork {
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
+  std::vector<PacketClass> classes_of(std::uint32_t node) const;
+  /// Where marks begin and end, of a port of 100 Gb/s.
+  EcnCurve curve_of(std::uint32_t node, std::uint32_t priority) const;
   void check_delays(Diagnostics& diagnostics) const;
 
   const Topology& topology_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 23> kPacketParams = {{
+constexpr std::array<ParamSpec, 25> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -201,6 +201,29 @@ constexpr std::array<ParamSpec, 23> kPacketParams = {{
      .choices = "",
      .meaning = "Probability of a mark at ecn_kmax, rising from 0 at ecn_kmin.",
      .origin = kHpcc},
+    {.name = "ecn_at",
+     .kind = ParamKind::choice,
+     .default_text = "enqueue",
+     .minimum = "",
+     .maximum = "",
+     .choices = "enqueue|dequeue",
+     .meaning = "When switches decide on a packet's mark. enqueue: as it joins a queue, by what waits before it. dequeue: as it "
+                "leaves, by "
+                "what waits behind it.",
+     .origin = "RED marks arrivals; the RDMA simulators around HPCC mark departures"},
+    {.name = "profiles",
+     .kind = ParamKind::text,
+     .default_text = "none",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "What single switches, levels or priorities have in place of the values of all: switches, a colon, and any of buffer, "
+         "alpha, lossy_alpha, ecn_kmin, ecn_kmax, ecn_pmax, with priority=N for one priority alone; semicolons between "
+         "profiles, and the last one stands. Such as leaf: buffer=64MB alpha=0.25; spine1*: priority=0 ecn_kmin=200kB "
+         "ecn_kmax=800kB. Switches are named by buffer class (builders: leaf, agg, spine, border), level (level1), name, or by a "
+         "pattern with * and ?.",
+     .origin = "buffer and WRED profiles of SONiC, which are bound to ports and queues"},
     {.name = "lossy",
      .kind = ParamKind::text,
      .default_text = "none",
@@ -280,6 +303,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),
+      marks_at_dequeue(packet.text("ecn_at") == "dequeue"),
       beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
@@ -288,6 +312,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
                       SourcePlace::named("packet.ecn_kmin"),
                       "packets are marked from ecn_kmin on, and all of them above ecn_kmax"});
   }
+  if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
       lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));

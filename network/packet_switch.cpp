@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
@@ -34,6 +35,9 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
   WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
     WEFT_CHECK(!(classes_[priority].lossless && classes_[priority].drops_early), "a lossless priority drops nothing");
+    if (settings.marks_at_dequeue && std::exchange(classes_[priority].marks, false)) {
+      marks_leaving_ |= static_cast<std::uint8_t>(1U << priority);
+    }
     if (classes_[priority].lossless) lossless_ |= static_cast<std::uint8_t>(1U << priority);
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
   }
@@ -321,10 +325,14 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
   const std::uint32_t priority = choose(port_number, static_cast<std::uint8_t>(port.waiting & ~port.paused));
   Queue& chosen = queue(port_number, priority);
   const Queued& queued = chosen.packets.front();
-  const Packet packet = queued.packet;
+  Packet packet = queued.packet;
   const std::uint32_t account = queued.account;
   chosen.packets.pop();
   chosen.bytes -= packet.wire_bytes();
+  if ((marks_leaving_ >> priority & 1U) != 0 && markers_[account_of(port_number, priority)].marks(chosen.bytes)) {
+    contention_[port_number].marks += packet.congestion_experienced() ? 0 : 1;
+    packet.mark();
+  }
   if (chosen.packets.empty()) port.waiting &= static_cast<std::uint8_t>(~(1U << priority));
   leave(port, packet, account, now, context);
   set_next_start(port_number, now);

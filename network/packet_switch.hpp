@@ -82,7 +82,8 @@ struct PacketSwitchSettings {
   Duration pause_time;               ///< at full rate; zero: until resumed; else at least pause_time_min() of every port
   Bytes largest_packet;              ///< on the wire; resume_offset is no less
   PfcWatchdogSettings watchdog = {};
-  std::uint64_t seed = 0;  ///< of marking
+  std::uint64_t seed = 0;         ///< of marking
+  bool marks_at_dequeue = false;  ///< by what waits behind a packet that leaves; else by what waits before one that comes
   PortChoice port_choice = {};
   bool keeps_pauses = false;  ///< for pauses()
 };
@@ -244,10 +245,11 @@ class PacketSwitch final : public SweepNode {
   PfcWatchdogSettings watchdog_;
   std::vector<PacketClass> classes_;
   std::uint32_t class_count_;
-  std::uint8_t strict_ = 0;        ///< bit per priority
-  std::uint8_t lossless_ = 0;      ///< likewise
-  bool has_lossy_cables_ = false;  ///< some have no headroom, and there is a lossless priority
-  std::uint32_t of_queues_ = 0;    ///< the first account of an egress queue: lossy priorities use those of their ports otherwise
+  std::uint8_t strict_ = 0;         ///< bit per priority
+  std::uint8_t marks_leaving_ = 0;  ///< likewise, of those that are marked as they leave
+  std::uint8_t lossless_ = 0;       ///< likewise
+  bool has_lossy_cables_ = false;   ///< some have no headroom, and there is a lossless priority
+  std::uint32_t of_queues_ = 0;     ///< the first account of an egress queue: lossy priorities use those of their ports otherwise
   const QueuePairs& routes_;
   SharedBuffer buffer_;
   std::vector<Port> ports_;

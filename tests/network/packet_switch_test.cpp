@@ -443,6 +443,45 @@ TEST(PacketSwitch, MarksPacketsThatFindALongQueue) {
   EXPECT_EQ(switch_at(engine, star.hub).counters(2, Time::max()).ecn_marks, expected);
 }
 
+// The same where marks are decided as packets leave, by what they leave behind. Of the two that come every 80 ns one goes on at once, so that after k of
+// these steps k packets wait once it has gone: steps 51 to 200 mark it. Then the rest leaves: those that leave 199 to 51 behind are marked.
+TEST(PacketSwitch, MayMarkPacketsAsTheyLeave) {
+  Star star(2);
+  PacketSwitchSettings settings = lossless_settings();
+  settings.classes = {{true, true, 0}};
+  settings.marks_at_dequeue = true;
+  star.fabric.ecn = {50'000, 50'000, 1};
+  Engine engine = star.fabric.build(settings, star.streams(200, 1000), {}, 0, 0, true);
+  engine.run({});
+  EXPECT_EQ(endpoint_at(engine, 2).marked(), 150U + 149U);
+  EXPECT_EQ(switch_at(engine, star.hub).counters(2, Time::max()).ecn_marks, 150U + 149U);
+}
+
+// Expectation: each priority is marked by a curve of its own. The one that is strictly lower waits; its curve marks above 20 packets, that of the other
+// above none, where it never waits for more than one packet.
+TEST(PacketSwitch, PrioritiesHaveCurvesOfTheirOwn) {
+  for (const bool is_swapped : {false, true}) {
+    Fabric fabric(3);
+    const std::uint32_t hub = fabric.add_switch();
+    for (std::uint32_t i = 0; i < 3; ++i) fabric.connect(i, hub, kRate, kDelay);
+    const EcnCurve at_20{20'000, 20'000, 1};
+    const EcnCurve never{1'000'000, 1'000'000, 1};
+    fabric.ecn_of_priority = is_swapped ? std::vector{never, at_20} : std::vector{at_20, never};
+    std::vector<std::vector<Endpoint::Stream>> streams(3);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      QueuePairs::Route route{};
+      route.there = {0, 2};
+      streams[i].push_back({fabric.routes.open(i, 0, route), 200, 1000, static_cast<std::uint8_t>(i), Time::zero()});
+    }
+    PacketSwitchSettings settings = lossless_settings();
+    settings.classes = {{true, true, 0}, {true, true, 0}};
+    Engine engine = fabric.build(settings, streams, {});
+    engine.run({});
+    // One packet comes first; of those that follow, each finds all before it but that one waiting.
+    EXPECT_EQ(endpoint_at(engine, 2).marked(), is_swapped ? 0U : 200U - 1 - 21);
+  }
+}
+
 // The same with a lossy priority that drops where others mark: a packet that finds more than 50 others is dropped, so that no more than 51 ever wait.
 TEST(PacketSwitch, ALossyPriorityMayDropEarly) {
   Star star(2);

@@ -173,7 +173,7 @@ class Fabric {
              cable.delay > pfc_reach
                  ? 0
                  : headroom_bytes(cable.rate, 2 * (cable.delay + switching_delay), Bytes::of(9216), priorities).count(),
-             ecn});
+             ecn, ecn_of_priority});
       }
       PacketSwitchSettings of_node = settings;
       of_node.seed = settings.seed * 1'000'003 + std::uint64_t{node} * 1024;
@@ -205,9 +205,10 @@ class Fabric {
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(cables_.size()); }
 
   QueuePairs routes;
-  EcnCurve ecn;                          ///< of every port
-  Duration switching_delay;              ///< of every switch
-  Duration pfc_reach = Duration::max();  ///< cables that are longer have no headroom
+  EcnCurve ecn;                           ///< of every port
+  std::vector<EcnCurve> ecn_of_priority;  ///< where priorities differ
+  Duration switching_delay;               ///< of every switch
+  Duration pfc_reach = Duration::max();   ///< cables that are longer have no headroom
 
  private:
   struct Cable {
