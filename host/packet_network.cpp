@@ -255,6 +255,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
       nodes_.ports_to(*ways_[node], node, endpoint, ports);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
+    settings.port_choice.adaptive_band = packet_.adaptive_band;
     settings.port_choice.seed = mix64(flow_.path_rule.seed + (std::uint64_t{node} << 32));
   }
   settings.pause_time = packet_.pause_time;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 25> kPacketParams = {{
+constexpr std::array<ParamSpec, 26> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -211,6 +211,18 @@ constexpr std::array<ParamSpec, 25> kPacketParams = {{
                 "leaves, by "
                 "what waits behind it.",
      .origin = "RED marks arrivals; the RDMA simulators around HPCC mark departures"},
+    {.name = "adaptive_band",
+     .kind = ParamKind::duration,
+     .default_text = "1us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning =
+         "Where flow.routing is adaptive: ports at which a packet would wait at most so much longer than at the least loaded one "
+         "count as equally loaded, and packets are spread over them at random. 0ns: the least loaded one.",
+     .origin = "assumption; switches compare loads in a few grades (quality bands of Broadcom's dynamic load balancing, grades of "
+               "NVIDIA's "
+               "adaptive routing), not to the byte"},
     {.name = "profiles",
      .kind = ParamKind::text,
      .default_text = "none",
@@ -304,6 +316,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),
       marks_at_dequeue(packet.text("ecn_at") == "dequeue"),
+      adaptive_band(packet.duration("adaptive_band")),
       beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
