@@ -41,6 +41,7 @@ class FoldingSearch {
         folding_(new RankFolding(std::move(jobs))),
         sent_(folding_->jobs_, topology, settings, speeds, limits),
         paths_(sent_.paths()),
+        full_packets_{2, settings.wire_format.full_packet(), settings.wire_format.full_packet()},
         rank_count_(sent_.rank_count()) {}
 
   std::shared_ptr<const RankFolding> find() {
@@ -74,9 +75,11 @@ class FoldingSearch {
     }
   }
 
-  Duration delay_of(const JobMessages::Message& message) const {
+  PathDelay path_delay_of(const JobMessages::Message& message) const {
     return paths_.delay(message.source, message.destination, paths_.piece(message.piece));
   }
+  /// Of a message of several packets.
+  Duration delay_of(const JobMessages::Message& message) const { return path_delay_of(message).of(full_packets_); }
 
   /// Delays within the tolerance of the smallest of their class.
   void find_delay_classes() {
@@ -249,7 +252,7 @@ class FoldingSearch {
   /// What the messages of a class and kind come to together.
   struct Sum {
     std::int64_t messages = 0;
-    Duration delay;
+    PathDelay delay;                                      ///< sums of each of its members
     std::vector<std::pair<std::uint32_t, double>> loads;  ///< on links that hold nobody back, by class
   };
   using Loads = std::vector<std::pair<std::uint32_t, double>>;
@@ -276,7 +279,10 @@ class FoldingSearch {
     for (const JobMessages::Message& message : sent_.all()) {
       Sum& sum = sums[sum_key(rank_class_[message.source], message.kind)];
       ++sum.messages;
-      sum.delay += delay_of(message);
+      const PathDelay delay = path_delay_of(message);
+      sum.delay.fixed += delay.fixed;
+      sum.delay.per_byte += delay.per_byte;
+      sum.delay.slowest_byte += delay.slowest_byte;
       for (const auto& [link_class, load] : of_piece[message.piece]) add_load(sum.loads, link_class, load);
     }
     return sums;
@@ -320,10 +326,12 @@ class FoldingSearch {
         folding.links_.push_back(representative_of_class_[link_class]);
         folding.loads_.push_back(load * class_sizes_[source_class] / link_class_sizes_[link_class]);
       }
-      relation.delay = delay_of(message);
+      relation.delay = path_delay_of(message);
       if (tolerance_ > Duration::zero()) {
         const Sum& sum = all.at(sum_key(source_class, message.kind));
-        relation.delay = Duration::ticks((sum.delay.in_ticks() + sum.messages / 2) / sum.messages);
+        const auto mean = [&sum](std::int64_t of_all) { return (of_all + sum.messages / 2) / sum.messages; };
+        relation.delay = {Duration::ticks(mean(sum.delay.fixed.in_ticks())), mean(sum.delay.per_byte),
+                          mean(sum.delay.slowest_byte)};
         for (const auto& [link_class, load] : sum.loads) {
           folding.links_.push_back(representative_of_class_[link_class]);
           folding.loads_.push_back(load / link_class_sizes_[link_class]);
@@ -351,6 +359,7 @@ class FoldingSearch {
   std::shared_ptr<RankFolding> folding_;
   JobMessages sent_;
   const FoldingPaths& paths_;
+  PacketTrain full_packets_;
   std::uint32_t rank_count_;
   std::vector<std::uint32_t> rank_class_;       ///< by rank
   std::vector<std::uint32_t> representatives_;  ///< by class: its first rank

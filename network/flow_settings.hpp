@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/ecmp.hpp"
+#include "network/path_delay.hpp"
 #include "network/wire_format.hpp"
 
 namespace weft {
@@ -54,6 +55,7 @@ struct FlowSettings {
   Duration receive_latency;
   Duration completion_latency;
   Duration switching_delay;
+  Forwarding forwarding = Forwarding::store_and_forward;
   Duration nvlink_latency;
   bool gpudirect = true;
   Duration staging_latency;  ///< without gpudirect, see network/staging
