@@ -51,7 +51,8 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
 std::vector<UnfinishedTransfer> Nic::unfinished() const {
   std::vector<UnfinishedTransfer> left;
   for (const Outgoing& outgoing : outgoing_) {
-    if (outgoing.parts_left > 0) left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
+    if (outgoing.parts_left > 0 && !is_control(outgoing.transfer))
+      left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
   }
   return left;
 }
@@ -430,6 +431,7 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepCon
   const Transfer& transfer = message.transfer;
   const Duration latency = settings_.receive_latency + message.inside_hosts;
   context.events(now).send(wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer);
+  if (is_control(transfer)) return;
   delivered_.push_back({transfer, message.entered, now + latency});
   if (wiring_.delivered != nullptr) wiring_.delivered->fetch_add(1, std::memory_order_relaxed);
 }
@@ -636,7 +638,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
 
 /// The last bit of one of its parts leaves the port at `left` for the first time.
 void Nic::note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const {
-  if (--outgoing.parts_unsent > 0) return;
+  if (--outgoing.parts_unsent > 0 || is_control(outgoing.transfer)) return;
   context.events(now).send(wiring_.host_of(outgoing.transfer.source), left - now + settings_.completion_latency, transfer_sent,
                            outgoing.transfer);
 }

@@ -259,12 +259,13 @@ void FlowFabric::end_packets(const Transfer& transfer, Time now) {
 }
 
 void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context) {
-  WEFT_CHECK(transfer.size >= Bytes::zero(), "a transfer has zero or more bytes");
+  WEFT_CHECK(transfer.size >= Bytes::zero() && (!is_control(transfer) || transfer.size == Bytes::zero()),
+             "a transfer has zero or more bytes, a control message none");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
   ActiveTransfer active;
   active.transfer = transfer;
   active.is_of_packets = is_of_packets;
-  if (!is_of_packets) active.id = FlowId(next_id_++);
+  if (!is_of_packets && !is_control(transfer)) active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
   active.entry_latency =
       entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
@@ -273,7 +274,7 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
   active.multiplicity = folded.multiplicity;
   active.is_folded = folded.folding != nullptr;
   const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded.folding);
-  started_ += is_of_packets ? 0 : folded.multiplicity;
+  started_ += is_of_packets || is_control(transfer) ? 0 : folded.multiplicity;
   const Duration last =
       last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
 
@@ -344,11 +345,12 @@ Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
 }
 
 void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
+  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
+  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
+  if (is_control(active.transfer)) return;
   finished_ += active.multiplicity;
   payload_bytes_ += active.transfer.size * active.multiplicity;
   context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
-  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
-  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
   if (observer_ == nullptr) return;
   FinishedTransfer finished;
   finished.id = active.id;

@@ -152,6 +152,18 @@ TEST(ClosedForms, RingWithTwoChannelsOnOneSwitch) {
   expect_bytes(run, n, 2 * (n - 1) * 2 * wire_bytes(part));
 }
 
+TEST(ClosedForms, RingWithOneSlotOnOneSwitch) {
+  // A message goes when the one before has been taken over, and its receiver has said so, which takes as long as an empty message: all but the last
+  // pay for that.
+  const int n = 5;
+  const double part = 1e6 / n;
+  const ScenarioRun run = run_collective("ALL_REDUCE", n, 1e6, "ring", {"collective.slots=1"});
+  const double rounds = 2 * (n - 1);
+  expect_duration(run, rounds * (kAlpha_s + wire_s(part)) + (rounds - 1) * kAlpha_s);
+  expect_bytes(run, n, rounds * wire_bytes(part));
+  EXPECT_EQ(run.flows.size(), static_cast<std::size_t>(rounds) * n) << "what receivers tell is in no table";
+}
+
 TEST(ClosedForms, RingReduceOnOneSwitch) {
   // A pipeline of k pieces over n-1 hops: the first piece takes n-1 hops, the others follow one message and one gap after each other.
   const int n = 6;
