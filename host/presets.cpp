@@ -39,7 +39,7 @@ constexpr std::array<NamedValue, 23> hpcc = {{
     {"packet.buffer", "32MB", "switch memory"},
     {"packet.reserved", "4kB", "per port and queue"},
     {"packet.alpha", "0.125", "an eighth of what is left"},
-    {"packet.resume_offset", "3kB", "below the threshold"},
+    {"packet.ecn_at", "dequeue", "by the egress bytes that a packet leaves behind"},
     {"packet.ecn_kmin", "400kB", "at 100 Gb/s"},
     {"packet.ecn_kmax", "1600kB", "at 100 Gb/s"},
     {"packet.ecn_pmax", "0.2", "linear between both"},
