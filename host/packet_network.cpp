@@ -293,6 +293,14 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.queue_pairs = flow_.queue_pairs;
   settings.ack_interval = packet_.ack_interval;
   settings.retransmission_timeout = packet_.retransmission_timeout;
+  settings.retries = packet_.retries;
+  settings.slow_restart = packet_.slow_restart;
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    const bool is_lossy = std::ranges::count(packet_.lossy, priority) > 0;
+    const bool adapts = packet_.adaptive_retransmission == PacketSettings::Adaptive::on ||
+                        (packet_.adaptive_retransmission == PacketSettings::Adaptive::lossy && is_lossy);
+    if (adapts) settings.adapts_timeout |= static_cast<std::uint8_t>(1U << priority);
+  }
   settings.pause_time = packet_.pause_time;
   if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
   settings.keeps_early = packet_.selective_repeat || sprays();
@@ -520,6 +528,28 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
     }
   }
   return unfinished;
+}
+
+std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) const {
+  std::vector<StoppedQueuePair> all;
+  std::vector<LinkUsage> usage(topology_.link_count());
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up()) {
+      if (all.empty()) add_usage(engine, Time::zero(), busy_until(engine), busy_until(engine), usage);
+      StoppedQueuePair stopped{given_up.transfer, given_up.time, given_up.time - given_up.progress_at, LinkId::none(), 0};
+      const Transfer& transfer = given_up.transfer;
+      for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
+        for (const LinkId link : nodes_.way(transfer.source, transfer.destination, transfer.connection, part).links) {
+          if (usage[link.index()].drops <= stopped.drops) continue;
+          stopped.drops = usage[link.index()].drops;
+          stopped.worst = link;
+        }
+      }
+      all.push_back(stopped);
+    }
+  }
+  std::ranges::stable_sort(all, {}, &StoppedQueuePair::time);
+  return all;
 }
 
 Time PacketNetwork::busy_until(const Engine& engine) const {

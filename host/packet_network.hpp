@@ -63,6 +63,15 @@ struct LinkStorm {
   PauseStorm storm;
 };
 
+/// A queue pair that gave up (packet.retries).
+struct StoppedQueuePair {
+  Transfer transfer;  ///< the first that it did not end
+  Time time;
+  Duration without_answer;
+  LinkId worst = LinkId::none();  ///< of the transfer's ways, where most was dropped, if anything was
+  std::uint64_t drops = 0;        ///< there, of anybody
+};
+
 /// A time during which the end of a link asked for a pause of any priority.
 struct LinkPause {
   LinkId link;
@@ -100,6 +109,8 @@ class PacketNetwork {
   std::vector<FinishedTransfer> finished(const Engine& engine) const;
   /// Transfers between hosts that were not acknowledged in full; not numbered.
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
+  /// In order of time.
+  std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
   /// Until when cables have carried something.
   Time busy_until(const Engine& engine) const;
   /// As of `end`, like add_usage().

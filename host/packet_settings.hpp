@@ -32,6 +32,10 @@ struct PacketSettings {
   bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
   bool selective_repeat = false;   ///< else go-back-N
   Duration retransmission_timeout;
+  enum class Adaptive : std::uint8_t { off, lossy, on };
+  Adaptive adaptive_retransmission = Adaptive::lossy;
+  std::uint32_t retries = 0;  ///< 0: any number
+  bool slow_restart = true;
   Duration card_delay;
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
