@@ -530,19 +530,29 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
   return unfinished;
 }
 
+std::uint64_t PacketNetwork::drops_of(const Engine& engine, std::uint32_t node) const {
+  std::uint64_t drops = 0;
+  for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+    const PacketPortCounters counters = engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).counters(port, Time::zero());
+    drops += counters.drops + counters.queue_drops;
+  }
+  return drops;
+}
+
 std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) const {
   std::vector<StoppedQueuePair> all;
-  std::vector<LinkUsage> usage(topology_.link_count());
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up()) {
-      if (all.empty()) add_usage(engine, Time::zero(), busy_until(engine), busy_until(engine), usage);
-      StoppedQueuePair stopped{given_up.transfer, given_up.time, given_up.time - given_up.progress_at, LinkId::none(), 0};
       const Transfer& transfer = given_up.transfer;
+      StoppedQueuePair stopped{transfer, given_up.time, given_up.time - given_up.progress_at, NodeId::none(), 0};
       for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
-        for (const LinkId link : nodes_.way(transfer.source, transfer.destination, transfer.connection, part).links) {
-          if (usage[link.index()].drops <= stopped.drops) continue;
-          stopped.drops = usage[link.index()].drops;
-          stopped.worst = link;
+        const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, part);
+        for (std::size_t hop = 1; hop < way.links.size(); ++hop) {
+          const std::uint32_t node = nodes_.begin_of(way.links[hop]).node;
+          const std::uint64_t drops = drops_of(engine, node);
+          if (drops <= stopped.drops) continue;
+          stopped.drops = drops;
+          stopped.worst = nodes_.switch_of(node);
         }
       }
       all.push_back(stopped);

@@ -68,7 +68,7 @@ struct StoppedQueuePair {
   Transfer transfer;  ///< the first that it did not end
   Time time;
   Duration without_answer;
-  LinkId worst = LinkId::none();  ///< of the transfer's ways, where most was dropped, if anything was
+  NodeId worst = NodeId::none();  ///< the switch on the transfer's ways that dropped most, if any did
   std::uint64_t drops = 0;        ///< there, of anybody
 };
 
@@ -150,6 +150,7 @@ class PacketNetwork {
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
   std::vector<PacketClass> classes_of(std::uint32_t node) const;
+  std::uint64_t drops_of(const Engine& engine, std::uint32_t node) const;
   /// Where marks begin and end, of a port of 100 Gb/s.
   EcnCurve curve_of(std::uint32_t node, std::uint32_t priority) const;
   void check_delays(Diagnostics& diagnostics) const;

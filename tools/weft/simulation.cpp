@@ -614,8 +614,8 @@ class Assembly {
               topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
               to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " + to_text(at.without_answer) +
               (at.worst.is_none() ? ""
-                                  : "; on its way, " + counted(at.drops, "packet was", "packets were") + " dropped at " +
-                                        topology.link_name(at.worst)),
+                                  : "; on its way, " + counted(at.drops, "packet was", "packets were") + " dropped in " +
+                                        topology.node_name(at.worst)),
           SourcePlace::named("packet.retries"),
           "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion control, or a lossless "
           "priority; packet.retries = 0 tries for ever");
