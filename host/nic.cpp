@@ -75,7 +75,8 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
   swept.events = arrivals.parcels.size();
   for (Port& port : ports_) {
     run_until(port, end, context);
-    swept.next = std::min({swept.next, next_start(port), port.timers.empty() ? Time::max() : port.timers.front().time});
+    swept.next =
+        std::min({swept.next, next_start(port), port.lets_go_at, port.timers.empty() ? Time::max() : port.timers.front().time});
   }
   swept.next = std::max(end, swept.next);
   return swept;
@@ -103,6 +104,16 @@ void Nic::take_event(const Event& event, SweepContext& context) {
       port.flow_load = Bandwidth::bps(changes.load_bps);
       return port.out.set_shared_with_flows(changes.load_bps > 0);
     }
+    case pauses_for_good:
+      for (std::uint32_t port = 0; port < ports_.size(); ++port) {
+        for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+          if ((settings_.lossless >> priority & 1U) == 0) continue;
+          Port& pausing = port_at(port, now, context);
+          if (!pausing.out.is_out())
+            pausing.out.send_pause(Packet(PacketKind::pfc, 0, pfc_pause_for_good, pfc_frame_wire_bytes, priority), now, context);
+        }
+      }
+      return;
     case stay_stopped:
       return stop(event.payload_as<StayStopped>().stay, now, context);
     default:
@@ -325,6 +336,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
   add_arrival(context.chain(), packet, now);
   switch (packet.kind()) {
     case PacketKind::data:
+      if (settings_.drain_rate) drain_wait_ = take_in(packet, port_at(port, now, context), now, context);
       return on_data(packet, now, context);
     case PacketKind::ack:
     case PacketKind::nack:
@@ -370,6 +382,31 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   }
   if (++receiver.since_answer < settings_.ack_interval && !ends_message && !packet.asks_for_answer()) return;
   acknowledge(receiver, packet, now, context);
+}
+
+[[gnu::noinline]] Duration Nic::take_in(const Packet& packet, Port& port, Time now, SweepContext& context) {
+  const auto rate_bps = static_cast<double>(settings_.drain_rate->in_bps());
+  port.backlog_bits =
+      std::max(0.0, port.backlog_bits - (now - port.backlog_at).in_s() * rate_bps) + Bytes::of(packet.wire_bytes()).in_bits();
+  port.backlog_at = now;
+  const double limit_bits = settings_.receive_buffer.in_bits();
+  const auto bit = static_cast<std::uint8_t>(1U << packet.priority());
+  if (port.backlog_bits > limit_bits && (settings_.lossless & ~port.asks & bit) != 0) {
+    port.asks |= bit;
+    if (!port.out.is_out())
+      port.out.send_pause(Packet(PacketKind::pfc, 0, pfc_pause_for_good, pfc_frame_wire_bytes, packet.priority()), now, context);
+  }
+  if (port.asks != 0) port.lets_go_at = now + fluid_transmit_time(std::max(0.0, port.backlog_bits - limit_bits / 2), rate_bps);
+  return fluid_transmit_time(port.backlog_bits, rate_bps);
+}
+
+[[gnu::noinline]] void Nic::let_go(Port& port, Time now, SweepContext& context) {
+  port.lets_go_at = Time::max();
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    if ((port.asks >> priority & 1U) == 0 || port.out.is_out()) continue;
+    port.out.send_pause(Packet(PacketKind::pfc, 0, pfc_resume, pfc_frame_wire_bytes, priority), now, context);
+  }
+  port.asks = 0;
 }
 
 /// All that has arrived in order.
@@ -431,7 +468,7 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepCon
     parts_missing_.erase(missing);
   }
   const Transfer& transfer = message.transfer;
-  const Duration latency = settings_.receive_latency + message.inside_hosts;
+  const Duration latency = settings_.receive_latency + message.inside_hosts + drain_wait_;
   context.events(now).send(wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer);
   if (is_control(transfer)) return;
   delivered_.push_back({transfer, message.entered, now + latency});
@@ -534,9 +571,10 @@ void Nic::SlowRestart::grow(std::uint64_t packets) {
 [[gnu::noinline]] void Nic::on_pfc(const Packet& frame, Port& port, Time now) {
   if (port.out.is_out()) return;
   end_pauses(port, now);
-  if (frame.sequence == pfc_pause) {
+  if (frame.sequence != pfc_resume) {
     ++port.pauses;
-    port.clock.pause(port.paused, frame.priority(), now, pause_time_at(port.out.rate(), port.rate, settings_.pause_time));
+    const Duration full = frame.sequence == pfc_pause_for_good ? Duration::zero() : settings_.pause_time;
+    port.clock.pause(port.paused, frame.priority(), now, pause_time_at(port.out.rate(), port.rate, full));
   } else if (port.paused != 0) {
     port.clock.resume(port.paused, frame.priority(), now);
     set_timers_again(port, now);
@@ -564,9 +602,12 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
   while (true) {
     const Time start = next_start(port);
     const Time timer = port.timers.empty() ? Time::max() : port.timers.front().time;
-    if (std::min(start, timer) >= until) return;
-    port.now = std::min(start, timer);
-    if (timer <= start) {
+    const Time next = std::min({start, timer, port.lets_go_at});
+    if (next >= until) return;
+    port.now = next;
+    if (port.lets_go_at == next) {
+      let_go(port, next, context);
+    } else if (timer <= start) {
       on_timer(port, timer, context);
     } else {
       send_one(port, start, context);

@@ -27,6 +27,9 @@
 //                four round trips at least. Where nothing was acknowledged for `retries` whole time-outs, the queue pair gives up and sends no more
 //   slow restart (`slow_restart`) after a loss that makes it go back, a queue pair has one packet under way; each that is acknowledged makes that one more,
 //                up to half of what was under way at the loss, and from there on each window that is acknowledged does, until it is what it was
+//   slow host    (`drain_rate`) what a port gets waits in the card until its host takes it, and is acknowledged before. The card pauses the switch where too
+//                much waits
+//   pause storm  (`pauses_for_good`) from that event on the switch is paused in all lossless priorities
 //   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
 //   stay stopped (`stay_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
 //                them. Who takes their place later is a new queue pair
@@ -92,6 +95,11 @@ struct NicSettings {
   Duration receive_latency = {};
   Duration completion_latency = {};
   bool keeps_pauses = false;  ///< for pauses()
+  /// What its host takes of what a port gets, and how much of that may wait in the card before it asks for a pause; at half of that it lets go. Data only;
+  /// none: all at once.
+  std::optional<Bandwidth> drain_rate = std::nullopt;
+  Bytes receive_buffer = {};
+  std::uint8_t lossless = 0;  ///< bit per priority: those that it pauses
 };
 
 /// What a new queue pair is to be like.
@@ -249,8 +257,12 @@ class Nic final : public SweepNode {
     std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
     std::uint8_t paused = 0;
     std::uint64_t pauses = 0;
-    PauseClock clock;            ///< of what is paused
-    std::uint8_t answering = 0;  ///< bit per priority: answers wait
+    PauseClock clock;         ///< of what is paused
+    double backlog_bits = 0;  ///< that wait for a slow host, at `backlog_at`
+    Time backlog_at;
+    std::uint8_t asks = 0;          ///< bit per priority: it asked the switch for a pause
+    Time lets_go_at = Time::max();  ///< unless more comes
+    std::uint8_t answering = 0;     ///< bit per priority: answers wait
     std::array<Fifo<Packet>, packet_classes_max> answers;
     std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
     std::vector<Timed> paced;                                   ///< a heap of senders whose time has not
@@ -280,6 +292,9 @@ class Nic final : public SweepNode {
   std::int64_t in_flight(const Sender& sender) const;
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
+  /// Of what a slow host takes. Returns when the packet is through.
+  Duration take_in(const Packet& packet, Port& port, Time now, SweepContext& context);
+  void let_go(Port& port, Time now, SweepContext& context);
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
   void on_loss(Sender& sender) const;
@@ -321,6 +336,7 @@ class Nic final : public SweepNode {
   MarkFeedback feedback_ = MarkFeedback::none;
   Duration notification_interval_;
   std::uint32_t full_packet_ = 0;  ///< wire bytes
+  Duration drain_wait_;            ///< of the packet that arrives
 
   std::deque<Sender> sender_memory_;
   std::vector<Sender*> senders_;  ///< by number of the queue pair; one that got another route has several

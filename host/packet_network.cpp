@@ -96,6 +96,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
                       SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
   }
   check_profiles(packet_.profiles, topology, static_cast<std::uint32_t>(classes_.size()), "packet.profiles", diagnostics);
+  check_defects(packet_.slow_hosts, topology, "packet.slow_hosts", diagnostics);
+  check_defects(packet_.pausing_hosts, topology, "packet.pausing_hosts", diagnostics);
   check_delays(diagnostics);
   diagnostics.throw_if_errors();
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count() && !diagnostics.has_errors(); ++node) {
@@ -163,7 +165,7 @@ bool PacketNetwork::has_pfc(const PacketTopology::Port& port) const {
 
 std::int64_t PacketNetwork::headroom(std::uint32_t node, const PacketTopology::Port& port) const {
   if (!has_pfc(port)) return 0;
-  return packet_.headroom.value_or(headroom_needed(node, port)).count();
+  return packet_.headroom ? std::max<std::int64_t>(1, packet_.headroom->count()) : headroom_needed(node, port).count();
 }
 
 void PacketNetwork::check_delays(Diagnostics& diagnostics) const {
@@ -228,11 +230,12 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
     const Link& out = topology_.link(port.out);
     const Bytes needed = headroom_needed(node, port);
     const bool has_lossless = std::ranges::any_of(classes_, &PacketClass::lossless);
-    if (has_lossless && has_pfc(port) && packet_.headroom && *packet_.headroom < needed) {
+    if (has_lossless && has_pfc(port) && !packet_.is_unsafe && packet_.headroom && *packet_.headroom < needed) {
       diagnostics.error("bad-threshold",
                         "packet.headroom = " + to_text(*packet_.headroom) + " is less than what can come by " +
                             topology_.link_name(topology_.reverse(port.out)) + " after a pause was asked for, " + to_text(needed),
-                        SourcePlace::named("packet.headroom"), "take auto, which gives every port what it needs");
+                        SourcePlace::named("packet.headroom"),
+                        "take auto, which gives every port what it needs, or packet.unsafe = true to see what is lost");
       return;
     }
     const Duration shortest = pause_time_min(out.rate, largest_packet_, static_cast<std::uint32_t>(classes_.size()));
@@ -261,6 +264,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.pause_time = packet_.pause_time;
   settings.watchdog = packet_.watchdog;
   settings.keeps_pauses = keeps_pauses_;
+  settings.may_overflow = packet_.is_unsafe;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
@@ -309,6 +313,10 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.congestion = packet_.congestion;
   settings.receive_latency = std::max(flow_.receive_latency, packet_.card_delay) - packet_.card_delay;
   settings.completion_latency = flow_.completion_latency;
+  settings.receive_buffer = packet_.receive_buffer;
+  for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
+    if (classes_[priority].lossless) settings.lossless |= static_cast<std::uint8_t>(1U << priority);
+  }
   settings.keeps_pauses = keeps_pauses_;
   return settings;
 }
@@ -331,7 +339,14 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       for (const PacketTopology::Port& port : nodes_.ports(node)) ports.push_back(egress(node, port));
       wiring.plan = [this, node](const Transfer& transfer, std::uint32_t part) { return plan(node, transfer, part); };
       wiring.take_ways = take_ways;
-      builder.add_entity(std::make_unique<Nic>(nic, ports, node, queue_pairs_, wiring), "cards of host" + std::to_string(node));
+      NicSettings of_host = nic;
+      for (const HostDefect& defect : packet_.slow_hosts) {
+        if (concerns(defect, topology_, HostId(node))) of_host.drain_rate = defect.drain_rate;
+      }
+      if (const std::optional<Time> from = pauses_from(HostId(node))) {
+        builder.post_initial(EntityId(first_entity_ + node), *from, EventClass::message, pauses_for_good);
+      }
+      builder.add_entity(std::make_unique<Nic>(of_host, ports, node, queue_pairs_, wiring), "cards of host" + std::to_string(node));
       continue;
     }
     std::vector<PacketSwitch::Cable> cables;
@@ -368,6 +383,14 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
     if (hosts_start_) builder.connect(entity_of_host[host], card, flow_.wqe_latency);
     builder.connect(card, entity_of_host[host], std::min(nic.receive_latency, nic.completion_latency));
   }
+}
+
+std::optional<Time> PacketNetwork::pauses_from(HostId host) const {
+  std::optional<Time> from;
+  for (const HostDefect& defect : packet_.pausing_hosts) {
+    if (concerns(defect, topology_, host)) from = defect.pauses_from;
+  }
+  return from;
 }
 
 void PacketNetwork::tell_of_load(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) const {
@@ -594,6 +617,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
       const PacketPortCounters of_port = packet_switch.counters(port, end);
       sum.ecn_marks += of_port.ecn_marks;
       sum.drops += of_port.drops + of_port.queue_drops;
+      sum.lossless_drops += of_port.headroom_drops;
     }
   }
   return sum;

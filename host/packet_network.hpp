@@ -33,6 +33,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -82,7 +83,7 @@ class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
   /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [bad-threshold],
-  /// [unknown-priority], [unknown-switch], [short-pause], [not-in-packet-mode].
+  /// [unknown-priority], [unknown-switch], [unknown-host], [short-pause], [not-in-packet-mode].
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
@@ -109,6 +110,10 @@ class PacketNetwork {
   std::vector<FinishedTransfer> finished(const Engine& engine) const;
   /// Transfers between hosts that were not acknowledged in full; not numbered.
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
+  /// Whether a host may pause for good and nothing ends that.
+  bool is_held_by_hosts() const { return !packet_.pausing_hosts.empty() && !has_watchdog(); }
+  /// When its card begins to pause its switch for good, if it does.
+  std::optional<Time> pauses_from(HostId host) const;
   /// In order of time.
   std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
   /// Until when cables have carried something.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 29> kPacketParams = {{
+constexpr std::array<ParamSpec, 33> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -188,6 +188,44 @@ constexpr std::array<ParamSpec, 29> kPacketParams = {{
      .choices = "",
      .meaning = "How long a pause holds if nothing more comes; it is sent again after half of that. 0ns: until resumed.",
      .origin = "a pause of 65,535 quanta is 336 us at 100 Gb/s and refreshed in time, which comes to the same"},
+    {.name = "unsafe",
+     .kind = ParamKind::boolean,
+     .default_text = "false",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "true: packet.headroom may be less than what can come after a pause was asked for, and what finds no headroom is "
+                "dropped and "
+                "counted. false: such a run is refused.",
+     .origin = "for studies of what a wrong cable length in a switch's configuration does"},
+    {.name = "slow_hosts",
+     .kind = ParamKind::text,
+     .default_text = "none",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "Hosts that take what each port brings at this rate only, such as host3:40Gbps,host1?:10Gbps. What waits in a card beyond "
+         "packet.receive_buffer makes it pause its switch.",
+     .origin = "slow-receiver symptom: Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.4"},
+    {.name = "receive_buffer",
+     .kind = ParamKind::bytes,
+     .default_text = "262016B",
+     .minimum = "1B",
+     .maximum = "1GB",
+     .choices = "",
+     .meaning =
+         "What may wait in the card of a slow host (packet.slow_hosts) before it asks for a pause; at half of that it lets go.",
+     .origin = "receive buffer of a ConnectX port as mlnx_qos shows it"},
+    {.name = "pausing_hosts",
+     .kind = ParamKind::text,
+     .default_text = "none",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning = "Hosts whose cards pause their switches in all lossless priorities from this time on, such as host3:1ms. Without a "
+                "packet.watchdog the run ends when nothing can go on, with the error pause-storm.",
+     .origin = "NIC PFC storm: Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.3"},
     {.name = "beside_flows_min",
      .kind = ParamKind::real,
      .default_text = "0.05",
@@ -356,6 +394,8 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       pfc_reach(packet.duration("pfc_reach")),
       resume_offset(packet.bytes_or("resume_offset", "auto")),
       pause_time(packet.duration("pause_time")),
+      is_unsafe(packet.boolean("unsafe")),
+      receive_buffer(packet.bytes("receive_buffer")),
       watchdog{packet.duration("watchdog"), packet.duration("watchdog_restoration")},
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
@@ -371,6 +411,9 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
                       "packets are marked from ecn_kmin on, and all of them above ecn_kmax"});
   }
   if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
+  if (packet.text("slow_hosts") != "none") slow_hosts = read_slow_hosts(packet.text("slow_hosts"), "packet.slow_hosts");
+  if (packet.text("pausing_hosts") != "none")
+    pausing_hosts = read_pausing_hosts(packet.text("pausing_hosts"), "packet.pausing_hosts");
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
       lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));

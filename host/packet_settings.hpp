@@ -14,6 +14,7 @@
 #include "core/params.hpp"
 #include "core/units.hpp"
 #include "host/congestion_control.hpp"
+#include "host/host_defects.hpp"
 #include "host/switch_profiles.hpp"
 #include "network/pfc_watchdog.hpp"
 
@@ -45,6 +46,10 @@ struct PacketSettings {
   Duration pfc_reach;             ///< cables that take longer, one way, have no pauses
   std::optional<Bytes> resume_offset;
   Duration pause_time;
+  bool is_unsafe = false;  ///< headroom may be less than what can come after a pause
+  std::vector<HostDefect> slow_hosts;
+  std::vector<HostDefect> pausing_hosts;
+  Bytes receive_buffer;  ///< of cards of slow hosts
   PfcWatchdogSettings watchdog;
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;

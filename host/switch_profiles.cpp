@@ -41,12 +41,6 @@ std::string_view take_until(std::string_view& text, std::string_view separators)
   return taken;
 }
 
-bool matches(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern.front() == '*') return matches(pattern.substr(1), name) || (!name.empty() && matches(pattern, name.substr(1)));
-  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) && matches(pattern.substr(1), name.substr(1));
-}
-
 SwitchProfile read_profile(std::string_view text, const std::string& param) {
   const SourcePlace place = SourcePlace::named(param);
   const std::size_t colon = text.find(':');
@@ -81,6 +75,14 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
 
 }  // namespace
 
+bool matches_pattern(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() == '*')
+    return matches_pattern(pattern.substr(1), name) || (!name.empty() && matches_pattern(pattern, name.substr(1)));
+  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
+         matches_pattern(pattern.substr(1), name.substr(1));
+}
+
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param) {
   std::vector<SwitchProfile> profiles;
   while (!text.empty()) {
@@ -97,7 +99,7 @@ bool selects(const SwitchProfile& profile, const Topology& topology, NodeId pack
   if (node.buffer_class < classes.size() && profile.switches == classes[node.buffer_class].name) return true;
   const std::string name = topology.node_name(packet_switch);
   const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
-  return matches(profile.switches, name) || matches(profile.switches, last);
+  return matches_pattern(profile.switches, name) || matches_pattern(profile.switches, last);
 }
 
 void check_profiles(const std::vector<SwitchProfile>& profiles, const Topology& topology, std::uint32_t priorities,

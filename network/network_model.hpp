@@ -91,6 +91,7 @@ enum TransferEvent : std::uint16_t {
   packets_start = 108,       ///< host -> flow fabric: its packets share links with flows from now on
   packets_end = 109,         ///< network card -> flow fabric: and no longer
   flow_load_changes = 110,   ///< flow fabric -> node of packet mode, payload FlowLoadChanges
+  pauses_for_good = 111,     ///< initial event of a network card: from then on it pauses all that comes
 };
 
 /// The ranks of a stay are gone, and so are the ends of its transfers.

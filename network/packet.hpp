@@ -71,6 +71,7 @@ inline void add_arrival(Fingerprint& chain, const Packet& packet, Time now) {
 /// On the wire: 64 bytes, preamble and gap (IEEE 802.1Qbb-2011, clause 36; IEEE 802.3-2018, clause 31).
 inline constexpr std::uint16_t pfc_frame_wire_bytes = 84;
 inline constexpr std::uint32_t pfc_pause = 1;
+inline constexpr std::uint32_t pfc_pause_for_good = 2;  ///< until resumed: stands for a pause that is refreshed in time
 inline constexpr std::uint32_t pfc_resume = 0;
 
 }  // namespace weft

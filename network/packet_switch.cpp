@@ -42,6 +42,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
     if (classes_[priority].lossless) lossless_ |= static_cast<std::uint8_t>(1U << priority);
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
   }
+  may_overflow_ = settings.may_overflow;
   for (const Cable& cable : cables) {
     for (const PacketClass& c : classes_) has_lossy_cables_ = has_lossy_cables_ || (c.lossless && cable.headroom == 0);
   }
@@ -79,6 +80,7 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
           contention.marks,
           contention.drops,
           contention.queue_drops,
+          contention.headroom_drops,
           contention.pauses.total(ports_[port].paused, now),
           ports_[port].out.free_at()};
 }
@@ -201,7 +203,8 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
     if (!may_pause) return count_drop(packet, account);
     if (!buffer_.pauses(account)) ask(account, now, context);
     if (!buffer_.charge_headroom(account, bytes)) {
-      WEFT_CHECK(contention_[port].has_changed, "headroom holds what is on its way after a pause");
+      WEFT_CHECK(may_overflow_ || contention_[port].has_changed, "headroom holds what is on its way after a pause");
+      ++contention_[port].headroom_drops;
       return count_drop(packet, account);
     }
   }
@@ -405,9 +408,10 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   PauseClock& pauses = contention_[port_number].pauses;
   pauses.expire(port.paused, now);
   drops(port_number, frame.priority(), now);  // a storm that is over ends before this pause
-  if (frame.sequence == pfc_pause) {
+  if (frame.sequence != pfc_resume) {
     if ((port.paused >> frame.priority() & 1U) == 0) contention_[port_number].watchdog.set_stuck(frame.priority(), now);
-    pauses.pause(port.paused, frame.priority(), now, contention_[port_number].pause_time);
+    const Duration pause_time = frame.sequence == pfc_pause_for_good ? Duration::zero() : contention_[port_number].pause_time;
+    pauses.pause(port.paused, frame.priority(), now, pause_time);
   } else {
     pauses.resume(port.paused, frame.priority(), now);
   }

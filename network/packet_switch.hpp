@@ -26,7 +26,7 @@
 // pause is asked for, ports go forward together, in order of time (`in_step_`).
 //
 // Invariants
-//   1. Lossless priorities lose nothing (a WEFT_CHECK) but what the watchdog drops, and what comes by or waits for a cable that is or ever was out or slow:
+//   1. Lossless priorities lose nothing (a WEFT_CHECK; not where `may_overflow` says so) but what the watchdog drops, and what comes by or waits for a cable that is or ever was out or slow:
 //      there a pause may come too late.
 //   2. At one instant: changes of cables and ways, in order of their events; what arrives by port number, and leaves at once if its port is idle; then
 //      departures by port number.
@@ -89,6 +89,7 @@ struct PacketSwitchSettings {
   bool marks_at_dequeue = false;  ///< by what waits behind a packet that leaves; else by what waits before one that comes
   PortChoice port_choice = {};
   bool keeps_pauses = false;  ///< for pauses()
+  bool may_overflow = false;  ///< headroom is less than it should be: what finds none is dropped
 };
 
 /// The shortest pause that can be sent again before it runs out: it is after half of that, when the cable is free.
@@ -99,10 +100,11 @@ struct PacketPortCounters {
   std::uint64_t queue = 0;       ///< bytes waiting
   std::uint64_t queue_peak = 0;  ///< most of them ever
   std::uint64_t ecn_marks = 0;
-  std::uint64_t drops = 0;        ///< of what came in by it in lossless priorities
-  std::uint64_t queue_drops = 0;  ///< of what was to leave by it in lossy ones
-  Duration paused;                ///< while the other end paused any priority
-  Time busy_until;                ///< when the last of the bytes had left
+  std::uint64_t drops = 0;           ///< of what came in by it in lossless priorities
+  std::uint64_t queue_drops = 0;     ///< of what was to leave by it in lossy ones
+  std::uint64_t headroom_drops = 0;  ///< of `drops`, as headroom was full
+  Duration paused;                   ///< while the other end paused any priority
+  Time busy_until;                   ///< when the last of the bytes had left
 };
 
 class PacketSwitch final : public SweepNode {
@@ -168,6 +170,7 @@ class PacketSwitch final : public SweepNode {
     std::uint64_t marks = 0;
     std::uint64_t drops = 0;
     std::uint64_t queue_drops = 0;
+    std::uint64_t headroom_drops = 0;
     PauseClock pauses;
     PfcWatchdog watchdog;
     bool has_changed = false;  ///< the rate of its cable, ever
@@ -253,8 +256,9 @@ class PacketSwitch final : public SweepNode {
   std::uint8_t strict_ = 0;         ///< bit per priority
   std::uint8_t marks_leaving_ = 0;  ///< likewise, of those that are marked as they leave
   std::uint8_t lossless_ = 0;       ///< likewise
-  bool has_lossy_cables_ = false;   ///< some have no headroom, and there is a lossless priority
-  std::uint32_t of_queues_ = 0;     ///< the first account of an egress queue: lossy priorities use those of their ports otherwise
+  bool may_overflow_ = false;
+  bool has_lossy_cables_ = false;  ///< some have no headroom, and there is a lossless priority
+  std::uint32_t of_queues_ = 0;    ///< the first account of an egress queue: lossy priorities use those of their ports otherwise
   const QueuePairs& routes_;
   SharedBuffer buffer_;
   std::vector<Port> ports_;

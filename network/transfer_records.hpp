@@ -61,6 +61,7 @@ struct PacketCounters {
   std::uint64_t pauses = 0;        ///< asked for by switches, refreshes not counted
   std::uint64_t pause_storms = 0;  ///< how often a watchdog of a switch found a queue stuck
   std::uint64_t drops = 0;
+  std::uint64_t lossless_drops = 0;  ///< of them, for want of headroom, which only settings that are not safe have
 };
 
 }  // namespace weft

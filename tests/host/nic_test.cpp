@@ -137,6 +137,7 @@ struct Cluster {
     for (const auto& [at, node, port, load] : loads_planned) {
       builder.post_initial(EntityId(node), at, EventClass::message, flow_load_changes, FlowLoadChanges{port, load.in_bps()});
     }
+    for (const auto& [at, card] : pausing_planned) builder.post_initial(EntityId(card), at, EventClass::message, pauses_for_good);
     for (const auto& [at, card, stay] : stops_planned) {
       builder.post_initial(EntityId(card), at, EventClass::message, stay_stopped, StayStopped{stay});
     }
@@ -169,7 +170,8 @@ struct Cluster {
   std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> loads_planned;         ///< node, port
   std::vector<std::tuple<Time, std::uint32_t, StayId>> stops_planned;                           ///< card
   std::vector<std::pair<Time, std::uint32_t>> ways_planned;
-  std::vector<std::uint32_t> versions;  ///< by card, as of now
+  std::vector<std::pair<Time, std::uint32_t>> pausing_planned;  ///< card
+  std::vector<std::uint32_t> versions;                          ///< by card, as of now
   std::set<std::uint32_t> cut_off_versions;
 };
 
@@ -647,6 +649,47 @@ TEST(Nic, GivesUpAfterItsRetries) {
   EXPECT_EQ(cluster.card(engine, 0).given_up()[0].transfer.tag, 7U);
   EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 3U);
   EXPECT_EQ(cluster.card(engine, 0).unfinished().size(), 1U);
+}
+
+// Expectation: the host takes 25 Gb/s of what comes at 100, from the first packet's arrival until all of 1 MB is through, 320 us later: what may wait in the
+// card, 25 kB at least when it lets its switch go on, lasts for 8 us, longer than the cable is idle. The switch waits for it, and drops nothing.
+TEST(Nic, ASlowHostPausesItsSwitch) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 1'000'000, 7);
+  NicSettings settings = nic_settings();
+  settings.drain_rate = Bandwidth::gbps(25);
+  settings.receive_buffer = Bytes::of(50'000);
+  settings.lossless = 1;
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  const Time expected = Time::zero() + kWqe + trip(1000) + Duration::us(320) + kReceive;
+  EXPECT_NEAR(static_cast<double>((cluster.host(engine, 15).delivered()[0].time - expected).in_ticks()), 0, 2);
+  // Host 15 is at port 1 of the eighth edge switch. The cable is busy for 80 us of the 320 but for the end, when what is left waits in the card.
+  const PacketPortCounters counters = engine.entity_as<PacketSwitch>(EntityId(16 + 7)).counters(1, Time::max());
+  EXPECT_NEAR(counters.paused.in_us(), 320 - 80 - 50'000 * 8 / 25e3, 10);
+  EXPECT_EQ(counters.drops + counters.queue_drops, 0U);
+}
+
+// Expectation: a card that pauses its switch for good gets nothing any more; a watchdog of the switch drops what waits for it, and the others go on.
+TEST(Nic, ACardMayPauseForGood) {
+  for (const bool has_watchdog : {false, true}) {
+    Cluster cluster(4, kRate, kDelay);
+    cluster.pausing_planned = {{Time::zero(), 15}};
+    cluster.transfer(Time::zero() + Duration::us(10), 0, 15, 50'000, 7);
+    cluster.transfer(Time::zero() + Duration::us(10), 1, 14, 50'000, 8);
+    NicSettings settings = nic_settings();
+    settings.lossless = 1;
+    PacketSwitchSettings switches = switch_settings();
+    if (has_watchdog) switches.watchdog = {Duration::us(100), Duration::us(100)};
+    Engine engine = cluster.build(settings, switches, {});
+    engine.run({});
+    EXPECT_TRUE(cluster.host(engine, 15).delivered().empty());
+    EXPECT_EQ(cluster.host(engine, 14).delivered().size(), 1U);
+    const auto& edge = engine.entity_as<PacketSwitch>(EntityId(16 + 7));
+    EXPECT_EQ(edge.storms().size(), has_watchdog ? 1U : 0U);
+    EXPECT_EQ(edge.counters(1, Time::max()).queue, has_watchdog ? 0U : 50'000U);
+  }
 }
 
 RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& options) {

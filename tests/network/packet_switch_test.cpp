@@ -601,6 +601,27 @@ TEST(PacketSwitch, WhatComesByACableWithoutHeadroomIsLossy) {
   }
 }
 
+// Expectation: a headroom of 3 packets holds less than what comes after a pause was asked for, some 2 x (500 + 400) ns at 100 Gb/s and three packets: what
+// finds none is dropped, and counted; nothing else is lost.
+TEST(PacketSwitch, TooLittleHeadroomDropsWhatIsCounted) {
+  Star star(8);
+  star.fabric.headroom = 3'000;
+  PacketSwitchSettings settings = lossless_settings();
+  settings.may_overflow = true;
+  settings.buffer.pool = 400'000;
+  Engine engine = star.fabric.build(settings, star.streams(500, 1000), {});
+  engine.run({});
+  std::uint64_t drops = 0;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const PacketPortCounters counters = switch_at(engine, star.hub).counters(i, Time::max());
+    EXPECT_EQ(counters.drops, counters.headroom_drops);
+    EXPECT_GT(endpoint_at(engine, i).pauses(), 0U);
+    drops += counters.drops;
+  }
+  EXPECT_GT(drops, 0U);
+  EXPECT_EQ(endpoint_at(engine, 8).data_received() + drops, 4000U);
+}
+
 // Expectation: three senders of 40,000 packets of 64,000 B each, 2.56 GB, while the receiver takes a third of that: 5.12 GB wait in the end, within the 8/9
 // of 8 GB that alpha 8 lets one queue take. Accounts and counters are wider than 32 bits.
 TEST(PacketSwitch, HoldsMoreThanFourGigabytes) {

@@ -170,7 +170,8 @@ class Fabric {
       for (const Cable& cable : cables_[node]) {
         cables.push_back(
             {EgressPort(cable.rate, delay(cable), EntityId(cable.to), cable.port_there),
-             cable.delay > pfc_reach
+             headroom > 0 ? headroom
+             : cable.delay > pfc_reach
                  ? 0
                  : headroom_bytes(cable.rate, 2 * (cable.delay + switching_delay), Bytes::of(9216), priorities).count(),
              ecn, ecn_of_priority});
@@ -208,6 +209,7 @@ class Fabric {
   EcnCurve ecn;                           ///< of every port
   std::vector<EcnCurve> ecn_of_priority;  ///< where priorities differ
   Duration switching_delay;               ///< of every switch
+  std::int64_t headroom = 0;              ///< of every cable; 0: what it needs
   Duration pfc_reach = Duration::max();   ///< cables that are longer have no headroom
 
  private:

@@ -104,6 +104,7 @@ std::string RunSummary::to_json() const {
                        {"acks", packets->acks},           {"congestion_notifications", packets->notifications},
                        {"ecn_marks", packets->ecn_marks}, {"pauses", packets->pauses},
                        {"drops", packets->drops},         {"pause_storms", packets->pause_storms}};
+    if (packets->lossless_drops > 0) json["packets"]["drops_without_headroom"] = packets->lossless_drops;
   }
   for (const TierUsage& tier : tiers) {
     json["tiers"].push_back({{"tiers", tier.tiers},
@@ -234,6 +235,9 @@ std::string RunSummary::to_text() const {
             counted(packets->notifications, "congestion notification", "congestion notifications") + "\n";
     text += "  switches        " + counted(packets->ecn_marks, "ECN mark", "ECN marks") + ", " +
             counted(packets->pauses, "pause", "pauses") + ", " + counted(packets->drops, "drop", "drops") +
+            (packets->lossless_drops > 0
+                 ? " (" + std::to_string(packets->lossless_drops) + " in lossless priorities, for want of headroom)"
+                 : "") +
             (packets->pause_storms > 0 ? ", " + counted(packets->pause_storms, "pause storm", "pause storms") : "") + "\n";
   }
   for (const TierUsage& tier : tiers) {

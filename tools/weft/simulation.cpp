@@ -558,11 +558,15 @@ class Assembly {
     if (lifecycle_ != nullptr && options_.from == nullptr) lifecycle_->require_all_finished();
   }
 
-  /// Switches that wait for each other refresh their pauses for ever: where no card gets anything between two looks, they are looked for.
+  /// Switches that wait for each other, or for a host that pauses for good, refresh their pauses for ever: where no card gets anything between two looks,
+  /// they are looked for.
   RunReport run_to_end(Engine& engine, RunControl& control) {
     const Duration step = Duration::ms(10);
     Time look = packet_network_ && packet_network_->refreshes_pauses() ? Time::zero() : Time::max();
     std::uint64_t received = 0;
+    // What a host holds up that pauses for good; others may have waited for a time-out meanwhile.
+    constexpr int idle_looks_max = 100;
+    int idle_looks = 0;
     while (true) {
       const Time stop = options_.until ? *options_.until + Duration::ticks(1) : Time::max();
       control.until = std::min({look, sampler_ ? sampler_->next() : Time::max(), stop});
@@ -576,6 +580,9 @@ class Assembly {
       if (control.until != look) continue;
       const std::uint64_t received_now = packet_network_->counters(engine, control.until).data_received;
       if (received_now > 0 && received_now == received && !packet_network_->deadlock(engine).empty()) return report;
+      idle_looks = received_now == received ? idle_looks + 1 : 0;
+      if (idle_looks >= idle_looks_max && packet_network_->is_held_by_hosts() && !packet_network_->unfinished(engine).empty())
+        return report;
       received = received_now;
       const std::int64_t steps = (report.next_event - Time::zero()).in_ticks() / step.in_ticks() + 1;
       look = steps > (Time::max() - Time::zero()).in_ticks() / step.in_ticks() ? Time::max() : Time::zero() + step * steps;
@@ -604,6 +611,16 @@ class Assembly {
           SourcePlace::named("weft run"),
           "what came by each of these links waits in its switch for room behind the next; take routes without such circles, more "
           "packet.buffer, or a lossy priority");
+      return;
+    }
+    for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
+      const std::optional<Time> from = packet_network_->pauses_from(HostId(host));
+      if (!from || packet_network_->has_watchdog()) continue;
+      diagnostics.error("pause-storm",
+                        counted(unfinished.size(), "transfer stands", "transfers stand") + " still, as host" +
+                            std::to_string(host) + " pauses its switch since " + to_text(*from - Time::zero()),
+                        SourcePlace::named("packet.pausing_hosts"),
+                        "a packet.watchdog, such as 200ms, drops what waits for that host, so that the others go on");
       return;
     }
     if (const std::vector<StoppedQueuePair> stopped = packet_network_->given_up(engine); !stopped.empty()) {
