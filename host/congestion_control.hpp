@@ -48,7 +48,7 @@ struct Acknowledgement {
   bool marked = false;         ///< the packet that was answered
 };
 
-/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 80 bytes.
+/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 96 bytes.
 class CongestionState {
  public:
   CongestionState() = default;
@@ -68,7 +68,7 @@ class CongestionState {
   }
 
  private:
-  alignas(8) std::array<std::byte, 80> bytes_{};
+  alignas(8) std::array<std::byte, 96> bytes_{};
 };
 
 /// What is handed over: a state that its own begin() has made, and times that never go back for it.

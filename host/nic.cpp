@@ -151,6 +151,7 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
     sender.queue_pair = id_on_route(sender, plan.route);
     sender.port = plan.route.there[0];
     sender.inside_hosts = plan.inside_hosts;
+    set_window_max(sender, plan);
   }
   if (sender.is_cut_off || (!is_other && !was_cut_off)) return;
   Port& port = port_at(sender.port, now, context);
@@ -230,7 +231,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
   sender.is_cut_off = plan.is_cut_off;
   sender.congestion = settings_.congestion->begin(
       {std::min(plan.rate_max, ports_[sender.port].rate), plan.round_trip, settings_.wire_format.full_packet()});
-  set_window(sender);
+  set_window_max(sender, plan);
   return sender;
 }
 
@@ -288,10 +289,38 @@ void Nic::append(Sender& sender, const Message& message) {
   sender.pages.back()->messages[sender.in_last_page++] = message;
 }
 
+/// Requires: congestion control has a window.
 void Nic::set_window(Sender& sender) const {
-  const std::int64_t bytes = settings_.congestion->window(sender.congestion);
-  if (bytes != CongestionAlgorithm::no_window)
-    sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes) / full_packet_);
+  const auto bytes = static_cast<std::uint64_t>(settings_.congestion->window(sender.congestion));
+  sender.window = std::min(sender.window_max, std::max<std::uint64_t>(1, bytes / full_packet_));
+}
+
+void Nic::set_window_max(Sender& sender, const QueuePairPlan& plan) const {
+  sender.asks_always = settings_.congestion->window(sender.congestion) != CongestionAlgorithm::no_window;
+  sender.window_max = Sender::no_window;
+  if (plan.window) {
+    sender.window_max = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.window->count()) / full_packet_);
+    if (!sender.asks_always) {
+      sender.ask_interval = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(sender.window_max / 5, 1, settings_.ack_interval));
+    }
+  }
+  sender.next_to_ask = sender.next + sender.ask_interval - 1;
+  sender.line_bps = static_cast<double>(std::min(plan.rate_max, ports_[sender.port].rate).in_bps());
+  sender.window = sender.window_max;
+  if (sender.asks_always) set_window(sender);
+}
+
+/// Requires: it has a window, and congestion control none.
+void Nic::follow_rate(Sender& sender, double rate_bps) {
+  const double share = std::min(1.0, rate_bps / sender.line_bps);
+  sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(sender.window_max) * share + 0.5));
+}
+
+/// Requires: it has a window, and the packet is the next one.
+bool Nic::asks_for_answer(Sender& sender, std::uint64_t sequence) {
+  if (sequence < sender.next_to_ask && sequence + 1 - sender.acknowledged < sender.window) return false;
+  sender.next_to_ask = sequence + sender.ask_interval;
+  return true;
 }
 
 std::int64_t Nic::in_flight(const Sender& sender) const {
@@ -470,11 +499,12 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       if (sender.sending > 0) --sender.sending;
     }
   }
-  const bool has_window = sender.window != Sender::no_window;
-  if (more > 0 || has_window) {
-    settings_.congestion->on_acknowledged(
-        sender.congestion, {(has_window ? 1 : std::int64_t{more}) * full_packet_, in_flight(sender), packet.echoes_mark()});
+  if (sender.asks_always) {
+    settings_.congestion->on_acknowledged(sender.congestion, {full_packet_, in_flight(sender), packet.echoes_mark()});
     set_window(sender);
+  } else if (more > 0) {
+    settings_.congestion->on_acknowledged(sender.congestion,
+                                          {std::int64_t{more} * full_packet_, in_flight(sender), packet.echoes_mark()});
   }
   if (packet.kind() == PacketKind::nack && more >= 0) {
     on_loss(sender);
@@ -494,13 +524,14 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
 
 void Nic::on_loss(Sender& sender) const {
   settings_.congestion->on_loss(sender.congestion, in_flight(sender));
-  set_window(sender);
+  if (sender.asks_always) set_window(sender);
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
 [[gnu::noinline]] void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) {
   Sender& sender = *senders_[number];
   sender.next = to;
+  sender.next_to_ask = to + sender.ask_interval - 1;
   sender.sending = 0;
   while (sender.sending < sender.parts.size() && sender.parts[sender.sending].end <= to) ++sender.sending;
   take_turn(number, port, now);
@@ -620,8 +651,13 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     ++sender.next;
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
-  if (sender.window != Sender::no_window || (is_again && sequence + 1 == sender.burst_end)) packet.ask_for_answer();
+  if (is_again) {
+    if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
+  } else if (sender.window != Sender::no_window && asks_for_answer(sender, sequence)) {
+    packet.ask_for_answer();
+  }
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
+  if (settings_.window_follows_rate && !sender.asks_always && sender.window_max != Sender::no_window) follow_rate(sender, rate_bps);
   send(packet, port, now, context);
   sender.next_at = port.out.free_at();
   if (rate_bps < port.out.rate_bps()) {

@@ -10,8 +10,9 @@
 //                first used, and is cut into packets of wire_format.content_per_packet(), the last with the rest
 //   sending      each port takes one packet at a time: answers first, then the highest priority that is not paused; within it queue pairs in turn,
 //                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or congestion control's,
-//                host/congestion_control), and no further than its window;
-//                where there is one, every packet asks for an answer
+//                host/congestion_control), and no further than its windows: what its way holds (QueuePairPlan::window) and what congestion control
+//                allows. Where the latter gives one, every packet asks for an answer; else every `ack_interval`th, or fifth of a window if that is
+//                less, and the packet that fills the window
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
 //                negative acknowledgement, and the sender goes back to what is missing (go-back-N). With `keeps_early` it is kept: then each
 //                packet found missing is reported once and sent again alone (selective repeat), unless packets overtake each other on their
@@ -80,6 +81,7 @@ struct NicSettings {
   bool uses_priorities = true;                        ///< of transfers; else all have the lowest
   bool keeps_early = false;                           ///< packets that come before others of their queue pair
   bool reports_gaps = true;                           ///< that these leave
+  bool window_follows_rate = false;                   ///< QueuePairPlan::window shrinks with the rate that congestion control gives
   std::shared_ptr<const CongestionAlgorithm> congestion = nullptr;
   Duration receive_latency = {};
   Duration completion_latency = {};
@@ -91,8 +93,9 @@ struct QueuePairPlan {
   QueuePairs::Route route;                         ///< by which of the host's ports it leaves, and on; and back
   Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
   Duration round_trip = {};                        ///< of a full packet and its acknowledgement, alone
-  Duration inside_hosts = {};                      ///< added to the delivery: what both ends take between the GPU and the port
-  bool is_cut_off = false;                         ///< no way is left, and the route leads over cables that are out
+  std::optional<Bytes> window = {};  ///< at most so much is sent and not acknowledged, full packets on the wire; none: any
+  Duration inside_hosts = {};        ///< added to the delivery: what both ends take between the GPU and the port
+  bool is_cut_off = false;           ///< no way is left, and the route leads over cables that are out
 };
 
 /// What a node must know of the rest of the run.
@@ -165,6 +168,7 @@ class Nic final : public SweepNode {
     bool has_timer = false;       ///< stands in its port's timers
     bool is_cut_off = false;      ///< no way is left
     bool is_closed = false;       ///< it sends nothing any more, whatever answers are on their way
+    bool asks_always = false;     ///< as congestion control has a window of its own
     std::uint32_t sending = 0;    ///< which of `parts` `next` is of
     Fifo<Part> parts;             ///< not acknowledged in full
     Fifo<std::uint64_t> again;    ///< packets to send again, with keeps_early
@@ -179,7 +183,11 @@ class Nic final : public SweepNode {
     Time progress_at;  ///< when something was acknowledged, or sending began
     Duration inside_hosts;
     CongestionState congestion;
-    std::uint64_t window = no_window;          ///< packets that may be sent and not acknowledged
+    std::uint64_t window = no_window;      ///< packets that may be sent and not acknowledged
+    std::uint64_t window_max = no_window;  ///< of its way
+    double line_bps = 0;                   ///< with which `window_max` goes, where windows follow rates
+    std::uint32_t ask_interval = 1;        ///< packets from one that asks for an answer to the next, with a window
+    std::uint64_t next_to_ask = 0;
     Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
     std::uint32_t in_last_page = 0;
     std::uint32_t acknowledged_in_pages = 0;
@@ -241,6 +249,9 @@ class Nic final : public SweepNode {
   /// Whether the sender has a packet that may go.
   static bool has_packet(const Sender& sender);
   void set_window(Sender& sender) const;
+  void set_window_max(Sender& sender, const QueuePairPlan& plan) const;
+  static void follow_rate(Sender& sender, double rate_bps);
+  static bool asks_for_answer(Sender& sender, std::uint64_t sequence);
   /// Bytes sent and not acknowledged, each packet counted as a full one.
   std::int64_t in_flight(const Sender& sender) const;
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);

@@ -32,6 +32,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -131,6 +132,7 @@ class PacketNetwork {
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
+  std::optional<Bytes> window(const PacketTopology::Way& there, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
