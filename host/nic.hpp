@@ -94,6 +94,7 @@ struct QueuePairPlan {
   Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
   Duration round_trip = {};                        ///< of a full packet and its acknowledgement, alone
   std::optional<Bytes> window = {};  ///< at most so much is sent and not acknowledged, full packets on the wire; none: any
+  std::uint32_t switches = 0;        ///< on the way
   Duration inside_hosts = {};        ///< added to the delivery: what both ends take between the GPU and the port
   bool is_cut_off = false;           ///< no way is left, and the route leads over cables that are out
 };
@@ -158,6 +159,12 @@ class Nic final : public SweepNode {
     std::uint32_t last_wire_bytes = 0;
     std::uint32_t transfer = 0;  ///< slot
   };
+  /// What congestion control asks for, kept for packets under way: by number, in a ring as large as the window may be.
+  struct Measured {
+    std::vector<Time> sent_at;  ///< max(): more than once, or by another way
+    TelemetryRing* telemetry = nullptr;
+    std::vector<HopTelemetry> before;  ///< of the last packet whose telemetry came back
+  };
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
     static constexpr std::uint64_t no_window = UINT64_MAX;
@@ -183,6 +190,7 @@ class Nic final : public SweepNode {
     Time progress_at;  ///< when something was acknowledged, or sending began
     Duration inside_hosts;
     CongestionState congestion;
+    std::unique_ptr<Measured> measured;    ///< null: nothing is asked for
     std::uint64_t window = no_window;      ///< packets that may be sent and not acknowledged
     std::uint64_t window_max = no_window;  ///< of its way
     double line_bps = 0;                   ///< with which `window_max` goes, where windows follow rates
@@ -238,7 +246,7 @@ class Nic final : public SweepNode {
   void change_ways(std::uint32_t version, Time now, SweepContext& context);
   /// From now on it sends as planned.
   void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, SweepContext& context);
-  std::uint32_t id_on_route(Sender& sender, const QueuePairs::Route& route);
+  std::uint32_t id_on_route(Sender& sender, const QueuePairPlan& plan);
   void leave_port(const Sender& sender, Port& port);
   void stop(StayId stay, Time now, SweepContext& context);
   void close(Sender& sender, Time now, SweepContext& context);
@@ -252,13 +260,17 @@ class Nic final : public SweepNode {
   void set_window_max(Sender& sender, const QueuePairPlan& plan) const;
   static void follow_rate(Sender& sender, double rate_bps);
   static bool asks_for_answer(Sender& sender, std::uint64_t sequence);
+  QueuePairLimits limits(const QueuePairPlan& plan) const;
+  void begin_measuring(Sender& sender, const QueuePairPlan& plan, QueuePairs::Details& details);
+  static void note_sent(Sender& sender, Packet& packet, bool is_repeated, Time now);
+  void answer_congestion_control(Sender& sender, const Packet& packet, std::int32_t more, Time now);
   /// Bytes sent and not acknowledged, each packet counted as a full one.
   std::int64_t in_flight(const Sender& sender) const;
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
-  void on_loss(Sender& sender) const;
+  void on_loss(Sender& sender, Time now, bool is_timeout = false) const;
   void send_burst_again(std::uint32_t sender, Port& port, Time now);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);
@@ -289,10 +301,13 @@ class Nic final : public SweepNode {
   QueuePairs& queue_pairs_;
   NicWiring wiring_;
   MarkFeedback feedback_ = MarkFeedback::none;
+  Measures measures_;
   Duration notification_interval_;
   std::uint32_t full_packet_ = 0;  ///< wire bytes
 
   std::deque<Sender> sender_memory_;
+  std::deque<QueuePairs::Details> details_;
+  std::deque<TelemetryRing> rings_;
   std::vector<Sender*> senders_;  ///< by number of the queue pair; one that got another route has several
   std::map<Key, std::uint32_t> sender_by_key_;
   std::unordered_map<const Sender*, std::vector<std::uint32_t>> ids_of_rerouted_;  ///< their queue pairs, on all their routes

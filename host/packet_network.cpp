@@ -58,6 +58,13 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     diagnostics.error("not-in-packet-mode", "flow.routing = adaptive_global, and switches that pass on packets know of no others",
                       SourcePlace::named("flow.routing"), "take ecmp, spray or adaptive, or --mode=flow");
   }
+  if (sprays() && packet_.congestion->measures().telemetry) {
+    diagnostics.error("needs-one-way",
+                      "packet.congestion_control compares what switches tell of the same ports, and with flow.routing = " +
+                          std::string(flow_.routing == Routing::spray ? "spray" : "adaptive") +
+                          " every packet of a queue pair goes by others",
+                      SourcePlace::named("packet.congestion_control"), "take flow.routing=ecmp, or swift, dctcp or dcqcn");
+  }
   if (hosts_start_ && flow_.wqe_latency == Duration::zero()) {
     diagnostics.error("zero-lookahead",
                       "flow.wqe_latency is zero, and packet mode needs some time there: it goes on in windows of the least delay",
@@ -210,6 +217,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.pause_time = packet_.pause_time;
   settings.watchdog = packet_.watchdog;
   settings.keeps_pauses = keeps_pauses_;
+  settings.writes_telemetry = packet_.congestion->measures().telemetry;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
@@ -396,6 +404,7 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
   plan.window = window(there, back, plan);
+  plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;
 }

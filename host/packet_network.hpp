@@ -73,7 +73,7 @@ class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
   /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [buffer-too-large], [bad-threshold],
-  /// [unknown-priority], [short-pause], [not-in-packet-mode].
+  /// [unknown-priority], [short-pause], [not-in-packet-mode], [needs-one-way].
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 

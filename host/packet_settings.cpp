@@ -21,9 +21,10 @@ constexpr std::array<ParamSpec, 23> kPacketParams = {{
      .default_text = "dcqcn",
      .minimum = "",
      .maximum = "",
-     .choices = "dcqcn|dctcp|none",
+     .choices = "dcqcn|dctcp|hpcc|swift|none",
      .meaning = "What holds queue pairs back. dcqcn: rates by congestion notifications. dctcp: windows by marks that "
-                "acknowledgements echo. none: pauses alone. The parameters of each are in the table of its name.",
+                "acknowledgements echo. hpcc: windows by what switches tell of their ports. swift: windows by round-trip times. "
+                "none: pauses alone. The parameters of each are in the table of its name.",
      .origin = "what RoCE fabrics run"},
     {.name = "ack_interval",
      .kind = ParamKind::integer,

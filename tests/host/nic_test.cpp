@@ -131,6 +131,7 @@ struct Cluster {
             tree.route(t.source.index(), t.destination.index(), choice(t.source.index(), t.connection, queue_pair) + version);
         plan.is_cut_off = cut_off_versions.contains(version);
         plan.window = window;
+        plan.switches = switches_on_the_way;
         return plan;
       };
       wiring.take_ways = [this, node](std::uint32_t version) { versions[node] = version; };
@@ -185,7 +186,8 @@ struct Cluster {
   std::vector<std::pair<Time, std::uint32_t>> ways_planned;
   std::vector<std::uint32_t> versions;  ///< by card, as of now
   std::set<std::uint32_t> cut_off_versions;
-  std::optional<Bytes> window;  ///< of every queue pair
+  std::optional<Bytes> window;            ///< of every queue pair
+  std::uint32_t switches_on_the_way = 0;  ///< likewise
 };
 
 const Bandwidth kOut = Bandwidth::bps(0);
@@ -409,6 +411,70 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
     }
     EXPECT_GT(peak, static_cast<std::uint64_t>(threshold));
     EXPECT_LE(peak, static_cast<std::uint64_t>(threshold + 4000 * std::int64_t{flows}));
+  }
+}
+
+/// What an algorithm that asks for everything was told of each acknowledgement, in order.
+struct Told {
+  std::vector<Duration> round_trips;
+  std::vector<std::vector<HopTelemetry>> hops;
+  std::vector<std::uint64_t> acknowledged;
+};
+class Curious final : public CongestionAlgorithm {
+ public:
+  explicit Curious(Told& told) : told_(told) {}
+  MarkFeedback feedback() const override { return MarkFeedback::none; }
+  Measures measures() const override { return {.round_trips = true, .telemetry = true}; }
+  CongestionState begin(const QueuePairLimits& limits) const override { return CongestionState(limits.line.in_bps()); }
+  double on_sent(CongestionState& state, std::int64_t, Time) const override {
+    return static_cast<double>(state.as<std::int64_t>());
+  }
+  std::int64_t window(const CongestionState&) const override { return 4000; }
+  void on_acknowledged(CongestionState&, const Acknowledgement& answer) const override {
+    if (!told_.hops.empty()) {
+      ASSERT_EQ(answer.hops_before.size(), told_.hops.back().size());
+      EXPECT_EQ(answer.hops_before.back().at, told_.hops.back().back().at);
+    }
+    told_.round_trips.push_back(answer.round_trip);
+    told_.hops.emplace_back(answer.hops.begin(), answer.hops.end());
+    told_.acknowledged.push_back(answer.acknowledged);
+  }
+
+ private:
+  Told& told_;
+};
+
+// Expectation: alone, packets of 1000 B leave switch i (from 1) 80 ns + delay + pipeline after the one before it, and find nothing behind them; ports have sent as many
+// bytes as packets have passed, this one included. With windows of four packets those of a window follow each other closely, and so do their answers.
+TEST(Nic, TellsOfRoundTripsAndOfEveryHop) {
+  Told told;
+  Cluster cluster(4, kRate, kDelay);
+  constexpr std::uint64_t packets = 20;
+  cluster.transfer(Time::zero(), 0, 15, packets * 1000, 1);
+  NicSettings settings = nic_settings();
+  settings.congestion = std::make_shared<Curious>(told);
+  cluster.switches_on_the_way = 5;
+  PacketSwitchSettings switches = switch_settings();
+  switches.writes_telemetry = true;
+  Engine engine = cluster.build(settings, switches, {});
+  engine.run({});
+  ASSERT_EQ(told.hops.size(), packets);
+  const Duration there = 6 * (serialization(1000) + kDelay) + 5 * kPipeline;
+  const Duration back = 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline;
+  for (std::uint64_t n = 0; n < packets; ++n) {
+    EXPECT_EQ(told.acknowledged[n], n + 1);
+    EXPECT_EQ(told.round_trips[n], there + back);
+    ASSERT_EQ(told.hops[n].size(), 5U);
+    const Time sent = Time::zero() + kWqe + (there + back) * static_cast<std::int64_t>(n / 4) +
+                      serialization(1000) * static_cast<std::int64_t>(n % 4);
+    for (std::uint64_t hop = 0; hop < 5; ++hop) {
+      const HopTelemetry& record = told.hops[n][hop];
+      EXPECT_EQ(record.at, sent + (serialization(1000) + kDelay + kPipeline) * static_cast<std::int64_t>(hop + 1))
+          << n << " at " << hop;
+      EXPECT_EQ(record.sent_bytes, 1000 * (n + 1));
+      EXPECT_EQ(record.queue_bytes, 0U);
+      EXPECT_EQ(record.rate, kRate);
+    }
   }
 }
 

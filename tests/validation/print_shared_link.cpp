@@ -31,7 +31,9 @@ int main(int count, char** arguments) {
       lists[next++] = argument;
     }
   }
-  std::printf("| congestion control | link | flows | utilisation by ms | Jain index by ms | queue peak KB | marks | CNPs | pauses | drops |\n");
+  std::printf(
+      "| congestion control | link | flows | utilisation by ms | Jain index by ms | queue peak KB | marks | CNPs | pauses | drops "
+      "|\n");
   std::printf("|---|---|---|---|---|---|---|---|---|---|\n");
   for (const std::string& algorithm : items(lists[0])) {
     for (const std::string& gbps : items(lists[1])) {
@@ -47,7 +49,8 @@ int main(int count, char** arguments) {
         std::printf(" | %llu | %llu | %llu | %llu | %llu |\n", static_cast<unsigned long long>(shares.queue_peak / 1000),
                     static_cast<unsigned long long>(shares.counters.ecn_marks),
                     static_cast<unsigned long long>(shares.counters.notifications),
-                    static_cast<unsigned long long>(shares.counters.pauses), static_cast<unsigned long long>(shares.counters.drops));
+                    static_cast<unsigned long long>(shares.counters.pauses),
+                    static_cast<unsigned long long>(shares.counters.drops));
         std::fflush(stdout);
       }
     }

@@ -54,9 +54,12 @@ SharedLinkShares share_link(const SharedLink& link, std::uint32_t threads) {
   // Messages of 5 us each, one after the other in a queue pair of each flow, as many as the link could carry for all the time.
   const Bytes message = Bytes::of(link.rate.in_bps() / 8 / 200'000);
   const std::int64_t messages = link.length.in_ticks() / Duration::us(5).in_ticks();
+  constexpr std::uint32_t hosts_of_pod = 16;
+  constexpr std::uint32_t other_pods = 7;
   for (std::uint32_t i = 0; i < link.flows; ++i) {
     Transfer transfer;
-    transfer.source = topology->endpoints()[16 * (1 + i % 7) + i / 7];
+    const std::uint32_t round = i / other_pods;
+    transfer.source = topology->endpoints()[hosts_of_pod * (1 + i % other_pods) + round];
     transfer.destination = topology->endpoints()[0];
     transfer.connection = i;
     transfer.tag = i;
