@@ -132,8 +132,7 @@ std::shared_ptr<const CongestionAlgorithm> make_swift(const ParamSet& params) {
   settings.decrease_max = params.real("max_mdf");
   settings.window_min = params.real("min_cwnd");
   if (settings.flow_min >= settings.flow_max) {
-    throw InputError({Severity::error, "bad-value",
-                      "swift.flow_min = " + params.text("flow_min") + " is not below swift.flow_max = " + params.text("flow_max"),
+    throw InputError({Severity::error, "bad-value", "swift.flow_min is not below swift.flow_max",
                       SourcePlace::named("swift.flow_min"), "small windows add to the target, large ones nothing: 0.1 and 100"});
   }
   return std::make_shared<SwiftAlgorithm>(settings);
