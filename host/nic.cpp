@@ -46,6 +46,7 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   counters.pauses = port.pauses;
   counters.busy_until = port.out.free_at();
   counters.paused = port.clock.total(port.paused, now);
+  counters.holdups = port.holdups.times();
   return counters;
 }
 
@@ -181,7 +182,8 @@ std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairPlan& plan) {
 }
 
 /// Takes the sender out of all that the port keeps.
-void Nic::leave_port(const Sender& sender, Port& port) {
+void Nic::leave_port(Sender& sender, Port& port) {
+  port.holdups.change(sender.wait, QueuePairWait::nothing);
   const auto is_it = [&](std::uint32_t number) { return senders_[number] == &sender; };
   const auto is_timed = [&](const Timed& timed) { return is_it(timed.sender); };
   Fifo<std::uint32_t>& line = port.lines[sender.priority];
@@ -391,7 +393,9 @@ bool Nic::has_packet(const Sender& sender) {
 
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
-  if (sender.in_turn || !has_packet(sender)) return;
+  if (sender.in_turn) return;
+  note_wait(sender, port);
+  if (!has_packet(sender)) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -399,6 +403,29 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   } else {
     port.paced.push_back({sender.next_at, number});
     std::push_heap(port.paced.begin(), port.paced.end());
+  }
+}
+
+/// What the sender waits for, if it has data and may not send.
+void Nic::note_wait(Sender& sender, Port& port) {
+  QueuePairWait wait = QueuePairWait::nothing;
+  if (sender.next != sender.end && !sender.is_cut_off && !has_packet(sender))
+    wait = sender.window < sender.window_max ? QueuePairWait::own_window : QueuePairWait::path_window;
+  port.holdups.change(sender.wait, wait);
+}
+
+/// Nothing has changed at the port since the last call, but for packets that it has sent.
+void Nic::note_holdup(Port& port, Time until) const {
+  const Time since = std::max(port.holdups.known_until(), port.out.free_at());
+  port.holdups.know_until(until);
+  if (until <= since || port.out.is_out()) return;
+  if ((port.ready & port.paused) != 0) return port.holdups.add(Holdup::pause, until - since);
+  if (!port.paced.empty()) {
+    if (senders_[port.paced.front().sender]->is_slowed) port.holdups.add(Holdup::congestion_control, until - since);
+  } else if (port.holdups.has_own_windows()) {
+    port.holdups.add(Holdup::congestion_control, until - since);
+  } else if (port.holdups.has_path_windows()) {
+    port.holdups.add(Holdup::acknowledgements, until - since);
   }
 }
 
@@ -616,6 +643,7 @@ void Nic::end_pauses(Port& port, Time now) {
 Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
   Port& port = ports_[number];
   run_until(port, now, context);
+  note_holdup(port, now);
   port.now = now;
   return port;
 }
@@ -650,6 +678,7 @@ Time Nic::next_start(const Port& port) {
 }
 
 void Nic::send_one(Port& port, Time now, SweepContext& context) {
+  note_holdup(port, now);
   end_pauses(port, now);
   while (!port.paced.empty() && port.paced.front().time <= now) {
     const std::uint32_t number = port.paced.front().sender;
@@ -685,7 +714,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
   const bool is_again = !sender.again.empty();
   // While it waited for its turn it was acknowledged, after going back, or the window has shrunk.
-  if (!has_packet(sender)) return;
+  if (!has_packet(sender)) return note_wait(sender, port);
   const std::uint64_t sequence = is_again ? sender.again.front() : sender.next;
   std::uint32_t place = sender.sending;
   if (is_again) {
@@ -717,8 +746,11 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   if (settings_.window_follows_rate && !sender.asks_always && sender.window_max != Sender::no_window) follow_rate(sender, rate_bps);
   const Time left = send(packet, port, now, context);
+  counters_.sending += left - now;
+  if (!is_first) counters_.sending_again += left - now;
   if (is_first && is_last) note_part_sent(outgoing_[part.transfer], now, left, context);
   sender.next_at = port.out.free_at();
+  sender.is_slowed = rate_bps < sender.line_bps;
   if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
   }

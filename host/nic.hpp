@@ -57,6 +57,7 @@
 #include "core/sweep_node.hpp"
 #include "core/sweep_process.hpp"
 #include "host/congestion_control.hpp"
+#include "host/holdups.hpp"
 #include "network/egress_port.hpp"
 #include "network/network_model.hpp"
 #include "network/packet.hpp"
@@ -124,11 +125,14 @@ struct NicPortCounters {
   std::uint64_t pauses = 0;  ///< received
   Duration paused;           ///< while the other end paused any priority
   Time busy_until;           ///< when the last of the bytes had left
+  HoldupTimes holdups;
 };
 
 struct NicCounters {
   std::uint64_t data_sent = 0;
   std::uint64_t data_repeated = 0;  ///< of them, sent before
+  Duration sending;                 ///< data, of all ports together
+  Duration sending_again;           ///< of that
   std::uint64_t data_received = 0;  ///< in order
   std::uint64_t acks_sent = 0;      ///< negative ones included
   std::uint64_t notifications_sent = 0;
@@ -172,9 +176,11 @@ class Nic final : public SweepNode {
     std::uint32_t queue_pair = 0;
     std::uint16_t port = 0;
     std::uint8_t priority = 0;
-    bool in_turn = false;         ///< stands in its port's lines or paced
-    bool has_timer = false;       ///< stands in its port's timers
-    bool is_cut_off = false;      ///< no way is left
+    bool in_turn = false;     ///< stands in its port's lines or paced
+    bool has_timer = false;   ///< stands in its port's timers
+    bool is_cut_off = false;  ///< no way is left
+    bool is_slowed = false;   ///< its rate is below what its way can do
+    QueuePairWait wait = QueuePairWait::nothing;
     bool is_closed = false;       ///< it sends nothing any more, whatever answers are on their way
     bool asks_always = false;     ///< as congestion control has a window of its own
     std::uint32_t sending = 0;    ///< which of `parts` `next` is of
@@ -194,7 +200,7 @@ class Nic final : public SweepNode {
     std::unique_ptr<Measured> measured;    ///< null: nothing is asked for
     std::uint64_t window = no_window;      ///< packets that may be sent and not acknowledged
     std::uint64_t window_max = no_window;  ///< of its way
-    double line_bps = 0;                   ///< with which `window_max` goes, where windows follow rates
+    double line_bps = 0;                   ///< what its way can do
     std::uint32_t ask_interval = 1;        ///< packets from one that asks for an answer to the next, with a window
     std::uint64_t next_to_ask = 0;
     Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
@@ -226,9 +232,10 @@ class Nic final : public SweepNode {
     explicit Port(const EgressPort& cable) : out(cable), rate(cable.rate()) {}
 
     EgressPort out;
-    Bandwidth rate;          ///< of its cable in full service
-    Bandwidth flow_load;     ///< what flows take of it
-    Time now;                ///< what happened before it has happened
+    Bandwidth rate;       ///< of its cable in full service
+    Bandwidth flow_load;  ///< what flows take of it
+    Time now;             ///< what happened before it has happened
+    Holdups holdups;
     std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
     std::uint8_t paused = 0;
     std::uint64_t pauses = 0;
@@ -249,13 +256,15 @@ class Nic final : public SweepNode {
   /// From now on it sends as planned.
   void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, SweepContext& context);
   std::uint32_t id_on_route(Sender& sender, const QueuePairPlan& plan);
-  void leave_port(const Sender& sender, Port& port);
+  void leave_port(Sender& sender, Port& port);
   void stop(StayId stay, Time now, SweepContext& context);
   void close(Sender& sender, Time now, SweepContext& context);
   void tell_of_end(const Transfer& transfer, Time now, SweepContext& context) const;
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
+  static void note_wait(Sender& sender, Port& port);
+  void note_holdup(Port& port, Time until) const;
   /// Whether the sender has a packet that may go.
   static bool has_packet(const Sender& sender);
   void set_window(Sender& sender) const;

@@ -573,6 +573,14 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
       sum.data_received += of_node.data_received;
       sum.acks += of_node.acks_sent;
       sum.notifications += of_node.notifications_sent;
+      sum.sending += of_node.sending;
+      sum.sending_again += of_node.sending_again;
+      for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+        const HoldupTimes& holdups = engine.entity_as<Nic>(id).port_counters(port, end).holdups;
+        sum.held_by_pauses += holdups.of(Holdup::pause);
+        sum.held_by_congestion_control += holdups.of(Holdup::congestion_control);
+        sum.held_by_acknowledgements += holdups.of(Holdup::acknowledgements);
+      }
       continue;
     }
     const auto& packet_switch = engine.entity_as<PacketSwitch>(id);
