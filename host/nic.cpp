@@ -161,8 +161,8 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
   const std::uint32_t current = queue_pairs_.number_of(sender.queue_pair);
   take_turn(current, port, now);
   if (sender.acknowledged == sender.sent_once || sender.has_timer || settings_.retransmission_timeout == Duration::zero()) return;
-  if (was_cut_off) sender.progress_at = now;
-  set_timer(current, port, std::max(now, sender.progress_at + settings_.retransmission_timeout));
+  if (was_cut_off) sender.progress_at = sender.stalled_since = now;
+  set_timer(current, port, std::max(now, sender.progress_at + timeout_of(sender)));
 }
 
 /// The one that it had on that route, or a new one: telemetry is never again collected in a ring that was left.
@@ -216,7 +216,7 @@ void Nic::leave_port(Sender& sender, Port& port) {
     part.end = sender.end + static_cast<std::uint64_t>(train.packets);
     part.last_wire_bytes = static_cast<std::uint32_t>(train.last.count());
     part.transfer = slot;
-    if (sender.acknowledged == sender.end) sender.progress_at = now;
+    if (sender.acknowledged == sender.end) sender.progress_at = sender.stalled_since = now;
     sender.end = part.end;
     sender.parts.push(part);
     take_turn(queue_pairs_.number_of(sender.queue_pair), port, now);
@@ -239,6 +239,7 @@ void Nic::leave_port(Sender& sender, Port& port) {
   sender.port = plan.route.there[0];
   sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
+  sender.round_trip = plan.round_trip;
   sender.is_cut_off = plan.is_cut_off;
   sender.congestion = settings_.congestion->begin(limits(plan));
   set_window_max(sender, plan);
@@ -387,8 +388,9 @@ std::int64_t Nic::in_flight(const Sender& sender) const {
 }
 
 bool Nic::has_packet(const Sender& sender) {
-  if (sender.is_cut_off) return false;
-  return (sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty();
+  if (sender.is_cut_off || sender.is_closed) return false;
+  const std::uint64_t window = std::min(sender.window, sender.restart.window);
+  return (sender.next != sender.end && sender.next - sender.acknowledged < window) || !sender.again.empty();
 }
 
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
@@ -409,8 +411,9 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
 /// What the sender waits for, if it has data and may not send.
 void Nic::note_wait(Sender& sender, Port& port) {
   QueuePairWait wait = QueuePairWait::nothing;
-  if (sender.next != sender.end && !sender.is_cut_off && !has_packet(sender))
-    wait = sender.window < sender.window_max ? QueuePairWait::own_window : QueuePairWait::path_window;
+  if (sender.next != sender.end && !sender.is_cut_off && !sender.is_closed && !has_packet(sender))
+    wait =
+        std::min(sender.window, sender.restart.window) < sender.window_max ? QueuePairWait::own_window : QueuePairWait::path_window;
   port.holdups.change(sender.wait, wait);
 }
 
@@ -562,7 +565,9 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
-    sender.progress_at = now;
+    sender.progress_at = sender.stalled_since = now;
+    sender.timeouts = 0;
+    if (sender.restart.is_on()) sender.restart.grow(static_cast<std::uint64_t>(more));
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
     if (sender.acknowledged < sender.recover && sender.acknowledged >= sender.burst_end) {
@@ -590,6 +595,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
   if (packet.kind() == PacketKind::nack && more >= 0) {
     on_loss(sender, now);
+    if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
     go_back(number, port, sender.acknowledged, now);
   } else {
     take_turn(number, port, now);
@@ -607,6 +613,26 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
 void Nic::on_loss(Sender& sender, Time now, bool is_timeout) const {
   settings_.congestion->on_loss(sender.congestion, {in_flight(sender), now, is_timeout});
   if (sender.asks_always) set_window(sender);
+}
+
+void Nic::SlowRestart::cut(std::uint64_t in_flight, std::uint64_t acknowledged, std::uint64_t sent_once) {
+  if (acknowledged >= cut_at) {
+    full = std::max(full, in_flight);
+    threshold = std::max<std::uint64_t>(1, in_flight / 2);
+  }
+  cut_at = sent_once;
+  window = 1;
+  counted = 0;
+}
+
+void Nic::SlowRestart::grow(std::uint64_t packets) {
+  if (window < threshold) {
+    const std::uint64_t fast = std::min(packets, threshold - window);
+    window += fast;
+    packets -= fast;
+  }
+  for (counted += packets; window >= threshold && counted >= window; ++window) counted -= window;
+  if (window >= full) *this = {.cut_at = cut_at};
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
@@ -656,7 +682,7 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
     if (std::min(start, timer) >= until) return;
     port.now = std::min(start, timer);
     if (timer <= start) {
-      on_timer(port, timer);
+      on_timer(port, timer, context);
     } else {
       send_one(port, start, context);
     }
@@ -728,7 +754,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, sender.priority);
   packet.next_hop();
   if (is_last) packet.set_ends_message();
-  if (sender.acknowledged == sender.sent_once) sender.progress_at = now;
+  if (sender.acknowledged == sender.sent_once) sender.progress_at = sender.stalled_since = now;
   const bool is_first = sequence >= sender.sent_once;
   ++counters_.data_sent;
   counters_.data_repeated += is_first ? 0 : 1;
@@ -738,7 +764,9 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     ++sender.next;
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
-  if (is_again) {
+  if (sender.restart.is_on()) {
+    packet.ask_for_answer();
+  } else if (is_again) {
     if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
   } else if (sender.window != Sender::no_window && asks_for_answer(sender, sequence)) {
     packet.ask_for_answer();
@@ -755,7 +783,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
   }
   if (!sender.has_timer && settings_.retransmission_timeout > Duration::zero()) {
-    set_timer(number, port, now + settings_.retransmission_timeout);
+    set_timer(number, port, now + timeout_of(sender));
   }
   take_turn(number, port, port.out.free_at());
 }
@@ -768,31 +796,51 @@ void Nic::note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& 
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.
-[[gnu::noinline]] void Nic::on_timer(Port& port, Time now) {
+[[gnu::noinline]] void Nic::on_timer(Port& port, Time now, SweepContext& context) {
   const std::uint32_t number = port.timers.front().sender;
   std::pop_heap(port.timers.begin(), port.timers.end());
   port.timers.pop_back();
   Sender& sender = *senders_[number];
   sender.has_timer = false;
   if (sender.acknowledged == sender.sent_once || sender.is_cut_off) return;
+  const bool is_due = sender.progress_at + timeout_of(sender) <= now;
   const bool stands_still = port.out.is_out() || (port.paused >> sender.priority & 1U) != 0;
-  if (stands_still && sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (stands_still && is_due) {
     port.timed_out.push_back(number);
     return;
   }
-  if (sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (is_due) {
+    const Duration whole = std::max(settings_.retransmission_timeout, 4 * sender.round_trip);
+    if (settings_.retries > 0 && now - sender.stalled_since >= whole * std::int64_t{settings_.retries})
+      return give_up(sender, now, context);
     sender.progress_at = now;
+    ++sender.timeouts;
     on_loss(sender, now, true);
     if (settings_.keeps_early && settings_.reports_gaps) {
       sender.recover = sender.sent_once;
       sender.burst = 1;
       send_burst_again(number, port, now);
     } else {
+      if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
       // Where no gaps are reported, nobody knows what else is missing.
       go_back(number, port, sender.acknowledged, now);
     }
   }
-  set_timer(number, port, sender.progress_at + settings_.retransmission_timeout);
+  set_timer(number, port, sender.progress_at + timeout_of(sender));
+}
+
+/// From progress until something is sent again.
+Duration Nic::timeout_of(const Sender& sender) const {
+  constexpr std::uint32_t doublings = 4;
+  const Duration whole = settings_.retransmission_timeout;
+  const std::uint32_t halvings =
+      (settings_.adapts_timeout >> sender.priority & 1U) != 0 ? doublings - std::min(sender.timeouts, doublings) : 0;
+  return std::max(Duration::ticks(whole.in_ticks() >> halvings), 4 * sender.round_trip);
+}
+
+[[gnu::noinline]] void Nic::give_up(Sender& sender, Time now, SweepContext& context) {
+  given_up_.push_back({outgoing_[sender.parts.front().transfer].transfer, sender.queue_pair, now, sender.stalled_since});
+  close(sender, now, context);
 }
 
 void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
@@ -805,10 +853,10 @@ void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
 [[gnu::noinline]] void Nic::set_timers_again(Port& port, Time now) {
   if (port.out.is_out()) return;
   std::erase_if(port.timed_out, [&](std::uint32_t number) {
-    const Sender& sender = *senders_[number];
+    Sender& sender = *senders_[number];
     if ((port.paused >> sender.priority & 1U) != 0) return false;
-    if (!sender.has_timer && sender.acknowledged < sender.sent_once)
-      set_timer(number, port, now + settings_.retransmission_timeout);
+    sender.stalled_since = now;
+    if (!sender.has_timer && sender.acknowledged < sender.sent_once) set_timer(number, port, now + timeout_of(sender));
     return true;
   });
 }

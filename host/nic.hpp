@@ -24,6 +24,10 @@
 //   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not. With selective repeat, gaps reported, that packet alone is
 //                sent again, and then bursts of the next ones: twice as many each time as long as they end with one that is missing. Where the priority
 //                is paused just then, or the cable is out, as long again after that
+//                Each time in a row that nothing came back the time-out doubles, from a sixteenth up to the whole, where `adapts_timeout` is on; it is
+//                four round trips at least. Where nothing was acknowledged for `retries` whole time-outs, the queue pair gives up and sends no more
+//   slow restart (`slow_restart`) after a loss that makes it go back, a queue pair has one packet under way; each that is acknowledged makes that one more,
+//                up to half of what was under way at the loss, and from there on each window that is acknowledged does, until it is what it was
 //   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
 //   stay stopped (`stay_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
 //                them. Who takes their place later is a new queue pair
@@ -77,7 +81,10 @@ struct NicSettings {
   WireFormat wire_format;
   std::uint32_t queue_pairs = 1;
   std::uint32_t ack_interval = 16;
-  Duration retransmission_timeout = {};               ///< zero: never
+  Duration retransmission_timeout = {};  ///< zero: never
+  std::uint8_t adapts_timeout = 0;       ///< bit per priority
+  std::uint32_t retries = 0;             ///< 0: any number
+  bool slow_restart = false;
   Duration pause_time = {};                           ///< as the switches'; zero: until resumed
   std::optional<std::uint32_t> answer_priority = 0U;  ///< none: that of what is answered
   bool uses_priorities = true;                        ///< of transfers; else all have the lowest
@@ -120,6 +127,14 @@ struct DeliveredTransfer {
   Time delivered;
 };
 
+/// A queue pair that gave up: nothing of it was acknowledged for too long, though it sent.
+struct GivenUp {
+  Transfer transfer;  ///< the first that it did not end
+  std::uint32_t queue_pair = 0;
+  Time time;
+  Time progress_at;  ///< when something was acknowledged last, or sending began
+};
+
 struct NicPortCounters {
   std::uint64_t bytes = 0;
   std::uint64_t pauses = 0;  ///< received
@@ -156,6 +171,8 @@ class Nic final : public SweepNode {
   const std::vector<DeliveredTransfer>& delivered() const { return delivered_; }
   /// Transfers that were not acknowledged in full, in no order; they start when the node got them.
   std::vector<UnfinishedTransfer> unfinished() const;
+  /// In order of time.
+  const std::vector<GivenUp>& given_up() const { return given_up_; }
 
  private:
   /// A part of a transfer: packets of its queue pair up to `end`, from where the part before it ends.
@@ -169,6 +186,18 @@ class Nic final : public SweepNode {
     std::vector<Time> sent_at;  ///< max(): more than once, or by another way
     TelemetryRing* telemetry = nullptr;
     std::vector<HopTelemetry> before;  ///< of the last packet whose telemetry came back
+  };
+  /// What a queue pair may have under way after a loss, in packets.
+  struct SlowRestart {
+    std::uint64_t window = UINT64_MAX;  ///< no limit
+    std::uint64_t threshold = 0;        ///< up to which it grows by what is acknowledged
+    std::uint64_t full = 0;             ///< at which it ends
+    std::uint64_t counted = 0;          ///< acknowledged since it grew last
+    std::uint64_t cut_at = 0;           ///< packets before this one were sent when it was cut last: their losses are one
+
+    bool is_on() const { return window != UINT64_MAX; }
+    void cut(std::uint64_t in_flight, std::uint64_t acknowledged, std::uint64_t sent_once);
+    void grow(std::uint64_t packets);
   };
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
@@ -193,8 +222,12 @@ class Nic final : public SweepNode {
     std::uint64_t sent_once = 0;  ///< packets before this one were sent before
     std::uint64_t acknowledged = 0;
     std::uint64_t end = 0;
-    Time next_at;      ///< by pacing
-    Time progress_at;  ///< when something was acknowledged, or sending began
+    Time next_at;                ///< by pacing
+    Time progress_at;            ///< when something was acknowledged, or sending began, or the timer ran out
+    Time stalled_since;          ///< when something was acknowledged, or sending began
+    std::uint32_t timeouts = 0;  ///< in a row
+    Duration round_trip;         ///< alone
+    SlowRestart restart;
     Duration inside_hosts;
     CongestionState congestion;
     std::unique_ptr<Measured> measured;    ///< null: nothing is asked for
@@ -305,7 +338,9 @@ class Nic final : public SweepNode {
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
   void note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const;
-  void on_timer(Port& port, Time now);
+  void on_timer(Port& port, Time now, SweepContext& context);
+  Duration timeout_of(const Sender& sender) const;
+  void give_up(Sender& sender, Time now, SweepContext& context);
   void set_timer(std::uint32_t sender, Port& port, Time at);
   void set_timers_again(Port& port, Time now);
   void end_pauses(Port& port, Time now);
@@ -333,6 +368,7 @@ class Nic final : public SweepNode {
   /// By card and number of a transfer that arrives.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts_missing_;
   std::vector<DeliveredTransfer> delivered_;
+  std::vector<GivenUp> given_up_;
   NicCounters counters_;
 };
 

@@ -607,6 +607,21 @@ class Assembly {
           "packet.buffer, or a lossy priority");
       return;
     }
+    if (const std::vector<StoppedQueuePair> stopped = packet_network_->given_up(engine); !stopped.empty()) {
+      const StoppedQueuePair& at = stopped.front();
+      diagnostics.error(
+          "retry-exceeded",
+          counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
+              topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
+              to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " + to_text(at.without_answer) +
+              (at.worst.is_none() ? ""
+                                  : "; on its way, " + counted(at.drops, "packet was", "packets were") + " dropped in " +
+                                        topology.node_name(at.worst)),
+          SourcePlace::named("packet.retries"),
+          "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion control, or a lossless "
+          "priority; packet.retries = 0 tries for ever");
+      return;
+    }
     diagnostics.error(
         "stuck-packets",
         counted(unfinished.size(), "transfer was", "transfers were") + " never acknowledged in full, the first of them from " +
