@@ -18,7 +18,7 @@ constexpr std::string_view kAllPeers = "NCCL sends to all peers at once";
 constexpr std::string_view kAuto = "auto";
 
 // First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array<ParamSpec, collective_types + 3> kTable = {{
+constexpr std::array<ParamSpec, collective_types + 5> kTable = {{
     {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kLargeMessages},
     {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kLargeMessages},
     {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kLargeMessages},
@@ -32,6 +32,13 @@ constexpr std::array<ParamSpec, collective_types + 3> kTable = {{
     {"protocol", ParamKind::choice, "ideal", "", "", "", "What moving data costs beside the network's own time", "none"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
+    {"slots", ParamKind::integer, "8", "1", "1024", "",
+     "Slots of a rank for what is on its way to a peer over a channel: a message waits until the peer has taken over enough of "
+     "those before it",
+     "NCCL_STEPS"},
+    {"slot_size", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
+     "Bytes of a slot: a message takes as many as it needs, at most half of all, as longer ones stream through them",
+     "NCCL_BUFFSIZE of 4 MiB in 8 slots"},
     {"rules", ParamKind::file, "", "", "", "",
      "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before the built-in ones, "
      "which "
@@ -119,7 +126,9 @@ bool CollectiveLibrary::uses_rules(const ParamSet& collective) {
 }
 
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
-    : launch_latency_(collective.duration("launch_latency")) {
+    : slots_(static_cast<std::uint32_t>(collective.integer("slots"))),
+      slot_size_(collective.bytes("slot_size")),
+      launch_latency_(collective.duration("launch_latency")) {
   for (std::size_t type = 0; type < collective_types; ++type) {
     chosen_.push_back(make_chosen(collective_algorithms(), collective, kTable[type].name, module_params, algorithms_));
   }
@@ -154,6 +163,7 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, 
   plan->protocol = protocols_.at(chosen_protocol_.empty() ? rules_->protocol(request, name) : chosen_protocol_);
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   plan->uses_switches = has_in_network_steps(*plan);
+  plan->slots = CollectiveSlots(*plan, slots_, slot_size_);
   kept = std::move(plan);
   return *kept;
 }
@@ -216,6 +226,7 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
         if (known == nullptr) {
           known = &plan(request, algorithm_for(request, passed_over));
           job->program_size_max_ = std::max(job->program_size_max_, known->program_size_max());
+          if (known->slots.limits()) job->slots_max_ = std::max(job->slots_max_, known->slots.count());
         }
         if (known->uses_switches && registered.emplace(role, op.communicator, known).second) with_switches.push_back(known);
       }

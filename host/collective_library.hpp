@@ -69,6 +69,8 @@ class CollectiveLibrary {
   std::map<std::string, std::shared_ptr<const CollectiveAlgorithm>, std::less<>> algorithms_;
   std::map<std::string, CollectiveProtocol, std::less<>> protocols_;
   std::optional<CollectiveRules> rules_;  ///< if something is auto
+  std::uint32_t slots_ = 0;
+  Bytes slot_size_;
   Duration launch_latency_;
   std::set<GroupLayout> layouts_;
   /// By request and algorithm.

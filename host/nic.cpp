@@ -52,7 +52,8 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
 std::vector<UnfinishedTransfer> Nic::unfinished() const {
   std::vector<UnfinishedTransfer> left;
   for (const Outgoing& outgoing : outgoing_) {
-    if (outgoing.parts_left > 0) left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
+    if (outgoing.parts_left > 0 && !is_control(outgoing.transfer))
+      left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
   }
   return left;
 }
@@ -203,7 +204,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
   if (stopped_.contains(transfer.stay)) return;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
-  outgoing_[slot] = {transfer, now, parts};
+  outgoing_[slot] = {transfer, now, parts, parts};
   for (std::uint32_t i = 0; i < parts; ++i) {
     Sender& sender = sender_of(transfer, i);
     Port& port = port_at(sender.port, now, context);
@@ -515,6 +516,7 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepCon
   const Transfer& transfer = message.transfer;
   const Duration latency = settings_.receive_latency + message.inside_hosts;
   context.events(now).send(wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer);
+  if (is_control(transfer)) return;
   delivered_.push_back({transfer, message.entered, now + latency});
   if (wiring_.delivered != nullptr) wiring_.delivered->fetch_add(1, std::memory_order_relaxed);
 }
@@ -546,8 +548,6 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       Outgoing& outgoing = outgoing_[slot];
       ++sender.acknowledged_in_pages;
       if (--outgoing.parts_left == 0) {
-        context.events(now).send(wiring_.host_of(outgoing.transfer.source), settings_.completion_latency, transfer_sent,
-                                 outgoing.transfer);
         tell_of_end(outgoing.transfer, now, context);
         free_outgoing_.push_back(slot);
       }
@@ -666,7 +666,8 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
     answers.pop();
     if (answers.empty()) port.answering &= static_cast<std::uint8_t>(~(1U << priority));
     packet.next_hop();
-    return send(packet, port, now, context);
+    send(packet, port, now, context);
+    return;
   }
   const std::uint32_t may_go = port.ready & ~std::uint32_t{port.paused};
   if (may_go == 0) return;
@@ -699,9 +700,10 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   packet.next_hop();
   if (is_last) packet.set_ends_message();
   if (sender.acknowledged == sender.sent_once) sender.progress_at = now;
+  const bool is_first = sequence >= sender.sent_once;
   ++counters_.data_sent;
-  counters_.data_repeated += sequence < sender.sent_once ? 1 : 0;
-  if (sender.measured != nullptr) note_sent(sender, packet, sequence < sender.sent_once, now);
+  counters_.data_repeated += is_first ? 0 : 1;
+  if (sender.measured != nullptr) note_sent(sender, packet, !is_first, now);
   if (!is_again) {
     sender.sending += is_last ? 1 : 0;
     ++sender.next;
@@ -714,7 +716,8 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   }
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   if (settings_.window_follows_rate && !sender.asks_always && sender.window_max != Sender::no_window) follow_rate(sender, rate_bps);
-  send(packet, port, now, context);
+  const Time left = send(packet, port, now, context);
+  if (is_first && is_last) note_part_sent(outgoing_[part.transfer], now, left, context);
   sender.next_at = port.out.free_at();
   if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
@@ -723,6 +726,13 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     set_timer(number, port, now + settings_.retransmission_timeout);
   }
   take_turn(number, port, port.out.free_at());
+}
+
+/// The last bit of one of its parts leaves the port at `left` for the first time.
+void Nic::note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const {
+  if (--outgoing.parts_unsent > 0 || is_control(outgoing.transfer)) return;
+  context.events(now).send(wiring_.host_of(outgoing.transfer.source), left - now + settings_.completion_latency, transfer_sent,
+                           outgoing.transfer);
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.

@@ -18,7 +18,8 @@
 //                packet found missing is reported once and sent again alone (selective repeat), unless packets overtake each other on their
 //                ways anyhow (`reports_gaps` off). Marks (ECN) are answered as congestion
 //                control wants: by notifications, spaced for each queue pair, or echoed in acknowledgements
-//   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
+//   sent         when the last bit of the last part has left its port for the first time, + completion_latency, at the source's host, as in flow mode.
+//                What is lost is sent again without the host; the card keeps a transfer until all of it is acknowledged
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
 //   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not. With selective repeat, gaps reported, that packet alone is
 //                sent again, and then bursts of the next ones: twice as many each time as long as they end with one that is missing. Where the priority
@@ -212,7 +213,8 @@ class Nic final : public SweepNode {
   struct Outgoing {
     Transfer transfer;
     Time entered;
-    std::uint32_t parts_left = 0;  ///< 0: the slot is free, or of a stay that was stopped
+    std::uint32_t parts_left = 0;  ///< not acknowledged in full; 0: the slot is free, or of a stay that was stopped
+    std::uint32_t parts_unsent = 0;
   };
   struct Timed {
     Time time;
@@ -284,12 +286,16 @@ class Nic final : public SweepNode {
   Port& port_at(std::uint32_t port, Time now, SweepContext& context);
   void run_until(Port& port, Time until, SweepContext& context);
   static Time next_start(const Port& port);
-  static void send(const Packet& packet, Port& port, Time now, SweepContext& context) {
+  /// Returns when its last bit has left.
+  static Time send(const Packet& packet, Port& port, Time now, SweepContext& context) {
     port.out.send(packet, now, context);
+    const Time left = port.out.free_at();
     if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, port.flow_load);
+    return left;
   }
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
+  void note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const;
   void on_timer(Port& port, Time now);
   void set_timer(std::uint32_t sender, Port& port, Time at);
   void set_timers_again(Port& port, Time now);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <string>
 #include <tuple>
@@ -89,12 +92,17 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     if (PacketClass* const c = class_called("packet.weights", priority))
       c->weight = weight * static_cast<std::uint32_t>(largest_packet_.count());
   }
+  for (PacketClass& c : classes_) {
+    c.alpha = packet_.alpha;
+    c.queue_alpha = packet_.lossy_alpha;
+  }
   if (packet_.resume_offset && *packet_.resume_offset < largest_packet_) {
     diagnostics.error("bad-threshold",
                       "packet.resume_offset = " + to_text(*packet_.resume_offset) + " is less than a packet of " +
                           to_text(largest_packet_) + ": a pause would be let go by the packet that it was asked for",
                       SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
   }
+  check_profiles(packet_.profiles, topology, static_cast<std::uint32_t>(classes_.size()), "packet.profiles", diagnostics);
   check_delays(diagnostics);
   diagnostics.throw_if_errors();
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count() && !diagnostics.has_errors(); ++node) {
@@ -106,10 +114,37 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
 // --- Settings of nodes ------------------------------------------------------------------------------------------------------------
 
 Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
+  for (const SwitchProfile& profile : packet_.profiles | std::views::reverse) {
+    if (profile.buffer && selects(profile, topology_, nodes_.switch_of(node))) return *profile.buffer;
+  }
   if (packet_.buffer) return *packet_.buffer;
   const std::span<const BufferClass> known = topology_.buffer_classes();
   const std::uint16_t buffer_class = topology_.node(nodes_.switch_of(node)).buffer_class;
   return buffer_class < known.size() ? known[buffer_class].size : kDefaultBuffer;
+}
+
+std::vector<PacketClass> PacketNetwork::classes_of(std::uint32_t node) const {
+  std::vector<PacketClass> classes = classes_;
+  for (const SwitchProfile& profile : packet_.profiles) {
+    if ((!profile.alpha && !profile.lossy_alpha) || !selects(profile, topology_, nodes_.switch_of(node))) continue;
+    for (std::uint32_t priority = 0; priority < classes.size(); ++priority) {
+      if (!profile.is_for(priority)) continue;
+      if (profile.alpha) classes[priority].alpha = profile.alpha;
+      if (profile.lossy_alpha) classes[priority].queue_alpha = profile.lossy_alpha;
+    }
+  }
+  return classes;
+}
+
+EcnCurve PacketNetwork::curve_of(std::uint32_t node, std::uint32_t priority) const {
+  EcnCurve curve{packet_.ecn_kmin.count(), packet_.ecn_kmax.count(), packet_.ecn_pmax};
+  for (const SwitchProfile& profile : packet_.profiles) {
+    if (!profile.is_for(priority) || !selects(profile, topology_, nodes_.switch_of(node))) continue;
+    if (profile.ecn_kmin) curve.queue_min = profile.ecn_kmin->count();
+    if (profile.ecn_kmax) curve.queue_max = profile.ecn_kmax->count();
+    if (profile.ecn_pmax) curve.probability_max = *profile.ecn_pmax;
+  }
+  return curve;
 }
 
 Duration PacketNetwork::delay(const PacketTopology::Port& port) const {
@@ -129,7 +164,12 @@ Bytes PacketNetwork::headroom_needed(std::uint32_t node, const PacketTopology::P
   return slower <= 1 ? needed : needed + Bytes::of(std::llround(std::ceil(static_cast<double>(before_it.count()) * (slower - 1))));
 }
 
+bool PacketNetwork::has_pfc(const PacketTopology::Port& port) const {
+  return topology_.link(topology_.reverse(port.out)).propagation_delay <= packet_.pfc_reach;
+}
+
 std::int64_t PacketNetwork::headroom(std::uint32_t node, const PacketTopology::Port& port) const {
+  if (!has_pfc(port)) return 0;
   return packet_.headroom.value_or(headroom_needed(node, port)).count();
 }
 
@@ -155,26 +195,25 @@ void PacketNetwork::check_delays(Diagnostics& diagnostics) const {
 void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) const {
   const std::string name = topology_.node_name(nodes_.switch_of(node));
   const Bytes buffer = buffer_of(node);
-  if (buffer > Bytes::of(INT32_MAX)) {
-    diagnostics.error("buffer-too-large", "the buffer of " + name + ", " + to_text(buffer) + ", is larger than packet mode holds",
-                      SourcePlace::named("packet.buffer"), "less than 2 GiB");
-    return;
-  }
   const PacketSwitchSettings settings = switch_settings(node);
   if (settings.buffer.pool < largest_packet_.count()) {
-    const auto ports = static_cast<std::int64_t>(nodes_.ports(node).size());
-    const std::int64_t reserved = ports * static_cast<std::int64_t>(classes_.size()) * packet_.reserved.count();
+    const std::size_t ports = nodes_.ports(node).size();
+    std::int64_t headrooms = 0;
+    for (const PacketTopology::Port& port : nodes_.ports(node)) {
+      headrooms += headroom(node, port) * std::ranges::count_if(classes_, &PacketClass::lossless);
+    }
+    const std::int64_t reserved = buffer.count() - settings.buffer.pool - headrooms;
     diagnostics.error("headroom-above-buffer",
-                      name + " has " + to_text(buffer) + " of packet memory, of which " +
-                          to_text(Bytes::of(buffer.count() - settings.buffer.pool - reserved)) + " would be headroom of its " +
-                          std::to_string(ports) + " ports and " + to_text(Bytes::of(reserved)) +
+                      name + " has " + to_text(buffer) + " of packet memory, of which " + to_text(Bytes::of(headrooms)) +
+                          " would be headroom of its " + std::to_string(ports) + " ports and " + to_text(Bytes::of(reserved)) +
                           " reserved: nothing is left to share",
                       SourcePlace::named("packet.buffer"),
-                      "give it more, make packet.reserved smaller, or cables shorter, on which headroom depends");
+                      "give it more, make packet.reserved smaller, cables shorter, on which headroom depends, or packet.pfc_reach");
     return;
   }
-  const double first =
-      static_cast<double>(settings.buffer.reserved) + settings.buffer.alpha * static_cast<double>(settings.buffer.pool);
+  double alpha = std::numeric_limits<double>::max();
+  for (const PacketClass& c : settings.classes) alpha = std::min(alpha, c.lossless ? *c.alpha : *c.queue_alpha);
+  const double first = static_cast<double>(settings.buffer.reserved) + alpha * static_cast<double>(settings.buffer.pool);
   if (first < static_cast<double>(largest_packet_.count())) {
     diagnostics.error("mtu-above-queue",
                       "a packet of " + to_text(largest_packet_) + " is more than a port of " + name +
@@ -182,11 +221,21 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
                       SourcePlace::named("packet.alpha"), "make packet.reserved or packet.alpha larger, or flow.mtu smaller");
     return;
   }
+  for (std::uint32_t priority = 0; priority < classes_.size(); ++priority) {
+    const EcnCurve curve = curve_of(node, priority);
+    if (curve.queue_min <= curve.queue_max) continue;
+    diagnostics.error("bad-threshold",
+                      "packet.profiles: " + name + " marks priority " + std::to_string(priority) +
+                          " from ecn_kmin = " + to_text(Bytes::of(curve.queue_min)) +
+                          " on, and all of it above ecn_kmax = " + to_text(Bytes::of(curve.queue_max)) + ", which is less",
+                      SourcePlace::named("packet.profiles"), "set both in the same profile");
+    return;
+  }
   for (const PacketTopology::Port& port : nodes_.ports(node)) {
     const Link& out = topology_.link(port.out);
     const Bytes needed = headroom_needed(node, port);
     const bool has_lossless = std::ranges::any_of(classes_, &PacketClass::lossless);
-    if (has_lossless && packet_.headroom && *packet_.headroom < needed) {
+    if (has_lossless && has_pfc(port) && packet_.headroom && *packet_.headroom < needed) {
       diagnostics.error("bad-threshold",
                         "packet.headroom = " + to_text(*packet_.headroom) + " is less than what can come by " +
                             topology_.link_name(topology_.reverse(port.out)) + " after a pause was asked for, " + to_text(needed),
@@ -206,7 +255,8 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
 
 PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   PacketSwitchSettings settings;
-  settings.classes = classes_;
+  settings.classes = classes_of(node);
+  settings.marks_at_dequeue = packet_.marks_at_dequeue;
   if (sprays()) {
     settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
       nodes_.ports_to(*ways_[node], node, endpoint, ports);
@@ -221,12 +271,15 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
-  settings.buffer.alpha = packet_.alpha;
   settings.buffer.resume_offset = packet_.resume_offset.value_or(largest_packet_ * 2).count();
   settings.buffer.pool = buffer_of(node).count();
-  for (const PacketTopology::Port& port : nodes_.ports(node)) {
+  const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
+  // What comes by cables without PFC is charged to egress queues, which then have accounts of their own.
+  const bool has_lossy_cables = std::ranges::any_of(ports, [this](const PacketTopology::Port& port) { return !has_pfc(port); });
+  for (const PacketTopology::Port& port : ports) {
     for (const PacketClass& c : classes_) {
-      settings.buffer.pool -= packet_.reserved.count() + (c.lossless ? headroom(node, port) : 0);
+      const std::int64_t accounts = c.lossless && has_lossy_cables ? 2 : 1;
+      settings.buffer.pool -= accounts * packet_.reserved.count() + (c.lossless ? headroom(node, port) : 0);
     }
   }
   return settings;
@@ -282,11 +335,19 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       continue;
     }
     std::vector<PacketSwitch::Cable> cables;
+    std::vector<EcnCurve> curves;
+    for (std::uint32_t priority = 0; priority < (packet_.profiles.empty() ? 1 : classes_.size()); ++priority) {
+      curves.push_back(curve_of(node, priority));
+    }
     for (const PacketTopology::Port& port : nodes_.ports(node)) {
       const double share = static_cast<double>(topology_.link(port.out).rate.in_bps()) / static_cast<double>(kEcnRate.in_bps());
-      const auto threshold = [share](Bytes bytes) { return static_cast<std::int64_t>(static_cast<double>(bytes.count()) * share); };
-      cables.push_back(
-          {egress(node, port), headroom(node, port), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
+      const auto scaled_to_port = [share](EcnCurve curve) {
+        curve.queue_min = static_cast<std::int64_t>(static_cast<double>(curve.queue_min) * share);
+        curve.queue_max = static_cast<std::int64_t>(static_cast<double>(curve.queue_max) * share);
+        return curve;
+      };
+      cables.push_back({egress(node, port), headroom(node, port), scaled_to_port(curves.front())});
+      if (curves.size() > 1) std::ranges::transform(curves, std::back_inserter(cables.back().ecn_of_priority), scaled_to_port);
     }
     PacketSwitchSettings settings = switch_settings(node);
     settings.port_choice.take_ways = take_ways;
@@ -520,7 +581,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
       const PacketPortCounters of_port = packet_switch.counters(port, end);
       sum.ecn_marks += of_port.ecn_marks;
-      sum.drops += of_port.drops;
+      sum.drops += of_port.drops + of_port.queue_drops;
     }
   }
   return sum;
@@ -607,7 +668,8 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
         out.queue = Bytes::of(static_cast<std::int64_t>(counters.queue));
         out.queue_peak = Bytes::of(static_cast<std::int64_t>(counters.queue_peak));
         out.ecn_marks = counters.ecn_marks;
-        usage[topology_.reverse(ports[port].out).index()].drops = counters.drops;
+        out.drops += counters.queue_drops;
+        usage[topology_.reverse(ports[port].out).index()].drops += counters.drops;
       }
       const double span_s = (end - begin).in_s();
       const auto rate_bps = static_cast<double>(topology_.link(ports[port].out).rate.in_bps());

@@ -8,6 +8,7 @@
 //   headroom   for every port and lossless priority, as cable and rate need (network/shared_buffer)
 //   reserved   for every port and priority
 //   pool       what remains, shared under a dynamic threshold
+// Cables longer than packet.pfc_reach have no headroom and no pauses: what comes by them is lossy.
 // Priorities are those that transfers of the run have, and one above them for answers unless these go with the data.
 //
 // A packet takes propagation and switching_delay to a switch, propagation and card_delay to a host. Delivery comes receive_latency after the last
@@ -72,8 +73,8 @@ struct LinkPause {
 class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
-  /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [buffer-too-large], [bad-threshold],
-  /// [unknown-priority], [short-pause], [not-in-packet-mode], [needs-one-way].
+  /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [bad-threshold],
+  /// [unknown-priority], [unknown-switch], [short-pause], [not-in-packet-mode], [needs-one-way].
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
@@ -124,6 +125,8 @@ class PacketNetwork {
   bool sprays() const { return flow_.routing != Routing::single; }
   Bytes headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const;
   std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
+  /// What comes in by the port can be paused: its cable is not too long.
+  bool has_pfc(const PacketTopology::Port& port) const;
   PacketSwitchSettings switch_settings(std::uint32_t node) const;
   EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
   Bandwidth full_rate(std::uint32_t node, LinkId link) const;
@@ -137,6 +140,9 @@ class PacketNetwork {
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
+  std::vector<PacketClass> classes_of(std::uint32_t node) const;
+  /// Where marks begin and end, of a port of 100 Gb/s.
+  EcnCurve curve_of(std::uint32_t node, std::uint32_t priority) const;
   void check_delays(Diagnostics& diagnostics) const;
 
   const Topology& topology_;

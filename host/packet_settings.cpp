@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 23> kPacketParams = {{
+constexpr std::array<ParamSpec, 27> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -124,10 +124,19 @@ constexpr std::array<ParamSpec, 23> kPacketParams = {{
      .minimum = "0.001",
      .maximum = "64",
      .choices = "",
-     .meaning = "Dynamic threshold: a port's priority may take up to alpha times what is left of the shared memory before it asks "
-                "for a pause "
-                "(lossless) or loses packets (lossy).",
+     .meaning =
+         "Dynamic threshold of lossless priorities: what came in by a port may take up to alpha times what is left of the shared "
+         "memory before the port asks for a pause.",
      .origin = "1/8: the RDMA simulators around HPCC"},
+    {.name = "lossy_alpha",
+     .kind = ParamKind::real,
+     .default_text = "1",
+     .minimum = "0.001",
+     .maximum = "64",
+     .choices = "",
+     .meaning = "Dynamic threshold of lossy priorities: a queue of theirs may take up to so many times what is left of the shared "
+                "memory, and loses packets beyond that.",
+     .origin = "Choudhury and Hahne (1998) find 1 to 2 best; SONiC's egress profiles for lossy queues have 8 (dynamic_th 3)"},
     {.name = "headroom",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -138,6 +147,17 @@ constexpr std::array<ParamSpec, 23> kPacketParams = {{
                 "rate, cable and "
                 "largest packet need.",
      .origin = "both ways of propagation, three packets and the pauses of all priorities (network/shared_buffer)"},
+    {.name = "pfc_reach",
+     .kind = ParamKind::duration,
+     .default_text = "0.5ms",
+     .minimum = "0ns",
+     .maximum = "10s",
+     .choices = "",
+     .meaning =
+         "Longest cable, in propagation delay one way, over which switches ask for pauses. Longer ones have no headroom, and what "
+         "comes by them is lossy in every priority: dropped where its egress queue has taken its share of the memory.",
+     .origin = "100 km of fibre, the reach for which Broadcom announced lossless RoCE through Jericho4 (2025); wide-area links run "
+               "without PFC and with deep buffers"},
     {.name = "resume_offset",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -208,6 +228,29 @@ constexpr std::array<ParamSpec, 23> kPacketParams = {{
      .choices = "",
      .meaning = "Probability of a mark at ecn_kmax, rising from 0 at ecn_kmin.",
      .origin = kHpcc},
+    {.name = "ecn_at",
+     .kind = ParamKind::choice,
+     .default_text = "enqueue",
+     .minimum = "",
+     .maximum = "",
+     .choices = "enqueue|dequeue",
+     .meaning = "When switches decide on a packet's mark. enqueue: as it joins a queue, by what waits before it. dequeue: as it "
+                "leaves, by "
+                "what waits behind it.",
+     .origin = "RED marks arrivals; the RDMA simulators around HPCC mark departures"},
+    {.name = "profiles",
+     .kind = ParamKind::text,
+     .default_text = "none",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "What single switches, levels or priorities have in place of the values of all: switches, a colon, and any of buffer, "
+         "alpha, lossy_alpha, ecn_kmin, ecn_kmax, ecn_pmax, with priority=N for one priority alone; semicolons between "
+         "profiles, and the last one stands. Such as leaf: buffer=64MB alpha=0.25; spine1*: priority=0 ecn_kmin=200kB "
+         "ecn_kmax=800kB. Switches are named by buffer class (builders: leaf, agg, spine, border), level (level1), name, or by a "
+         "pattern with * and ?.",
+     .origin = "buffer and WRED profiles of SONiC, which are bound to ports and queues"},
     {.name = "lossy",
      .kind = ParamKind::text,
      .default_text = "none",
@@ -281,13 +324,16 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       buffer(packet.bytes_or("buffer", "topology")),
       reserved(packet.bytes("reserved")),
       alpha(packet.real("alpha")),
+      lossy_alpha(packet.real("lossy_alpha")),
       headroom(packet.bytes_or("headroom", "auto")),
+      pfc_reach(packet.duration("pfc_reach")),
       resume_offset(packet.bytes_or("resume_offset", "auto")),
       pause_time(packet.duration("pause_time")),
       watchdog{packet.duration("watchdog"), packet.duration("watchdog_restoration")},
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),
+      marks_at_dequeue(packet.text("ecn_at") == "dequeue"),
       beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
@@ -300,6 +346,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
     throw InputError({Severity::error, "bad-value", "packet.window: a window of nothing sends nothing",
                       SourcePlace::named("packet.window"), "write auto, none, or a size such as 500kB"});
   }
+  if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
       lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));

@@ -14,6 +14,7 @@
 #include "core/params.hpp"
 #include "core/units.hpp"
 #include "host/congestion_control.hpp"
+#include "host/switch_profiles.hpp"
 #include "network/pfc_watchdog.hpp"
 
 namespace weft {
@@ -22,7 +23,8 @@ namespace weft {
 ParamTable packet_params();
 
 struct PacketSettings {
-  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that contradict each other.
+  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that contradict each other, and what
+  /// read_switch_profiles() does.
   PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> congestion);
 
   std::shared_ptr<const CongestionAlgorithm> congestion;  ///< the one that `packet.congestion_control` names
@@ -37,13 +39,17 @@ struct PacketSettings {
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
   double alpha = 1;
+  double lossy_alpha = 1;         ///< of egress queues
   std::optional<Bytes> headroom;  ///< of each port and lossless priority; none: as cable and rate need
+  Duration pfc_reach;             ///< cables that take longer, one way, have no pauses
   std::optional<Bytes> resume_offset;
   Duration pause_time;
   PfcWatchdogSettings watchdog;
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax = 0;
+  bool marks_at_dequeue = false;                                 ///< else as packets join a queue
+  std::vector<SwitchProfile> profiles;                           ///< the last one that names something stands
   double beside_flows_min = 0;                                   ///< of a cable that packets share with flows
   bool drops_early = false;                                      ///< lossy priorities, where others mark
   std::vector<std::uint32_t> lossy;                              ///< priorities

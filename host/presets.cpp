@@ -37,7 +37,7 @@ constexpr std::array<NamedValue, 5> gh200 = {{
 }};
 
 // What the configurations of the simulators around HPCC have in common.
-constexpr std::array<NamedValue, 25> hpcc_family = {{
+constexpr std::array<NamedValue, 26> hpcc_family = {{
     {"flow.protocol", "hpcc", "48 B of headers per packet"},
     {"flow.mtu", "1000B", "payload of a packet"},
     {"flow.switching_delay", "0ns", "none"},
@@ -49,6 +49,7 @@ constexpr std::array<NamedValue, 25> hpcc_family = {{
     {"packet.buffer", "32MB", "switch memory"},
     {"packet.reserved", "4kB", "per port and queue"},
     {"packet.alpha", "0.125", "an eighth of what is left"},
+    {"packet.ecn_at", "dequeue", "by the egress bytes that a packet leaves behind"},
     {"packet.ecn_kmin", "400kB", "at 100 Gb/s (KMIN_MAP)"},
     {"packet.ecn_kmax", "1600kB", "at 100 Gb/s (KMAX_MAP)"},
     {"packet.ecn_pmax", "0.2", "linear between both (PMAX_MAP)"},

@@ -212,8 +212,8 @@ TEST(Nic, ATransferAloneTakesItsTimeToTheTick) {
   // The last packet, of 300 bytes, finds a full one before it at every port, and so arrives its own time on the last link after that.
   const Time full_arrives = Time::zero() + kWqe + serialization(10'000'000) + 5 * serialization(1000) + 6 * kDelay + 5 * kPipeline;
   EXPECT_EQ(delivered[0].time, full_arrives + serialization(300) + kReceive);
-  const Time arrived = delivered[0].time - kReceive;
-  EXPECT_EQ(sent[0].time, arrived + 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline + kCompletion);
+  // The sender may go on when the last bit has left it, whenever that is acknowledged.
+  EXPECT_EQ(sent[0].time, Time::zero() + kWqe + serialization(10'000'300) + kCompletion);
   EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 10'001U);
   EXPECT_EQ(cluster.card(engine, 15).counters().acks_sent, 625U + 1);
 }
@@ -472,7 +472,7 @@ TEST(Nic, TellsOfRoundTripsAndOfEveryHop) {
       EXPECT_EQ(record.at, sent + (serialization(1000) + kDelay + kPipeline) * static_cast<std::int64_t>(hop + 1))
           << n << " at " << hop;
       EXPECT_EQ(record.sent_bytes, 1000 * (n + 1));
-      EXPECT_EQ(record.queue_bytes, 0U);
+      EXPECT_EQ(record.queue_bytes, 0);
       EXPECT_EQ(record.rate, kRate);
     }
   }

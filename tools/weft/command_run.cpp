@@ -188,8 +188,12 @@ void add_run_command(CLI::App& app, Action& action) {
           "pace until the next does; prints what that risks. As --set=scheduler.fast_forward=N; default 0, simulate every "
           "iteration")
       ->type_name("N");
-  CLI::Option* seed =
-      command->add_option("--seed", options->seed, "Seed of all random streams")->type_name("N")->capture_default_str();
+  CLI::Option* seed = command
+                          ->add_option("--seed", options->seed,
+                                       "Seed of every random choice: hashed paths, marks, failures, durations; some have a seed of "
+                                       "their own (flow.ecmp_seed)")
+                          ->type_name("N")
+                          ->capture_default_str();
   command->add_option("--threads", options->threads, "Worker threads; results do not depend on them")
       ->type_name("N")
       ->capture_default_str()

@@ -117,7 +117,7 @@ class Assembly {
         library_(library),
         plan_(std::move(plan)) {
     if (!simulates_network(scenario_.mode)) return;
-    flow_settings_.emplace(scenario_.parameters.of("flow"));
+    flow_settings_.emplace(scenario_.parameters.of("flow"), scenario_.seed);
     flow_settings_->path_rule.routes = scenario_.routes;
     if (scenario_.mode == Mode::packet) {
       packet_network_.emplace(*scenario_.topology, *flow_settings_, packet_settings(scenario_.parameters),
