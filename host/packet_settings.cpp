@@ -342,11 +342,11 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
                       SourcePlace::named("packet.ecn_kmin"),
                       "packets are marked from ecn_kmin on, and all of them above ecn_kmax"});
   }
+  if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
   if (window && *window == Bytes::zero()) {
     throw InputError({Severity::error, "bad-value", "packet.window: a window of nothing sends nothing",
                       SourcePlace::named("packet.window"), "write auto, none, or a size such as 500kB"});
   }
-  if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
       lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));
