@@ -93,7 +93,7 @@ void Hpcc::on_acknowledged(HpccState& state, const Acknowledgement& acknowledgem
     const double span_s = (now.at - before.at).in_s();
     if (span_s <= 0) continue;
     const double rate = static_cast<double>(now.rate.in_bps()) / 8;
-    const double load = std::min(now.queue_bytes, before.queue_bytes) / (rate * state.round_trip_s) +
+    const double load = static_cast<double>(std::min(now.queue_bytes, before.queue_bytes)) / (rate * state.round_trip_s) +
                         static_cast<double>(now.sent_bytes - before.sent_bytes) / span_s / rate;
     if (load <= busiest) continue;
     busiest = load;

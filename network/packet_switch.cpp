@@ -355,13 +355,12 @@ void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account
 }
 
 [[gnu::noinline]] void PacketSwitch::after_leaving(Port& port, const Packet& packet, Time now) {
-  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[&port - ports_.data()].flow_load);
+  const auto number = static_cast<std::uint32_t>(&port - ports_.data());
+  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[number].flow_load);
   if (!packet.collects_telemetry()) return;
   // It has left the card and this switch: its next hop is the third of its route, or a later one.
   const std::span<HopTelemetry> records = routes_[packet.queue_pair].details->telemetry->of(packet.sequence);
-  const std::int64_t waiting = waiting_at(static_cast<std::uint32_t>(&port - ports_.data()));
-  const auto queue_bytes = static_cast<std::uint32_t>(std::min<std::int64_t>(waiting, UINT32_MAX));
-  records[packet.hop() - 2] = {now, port.out.bytes_sent(), port.out.rate(), queue_bytes};
+  records[packet.hop() - 2] = {now, port.out.bytes_sent(), port.out.rate(), waiting_at(number)};
 }
 
 void PacketSwitch::release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {

@@ -23,10 +23,10 @@ namespace weft {
 
 /// Of the port that a packet has just left by.
 struct HopTelemetry {
-  Time at;                        ///< when its first bit left
-  std::uint64_t sent_bytes = 0;   ///< by the port ever, this packet included
-  Bandwidth rate;                 ///< of the port
-  std::uint32_t queue_bytes = 0;  ///< what waits behind it, or UINT32_MAX where it is more
+  Time at;                       ///< when its first bit left
+  std::uint64_t sent_bytes = 0;  ///< by the port ever, this packet included
+  Bandwidth rate;                ///< of the port
+  std::int64_t queue_bytes = 0;  ///< what waits behind it
 };
 
 class TelemetryRing {

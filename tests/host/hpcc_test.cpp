@@ -15,7 +15,7 @@ const QueuePairLimits kLimits{Bandwidth::gbps(100), Duration::us(8), Bytes::of(1
 constexpr double kIncrease = 312.5;
 
 /// A port of 100 Gb/s that sent so much by then, and so much waits.
-HopTelemetry hop(Duration at, std::uint64_t sent, std::uint32_t queue) {
+HopTelemetry hop(Duration at, std::uint64_t sent, std::int64_t queue) {
   return {Time::zero() + at, sent, Bandwidth::gbps(100), queue};
 }
 

@@ -472,7 +472,7 @@ TEST(Nic, TellsOfRoundTripsAndOfEveryHop) {
       EXPECT_EQ(record.at, sent + (serialization(1000) + kDelay + kPipeline) * static_cast<std::int64_t>(hop + 1))
           << n << " at " << hop;
       EXPECT_EQ(record.sent_bytes, 1000 * (n + 1));
-      EXPECT_EQ(record.queue_bytes, 0U);
+      EXPECT_EQ(record.queue_bytes, 0);
       EXPECT_EQ(record.rate, kRate);
     }
   }
