@@ -46,6 +46,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   if (!has_jobs) return used;
   used.insert("collective");
   const ParamSet& collective = scenario.parameters.of("collective");
+  if (CollectiveLibrary::uses_tuner(collective)) used.insert("nccl");
   for (const ParamSpec& spec : CollectiveLibrary::params()) {
     if (spec.kind != ParamKind::choice) continue;
     used.insert(collective.text(spec.name));
