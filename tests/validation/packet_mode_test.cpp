@@ -55,7 +55,7 @@ std::string incast_of_15(const ScratchFolder& folder) {
 
 /// How long they take on the last link of 400 Gb/s: 1,456 B of content per packet, 16 B of them once per message; 82 B of headers.
 double busy_with_incast_of_15_ns() {
-  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
+  const double packets = 15 * std::ceil(2'000'016 / 4096.0);
   return (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
 }
 
@@ -84,7 +84,7 @@ TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
       const NodeId from = endpoints[i * 37 % endpoints.size()];
       const NodeId to = endpoints[(i * 37 + 11 + i * 53) % endpoints.size()];
       if (topology->node(from).host == topology->node(to).host) continue;
-      const std::int64_t bytes = i % 3 == 0 ? 1 + static_cast<std::int64_t>(i) : 1456 * static_cast<std::int64_t>(i * i) + 700;
+      const std::int64_t bytes = i % 3 == 0 ? 1 + static_cast<std::int64_t>(i) : 4096 * static_cast<std::int64_t>(i * i) + 700;
       rows.push_back(std::to_string(from.index()) + " " + std::to_string(to.index()) + " 3 100 " + std::to_string(bytes) + " " +
                      std::to_string(0.001 * static_cast<double>(rows.size())));
     }
