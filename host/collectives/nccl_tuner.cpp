@@ -361,7 +361,7 @@ class Reckoning {
                    sent / (gbytes_per_s * 1e3);
     // Inside a host all rings load its links alike.
     const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min({ring.channels, nics_, 32U});
-    ring.params.emplace_back("channels", std::to_string(simulated));
+    if (ring.module == "ring") ring.params.emplace_back("channels", std::to_string(simulated));
     choices.push_back(std::move(ring));
   }
 
@@ -461,8 +461,8 @@ class Reckoning {
     const double of_pair = request_.type == CollectiveType::barrier ? 0 : bytes_ / ranks_;
     const Protocol protocol = of_pair <= 16 * 1024 ? ll : simple;
     NcclChoice pairs = choice("direct", "direct", protocol);
-    const double base =
-        constants_.us("launch") + (protocol == ll ? constants_.us("p2p_ll_base") : constants_.us("p2p_base") + filled("p2p_fill"));
+    double base = constants_.us("launch") + constants_.us(protocol == ll ? "p2p_ll_base" : "p2p_base");
+    if (protocol == simple) base += filled("p2p_fill") + of_pair / (constants_.gbps("own_copy_rate") * 1e3);
     pairs.protocol.base_latency = in_us(base - kMessageInsideUs);
     pairs.protocol.efficiency_inside = protocol == ll ? efficiency_inside(ll, "p2p_efficiency")
                                        : nvlink_ > 0  ? constants_.share("p2p_efficiency")

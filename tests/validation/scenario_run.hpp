@@ -104,9 +104,9 @@ struct ScenarioRunOptions {
 inline void state_collectives(Scenario& scenario) {
   for (const auto& [name, value] :
        {std::pair("all_reduce", "ring"), std::pair("all_gather", "ring"), std::pair("reduce_scatter", "ring"),
-        std::pair("all_to_all", "direct"), std::pair("broadcast", "ring"), std::pair("reduce", "ring"), std::pair("gather", "direct"),
-        std::pair("scatter", "direct"), std::pair("barrier", "direct"), std::pair("all_to_all_v", "direct"),
-        std::pair("protocol", "ideal")}) {
+        std::pair("all_to_all", "direct"), std::pair("broadcast", "ring"), std::pair("reduce", "ring"),
+        std::pair("gather", "direct"), std::pair("scatter", "direct"), std::pair("barrier", "direct"),
+        std::pair("all_to_all_v", "direct"), std::pair("protocol", "ideal")}) {
     if (scenario.parameters.of("collective").is_given(name)) continue;
     scenario.parameters.apply(std::string("collective.") + name, value, SourcePlace::named("test"));
   }
