@@ -197,7 +197,8 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
       const auto fits = std::find_if(choices.begin(), choices.end(),
                                      [&](const NcclChoice& choice) { return given == nullptr || choice.protocol.name == *given; });
       NcclChoice best = fits == choices.end() ? choices.front() : *fits;
-      best.reason = is_fixed || !chosen.reason.empty() ? chosen.reason : to_text(choices);
+      best.reason =
+          is_fixed || !chosen.reason.empty() ? chosen.reason : tuner_->machine_of(*request.layout) + ", " + to_text(choices);
       if (!chosen.module.empty()) {
         // What is named keeps its own parameters and its name.
         best.algorithm = chosen.module;

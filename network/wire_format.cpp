@@ -31,9 +31,8 @@ constexpr WireHeader kReth = {"RDMA extended transport header", Bytes::of(16), S
 constexpr std::array kRoceV2Ipv4 = {kPreamble, kGap, kEthernet, kFrameCheck, kIpv4, kUdp, kBth, kIcrc, kReth};
 constexpr std::array kRoceV2Ipv6 = {kPreamble, kGap, kEthernet, kFrameCheck, kIpv6, kUdp, kBth, kIcrc, kReth};
 constexpr std::array kInfiniBand = {
-    WireHeader{"local route header", Bytes::of(8), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.7"},
-    kBth, kIcrc,
-    WireHeader{"variant CRC", Bytes::of(2), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.2"}, kReth};
+    WireHeader{"local route header", Bytes::of(8), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.7"}, kBth,
+    kIcrc, WireHeader{"variant CRC", Bytes::of(2), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.2"}, kReth};
 constexpr std::array kHpcc = {
     WireHeader{"all headers", Bytes::of(48), Scope::outside_mtu, "the HPCC ns-3 simulator: 48 B per packet of 1,000 B payload"}};
 
@@ -68,11 +67,12 @@ WireFormat::WireFormat(const ProtocolStack& stack, Bytes mtu) {
   overhead_per_packet_ = sum_of(stack, Scope::outside_mtu);
   content_per_packet_ = mtu;
   if (content_per_packet_ <= overhead_per_message_) {
-    throw InputError({Severity::error,
-                      "mtu-too-small",
-                      "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
-                      {"flow.mtu", 0, 0, 1, ""},
-                      "the first header of a message takes " + to_text(overhead_per_message_) + " of it; 1024B and 4096B are usual"});
+    throw InputError(
+        {Severity::error,
+         "mtu-too-small",
+         "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
+         {"flow.mtu", 0, 0, 1, ""},
+         "the first header of a message takes " + to_text(overhead_per_message_) + " of it; 1024B and 4096B are usual"});
   }
 }
 

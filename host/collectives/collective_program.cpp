@@ -170,9 +170,8 @@ bool CollectivePlan::is_inside(const CollectiveStep& step, std::uint32_t positio
   const GroupLayout& layout = *request.layout;
   if (step.kind == StepKind::in_network) {
     const std::vector<std::uint32_t> members = members_of(step, position);
-    return std::all_of(members.begin(), members.end(), [&](std::uint32_t member) {
-      return layout.seat(member).host == layout.seat(position).host;
-    });
+    return std::all_of(members.begin(), members.end(),
+                       [&](std::uint32_t member) { return layout.seat(member).host == layout.seat(position).host; });
   }
   return layout.seat(position).host == layout.seat(peer(step, position)).host;
 }

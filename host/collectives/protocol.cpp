@@ -28,8 +28,12 @@ constexpr Table kLl128 = table("14us", "1.9us", "4us", "0.9375", "8 bytes of fla
 
 template <const char* Name>
 CollectiveProtocol make(const ParamSet& params) {
-  return {Name, params.duration("base_latency"), params.duration("hop_latency_inside"), params.duration("hop_latency_network"),
-          params.real("efficiency"), params.real("efficiency")};
+  return {Name,
+          params.duration("base_latency"),
+          params.duration("hop_latency_inside"),
+          params.duration("hop_latency_network"),
+          params.real("efficiency"),
+          params.real("efficiency")};
 }
 
 constexpr char kSimpleName[] = "simple";

@@ -2,10 +2,10 @@
 //
 // Where it sits: measured_collectives_test asserts the errors; the program measured_collectives prints the table of README.md.
 //
-// A data set is one file's times of one collective on one machine and number of ranks. Weft runs each of its sizes from 64 KB on, every
-// `row_stride`-th row, on the server of the machine's name; nothing else is set. Constants of a machine (host/collectives/nccl_tuner) were fitted
-// to the sizes with even numbers, counted from 0 in the order of size over the rows that are read; those with odd numbers are held out. A set of a
-// machine that nothing was fitted to is held out as a whole.
+// A data set is one file's times of one collective on one machine and number of ranks. Weft runs each of its sizes from 64 KB on,
+// every `row_stride`-th row, on the server of the machine's name; nothing else is set. Constants of a machine
+// (host/collectives/nccl_tuner) were fitted to the sizes with even numbers, counted from 0 in the order of size over the rows
+// that are read; those with odd numbers are held out. A set of a machine that nothing was fitted to is held out as a whole.
 #pragma once
 
 #include <string>

@@ -349,7 +349,13 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
           nic_bps = static_cast<double>(layout.hardware().nic_bps) * layout.hardware().nics;
           nic_factor = nic_factor_of(op.collective, ranks, layout.host_count());
         }
-        if (CollectiveLibrary::is_auto(choices, kind)) algorithms_picked_[kind][algorithm] += row->multiplicity;
+        if (CollectiveLibrary::is_auto(choices, kind)) {
+          algorithms_picked_[kind][algorithm] += row->multiplicity;
+          RunSummary::PickedCollective& largest = picked_because_[{kind, algorithm, protocol}];
+          if (largest.ranks == 0 || op.bytes.count() > largest.size_bytes) {
+            largest = {op.bytes.count(), ranks, plan->channels, plan->reason};
+          }
+        }
       }
       factor = bus_factor(op.collective, ranks);
     }
@@ -565,6 +571,7 @@ void ResultsWriter::fill(RunSummary& summary) const {
     summary.exposed_comm_share_by_communicator.emplace_back(communicator, iteration_s_.sum > 0 ? exposed_s / iteration_s_.sum : 0);
   }
   summary.algorithms_picked = algorithms_picked_;
+  summary.picked_because = picked_because_;
   summary.flows_finished = fct_s_.count;
   summary.flows_simulated = flows_simulated_;
   summary.payload_bytes = payload_bytes_;
