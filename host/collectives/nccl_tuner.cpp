@@ -88,8 +88,7 @@ constexpr std::array<ParamSpec, 42> kParams = {{
     share("network_efficiency", "0.97", "Share of the NICs' rate that data by Simple gets, headers apart",
           "fitted to all-reduces of 40 MB to 2.3 GB on 2 and 4 nodes of Vista (estimate-train-time)"),
     share("ll128_efficiency", "0.92", "Share of the bytes moved by LL128 that is data", "NCCL's tuner: 120 of 128 bytes, and 0.92"),
-    {"channels", ParamKind::integer, "16", "1", "64", "", "Channels of large collectives",
-     "NCCL on HGX H100: two per NVLink direction and GPU pair of NICs"},
+    {"channels", ParamKind::integer, "16", "1", "64", "", "Channels of large collectives", "NCCL on HGX H100: two per NIC"},
     {"threads", ParamKind::integer, "512", "32", "1024", "", "Threads of a channel",
      "NCCL_SIMPLE_MAX_NTHREADS and NCCL_LL_MAX_NTHREADS"},
 }};
@@ -251,6 +250,8 @@ class Reckoning {
     nvlink_ = hardware.nvlink_bps > 0 && layout.inside() != InsideLinks::pcie ? static_cast<double>(hardware.nvlink_bps) / 8e9 : 0;
     nic_ = static_cast<double>(hardware.nic_bps) / 8e9;
     nics_ = std::max(1U, hardware.nics);
+    // A channel has one NIC, and NCCL has but so many: NVLink domains of 72 GPUs do not drive all their NICs at once.
+    driven_nics_ = std::min(nics_, std::max(constants.number("channels"), kRingsMax));
   }
 
   std::vector<NcclChoice> all() const {
@@ -295,7 +296,7 @@ class Reckoning {
     // Bytes of a thread below which it takes fewer channels: NCCL_LL_THREAD_THRESHOLD and so on; that of LL counts ranks.
     const double threshold = protocol == ll ? 8.0 * ranks_ : protocol == ll128 ? 8 : 64;
     std::uint32_t most = constants_.number("channels");
-    if (hosts_ > 1) most = std::max(most, nics_);
+    if (hosts_ > 1) most = std::max(most, driven_nics_);
     const double useful = bytes_ / (threshold * constants_.number("threads"));
     return static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(most)));
   }
@@ -355,12 +356,12 @@ class Reckoning {
     const double between = hosts_ == 1 ? 0 : (rooted ? hosts_ - 1.0 : passes_ * (hosts_ - 1.0));
     const double sent = rooted ? bytes_ : passes_ * (ranks_ - 1.0) / ranks_ * bytes_;
     double gbytes_per_s =
-        has_inside() ? inside_rate() * ring.protocol.efficiency_inside : nics_ * nic_ * ring.protocol.efficiency_network;
-    if (hosts_ > 1) gbytes_per_s = std::min(gbytes_per_s, nics_ * nic_ * ring.protocol.efficiency_network);
+        has_inside() ? inside_rate() * ring.protocol.efficiency_inside : driven_nics_ * nic_ * ring.protocol.efficiency_network;
+    if (hosts_ > 1) gbytes_per_s = std::min(gbytes_per_s, driven_nics_ * nic_ * ring.protocol.efficiency_network);
     ring.time_us = base + (steps - between) * (inside_us + kMessageInsideUs) + between * (network_us + kMessageNetworkUs) +
                    sent / (gbytes_per_s * 1e3);
     // Inside a host all rings load its links alike.
-    const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min({ring.channels, nics_, 32U});
+    const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
     if (ring.module == "ring") ring.params.emplace_back("channels", std::to_string(simulated));
     choices.push_back(std::move(ring));
   }
@@ -377,7 +378,7 @@ class Reckoning {
     tree.protocol.hop_latency_network = in_us(network_us);
     const double base = constants_.us("launch") + constants_.us("", protocol, "_base");
     tree.protocol.base_latency = in_us(base);
-    const double network = nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
+    const double network = driven_nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
     double gbytes_per_s = has_inside() ? std::min(network, inside_rate() * tree.protocol.efficiency_inside / 2) : network;
     // Both trees of a pair have one NIC each at their heads.
     gbytes_per_s *= 0.92 * tree_correction(protocol);
@@ -413,7 +414,7 @@ class Reckoning {
     tree.protocol.base_latency = in_us(base - 2 * kMessageInsideUs);
     tree.protocol.hop_latency_network = in_us(network_us);
     tree.protocol.efficiency_inside = nvls_exchange_efficiency(per_host_);
-    tree.protocol.efficiency_network = efficiency_network(simple);
+    tree.protocol.efficiency_network = efficiency_network(simple) * driven_nics_ / nics_;
     const double network = nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
     const double inside = nvlink_ * constants_.share("nvls_efficiency") * per_host_ / (per_host_ + 1);
     tree.time_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (std::min(network, inside) * 1e3);
@@ -450,7 +451,7 @@ class Reckoning {
     collnet.protocol.efficiency_network = efficiency_network(simple);
     collnet.protocol.efficiency_inside =
         has_nvls() ? constants_.share("nvls_efficiency") : efficiency_inside(simple, "reduce_efficiency");
-    const double network = nics_ * nic_ * collnet.protocol.efficiency_network;
+    const double network = driven_nics_ * nic_ * collnet.protocol.efficiency_network;
     collnet.time_us = base + 31 + bytes_ / (std::min(network, inside_rate() * collnet.protocol.efficiency_inside / 2) * 1e3);
     choices.push_back(std::move(collnet));
   }
@@ -507,6 +508,7 @@ class Reckoning {
   }
 
   static constexpr double kTreePieces = 32;
+  static constexpr std::uint32_t kRingsMax = 32;
   // What a message of no bytes takes by itself with the defaults of the table `flow`, across one packet switch.
   static constexpr double kMessageInsideUs = 0.85;
   static constexpr double kMessageNetworkUs = 2.3;
@@ -521,6 +523,7 @@ class Reckoning {
   double nvlink_ = 0;  ///< GB/s; 0: none
   double nic_ = 0;
   std::uint32_t nics_ = 1;
+  std::uint32_t driven_nics_ = 1;
 };
 
 std::string time_text(double us) {
