@@ -110,6 +110,15 @@ std::string RunSummary::to_json() const {
     json["flows_simulated"] = flows_simulated;
   }
   for (const auto& [type, counts] : algorithms_picked) json["algorithms_picked"][type] = counts;
+  for (const auto& [choice, largest] : picked_because) {
+    json["picked_because"].push_back({{"collective", choice[0]},
+                                      {"algorithm", choice[1]},
+                                      {"protocol", choice[2]},
+                                      {"size_bytes", largest.size_bytes},
+                                      {"ranks", largest.ranks},
+                                      {"channels", largest.channels},
+                                      {"reason", largest.reason}});
+  }
   json["flows_finished"] = flows_finished;
   json["payload_bytes"] = payload_bytes;
   json["mean_fct_s"] = mean_fct_s;
@@ -234,6 +243,10 @@ std::string RunSummary::to_text() const {
       picked += (picked.empty() ? "" : "; ") + type + " " + names;
     }
     text += "  picked          " + picked + "\n";
+    for (const auto& [choice, largest] : picked_because) {
+      text += "                  " + choice[0] + " of " + weft::to_text(Bytes::of(largest.size_bytes)) + ", " +
+              std::to_string(largest.ranks) + " ranks: " + largest.reason + "\n";
+    }
   }
   if (ranks_simulated > 0) {
     line(text, "  alike           %llu of %llu ranks and %llu of %llu transfers were simulated, each for its class",
