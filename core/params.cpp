@@ -189,6 +189,9 @@ std::optional<Quantity> quantity_or(const ParamSet& set, std::string_view name, 
 std::optional<Bytes> ParamSet::bytes_or(std::string_view name, std::string_view word) const {
   return quantity_or(*this, name, word, &parse_bytes, "a size such as 100kB");
 }
+std::optional<Duration> ParamSet::duration_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_duration, "a time such as 10us");
+}
 std::optional<Bandwidth> ParamSet::bandwidth_or(std::string_view name, std::string_view word) const {
   return quantity_or(*this, name, word, &parse_bandwidth, "a rate such as 100Gbps");
 }

@@ -61,6 +61,13 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     diagnostics.error("not-in-packet-mode", "flow.routing = adaptive_global, and switches that pass on packets know of no others",
                       SourcePlace::named("flow.routing"), "take ecmp, spray or adaptive, or --mode=flow");
   }
+  if (sprays() && packet_.congestion->measures().telemetry) {
+    diagnostics.error("needs-one-way",
+                      "packet.congestion_control compares what switches tell of the same ports, and with flow.routing = " +
+                          std::string(flow_.routing == Routing::spray ? "spray" : "adaptive") +
+                          " every packet of a queue pair goes by others",
+                      SourcePlace::named("packet.congestion_control"), "take flow.routing=ecmp, or swift, dctcp or dcqcn");
+  }
   if (hosts_start_ && flow_.wqe_latency == Duration::zero()) {
     diagnostics.error("zero-lookahead",
                       "flow.wqe_latency is zero, and packet mode needs some time there: it goes on in windows of the least delay",
@@ -265,6 +272,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.watchdog = packet_.watchdog;
   settings.keeps_pauses = keeps_pauses_;
   settings.may_overflow = packet_.is_unsafe;
+  settings.writes_telemetry = packet_.congestion->measures().telemetry;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
@@ -309,6 +317,7 @@ NicSettings PacketNetwork::nic_settings() const {
   if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
   settings.keeps_early = packet_.selective_repeat || sprays();
   settings.reports_gaps = !sprays();
+  settings.window_follows_rate = packet_.window_follows_rate;
   settings.uses_priorities = flow_.priorities == Priorities::strict;
   settings.congestion = packet_.congestion;
   settings.receive_latency = std::max(flow_.receive_latency, packet_.card_delay) - packet_.card_delay;
@@ -454,6 +463,24 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
   return all;
 }
 
+/// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
+std::optional<Bytes> PacketNetwork::window(const PacketTopology::Way& there, const PacketTopology::Way& back,
+                                           const QueuePairPlan& plan) const {
+  if (!packet_.has_window || packet_.window) return packet_.window;
+  Bandwidth slowest = plan.rate_max;
+  for (std::size_t hop = 0; hop < there.links.size(); ++hop) slowest = std::min(slowest, rate_of(there, hop));
+  const Bytes full = flow_.wire_format.full_packet();
+  Duration until_answered = plan.round_trip;
+  // Answers go first, but wait for the packet that is on its way into the cable.
+  for (std::size_t hop = 0; hop < back.links.size(); ++hop) until_answered += transmit_time(full, rate_of(back, hop));
+  // Where packets overtake each other, an acknowledgement of all before one waits for the slowest.
+  if (sprays()) until_answered = until_answered * 2;
+  const double held_bytes = static_cast<double>(slowest.in_bps()) / 8 * until_answered.in_s();
+  const auto held = static_cast<std::int64_t>(held_bytes / static_cast<double>(full.count())) + 1;
+  const std::int64_t between_answers = std::clamp<std::int64_t>(held / 4, 1, packet_.ack_interval);
+  return full * (held + between_answers + 1);
+}
+
 QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const {
   const Detours& ways = *ways_[card];
   const auto [source, destination] = std::pair(transfer.source, transfer.destination);
@@ -469,6 +496,8 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
+  plan.window = window(there, back, plan);
+  plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;
 }
@@ -608,6 +637,14 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
       sum.data_received += of_node.data_received;
       sum.acks += of_node.acks_sent;
       sum.notifications += of_node.notifications_sent;
+      sum.sending += of_node.sending;
+      sum.sending_again += of_node.sending_again;
+      for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+        const HoldupTimes& holdups = engine.entity_as<Nic>(id).port_counters(port, end).holdups;
+        sum.held_by_pauses += holdups.of(Holdup::pause);
+        sum.held_by_congestion_control += holdups.of(Holdup::congestion_control);
+        sum.held_by_acknowledgements += holdups.of(Holdup::acknowledgements);
+      }
       continue;
     }
     const auto& packet_switch = engine.entity_as<PacketSwitch>(id);

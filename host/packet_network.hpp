@@ -83,7 +83,7 @@ class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
   /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [bad-threshold],
-  /// [unknown-priority], [unknown-switch], [unknown-host], [short-pause], [not-in-packet-mode].
+  /// [unknown-priority], [unknown-switch], [unknown-host], [short-pause], [not-in-packet-mode], [needs-one-way].
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
@@ -150,6 +150,7 @@ class PacketNetwork {
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
+  std::optional<Bytes> window(const PacketTopology::Way& there, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;

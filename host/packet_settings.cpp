@@ -15,15 +15,16 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 33> kPacketParams = {{
+constexpr std::array<ParamSpec, 35> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
      .minimum = "",
      .maximum = "",
-     .choices = "dcqcn|dctcp|none",
+     .choices = "dcqcn|dctcp|hpcc|swift|none",
      .meaning = "What holds queue pairs back. dcqcn: rates by congestion notifications. dctcp: windows by marks that "
-                "acknowledgements echo. none: pauses alone. The parameters of each are in the table of its name.",
+                "acknowledgements echo. hpcc: windows by what switches tell of their ports. swift: windows by round-trip times. "
+                "none: pauses alone. The parameters of each are in the table of its name.",
      .origin = "what RoCE fabrics run"},
     {.name = "ack_interval",
      .kind = ParamKind::integer,
@@ -31,10 +32,36 @@ constexpr std::array<ParamSpec, 33> kPacketParams = {{
      .minimum = "1",
      .maximum = "65536",
      .choices = "",
-     .meaning =
-         "Data packets of a queue pair that one acknowledgement answers; a message's last packet is always answered, and so is "
-         "every packet of a queue pair with a window (dctcp).",
+     .meaning = "Data packets of a queue pair that one acknowledgement answers, or a fifth of packet.window if that is less; a "
+                "message's last "
+                "packet is always answered, and so is every packet where congestion control has windows (dctcp).",
      .origin = "NICs coalesce acknowledgements; every packet is answered in the preset hpcc"},
+    {.name = "window",
+     .kind = ParamKind::text,
+     .default_text = "auto",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "What a queue pair may have sent and not acknowledged, with headers, whatever congestion control says; such as 500kB. "
+         "auto: what its way holds, which is the rate of its slowest link times the round trip when nothing else is under way, "
+         "with a packet ahead of the acknowledgement at every hop, twice where packets take different ways, and the packets from "
+         "one "
+         "acknowledgement to the next. none: "
+         "any number of bytes.",
+     .origin =
+         "one bandwidth-delay product: HPCC (SIGCOMM 2019), section 3.2, and RDMA simulators around it (HAS_WIN 1); IRN (SIGCOMM "
+         "2018), section 3.2 (BDP-FC)"},
+    {.name = "window_scaling",
+     .kind = ParamKind::choice,
+     .default_text = "fixed",
+     .minimum = "",
+     .maximum = "",
+     .choices = "fixed|rate",
+     .meaning =
+         "fixed: packet.window as it is. rate: in proportion to the rate that congestion control gives the queue pair (dcqcn), a "
+         "packet at least.",
+     .origin = "rate: the RDMA simulators around HPCC (VAR_WIN 1)"},
     {.name = "answers",
      .kind = ParamKind::choice,
      .default_text = "own_priority",
@@ -379,6 +406,9 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       ack_interval(static_cast<std::uint32_t>(packet.integer("ack_interval"))),
       answers_with_data(packet.text("answers") == "with_data"),
       selective_repeat(packet.text("retransmission") == "selective_repeat"),
+      has_window(packet.text("window") != "none"),
+      window(has_window ? packet.bytes_or("window", "auto") : std::nullopt),
+      window_follows_rate(packet.text("window_scaling") == "rate"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
       adaptive_retransmission(packet.text("adaptive_retransmission") == "on"    ? Adaptive::on
                               : packet.text("adaptive_retransmission") == "off" ? Adaptive::off
@@ -414,6 +444,10 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
   if (packet.text("slow_hosts") != "none") slow_hosts = read_slow_hosts(packet.text("slow_hosts"), "packet.slow_hosts");
   if (packet.text("pausing_hosts") != "none")
     pausing_hosts = read_pausing_hosts(packet.text("pausing_hosts"), "packet.pausing_hosts");
+  if (window && *window == Bytes::zero()) {
+    throw InputError({Severity::error, "bad-value", "packet.window: a window of nothing sends nothing",
+                      SourcePlace::named("packet.window"), "write auto, none, or a size such as 500kB"});
+  }
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
       lossy.push_back(whole_number(item, "lossy", 0, packet_classes_max - 1, "write none, or priorities such as 0,2"));

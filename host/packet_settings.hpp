@@ -32,6 +32,9 @@ struct PacketSettings {
   std::uint32_t ack_interval = 1;
   bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
   bool selective_repeat = false;   ///< else go-back-N
+  bool has_window = true;          ///< a queue pair has so much under way at most
+  std::optional<Bytes> window;     ///< on the wire; none: what its way holds
+  bool window_follows_rate = false;
   Duration retransmission_timeout;
   enum class Adaptive : std::uint8_t { off, lossy, on };
   Adaptive adaptive_retransmission = Adaptive::lossy;

@@ -49,6 +49,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
   for (std::uint32_t port = 0; port < cables.size(); ++port) {
     const Cable& cable = cables[port];
     ports_.emplace_back(cable.out);
+    if (settings.writes_telemetry) ports_.back().out.set_tells();
     contention_.emplace_back();
     contention_.back().full_rate = cable.out.rate();
     contention_.back().pause_time = pause_time_;
@@ -351,9 +352,18 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   port.out.send(packet, now, context);
-  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[&port - ports_.data()].flow_load);
+  if (port.out.has_duties()) after_leaving(port, packet, now);
   if constexpr (audits_state) audited_.out += packet.wire_bytes();
   release(packet, account, now, context);
+}
+
+[[gnu::noinline]] void PacketSwitch::after_leaving(Port& port, const Packet& packet, Time now) {
+  const auto number = static_cast<std::uint32_t>(&port - ports_.data());
+  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[number].flow_load);
+  if (!packet.collects_telemetry()) return;
+  // It has left the card and this switch: its next hop is the third of its route, or a later one.
+  const std::span<HopTelemetry> records = routes_[packet.queue_pair].details->telemetry->of(packet.sequence);
+  records[packet.hop() - 2] = {now, port.out.bytes_sent(), port.out.rate(), waiting_at(number)};
 }
 
 void PacketSwitch::release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {

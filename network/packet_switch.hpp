@@ -9,7 +9,8 @@
 //              the other way; a lossy one to (egress port, priority), and past the threshold the packet is dropped. Then it joins the queue, marked by
 //              network/ecn_marking. What comes by a cable without headroom is lossy in every priority
 //   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
-//              is released, which may send a resume
+//              is released, which may send a resume. For a packet that collects telemetry, what is left in the port's queues and what it has ever sent is
+//              written down (network/telemetry)
 // An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that
 // others have left room is not noticed before.
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
@@ -88,8 +89,9 @@ struct PacketSwitchSettings {
   std::uint64_t seed = 0;         ///< of marking
   bool marks_at_dequeue = false;  ///< by what waits behind a packet that leaves; else by what waits before one that comes
   PortChoice port_choice = {};
-  bool keeps_pauses = false;  ///< for pauses()
-  bool may_overflow = false;  ///< headroom is less than it should be: what finds none is dropped
+  bool keeps_pauses = false;      ///< for pauses()
+  bool may_overflow = false;      ///< headroom is less than it should be: what finds none is dropped
+  bool writes_telemetry = false;  ///< for packets that collect it
 };
 
 /// The shortest pause that can be sent again before it runs out: it is after half of that, when the cable is free.
@@ -240,6 +242,7 @@ class PacketSwitch final : public SweepNode {
   void bring_all_forward(Time until, SweepContext& context);
   void send_next(std::uint32_t port, SweepContext& context);
   void leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void after_leaving(Port& port, const Packet& packet, Time now);
   void step_until(Time until, SweepContext& context);
   std::uint32_t choose(std::uint32_t port, std::uint8_t ready);
   void ask(std::uint32_t account, Time now, SweepContext& context);

@@ -206,6 +206,7 @@ class Assembly {
     RunSummary summary = summarise(report);
     summary.run_wall_time_s = run_wall_time_s;
     if (stopped) summary.stopped_at = *options_.until;
+    if (!cut_off_at_ && options_.complete_summary) options_.complete_summary(summary);
     write_results(engine, report, summary);
     return summary;
   }

@@ -46,6 +46,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   if (!has_jobs) return used;
   used.insert("collective");
   const ParamSet& collective = scenario.parameters.of("collective");
+  if (CollectiveLibrary::uses_tuner(collective)) used.insert("nccl");
   for (const ParamSpec& spec : CollectiveLibrary::params()) {
     if (spec.kind != ParamKind::choice) continue;
     used.insert(collective.text(spec.name));
@@ -80,6 +81,11 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     unused.insert(module + "." + std::string(name));
     scenario.assumptions.push_back(module + "." + std::string(name) + " is set and changes nothing: " + because);
   };
+  if (used.contains("collective") && scenario.parameters.of("collective").text("protocol") == "ideal") {
+    scenario.assumptions.push_back(
+        "collective.protocol is ideal: steps of collectives cost nothing beside the network's own time, and kernels keep every "
+        "link busy");
+  }
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
     note("collective", "rules", "no algorithm and no protocol is auto");
   }
@@ -140,8 +146,12 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
       note("packet", "beside_flows_min", "no job is in flow mode");
     }
     const ParamSet& packet = scenario.parameters.of("packet");
-    if (packet.text("congestion_control") == "dctcp") {
-      note("packet", "ack_interval", "with packet.congestion_control = dctcp every packet is answered");
+    const std::string& congestion_control = packet.text("congestion_control");
+    if (congestion_control == "dctcp" || congestion_control == "hpcc" || congestion_control == "swift") {
+      note("packet", "ack_interval", "with packet.congestion_control = " + congestion_control + " every packet is answered");
+    }
+    if (congestion_control != "dcqcn" || packet.text("window") == "none") {
+      note("packet", "window_scaling", "only a window under dcqcn follows a rate");
     }
     if (packet.duration("watchdog") == Duration::zero()) note("packet", "watchdog_restoration", "packet.watchdog is off");
   }
