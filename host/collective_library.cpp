@@ -12,24 +12,27 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kLargeMessages = "NCCL's bandwidth-optimal default for large messages";
-constexpr std::string_view kAllPeers = "NCCL sends to all peers at once";
-
 constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kRules = "NCCL chooses by itself; collective.rule_set says how";
 
 // First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array<ParamSpec, collective_types + 5> kTable = {{
-    {"all_reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of all_reduce", kLargeMessages},
-    {"all_gather", ParamKind::choice, "ring", "", "", "", "Algorithm of all_gather", kLargeMessages},
-    {"reduce_scatter", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce_scatter", kLargeMessages},
-    {"all_to_all", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all", kAllPeers},
-    {"broadcast", ParamKind::choice, "ring", "", "", "", "Algorithm of broadcast", kLargeMessages},
-    {"reduce", ParamKind::choice, "ring", "", "", "", "Algorithm of reduce", kLargeMessages},
-    {"gather", ParamKind::choice, "direct", "", "", "", "Algorithm of gather", kAllPeers},
-    {"scatter", ParamKind::choice, "direct", "", "", "", "Algorithm of scatter", kAllPeers},
-    {"barrier", ParamKind::choice, "direct", "", "", "", "Algorithm of barrier", kAllPeers},
-    {"all_to_all_v", ParamKind::choice, "direct", "", "", "", "Algorithm of all_to_all_v", kAllPeers},
-    {"protocol", ParamKind::choice, "ideal", "", "", "", "What moving data costs beside the network's own time", "none"},
+constexpr std::array<ParamSpec, collective_types + 6> kTable = {{
+    {"all_reduce", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_reduce", kRules},
+    {"all_gather", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_gather", kRules},
+    {"reduce_scatter", ParamKind::choice, kAuto, "", "", "", "Algorithm of reduce_scatter", kRules},
+    {"all_to_all", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_to_all", kRules},
+    {"broadcast", ParamKind::choice, kAuto, "", "", "", "Algorithm of broadcast", kRules},
+    {"reduce", ParamKind::choice, kAuto, "", "", "", "Algorithm of reduce", kRules},
+    {"gather", ParamKind::choice, kAuto, "", "", "", "Algorithm of gather", kRules},
+    {"scatter", ParamKind::choice, kAuto, "", "", "", "Algorithm of scatter", kRules},
+    {"barrier", ParamKind::choice, kAuto, "", "", "", "Algorithm of barrier", kRules},
+    {"all_to_all_v", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_to_all_v", kRules},
+    {"protocol", ParamKind::choice, kAuto, "", "", "", "What moving data costs beside the network's own time", kRules},
+    {"rule_set", ParamKind::choice, "nccl", "", "", "nccl|fastest",
+     "Who picks what is auto, after rules of your own: NCCL's tuner for the machine, or the rules that `weft modules --rules` "
+     "prints, which take "
+     "the algorithm that is fastest on the links alone",
+     "what the field runs"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
     {"slots", ParamKind::integer, "8", "1", "1024", "",
@@ -40,10 +43,10 @@ constexpr std::array<ParamSpec, collective_types + 5> kTable = {{
      "Bytes of a slot: a message takes as many as it needs, at most half of all, as longer ones stream through them",
      "NCCL_BUFFSIZE of 4 MiB in 8 slots"},
     {"rules", ParamKind::file, "", "", "", "",
-     "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before the built-in ones, "
-     "which "
-     "`weft modules --rules` prints. Relative to the current folder, in a scenario to the scenario's",
-     "none: the built-in rules alone"},
+     "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before those of the rule "
+     "set. "
+     "Relative to the current folder, in a scenario to the scenario's",
+     "none: the rule set alone"},
 }};
 
 /// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
@@ -72,12 +75,17 @@ class TableWithChoices {
   std::array<std::string, collective_types + 1> choices_;
 };
 
+/// The parameters of a module: those given, or their defaults.
+ParamSet params_of(std::string_view module, ParamTable table, std::span<const ParamSet> module_params) {
+  const auto given =
+      std::find_if(module_params.begin(), module_params.end(), [&](const ParamSet& params) { return params.module() == module; });
+  return given == module_params.end() ? ParamSet(std::string(module), table) : *given;
+}
+
 /// The module made with its own parameters.
 template <class Factory>
 auto make_module(const Module<Factory>& module, std::span<const ParamSet> module_params) {
-  const auto given = std::find_if(module_params.begin(), module_params.end(),
-                                  [&](const ParamSet& params) { return params.module() == module.info.name; });
-  return module.make(given == module_params.end() ? ParamSet(std::string(module.info.name), module.info.params) : *given);
+  return module.make(params_of(module.info.name, module.info.params, module_params));
 }
 
 /// Adds those modules to `made` that the parameter `choice` lets a request have: the one that it names, or all. Returns the name, or "".
@@ -125,8 +133,13 @@ bool CollectiveLibrary::uses_rules(const ParamSet& collective) {
                      [&](const ParamSpec& spec) { return is_auto(collective, spec.name); });
 }
 
+bool CollectiveLibrary::uses_tuner(const ParamSet& collective) {
+  return uses_rules(collective) && collective.text("rule_set") == "nccl";
+}
+
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
-    : slots_(static_cast<std::uint32_t>(collective.integer("slots"))),
+    : module_params_(module_params.begin(), module_params.end()),
+      slots_(static_cast<std::uint32_t>(collective.integer("slots"))),
       slot_size_(collective.bytes("slot_size")),
       launch_latency_(collective.duration("launch_latency")) {
   for (std::size_t type = 0; type < collective_types; ++type) {
@@ -136,31 +149,90 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const
   const std::string& file = collective.text("rules");
   std::vector<CollectiveRule> own;
   if (!file.empty()) own = read_collective_rules(SourceText::read(file));
-  if (uses_rules(collective)) {
-    rules_.emplace(std::move(own), read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
+  if (!uses_rules(collective)) return;
+  own_rules_.emplace(std::move(own));
+  rules_.emplace(read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
+  if (uses_tuner(collective)) tuner_.emplace(params_of("nccl", nccl_params(), module_params));
+}
+
+std::shared_ptr<const CollectiveAlgorithm> CollectiveLibrary::made(const NcclChoice& choice) const {
+  if (choice.params.empty()) return algorithms_.at(choice.module);
+  const auto& module = find_module(collective_algorithms(), choice.module, SourcePlace::named("collective"));
+  ParamSet params = params_of(module.info.name, module.info.params, module_params_);
+  for (const auto& [name, value] : choice.params) {
+    if (!params.is_given(name)) params.set(name, value, SourcePlace::named("collective.rule_set"));
   }
+  return module.make(params);
 }
 
-const std::string& CollectiveLibrary::algorithm_for(const CollectiveRequest& request, const PassedOver& passed_over) const {
-  const std::string& chosen = chosen_[static_cast<std::size_t>(request.type)];
-  if (!chosen.empty()) return chosen;
+NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const PassedOver& passed_over) const {
   const auto over = passed_over.find(request);
-  return rules_->algorithm(request, [&](const std::string& name) {
-    if (over != passed_over.end() && over->second.contains(name)) return false;
+  const auto is_passed_over = [&](const std::string& name) { return over != passed_over.end() && over->second.contains(name); };
+  const auto can = [&](const std::string& name) {
     const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
-    return algorithm.supports(request.type) && algorithm.objection(request).empty();
-  });
+    return !is_passed_over(name) && algorithm.supports(request.type) && algorithm.objection(request).empty();
+  };
+  const auto protocol_named = [&](NcclChoice choice, const std::string& name) {
+    choice.protocol = protocols_.at(name);
+    return choice;
+  };
+  NcclChoice chosen;
+  chosen.module = chosen_[static_cast<std::size_t>(request.type)];
+  const bool is_fixed = !chosen.module.empty();
+  if (!is_fixed) {
+    const std::string* const own = own_rules_->find_algorithm(request, can);
+    if (own != nullptr) {
+      chosen.module = *own;
+      chosen.reason = "a rule of the user's";
+    } else if (!tuner_) {
+      chosen.module = rules_->algorithm(request, can);
+      chosen.reason = "the first of the built-in rules that holds";
+    }
+  }
+  chosen.algorithm = chosen.module;
+  const auto protocol_of_user = [&](std::string_view algorithm) -> const std::string* {
+    if (!chosen_protocol_.empty()) return &chosen_protocol_;
+    return own_rules_->find_protocol(request, algorithm);
+  };
+  if (tuner_) {
+    std::vector<NcclChoice> choices = tuner_->choices(request, chosen.module);
+    std::erase_if(choices, [&](const NcclChoice& choice) {
+      if (is_passed_over(choice.algorithm)) return true;
+      const std::shared_ptr<const CollectiveAlgorithm> algorithm = made(choice);
+      return !algorithm->supports(request.type) || !algorithm->objection(request).empty();
+    });
+    if (!choices.empty()) {
+      const std::string* const given = protocol_of_user(choices.front().module);
+      // Of what goes by the user's protocol the best; otherwise the best of all, made to go by it.
+      const auto fits = std::find_if(choices.begin(), choices.end(),
+                                     [&](const NcclChoice& choice) { return given == nullptr || choice.protocol.name == *given; });
+      NcclChoice best = fits == choices.end() ? choices.front() : *fits;
+      best.reason =
+          is_fixed || !chosen.reason.empty() ? chosen.reason : tuner_->machine_of(*request.layout) + ", " + to_text(choices);
+      if (!chosen.module.empty()) {
+        // What is named keeps its own parameters and its name.
+        best.algorithm = chosen.module;
+        best.params.clear();
+      }
+      return given == nullptr ? best : protocol_named(std::move(best), *given);
+    }
+    WEFT_CHECK(!chosen.module.empty(), "the tuner knows something for every request");
+  }
+  const std::string* const given = protocol_of_user(chosen.module);
+  return protocol_named(std::move(chosen), given != nullptr ? *given : rules_->protocol(request, chosen.module));
 }
 
-const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, const std::string& name) {
-  std::unique_ptr<const CollectivePlan>& kept = plans_[request][name];
+const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, const NcclChoice& choice) {
+  std::unique_ptr<const CollectivePlan>& kept = plans_[request][choice.algorithm + "/" + choice.module];
   if (kept != nullptr) return *kept;
-  const CollectiveAlgorithm& algorithm = *algorithms_.at(name);
-  WEFT_CHECK(algorithm.supports(request.type), "only algorithms that carry out a collective can be chosen for it");
-  if (const std::string objection = algorithm.objection(request); !objection.empty()) object(name, request, objection);
-  auto plan = std::make_unique<CollectivePlan>(algorithm.compile(request));
-  plan->algorithm = name;
-  plan->protocol = protocols_.at(chosen_protocol_.empty() ? rules_->protocol(request, name) : chosen_protocol_);
+  const std::shared_ptr<const CollectiveAlgorithm> algorithm = made(choice);
+  WEFT_CHECK(algorithm->supports(request.type), "only algorithms that carry out a collective can be chosen for it");
+  if (const std::string objection = algorithm->objection(request); !objection.empty()) object(choice.algorithm, request, objection);
+  auto plan = std::make_unique<CollectivePlan>(algorithm->compile(request));
+  plan->algorithm = choice.algorithm;
+  plan->channels = choice.channels;
+  plan->reason = choice.reason;
+  plan->protocol = choice.protocol;
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   plan->uses_switches = has_in_network_steps(*plan);
   plan->slots = CollectiveSlots(*plan, slots_, slot_size_);
@@ -224,7 +296,7 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
         const CollectiveRequest request = job->request(op, *layout_of(op.communicator, rank), position);
         const CollectivePlan*& known = job->plans_[request];
         if (known == nullptr) {
-          known = &plan(request, algorithm_for(request, passed_over));
+          known = &plan(request, choose(request, passed_over));
           job->program_size_max_ = std::max(job->program_size_max_, known->program_size_max());
           if (known->slots.limits()) job->slots_max_ = std::max(job->slots_max_, known->slots.count());
         }

@@ -1,7 +1,8 @@
 // Collective library: chooses algorithms and keeps the plans that they compile, so that equal collectives of a run share one.
 //
-// Model: an algorithm is fixed per type (`all_reduce = ring`), or `auto`: then the rules (collective_rules) pick one for every request; likewise the
-// protocol. The user's rules go before those built in.
+// Model: an algorithm is fixed per type (`all_reduce = ring`), or `auto`: then the user's rules (collective_rules) pick one for every request, else the
+// rule set: NCCL's tuner (nccl_tuner) or the built-in rules of what is fastest. Likewise the protocol; where the tuner picks it, it costs what the
+// tuner knows of the machine, be the algorithm fixed or not.
 //
 // Where it sits: the assembler of a run makes one; the scheduler asks it to prepare every job when it has been placed, since what an algorithm does
 // depends on which ranks share a host. A plan is compiled once per (type, root, bytes, layout of the group), not per rank or job.
@@ -21,6 +22,7 @@
 #include "core/params.hpp"
 #include "host/collective_rules.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/collectives/nccl_tuner.hpp"
 #include "host/job_collectives.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/dag.hpp"
@@ -37,6 +39,8 @@ class CollectiveLibrary {
   static bool is_auto(const ParamSet& collective, std::string_view param);
   /// Whether any is.
   static bool uses_rules(const ParamSet& collective);
+  /// Whether NCCL's tuner picks for what is.
+  static bool uses_tuner(const ParamSet& collective);
 
   /// `collective` is over params(); `module_params` holds a set per algorithm and protocol, by module name, where not default. Throws what reading
   /// the files of parameters throws.
@@ -56,9 +60,11 @@ class CollectiveLibrary {
   std::shared_ptr<const JobCollectives> try_prepare(const Workload& workload, const Topology& topology,
                                                     std::span<const NodeId> endpoint_of_rank, SwitchOperations* operations,
                                                     PassedOver& passed_over);
-  /// Name of the algorithm for a request.
-  const std::string& algorithm_for(const CollectiveRequest& request, const PassedOver& passed_over) const;
-  const CollectivePlan& plan(const CollectiveRequest& request, const std::string& algorithm);
+  /// What carries out a request, and how.
+  NcclChoice choose(const CollectiveRequest& request, const PassedOver& passed_over) const;
+  /// The algorithm of a choice, with its parameters.
+  std::shared_ptr<const CollectiveAlgorithm> made(const NcclChoice& choice) const;
+  const CollectivePlan& plan(const CollectiveRequest& request, const NcclChoice& choice);
   /// What switches do in one group's plan. Returns why they cannot; "" if they can.
   static std::string add_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator, GroupId group,
                                     std::span<const NodeId> endpoint_of_rank, SwitchOperations& operations);
@@ -68,7 +74,10 @@ class CollectiveLibrary {
   /// Those that may be taken, by name.
   std::map<std::string, std::shared_ptr<const CollectiveAlgorithm>, std::less<>> algorithms_;
   std::map<std::string, CollectiveProtocol, std::less<>> protocols_;
-  std::optional<CollectiveRules> rules_;  ///< if something is auto
+  std::vector<ParamSet> module_params_;
+  std::optional<CollectiveRules> own_rules_;  ///< if something is auto
+  std::optional<CollectiveRules> rules_;      ///< likewise: those built in
+  std::optional<NcclTuner> tuner_;            ///< if something is auto, and it picks
   std::uint32_t slots_ = 0;
   Bytes slot_size_;
   Duration launch_latency_;

@@ -74,6 +74,7 @@ class RulesReader {
                                   given.has_ranks_per_host_max(), given.ranks_per_host_max());
     if (given.has_uniform()) rule.uniform = given.uniform();
     if (given.has_power_of_two()) rule.power_of_two = given.power_of_two();
+    if (given.has_oversubscribed()) rule.oversubscribed = given.oversubscribed();
     if (given.algorithm().empty() && given.protocol().empty()) {
       diagnostics_.error("missing-field", "the rule chooses nothing", whole, "give it an algorithm, a protocol, or both");
     }
@@ -170,6 +171,7 @@ bool CollectiveRule::holds(const CollectiveRequest& request) const {
   if (!bytes.holds(size) || !share_holds || !ranks.holds(n) || !hosts.holds(layout.host_count())) return false;
   if (uniform && *uniform != (layout.ranks_per_host() > 0)) return false;
   if (power_of_two && *power_of_two != std::has_single_bit(request.ranks())) return false;
+  if (oversubscribed && *oversubscribed != (layout.hardware().oversubscription > 1)) return false;
   for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
     if (!ranks_per_host.holds(layout.members_of_host(host))) return false;
     if (layout.ranks_per_host() > 0) break;  // the others have as many
@@ -182,20 +184,33 @@ CollectiveRules::CollectiveRules(std::vector<CollectiveRule> first, const std::v
   rules_.insert(rules_.end(), second.begin(), second.end());
 }
 
+const std::string* CollectiveRules::find_algorithm(const CollectiveRequest& request,
+                                                   const std::function<bool(const std::string&)>& can) const {
+  for (const CollectiveRule& rule : rules_) {
+    if (!rule.algorithm.empty() && rule.holds(request) && can(rule.algorithm)) return &rule.algorithm;
+  }
+  return nullptr;
+}
+
+const std::string* CollectiveRules::find_protocol(const CollectiveRequest& request, std::string_view algorithm) const {
+  for (const CollectiveRule& rule : rules_) {
+    const bool fits = rule.algorithm.empty() || rule.algorithm == algorithm;
+    if (!rule.protocol.empty() && fits && rule.holds(request)) return &rule.protocol;
+  }
+  return nullptr;
+}
+
 const std::string& CollectiveRules::algorithm(const CollectiveRequest& request,
                                               const std::function<bool(const std::string&)>& can) const {
-  for (const CollectiveRule& rule : rules_) {
-    if (!rule.algorithm.empty() && rule.holds(request) && can(rule.algorithm)) return rule.algorithm;
-  }
-  fail_check("some rule holds", "the last rules have no conditions", __FILE__, __LINE__);
+  const std::string* const found = find_algorithm(request, can);
+  WEFT_CHECK(found != nullptr, "the last rules have no conditions");
+  return *found;
 }
 
 const std::string& CollectiveRules::protocol(const CollectiveRequest& request, std::string_view algorithm) const {
-  for (const CollectiveRule& rule : rules_) {
-    const bool fits = rule.algorithm.empty() || rule.algorithm == algorithm;
-    if (!rule.protocol.empty() && fits && rule.holds(request)) return rule.protocol;
-  }
-  fail_check("some rule holds", "the last rules have no conditions", __FILE__, __LINE__);
+  const std::string* const found = find_protocol(request, algorithm);
+  WEFT_CHECK(found != nullptr, "the last rules have no conditions");
+  return *found;
 }
 
 std::vector<CollectiveRule> read_collective_rules(const SourceText& source) {

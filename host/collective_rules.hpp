@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/source_text.hpp"
@@ -39,9 +40,10 @@ struct CollectiveRule {
   RuleRange ranks_per_host;  ///< every host's
   std::optional<bool> uniform;
   std::optional<bool> power_of_two;
-  std::vector<InsideLinks> inside;  ///< empty: any
-  std::string algorithm;            ///< "" leaves it open
-  std::string protocol;             ///< "" leaves it open
+  std::optional<bool> oversubscribed;  ///< leafs have more below than above
+  std::vector<InsideLinks> inside;     ///< empty: any
+  std::string algorithm;               ///< "" leaves it open
+  std::string protocol;                ///< "" leaves it open
 
   /// Whether its conditions hold.
   bool holds(const CollectiveRequest& request) const;
@@ -51,6 +53,13 @@ class CollectiveRules {
  public:
   /// The first of two tables goes before the second.
   CollectiveRules(std::vector<CollectiveRule> first, const std::vector<CollectiveRule>& second);
+
+  /// Rules that may leave something open.
+  explicit CollectiveRules(std::vector<CollectiveRule> rules) : rules_(std::move(rules)) {}
+
+  /// Null where no rule that holds names an algorithm that can, or names a protocol.
+  const std::string* find_algorithm(const CollectiveRequest& request, const std::function<bool(const std::string&)>& can) const;
+  const std::string* find_protocol(const CollectiveRequest& request, std::string_view algorithm) const;
 
   /// `can` tells whether an algorithm carries out the request. Requires: some rule without conditions names an algorithm that can.
   const std::string& algorithm(const CollectiveRequest& request, const std::function<bool(const std::string&)>& can) const;

@@ -46,6 +46,7 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   counters.pauses = port.pauses;
   counters.busy_until = port.out.free_at();
   counters.paused = port.clock.total(port.paused, now);
+  counters.holdups = port.holdups.times();
   return counters;
 }
 
@@ -160,8 +161,8 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
   const std::uint32_t current = queue_pairs_.number_of(sender.queue_pair);
   take_turn(current, port, now);
   if (sender.acknowledged == sender.sent_once || sender.has_timer || settings_.retransmission_timeout == Duration::zero()) return;
-  if (was_cut_off) sender.progress_at = now;
-  set_timer(current, port, std::max(now, sender.progress_at + settings_.retransmission_timeout));
+  if (was_cut_off) sender.progress_at = sender.stalled_since = now;
+  set_timer(current, port, std::max(now, sender.progress_at + timeout_of(sender)));
 }
 
 /// The one that it had on that route, or a new one: telemetry is never again collected in a ring that was left.
@@ -181,7 +182,8 @@ std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairPlan& plan) {
 }
 
 /// Takes the sender out of all that the port keeps.
-void Nic::leave_port(const Sender& sender, Port& port) {
+void Nic::leave_port(Sender& sender, Port& port) {
+  port.holdups.change(sender.wait, QueuePairWait::nothing);
   const auto is_it = [&](std::uint32_t number) { return senders_[number] == &sender; };
   const auto is_timed = [&](const Timed& timed) { return is_it(timed.sender); };
   Fifo<std::uint32_t>& line = port.lines[sender.priority];
@@ -214,7 +216,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
     part.end = sender.end + static_cast<std::uint64_t>(train.packets);
     part.last_wire_bytes = static_cast<std::uint32_t>(train.last.count());
     part.transfer = slot;
-    if (sender.acknowledged == sender.end) sender.progress_at = now;
+    if (sender.acknowledged == sender.end) sender.progress_at = sender.stalled_since = now;
     sender.end = part.end;
     sender.parts.push(part);
     take_turn(queue_pairs_.number_of(sender.queue_pair), port, now);
@@ -237,6 +239,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
   sender.port = plan.route.there[0];
   sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
+  sender.round_trip = plan.round_trip;
   sender.is_cut_off = plan.is_cut_off;
   sender.congestion = settings_.congestion->begin(limits(plan));
   set_window_max(sender, plan);
@@ -394,13 +397,16 @@ std::int64_t Nic::in_flight(const Sender& sender) const {
 }
 
 bool Nic::has_packet(const Sender& sender) {
-  if (sender.is_cut_off) return false;
-  return (sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty();
+  if (sender.is_cut_off || sender.is_closed) return false;
+  const std::uint64_t window = std::min(sender.window, sender.restart.window);
+  return (sender.next != sender.end && sender.next - sender.acknowledged < window) || !sender.again.empty();
 }
 
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
-  if (sender.in_turn || !has_packet(sender)) return;
+  if (sender.in_turn) return;
+  note_wait(sender, port);
+  if (!has_packet(sender)) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -408,6 +414,30 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   } else {
     port.paced.push_back({sender.next_at, number});
     std::push_heap(port.paced.begin(), port.paced.end());
+  }
+}
+
+/// What the sender waits for, if it has data and may not send.
+void Nic::note_wait(Sender& sender, Port& port) {
+  QueuePairWait wait = QueuePairWait::nothing;
+  if (sender.next != sender.end && !sender.is_cut_off && !sender.is_closed && !has_packet(sender))
+    wait =
+        std::min(sender.window, sender.restart.window) < sender.window_max ? QueuePairWait::own_window : QueuePairWait::path_window;
+  port.holdups.change(sender.wait, wait);
+}
+
+/// Nothing has changed at the port since the last call, but for packets that it has sent.
+void Nic::note_holdup(Port& port, Time until) const {
+  const Time since = std::max(port.holdups.known_until(), port.out.free_at());
+  port.holdups.know_until(until);
+  if (until <= since || port.out.is_out()) return;
+  if ((port.ready & port.paused) != 0) return port.holdups.add(Holdup::pause, until - since);
+  if (!port.paced.empty()) {
+    if (senders_[port.paced.front().sender]->is_slowed) port.holdups.add(Holdup::congestion_control, until - since);
+  } else if (port.holdups.has_own_windows()) {
+    port.holdups.add(Holdup::congestion_control, until - since);
+  } else if (port.holdups.has_path_windows()) {
+    port.holdups.add(Holdup::acknowledgements, until - since);
   }
 }
 
@@ -544,7 +574,9 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
-    sender.progress_at = now;
+    sender.progress_at = sender.stalled_since = now;
+    sender.timeouts = 0;
+    if (sender.restart.is_on()) sender.restart.grow(static_cast<std::uint64_t>(more));
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
     if (sender.acknowledged < sender.recover && sender.acknowledged >= sender.burst_end) {
@@ -572,6 +604,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
   if (packet.kind() == PacketKind::nack && more >= 0) {
     on_loss(sender, now);
+    if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
     go_back(number, port, sender.acknowledged, now);
   } else {
     take_turn(number, port, now);
@@ -589,6 +622,26 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
 void Nic::on_loss(Sender& sender, Time now, bool is_timeout) const {
   settings_.congestion->on_loss(sender.congestion, {in_flight(sender), now, is_timeout});
   if (sender.asks_always) set_window(sender);
+}
+
+void Nic::SlowRestart::cut(std::uint64_t in_flight, std::uint64_t acknowledged, std::uint64_t sent_once) {
+  if (acknowledged >= cut_at) {
+    full = std::max(full, in_flight);
+    threshold = std::max<std::uint64_t>(1, in_flight / 2);
+  }
+  cut_at = sent_once;
+  window = 1;
+  counted = 0;
+}
+
+void Nic::SlowRestart::grow(std::uint64_t packets) {
+  if (window < threshold) {
+    const std::uint64_t fast = std::min(packets, threshold - window);
+    window += fast;
+    packets -= fast;
+  }
+  for (counted += packets; window >= threshold && counted >= window; ++window) counted -= window;
+  if (window >= full) *this = {.cut_at = cut_at};
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
@@ -625,6 +678,7 @@ void Nic::end_pauses(Port& port, Time now) {
 Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
   Port& port = ports_[number];
   run_until(port, now, context);
+  note_holdup(port, now);
   port.now = now;
   return port;
 }
@@ -637,7 +691,7 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
     if (std::min(start, timer) >= until) return;
     port.now = std::min(start, timer);
     if (timer <= start) {
-      on_timer(port, timer);
+      on_timer(port, timer, context);
     } else {
       send_one(port, start, context);
     }
@@ -659,6 +713,7 @@ Time Nic::next_start(const Port& port) {
 }
 
 void Nic::send_one(Port& port, Time now, SweepContext& context) {
+  note_holdup(port, now);
   end_pauses(port, now);
   while (!port.paced.empty() && port.paced.front().time <= now) {
     const std::uint32_t number = port.paced.front().sender;
@@ -694,7 +749,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
   const bool is_again = !sender.again.empty();
   // While it waited for its turn it was acknowledged, after going back, or the window has shrunk.
-  if (!has_packet(sender)) return;
+  if (!has_packet(sender)) return note_wait(sender, port);
   const std::uint64_t sequence = is_again ? sender.again.front() : sender.next;
   std::uint32_t place = sender.sending;
   if (is_again) {
@@ -708,7 +763,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, sender.priority);
   packet.next_hop();
   if (is_last) packet.set_ends_message();
-  if (sender.acknowledged == sender.sent_once) sender.progress_at = now;
+  if (sender.acknowledged == sender.sent_once) sender.progress_at = sender.stalled_since = now;
   const bool is_first = sequence >= sender.sent_once;
   ++counters_.data_sent;
   counters_.data_repeated += is_first ? 0 : 1;
@@ -719,7 +774,9 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
-  if (is_again) {
+  if (sender.restart.is_on()) {
+    packet.ask_for_answer();
+  } else if (is_again) {
     if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
   } else if (sender.window != Sender::no_window) {
     // First the window: whoever fills it asks for an answer.
@@ -727,13 +784,16 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     if (asks_for_answer(sender, sequence)) packet.ask_for_answer();
   }
   const Time left = send(packet, port, now, context);
+  counters_.sending += left - now;
+  if (!is_first) counters_.sending_again += left - now;
   if (is_first && is_last) note_part_sent(outgoing_[part.transfer], now, left, context);
   sender.next_at = port.out.free_at();
+  sender.is_slowed = rate_bps < sender.line_bps;
   if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
   }
   if (!sender.has_timer && settings_.retransmission_timeout > Duration::zero()) {
-    set_timer(number, port, now + settings_.retransmission_timeout);
+    set_timer(number, port, now + timeout_of(sender));
   }
   take_turn(number, port, port.out.free_at());
 }
@@ -746,31 +806,51 @@ void Nic::note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& 
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.
-[[gnu::noinline]] void Nic::on_timer(Port& port, Time now) {
+[[gnu::noinline]] void Nic::on_timer(Port& port, Time now, SweepContext& context) {
   const std::uint32_t number = port.timers.front().sender;
   std::pop_heap(port.timers.begin(), port.timers.end());
   port.timers.pop_back();
   Sender& sender = *senders_[number];
   sender.has_timer = false;
   if (sender.acknowledged == sender.sent_once || sender.is_cut_off) return;
+  const bool is_due = sender.progress_at + timeout_of(sender) <= now;
   const bool stands_still = port.out.is_out() || (port.paused >> sender.priority & 1U) != 0;
-  if (stands_still && sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (stands_still && is_due) {
     port.timed_out.push_back(number);
     return;
   }
-  if (sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (is_due) {
+    const Duration whole = std::max(settings_.retransmission_timeout, 4 * sender.round_trip);
+    if (settings_.retries > 0 && now - sender.stalled_since >= whole * std::int64_t{settings_.retries})
+      return give_up(sender, now, context);
     sender.progress_at = now;
+    ++sender.timeouts;
     on_loss(sender, now, true);
     if (settings_.keeps_early && settings_.reports_gaps) {
       sender.recover = sender.sent_once;
       sender.burst = 1;
       send_burst_again(number, port, now);
     } else {
+      if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
       // Where no gaps are reported, nobody knows what else is missing.
       go_back(number, port, sender.acknowledged, now);
     }
   }
-  set_timer(number, port, sender.progress_at + settings_.retransmission_timeout);
+  set_timer(number, port, sender.progress_at + timeout_of(sender));
+}
+
+/// From progress until something is sent again.
+Duration Nic::timeout_of(const Sender& sender) const {
+  constexpr std::uint32_t doublings = 4;
+  const Duration whole = settings_.retransmission_timeout;
+  const std::uint32_t halvings =
+      (settings_.adapts_timeout >> sender.priority & 1U) != 0 ? doublings - std::min(sender.timeouts, doublings) : 0;
+  return std::max(Duration::ticks(whole.in_ticks() >> halvings), 4 * sender.round_trip);
+}
+
+[[gnu::noinline]] void Nic::give_up(Sender& sender, Time now, SweepContext& context) {
+  given_up_.push_back({outgoing_[sender.parts.front().transfer].transfer, sender.queue_pair, now, sender.stalled_since});
+  close(sender, now, context);
 }
 
 void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
@@ -783,10 +863,10 @@ void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
 [[gnu::noinline]] void Nic::set_timers_again(Port& port, Time now) {
   if (port.out.is_out()) return;
   std::erase_if(port.timed_out, [&](std::uint32_t number) {
-    const Sender& sender = *senders_[number];
+    Sender& sender = *senders_[number];
     if ((port.paused >> sender.priority & 1U) != 0) return false;
-    if (!sender.has_timer && sender.acknowledged < sender.sent_once)
-      set_timer(number, port, now + settings_.retransmission_timeout);
+    sender.stalled_since = now;
+    if (!sender.has_timer && sender.acknowledged < sender.sent_once) set_timer(number, port, now + timeout_of(sender));
     return true;
   });
 }

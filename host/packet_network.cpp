@@ -262,6 +262,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
       nodes_.ports_to(*ways_[node], node, endpoint, ports);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
+    settings.port_choice.adaptive_band = packet_.adaptive_band;
     settings.port_choice.seed = mix64(flow_.path_rule.seed + (std::uint64_t{node} << 32));
   }
   settings.pause_time = packet_.pause_time;
@@ -300,6 +301,14 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.queue_pairs = flow_.queue_pairs;
   settings.ack_interval = packet_.ack_interval;
   settings.retransmission_timeout = packet_.retransmission_timeout;
+  settings.retries = packet_.retries;
+  settings.slow_restart = packet_.slow_restart;
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    const bool is_lossy = std::ranges::count(packet_.lossy, priority) > 0;
+    const bool adapts = packet_.adaptive_retransmission == PacketSettings::Adaptive::on ||
+                        (packet_.adaptive_retransmission == PacketSettings::Adaptive::lossy && is_lossy);
+    if (adapts) settings.adapts_timeout |= static_cast<std::uint8_t>(1U << priority);
+  }
   settings.pause_time = packet_.pause_time;
   if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
   settings.keeps_early = packet_.selective_repeat || sprays();
@@ -550,6 +559,38 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
   return unfinished;
 }
 
+std::uint64_t PacketNetwork::drops_of(const Engine& engine, std::uint32_t node) const {
+  std::uint64_t drops = 0;
+  for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+    const PacketPortCounters counters = engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).counters(port, Time::zero());
+    drops += counters.drops + counters.queue_drops;
+  }
+  return drops;
+}
+
+std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) const {
+  std::vector<StoppedQueuePair> all;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up()) {
+      const Transfer& transfer = given_up.transfer;
+      StoppedQueuePair stopped{transfer, given_up.time, given_up.time - given_up.progress_at, NodeId::none(), 0};
+      for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
+        const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, part);
+        for (std::size_t hop = 1; hop < way.links.size(); ++hop) {
+          const std::uint32_t node = nodes_.begin_of(way.links[hop]).node;
+          const std::uint64_t drops = drops_of(engine, node);
+          if (drops <= stopped.drops) continue;
+          stopped.drops = drops;
+          stopped.worst = nodes_.switch_of(node);
+        }
+      }
+      all.push_back(stopped);
+    }
+  }
+  std::ranges::stable_sort(all, {}, &StoppedQueuePair::time);
+  return all;
+}
+
 Time PacketNetwork::busy_until(const Engine& engine) const {
   Time last;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
@@ -573,6 +614,14 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
       sum.data_received += of_node.data_received;
       sum.acks += of_node.acks_sent;
       sum.notifications += of_node.notifications_sent;
+      sum.sending += of_node.sending;
+      sum.sending_again += of_node.sending_again;
+      for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+        const HoldupTimes& holdups = engine.entity_as<Nic>(id).port_counters(port, end).holdups;
+        sum.held_by_pauses += holdups.of(Holdup::pause);
+        sum.held_by_congestion_control += holdups.of(Holdup::congestion_control);
+        sum.held_by_acknowledgements += holdups.of(Holdup::acknowledgements);
+      }
       continue;
     }
     const auto& packet_switch = engine.entity_as<PacketSwitch>(id);

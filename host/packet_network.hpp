@@ -64,6 +64,15 @@ struct LinkStorm {
   PauseStorm storm;
 };
 
+/// A queue pair that gave up (packet.retries).
+struct StoppedQueuePair {
+  Transfer transfer;  ///< the first that it did not end
+  Time time;
+  Duration without_answer;
+  NodeId worst = NodeId::none();  ///< the switch on the transfer's ways that dropped most, if any did
+  std::uint64_t drops = 0;        ///< there, of anybody
+};
+
 /// A time during which the end of a link asked for a pause of any priority.
 struct LinkPause {
   LinkId link;
@@ -101,6 +110,8 @@ class PacketNetwork {
   std::vector<FinishedTransfer> finished(const Engine& engine) const;
   /// Transfers between hosts that were not acknowledged in full; not numbered.
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
+  /// In order of time.
+  std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
   /// Until when cables have carried something.
   Time busy_until(const Engine& engine) const;
   /// As of `end`, like add_usage().
@@ -141,6 +152,7 @@ class PacketNetwork {
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
   std::vector<PacketClass> classes_of(std::uint32_t node) const;
+  std::uint64_t drops_of(const Engine& engine, std::uint32_t node) const;
   /// Where marks begin and end, of a port of 100 Gb/s.
   EcnCurve curve_of(std::uint32_t node, std::uint32_t priority) const;
   void check_delays(Diagnostics& diagnostics) const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 27> kPacketParams = {{
+constexpr std::array<ParamSpec, 31> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -90,8 +90,48 @@ constexpr std::array<ParamSpec, 27> kPacketParams = {{
      .minimum = "0ns",
      .maximum = "100s",
      .choices = "",
-     .meaning = "A queue pair of which nothing was acknowledged for so long sends again from the first packet missing; 0s: never.",
+     .meaning =
+         "A queue pair of which nothing was acknowledged for so long, four round trips at least, sends again from the first packet "
+         "missing; 0s: never.",
      .origin = "local ACK timeout 14 of InfiniBand queue pairs: 4.096 us x 2^14"},
+    {.name = "adaptive_retransmission",
+     .kind = ParamKind::choice,
+     .default_text = "lossy",
+     .minimum = "",
+     .maximum = "",
+     .choices = "off|lossy|on",
+     .meaning = "A queue pair's time-out begins at a sixteenth of packet.retransmission_timeout, and doubles up to the whole each "
+                "time in a "
+                "row that nothing came back. lossy: in the priorities of packet.lossy. off: it is the whole always.",
+     .origin =
+         "NVIDIA, Adaptive Retransmission: Parameters Control (2025): one of the accelerations for lossy RoCE "
+         "(roce_adp_retrans_en), doubled up to the queue pair's ACK timeout; Lumina (SIGCOMM 2023) measured 4 ms as its least "
+         "where that is 67 ms"},
+    {.name = "retries",
+     .kind = ParamKind::integer,
+     .default_text = "7",
+     .minimum = "0",
+     .maximum = "1000",
+     .choices = "",
+     .meaning =
+         "A queue pair that sent and of which nothing was acknowledged for so many times packet.retransmission_timeout gives up, "
+         "and "
+         "the run ends with the error retry-exceeded; 0: it never does. Times in which it is paused or cut off do not count.",
+     .origin = "NCCL_IB_RETRY_CNT; NVIDIA, Adaptive Retransmission: Parameters Control: ACK timeout times retries, then "
+               "IBV_WC_RETRY_EXC_ERR"},
+    {.name = "slow_restart",
+     .kind = ParamKind::boolean,
+     .default_text = "true",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "Under go-back-N, a queue pair that goes back has one packet under way at first: each that is acknowledged makes that one "
+         "more, up to half of what was under way at the loss, and then each window does, until it is what it was. false: it goes "
+         "back at full rate.",
+     .origin =
+         "roce_slow_restart_en of NVIDIA's ConnectX (register ROCE_ACCL), on by default; how its window grows is not published: "
+         "here as TCP's after a time-out (RFC 5681, section 3.1)"},
     {.name = "card_delay",
      .kind = ParamKind::duration,
      .default_text = "200ns",
@@ -239,6 +279,18 @@ constexpr std::array<ParamSpec, 27> kPacketParams = {{
                 "leaves, by "
                 "what waits behind it.",
      .origin = "RED marks arrivals; the RDMA simulators around HPCC mark departures"},
+    {.name = "adaptive_band",
+     .kind = ParamKind::duration,
+     .default_text = "1us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning =
+         "Where flow.routing is adaptive: ports at which a packet would wait at most so much longer than at the least loaded one "
+         "count as equally loaded, and packets are spread over them at random. 0ns: the least loaded one.",
+     .origin = "assumption; switches compare loads in a few grades (quality bands of Broadcom's dynamic load balancing, grades of "
+               "NVIDIA's "
+               "adaptive routing), not to the byte"},
     {.name = "profiles",
      .kind = ParamKind::text,
      .default_text = "none",
@@ -321,6 +373,11 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       window(has_window ? packet.bytes_or("window", "auto") : std::nullopt),
       window_follows_rate(packet.text("window_scaling") == "rate"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
+      adaptive_retransmission(packet.text("adaptive_retransmission") == "on"    ? Adaptive::on
+                              : packet.text("adaptive_retransmission") == "off" ? Adaptive::off
+                                                                                : Adaptive::lossy),
+      retries(static_cast<std::uint32_t>(packet.integer("retries"))),
+      slow_restart(packet.boolean("slow_restart")),
       card_delay(packet.duration("card_delay")),
       buffer(packet.bytes_or("buffer", "topology")),
       reserved(packet.bytes("reserved")),
@@ -335,6 +392,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),
       marks_at_dequeue(packet.text("ecn_at") == "dequeue"),
+      adaptive_band(packet.duration("adaptive_band")),
       beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {

@@ -35,6 +35,10 @@ struct PacketSettings {
   std::optional<Bytes> window;     ///< on the wire; none: what its way holds
   bool window_follows_rate = false;
   Duration retransmission_timeout;
+  enum class Adaptive : std::uint8_t { off, lossy, on };
+  Adaptive adaptive_retransmission = Adaptive::lossy;
+  std::uint32_t retries = 0;  ///< 0: any number
+  bool slow_restart = true;
   Duration card_delay;
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
@@ -48,11 +52,12 @@ struct PacketSettings {
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax = 0;
-  bool marks_at_dequeue = false;                                 ///< else as packets join a queue
-  std::vector<SwitchProfile> profiles;                           ///< the last one that names something stands
-  double beside_flows_min = 0;                                   ///< of a cable that packets share with flows
-  bool drops_early = false;                                      ///< lossy priorities, where others mark
-  std::vector<std::uint32_t> lossy;                              ///< priorities
+  bool marks_at_dequeue = false;        ///< else as packets join a queue
+  Duration adaptive_band;               ///< ports that make a packet wait at most so much longer than the best are as good
+  std::vector<SwitchProfile> profiles;  ///< the last one that names something stands
+  double beside_flows_min = 0;          ///< of a cable that packets share with flows
+  bool drops_early = false;             ///< lossy priorities, where others mark
+  std::vector<std::uint32_t> lossy;     ///< priorities
   std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;  ///< priority and weight; others are strict
 };
 

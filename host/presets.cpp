@@ -15,25 +15,19 @@ constexpr std::array<NamedValue, A + B> join(const std::array<NamedValue, A>& a,
   return all;
 }
 
-constexpr std::array<NamedValue, 3> hgx_a100 = {{
-    {"collective.launch_latency", "34us", "fitted together with the efficiency"},
-    {"collective.protocol", "simple", "NCCL's choice for messages above some hundred KB"},
-    {"flow.nvlink_efficiency", "0.69",
-     "fitted to all-reduces of 16 MB to 1 GB on 2 and 4 A100 SXM (nccl-tests, in vTrain's traces)"},
-}};
+constexpr std::string_view kMachine = "the table of its name: weft modules machine";
 
-constexpr std::array<NamedValue, 3> hgx_b200 = {{
-    {"collective.launch_latency", "32us", "fitted together with the efficiency"},
-    {"collective.protocol", "simple", "NCCL's choice for messages above some hundred KB"},
-    {"flow.nvlink_efficiency", "0.83", "fitted to all-reduces of 16 MB to 17 GB on 8 B200"},
-}};
-
-constexpr std::array<NamedValue, 5> gh200 = {{
-    {"collective.launch_latency", "82us", "fitted together with the efficiency"},
-    {"collective.protocol", "simple", "NCCL's choice for messages above some hundred KB"},
+constexpr std::array<NamedValue, 1> hgx_a100 = {{{"nccl.machine", "hgx_a100", kMachine}}};
+constexpr std::array<NamedValue, 1> hgx_h100 = {{{"nccl.machine", "hgx_h100", kMachine}}};
+constexpr std::array<NamedValue, 1> hgx_h200 = {{{"nccl.machine", "hgx_h200", kMachine}}};
+constexpr std::array<NamedValue, 1> hgx_b200 = {{{"nccl.machine", "hgx_b200", kMachine}}};
+constexpr std::array<NamedValue, 1> gb200_nvl72 = {{{"nccl.machine", "gb200_nvl72", kMachine}}};
+constexpr std::array<NamedValue, 1> gb300_nvl72 = {{{"nccl.machine", "gb300_nvl72", kMachine}}};
+constexpr std::array<NamedValue, 1> mi300x = {{{"nccl.machine", "mi300x", kMachine}}};
+constexpr std::array<NamedValue, 1> mi355x_8 = {{{"nccl.machine", "mi355x_8", kMachine}}};
+constexpr std::array<NamedValue, 2> gh200 = {{
+    {"nccl.machine", "gh200", kMachine},
     {"flow.protocol", "infiniband", "TACC, Vista: NDR InfiniBand"},
-    {"flow.mtu", "4096B", "InfiniBand's largest, which NDR networks are set to"},
-    {"flow.network_efficiency", "0.97", "fitted to all-reduces of 40 MB to 2.3 GB on 2 and 4 nodes of Vista (estimate-train-time)"},
 }};
 
 // What the configurations of the simulators around HPCC have in common.
@@ -129,10 +123,16 @@ constexpr std::array<NamedValue, 16> dcqcn_paper = {{
     {"dcqcn.minimum_rate", "100Mbps", "likewise"},
 }};
 
-constexpr std::array<ModuleInfo, 8> presets = {{
-    {"preset", "hgx_a100", "NCCL on DGX or HGX A100, as measured inside a server.", {}, hgx_a100},
-    {"preset", "hgx_b200", "NCCL on DGX or HGX B200, as measured inside a server.", {}, hgx_b200},
-    {"preset", "gh200", "NCCL on nodes with one GH200 under NDR InfiniBand, as measured between nodes.", {}, gh200},
+constexpr std::array<ModuleInfo, 14> presets = {{
+    {"preset", "hgx_a100", "NCCL on DGX or HGX A100, whatever the topology calls its servers.", {}, hgx_a100},
+    {"preset", "hgx_h100", "NCCL on DGX or HGX H100.", {}, hgx_h100},
+    {"preset", "hgx_h200", "NCCL on DGX or HGX H200.", {}, hgx_h200},
+    {"preset", "hgx_b200", "NCCL on DGX or HGX B200.", {}, hgx_b200},
+    {"preset", "gb200_nvl72", "NCCL in NVLink domains of GB200.", {}, gb200_nvl72},
+    {"preset", "gb300_nvl72", "NCCL in NVLink domains of GB300.", {}, gb300_nvl72},
+    {"preset", "gh200", "NCCL on nodes with one GH200 under NDR InfiniBand.", {}, gh200},
+    {"preset", "mi300x", "RCCL on platforms of 8 MI300X.", {}, mi300x},
+    {"preset", "mi355x_8", "RCCL on platforms of 8 MI355X.", {}, mi355x_8},
     {"preset",
      "hpcc",
      "Packet mode: switches and DCQCN as the HPCC simulator runs them, with a window that follows the rate.",

@@ -4,8 +4,8 @@
 // them. What is given beside it stands. The machine's links are the topology's business: its builder's parameter `server` has names for
 // them (topologies/builders/server_presets).
 //
-// Model: values are of the tables flow, packet, dcqcn, collective and host. Those that are no data sheet's were fitted to all-reduces of NCCL on that machine;
-// tests/validation/README.md has the table of measured and simulated times.
+// Model: values are of the tables flow, packet, dcqcn, nccl and host. A machine's preset takes the constants of its collective library
+// (host/collectives/nccl_tuner) for any topology; a topology whose `server` is that machine needs none.
 // Thread safety: constants.
 #pragma once
 

@@ -224,7 +224,7 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       tag.detail = step;
       const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
       shared_.network.start({job_.stay, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
-                             job_.tags->pack(tag), plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
+                             job_.tags->pack(tag), plan.moved_bytes(description, active.position)},
                             context);
       return;
     }
@@ -271,7 +271,7 @@ void RankRunner::hand_over(const ActiveCollective& active, std::uint64_t stream,
   const std::uint64_t packed = job_.tags->pack(tag);
   in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
   shared_.network.start({job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority,
-                         packed, plan.protocol.moved_bytes(plan.message_bytes(description, active.position))},
+                         packed, plan.moved_bytes(description, active.position)},
                         context);
 }
 

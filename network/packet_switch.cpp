@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -221,21 +222,27 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
   const std::span<const std::uint16_t> ports(&choices_[begin + 1], choices_[begin]);
   if (ports.size() == 1) return ports.front();
   const std::uint64_t hash = mix64(mix64(port_choice_.seed ^ packet.queue_pair) + packet.sequence);
-  const std::size_t first = spread(hash, ports.size());
-  if (!port_choice_.adaptive) return ports[first];
-  std::uint32_t best = 0;
-  std::uint64_t least = UINT64_MAX;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const std::uint32_t port = ports[(first + i) % ports.size()];
+  if (!port_choice_.adaptive) return ports[spread(hash, ports.size())];
+  waits_.clear();
+  Duration least = Duration::max();
+  for (const std::uint16_t port : ports) {
     if (!in_step_) bring_forward(port, now, context);
-    // What is on the wire counts as well: an idle port goes before one that has just begun to send.
-    std::uint64_t waiting = 2 * static_cast<std::uint64_t>(waiting_at(port)) + (ports_[port].out.free_at() > now ? 1 : 0);
-    if (drops(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
-    if (waiting >= least) continue;
-    least = waiting;
-    best = port;
+    waits_.push_back(wait_at(port, packet.priority(), now));
+    least = std::min(least, waits_.back());
   }
-  return best;
+  const Duration most = least == Duration::max() ? least : least + port_choice_.adaptive_band;
+  std::size_t left =
+      spread(hash, static_cast<std::size_t>(std::ranges::count_if(waits_, [&](Duration wait) { return wait <= most; })));
+  for (std::size_t i = 0;; ++i) {
+    if (waits_[i] <= most && left-- == 0) return ports[i];
+  }
+}
+
+Duration PacketSwitch::wait_at(std::uint32_t port_number, std::uint32_t priority, Time now) {
+  if (drops(port_number, priority, now)) return Duration::max();
+  const Port& port = ports_[port_number];
+  const Duration on_wire = std::max(port.out.free_at(), now) - now;
+  return port.waiting == 0 ? on_wire : on_wire + transmit_time(Bytes::of(waiting_at(port_number)), port.out.rate());
 }
 
 void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {

@@ -71,8 +71,11 @@ struct PortChoice {
   /// Appends the ports that lead to an endpoint, at least one.
   std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
   std::uint64_t seed = 0;
-  /// By the port with the least bytes waiting, in no storm if one is not, among equals by hash; else by hash of queue pair and number.
+  /// One of the ports at which the packet would wait least, by hash; else one of all of them. The hash is of queue pair and number.
   bool adaptive = false;
+  /// So much longer than at the best one, a port still counts as one of them: if all packets that find the same queues took the same port, as queues fill
+  /// in turn, flows would settle on ports, and meet others further on that their switch does not see.
+  Duration adaptive_band = {};
   /// From now on ports_to() goes by this version of the ways.
   std::function<void(std::uint32_t version)> take_ways = nullptr;
 };
@@ -215,6 +218,8 @@ class PacketSwitch final : public SweepNode {
   /// Bytes.
   std::int64_t waiting_at(std::uint32_t port) const;
   void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
+  /// From now until a packet that joins last would leave by the port; max() where it would be dropped.
+  Duration wait_at(std::uint32_t port, std::uint32_t priority, Time now);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
   void take_event(const Event& event, SweepContext& context);
@@ -263,6 +268,7 @@ class PacketSwitch final : public SweepNode {
   PortChoice port_choice_;
   std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
   std::vector<std::uint16_t> choices_;        ///< how many, and these ports
+  std::vector<Duration> waits_;               ///< at the ports of a choice
   std::vector<Asking> asking_;                ///< accounts that ask for a pause
   bool in_step_ = false;                      ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;

@@ -19,33 +19,26 @@ constexpr WireHeader kGap = {"interpacket gap", Bytes::of(12), Scope::outside_mt
 constexpr WireHeader kEthernet = {"Ethernet header", Bytes::of(14), Scope::outside_mtu,
                                   "IEEE 802.3 clause 3.1: addresses and type"};
 constexpr WireHeader kFrameCheck = {"frame check sequence", Bytes::of(4), Scope::outside_mtu, "IEEE 802.3 clause 3.2.9"};
-constexpr WireHeader kIpv4 = {"IPv4 header", Bytes::of(20), Scope::inside_mtu, "RFC 791, no options"};
-constexpr WireHeader kIpv6 = {"IPv6 header", Bytes::of(40), Scope::inside_mtu, "RFC 8200, no extensions"};
-constexpr WireHeader kUdp = {"UDP header", Bytes::of(8), Scope::inside_mtu, "RFC 768; RoCEv2 uses port 4791"};
-constexpr WireHeader kBth = {"base transport header", Bytes::of(12), Scope::inside_mtu,
+constexpr WireHeader kIpv4 = {"IPv4 header", Bytes::of(20), Scope::outside_mtu, "RFC 791, no options"};
+constexpr WireHeader kIpv6 = {"IPv6 header", Bytes::of(40), Scope::outside_mtu, "RFC 8200, no extensions"};
+constexpr WireHeader kUdp = {"UDP header", Bytes::of(8), Scope::outside_mtu, "RFC 768; RoCEv2 uses port 4791"};
+constexpr WireHeader kBth = {"base transport header", Bytes::of(12), Scope::outside_mtu,
                              "InfiniBand Architecture volume 1, section 9.2"};
-constexpr WireHeader kIcrc = {"invariant CRC", Bytes::of(4), Scope::inside_mtu, "InfiniBand Architecture volume 1, section 7.8.1"};
+constexpr WireHeader kIcrc = {"invariant CRC", Bytes::of(4), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.1"};
 constexpr WireHeader kReth = {"RDMA extended transport header", Bytes::of(16), Scope::per_message,
                               "InfiniBand Architecture volume 1, section 9.3.3: first packet of an RDMA write"};
 
-constexpr WireHeader outside(WireHeader header) {
-  header.scope = Scope::outside_mtu;
-  return header;
-}
-
 constexpr std::array kRoceV2Ipv4 = {kPreamble, kGap, kEthernet, kFrameCheck, kIpv4, kUdp, kBth, kIcrc, kReth};
 constexpr std::array kRoceV2Ipv6 = {kPreamble, kGap, kEthernet, kFrameCheck, kIpv6, kUdp, kBth, kIcrc, kReth};
-// The InfiniBand MTU counts payload alone.
 constexpr std::array kInfiniBand = {
-    WireHeader{"local route header", Bytes::of(8), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.7"},
-    outside(kBth), outside(kIcrc),
-    WireHeader{"variant CRC", Bytes::of(2), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.2"}, kReth};
+    WireHeader{"local route header", Bytes::of(8), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.7"}, kBth,
+    kIcrc, WireHeader{"variant CRC", Bytes::of(2), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.2"}, kReth};
 constexpr std::array kHpcc = {
     WireHeader{"all headers", Bytes::of(48), Scope::outside_mtu, "the HPCC ns-3 simulator: 48 B per packet of 1,000 B payload"}};
 
 constexpr std::array<ProtocolStack, 5> kStacks = {{
-    {"rocev2_ipv4", "RoCEv2 over IPv4 and Ethernet; the MTU is Ethernet's, and holds the IP packet", kRoceV2Ipv4},
-    {"rocev2_ipv6", "RoCEv2 over IPv6 and Ethernet; the MTU is Ethernet's, and holds the IP packet", kRoceV2Ipv6},
+    {"rocev2_ipv4", "RoCEv2 over IPv4 and Ethernet; the MTU is the path MTU, and holds payload", kRoceV2Ipv4},
+    {"rocev2_ipv6", "RoCEv2 over IPv6 and Ethernet; the MTU is the path MTU, and holds payload", kRoceV2Ipv6},
     {"infiniband", "native InfiniBand; the MTU holds payload", kInfiniBand},
     {"hpcc", "48 B of headers per packet, as the HPCC simulator counts; the MTU holds payload", kHpcc},
     {"none", "payload only", {}},
@@ -70,16 +63,16 @@ const ProtocolStack& protocol_stack(std::string_view name) {
 }
 
 WireFormat::WireFormat(const ProtocolStack& stack, Bytes mtu) {
-  const Bytes inside = sum_of(stack, Scope::inside_mtu);
   overhead_per_message_ = sum_of(stack, Scope::per_message);
-  overhead_per_packet_ = inside + sum_of(stack, Scope::outside_mtu);
-  content_per_packet_ = mtu - inside;
+  overhead_per_packet_ = sum_of(stack, Scope::outside_mtu);
+  content_per_packet_ = mtu;
   if (content_per_packet_ <= overhead_per_message_) {
-    throw InputError({Severity::error,
-                      "mtu-too-small",
-                      "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
-                      {"flow.mtu", 0, 0, 1, ""},
-                      "headers take " + to_text(inside + overhead_per_message_) + " of it; 1500B and 4096B are usual"});
+    throw InputError(
+        {Severity::error,
+         "mtu-too-small",
+         "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
+         {"flow.mtu", 0, 0, 1, ""},
+         "the first header of a message takes " + to_text(overhead_per_message_) + " of it; 1024B and 4096B are usual"});
   }
 }
 

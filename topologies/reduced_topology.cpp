@@ -26,6 +26,7 @@ namespace {
 /// A topology without cables yet.
 TopologyBuilder nodes_of(const Topology& topology) {
   TopologyBuilder builder(topology.name());
+  builder.set_machine(topology.machine());
   for (const BufferClass& buffer_class : topology.buffer_classes()) builder.add_buffer_class(buffer_class);
   for (std::size_t host = 0; host < topology.host_count(); ++host) builder.add_host();
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {

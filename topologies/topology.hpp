@@ -82,6 +82,8 @@ struct Link {
 class Topology {
  public:
   const std::string& name() const { return name_; }
+  /// Name of the machine that its servers are (builders/server_presets); "" where none was named. Where servers differ, that of the first.
+  const std::string& machine() const { return machine_; }
 
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t link_count() const { return links_.size(); }
@@ -109,6 +111,7 @@ class Topology {
  private:
   friend class TopologyBuilder;
   std::string name_;
+  std::string machine_;
   std::vector<Node> nodes_;
   std::vector<Link> links_;
   std::vector<std::uint32_t> out_begin_;  ///< CSR over out_links_
@@ -133,6 +136,10 @@ class TopologyBuilder {
   NodeId add_switch(std::uint8_t level, std::string name = {}, std::uint16_t buffer_class = 0);
   std::uint16_t add_buffer_class(BufferClass buffer_class);
   void add_assumption(std::string sentence) { topology_->assumptions_.push_back(std::move(sentence)); }
+  /// The first name stands.
+  void set_machine(std::string_view name) {
+    if (topology_->machine_.empty()) topology_->machine_ = std::string(name);
+  }
   /// Both directions. Returns the link from a to b; its reverse is b to a. Requires: a != b, rate > 0, delay >= 0, and invariant 4.
   LinkId add_cable(NodeId a, NodeId b, Bandwidth rate, Duration propagation_delay);
 

@@ -166,18 +166,24 @@ Bytes CollectivePlan::parts_bytes(const CollectiveStep& step, std::uint32_t posi
   return of_each_sender * step.parts.blocks;
 }
 
-Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t position) const {
-  if (protocol.hop_latency_inside == protocol.hop_latency_network) return protocol.hop_latency_inside;
+bool CollectivePlan::is_inside(const CollectiveStep& step, std::uint32_t position) const {
   const GroupLayout& layout = *request.layout;
   if (step.kind == StepKind::in_network) {
     const std::vector<std::uint32_t> members = members_of(step, position);
-    const bool share_host = std::all_of(members.begin(), members.end(), [&](std::uint32_t member) {
-      return layout.seat(member).host == layout.seat(position).host;
-    });
-    return share_host ? protocol.hop_latency_inside : protocol.hop_latency_network;
+    return std::all_of(members.begin(), members.end(),
+                       [&](std::uint32_t member) { return layout.seat(member).host == layout.seat(position).host; });
   }
-  const bool inside = layout.seat(position).host == layout.seat(peer(step, position)).host;
-  return inside ? protocol.hop_latency_inside : protocol.hop_latency_network;
+  return layout.seat(position).host == layout.seat(peer(step, position)).host;
+}
+
+Bytes CollectivePlan::moved_bytes(const CollectiveStep& step, std::uint32_t position) const {
+  const bool differ = protocol.efficiency_inside != protocol.efficiency_network;
+  return protocol.moved_bytes(message_bytes(step, position), differ && is_inside(step, position));
+}
+
+Duration CollectivePlan::hop_latency(const CollectiveStep& step, std::uint32_t position) const {
+  if (protocol.hop_latency_inside == protocol.hop_latency_network) return protocol.hop_latency_inside;
+  return is_inside(step, position) ? protocol.hop_latency_inside : protocol.hop_latency_network;
 }
 
 Bytes CollectivePlan::bytes_of(std::uint32_t first, std::uint32_t end) const {

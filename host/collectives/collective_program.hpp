@@ -148,7 +148,9 @@ struct CollectivePlan {
   CollectivePlan(const CollectiveRequest& asked, std::uint32_t part_count, Bytes whole_buffer);
 
   CollectiveRequest request;
-  std::string algorithm;
+  std::string algorithm;       ///< as it is called in results
+  std::uint32_t channels = 1;  ///< that the algorithm would use; those that are alike travel as one
+  std::string reason;          ///< why the rules chose it; "" where the user did
   CollectiveProtocol protocol;
   CollectiveSlots slots;
   Duration launch_latency;     ///< from the start of the op to that of its first step, the protocol's base latency included
@@ -174,6 +176,8 @@ struct CollectivePlan {
   PartSpan span(const CollectiveStep& step, std::uint32_t position) const;
   /// What a send or receive moves; of an in_network step, what `position` contributes.
   Bytes message_bytes(const CollectiveStep& step, std::uint32_t position) const;
+  /// The same as bytes on the way, what the protocol costs included.
+  Bytes moved_bytes(const CollectiveStep& step, std::uint32_t position) const;
   /// What a receive of `position` takes after the message's arrival, but for the adding up; and an in_network step after the result's.
   Duration hop_latency(const CollectiveStep& step, std::uint32_t position) const;
   /// Whether a message of an all_to_all_v is not sent because it has no bytes.
@@ -189,6 +193,8 @@ struct CollectivePlan {
   std::uint32_t size_period() const;
 
  private:
+  /// Whether all who take part in a step share the host of `position`.
+  bool is_inside(const CollectiveStep& step, std::uint32_t position) const;
   /// Of all parts of a step.
   Bytes parts_bytes(const CollectiveStep& step, std::uint32_t position) const;
   /// Of the parts first..end-1 of one piece.

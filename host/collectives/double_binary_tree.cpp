@@ -14,11 +14,14 @@ namespace {
 /// Programs have up to 16 steps per piece.
 constexpr std::int64_t kPiecesMax = 512;
 
-constexpr std::array<ParamSpec, 1> kParams = {
+constexpr std::array<ParamSpec, 2> kParams = {
     {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
       "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill the trees sooner and pay latency more "
       "often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}}};
+      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
+     {"channels", ParamKind::integer, "2", "2", "32", "",
+      "Trees at once, an even number: pairs that each carry their share of the buffer; pairs have their heads on different rails",
+      "one pair of trees"}}};
 
 /// What a neighbour below is to the one above.
 enum Child : std::uint32_t { in_chain, on_left, on_right, children };
@@ -61,19 +64,21 @@ std::uint32_t host_in_tree(const CollectiveRequest& request, std::uint32_t chann
   return (root + index) % hosts;
 }
 
-Tree add_tree(CollectivePlan& plan, std::uint8_t channel) {
+Tree add_tree(CollectivePlan& plan, std::uint8_t channel, std::uint32_t channels) {
+  const bool is_first = channel % 2 == 0;
   const CollectiveRequest& request = plan.request;
   const GroupLayout& layout = *request.layout;
   std::vector<std::uint32_t> heads;
   std::vector<std::vector<std::uint32_t>> chains;
   for (std::uint32_t index = 0; index < layout.host_count(); ++index) {
-    const std::uint32_t host = host_in_tree(request, channel, index);
+    const std::uint32_t host = host_in_tree(request, is_first ? 0 : 1, index);
     const std::uint32_t size = layout.members_of_host(host);
     const bool has_the_root = has_root(request.type) && index == 0;
-    const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : channel == 0 ? 0 : size - 1;
+    const std::uint32_t shift = channel / 2 * 2 * size / channels;
+    const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : is_first ? shift : size - 1 - shift;
     std::vector<std::uint32_t>& chain = chains.emplace_back();
     for (std::uint32_t k = 0; k < size; ++k) {
-      chain.push_back(layout.member_of_host(host, (channel == 0 ? start + k : start + size - k) % size));
+      chain.push_back(layout.member_of_host(host, (is_first ? start + k : start + size - k) % size));
     }
     heads.push_back(chain.front());
   }
@@ -106,7 +111,8 @@ Place place_of(const CollectivePlan& plan, const Tree& tree, std::uint32_t posit
 
 class DoubleBinaryTree final : public CollectiveAlgorithm {
  public:
-  explicit DoubleBinaryTree(const ParamSet& params) : piece_(params.bytes("piece")) {}
+  explicit DoubleBinaryTree(const ParamSet& params)
+      : piece_(params.bytes("piece")), trees_(static_cast<std::uint32_t>(params.integer("channels")) / 2 * 2) {}
 
   bool supports(CollectiveType type) const override {
     return type == CollectiveType::all_reduce || type == CollectiveType::broadcast || type == CollectiveType::reduce;
@@ -114,14 +120,15 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
 
   CollectivePlan compile(const CollectiveRequest& request) const override {
     WEFT_CHECK(request.ranks() >= 2 && supports(request.type), "a double binary tree is asked for what it supports");
-    const std::int64_t half = (request.bytes.count() + 1) / 2;
-    const std::int64_t needed = (half + piece_.count() - 1) / piece_.count();
+    const std::int64_t share = (request.bytes.count() + trees_ - 1) / trees_;
+    const std::int64_t needed = (share + piece_.count() - 1) / piece_.count();
     const auto pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, kPiecesMax));
-    CollectivePlan plan(request, 2 * pieces, request.bytes);
-    const std::array<Tree, 2> trees = {add_tree(plan, 0), add_tree(plan, 1)};
+    CollectivePlan plan(request, trees_ * pieces, request.bytes);
+    std::vector<Tree> trees;
+    for (std::uint32_t i = 0; i < trees_; ++i) trees.push_back(add_tree(plan, static_cast<std::uint8_t>(i), trees_));
     RoleNumbers roles;
     for (std::uint32_t position = 0; position < request.ranks(); ++position) {
-      std::array<Place, 2> places;
+      std::vector<Place> places(trees.size());
       RoleNumbers::Description description;
       for (std::size_t i = 0; i < trees.size(); ++i) {
         places[i] = place_of(plan, trees[i], position);
@@ -174,6 +181,7 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
   }
 
   Bytes piece_;
+  std::uint32_t trees_;
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_double_binary_tree(const ParamSet& params) {

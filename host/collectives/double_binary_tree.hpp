@@ -10,7 +10,7 @@
 //     well, and no inner host passes on more than it gets.
 //   - Half a buffer is cut into pieces of at most `piece`, but never into more than 512. Every piece goes up (is reduced), comes down (is
 //     distributed), or both. To a neighbour one message goes at a time; messages to several neighbours share the link.
-//   - The trees use two channels.
+//   - A pair of trees uses two channels. More channels are more pairs, each on its share of the buffer, with heads on other rails.
 //
 // With n = 2^j hosts of one rank, link rate R, k pieces per tree, alpha = time of an empty message and g = what a sender takes from one
 // message to the next:

@@ -33,6 +33,92 @@ InsideLinks links_among(const Topology& topology, std::span<const NodeId> member
   return InsideLinks::full_mesh;
 }
 
+bool joins_gpus(NodeKind kind) { return kind == NodeKind::nvswitch || is_endpoint(kind); }
+
+/// Where an endpoint's traffic to other hosts goes through: its NIC, or itself where its ports are its own.
+NodeId nic_of(const Topology& topology, NodeId endpoint) {
+  for (const LinkId link : topology.out_links(endpoint)) {
+    const NodeId next = topology.link(link).destination;
+    if (topology.node(next).kind == NodeKind::nic) return next;
+  }
+  return endpoint;
+}
+
+/// The cables of a NIC that leave its host.
+std::vector<LinkId> ports_of(const Topology& topology, NodeId nic) {
+  std::vector<LinkId> ports;
+  for (const LinkId link : topology.out_links(nic)) {
+    const Node& next = topology.node(topology.link(link).destination);
+    if (next.host != topology.node(nic).host) ports.push_back(link);
+  }
+  return ports;
+}
+
+std::int64_t rate_bps(const Topology& topology, std::span<const LinkId> links) {
+  std::int64_t sum = 0;
+  for (const LinkId link : links) sum += topology.link(link).rate.in_bps();
+  return sum;
+}
+
+/// What the switch has below over what it has above, at least 1; 1 where nothing is above.
+double oversubscription_of(const Topology& topology, NodeId leaf) {
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+  for (const LinkId link : topology.out_links(leaf)) {
+    const Node& next = topology.node(topology.link(link).destination);
+    const bool is_up = next.kind == NodeKind::packet_switch && next.level > topology.node(leaf).level;
+    (is_up ? above : below) += topology.link(link).rate.in_bps();
+  }
+  return above == 0 ? 1 : std::max(1.0, static_cast<double>(below) / static_cast<double>(above));
+}
+
+/// `hosts` are the members of each, by rail.
+HostHardware hardware_of(const Topology& topology, std::span<const std::vector<NodeId>> hosts) {
+  HostHardware hardware;
+  hardware.machine = topology.machine();
+  const NodeId first = hosts.front().front();
+  hardware.gpus = static_cast<std::uint32_t>(topology.endpoints_of(topology.node(first).host).size());
+  std::vector<LinkId> nvlinks;
+  for (const LinkId link : topology.out_links(first)) {
+    const Node& next = topology.node(topology.link(link).destination);
+    if (next.host == topology.node(first).host && joins_gpus(next.kind)) nvlinks.push_back(link);
+  }
+  hardware.nvlink_bps = rate_bps(topology, nvlinks);
+  std::vector<NodeId> nics;
+  for (const NodeId member : hosts.front()) {
+    const NodeId nic = nic_of(topology, member);
+    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) nics.push_back(nic);
+  }
+  const std::vector<LinkId> ports = ports_of(topology, nics.front());
+  hardware.nic_bps = rate_bps(topology, ports);
+  // GPUs that share all NICs of their host lead to none directly.
+  if (ports.empty() && hosts.size() > 1) {
+    nics.clear();
+    for (const LinkId link : topology.out_links(first)) {
+      const NodeId hub = topology.link(link).destination;
+      if (topology.node(hub).kind != NodeKind::pcie_switch) continue;
+      for (const LinkId down : topology.out_links(hub)) {
+        const NodeId next = topology.link(down).destination;
+        if (topology.node(next).kind == NodeKind::nic) nics.push_back(next);
+      }
+    }
+    if (nics.empty()) return hardware;
+    hardware.nic_bps = rate_bps(topology, ports_of(topology, nics.front()));
+  }
+  hardware.nics = static_cast<std::uint32_t>(nics.size());
+  const auto leaf_of = [&](NodeId nic) {
+    const std::vector<LinkId> cables = ports_of(topology, nic);
+    return cables.empty() ? NodeId::none() : topology.link(cables.front()).destination;
+  };
+  const NodeId leaf = leaf_of(nics.front());
+  if (leaf.is_none() || topology.node(leaf).kind != NodeKind::packet_switch) return hardware;
+  hardware.oversubscription = oversubscription_of(topology, leaf);
+  if (nics.size() > 1 && hosts.size() > 1) {
+    hardware.rails_meet = leaf_of(nics[1]) != leaf && leaf_of(nic_of(topology, hosts[1].front())) == leaf;
+  }
+  return hardware;
+}
+
 }  // namespace
 
 std::string_view to_text(InsideLinks links) {
@@ -59,17 +145,22 @@ GroupLayout::GroupLayout(const Topology& topology, std::span<const NodeId> endpo
     seats_.push_back({number_of_host.try_emplace(host.index(), number).first->second, rail});
   }
   divide();
-  std::vector<NodeId> members;
+  std::vector<std::vector<NodeId>> members(host_count_);
   for (std::uint32_t host = 0; host < host_count_; ++host) {
-    members.clear();
-    for (std::uint32_t k = 0; k < members_of_host(host); ++k) members.push_back(endpoints[member_of_host(host, k)]);
-    inside_ = std::max(inside_, links_among(topology, members));
+    for (std::uint32_t k = 0; k < members_of_host(host); ++k) members[host].push_back(endpoints[member_of_host(host, k)]);
+    inside_ = std::max(inside_, links_among(topology, members[host]));
   }
+  hardware_ = hardware_of(topology, members);
 }
 
 GroupLayout::GroupLayout(std::vector<Seat> seats, InsideLinks inside) : seats_(std::move(seats)) {
   divide();
   if (host_count_ < ranks()) inside_ = inside;
+  for (std::uint32_t host = 0; host < host_count_; ++host) hardware_.gpus = std::max(hardware_.gpus, members_of_host(host));
+  hardware_.nics = hardware_.gpus;
+  hardware_.nvlink_bps = 3'600'000'000'000;
+  hardware_.nic_bps = 400'000'000'000;
+  hardware_.rails_meet = hardware_.nics > 1 && host_count_ > 1;
 }
 
 GroupLayout GroupLayout::one_per_host(std::uint32_t ranks) { return blocks(ranks, 1); }

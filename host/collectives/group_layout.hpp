@@ -4,7 +4,8 @@
 // channels, hierarchical) take their orders from it.
 //
 // Model: hosts are numbered in order of first appearance among the positions; a member's rail is the number of its GPU within its host. What joins
-// members of one host is told by the worst pair of the group. Groups with equal layouts run equal programs.
+// members of one host is told by the worst pair of the group, what their hosts are built of by the first member's. Groups with equal layouts run
+// equal programs.
 // Thread safety: immutable.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +31,18 @@ enum class InsideLinks : std::uint8_t {
   pcie,       ///< some two have neither: PCIe switches, or the network
 };
 std::string_view to_text(InsideLinks links);
+
+/// What the members' hosts are built of, as a library that tunes itself to its machine sees it.
+struct HostHardware {
+  std::string machine;          ///< what the topology calls the server; "" where it has no name
+  std::uint32_t gpus = 1;       ///< of a host, members or not
+  std::uint32_t nics = 1;       ///< of a host that members use
+  std::int64_t nvlink_bps = 0;  ///< of all NVLinks of a GPU together, each way; 0 where there are none
+  std::int64_t nic_bps = 0;     ///< of all ports of a NIC together, each way; 0 where there is no network
+  bool rails_meet = false;      ///< NICs of equal number share a leaf, others of a host do not
+  double oversubscription = 1;  ///< of the leafs: what they have below over what they have above, at least 1
+  friend auto operator<=>(const HostHardware&, const HostHardware&) = default;
+};
 
 class GroupLayout {
  public:
@@ -53,6 +67,9 @@ class GroupLayout {
   /// Members of every host if all hosts have as many; 0 otherwise.
   std::uint32_t ranks_per_host() const { return ranks_per_host_; }
   InsideLinks inside() const { return inside_; }
+  /// Where none was given or found: as hgx_h100 in a rail-optimized fabric.
+  const HostHardware& hardware() const { return hardware_; }
+  void set_hardware(const HostHardware& hardware) { hardware_ = hardware; }
 
   /// A subgroup per host: its members by rail.
   const std::shared_ptr<const Subgroups>& hosts() const { return hosts_; }
@@ -62,9 +79,11 @@ class GroupLayout {
   /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
 
-  friend auto operator<=>(const GroupLayout& a, const GroupLayout& b) {
+  friend std::partial_ordering operator<=>(const GroupLayout& a, const GroupLayout& b) {
     const auto order = a.inside_ <=> b.inside_;
-    return order != 0 ? order : a.seats_ <=> b.seats_;
+    if (order != 0) return std::partial_ordering(order);
+    const auto hardware = a.hardware_ <=> b.hardware_;
+    return hardware != 0 ? hardware : std::partial_ordering(a.seats_ <=> b.seats_);
   }
   friend bool operator==(const GroupLayout& a, const GroupLayout& b) { return (a <=> b) == 0; }
 
@@ -75,6 +94,7 @@ class GroupLayout {
   std::uint32_t host_count_ = 0;
   std::uint32_t ranks_per_host_ = 0;
   InsideLinks inside_ = InsideLinks::none;
+  HostHardware hardware_;
   std::vector<std::uint32_t> some_member_;  ///< by host: a position in it
   std::shared_ptr<const Subgroups> hosts_;
   std::shared_ptr<const Subgroups> rails_;

@@ -28,7 +28,11 @@ constexpr Table kLl128 = table("14us", "1.9us", "4us", "0.9375", "8 bytes of fla
 
 template <const char* Name>
 CollectiveProtocol make(const ParamSet& params) {
-  return {Name, params.duration("base_latency"), params.duration("hop_latency_inside"), params.duration("hop_latency_network"),
+  return {Name,
+          params.duration("base_latency"),
+          params.duration("hop_latency_inside"),
+          params.duration("hop_latency_network"),
+          params.real("efficiency"),
           params.real("efficiency")};
 }
 
@@ -50,7 +54,8 @@ constexpr std::array<Module<CollectiveProtocolFactory>, 4> kProtocols = {{
 
 }  // namespace
 
-Bytes CollectiveProtocol::moved_bytes(Bytes data) const {
+Bytes CollectiveProtocol::moved_bytes(Bytes data, bool inside_host) const {
+  const double efficiency = inside_host ? efficiency_inside : efficiency_network;
   if (efficiency == 1) return data;
   return Bytes::of(static_cast<std::int64_t>(std::ceil(static_cast<double>(data.count()) / efficiency)));
 }

@@ -729,6 +729,65 @@ TEST(Nic, ALostEndIsSentAgainInBursts) {
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + bursts + kReceive);
 }
 
+// Once a queue pair went back at full rate, into the same full queue. Expectation: all of 63 packets are lost, and sent again from a window of one: 1, 2, 4, 8
+// and 16 packets in as many round trips, then 31, half of what was under way, and with the first of these acknowledged the last one.
+TEST(Nic, GoesBackSlowly) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 63'000, 7);
+  for (const std::uint32_t aggregation : {0U, 1U}) {
+    cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+    cluster.change_uplink(Time::zero() + Duration::us(100), 0, aggregation, kRate);
+  }
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(200);
+  settings.slow_restart = true;
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 63U);
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  const Duration again = 6 * (trip(1000) + trip(ack_wire_bytes)) + trip(1000);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + again + kReceive);
+}
+
+// Expectation: with a whole time-out of 3.2 ms the first comes after a sixteenth of it, 200 us, the next 400 us later; a cable that is back after 100 or
+// 500 us lets what is sent then through.
+TEST(Nic, TimeoutsAdapt) {
+  for (const bool is_later : {false, true}) {
+    Cluster cluster(4, kRate, kDelay);
+    cluster.transfer(Time::zero(), 0, 15, 1000, 7);
+    for (const std::uint32_t aggregation : {0U, 1U}) {
+      cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+      cluster.change_uplink(Time::zero() + Duration::us(is_later ? 500 : 100), 0, aggregation, kRate);
+    }
+    NicSettings settings = nic_settings();
+    settings.retransmission_timeout = Duration::us(3200);
+    settings.adapts_timeout = 1;
+    Engine engine = cluster.build(settings, switch_settings(), {});
+    engine.run({});
+    ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+    EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time,
+              Time::zero() + kWqe + Duration::us(is_later ? 600 : 200) + trip(1000) + kReceive);
+  }
+}
+
+// Expectation: nothing comes back for three time-outs of 200 us; the packet was sent three times, at 0, 200 and 400 us, and then the queue pair gives up.
+TEST(Nic, GivesUpAfterItsRetries) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 1000, 7);
+  for (const std::uint32_t aggregation : {0U, 1U}) cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(200);
+  settings.retries = 3;
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  ASSERT_EQ(cluster.card(engine, 0).given_up().size(), 1U);
+  EXPECT_EQ(cluster.card(engine, 0).given_up()[0].time, Time::zero() + kWqe + Duration::us(600));
+  EXPECT_EQ(cluster.card(engine, 0).given_up()[0].progress_at, Time::zero() + kWqe);
+  EXPECT_EQ(cluster.card(engine, 0).given_up()[0].transfer.tag, 7U);
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 3U);
+  EXPECT_EQ(cluster.card(engine, 0).unfinished().size(), 1U);
+}
+
 RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& options) {
   Cluster cluster(4, kRate, Duration::ns(300));
   cluster.tree.ecn = {20'000, 80'000, 0.5};
@@ -753,6 +812,8 @@ RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& 
   nic.answer_priority = 2;
   nic.pause_time = seed % 2 == 0 ? Duration::us(5) : Duration::zero();
   nic.retransmission_timeout = Duration::us(300);
+  nic.slow_restart = seed % 4 < 2;
+  nic.adapts_timeout = static_cast<std::uint8_t>(seed % 5);
   PacketSwitchSettings switches = switch_settings();
   switches.pause_time = nic.pause_time;
   switches.buffer = {300'000, 2048, 4300, 0.25};

@@ -182,8 +182,8 @@ TEST(FlowFabric, HeadersCountOnTheWire) {
   const auto topology = star("2");
   const auto ends = topology->endpoints();
   const Outcome outcome = run(*topology, settings_with({}), {{Time::zero(), transfer(ends[0], ends[1], 1'000'000, 0)}});
-  // RoCEv2 at 1,500 B: ceil((1,000,000 + 16) / 1,456) = 687 packets of 82 B overhead: 1,056,350 B on the wire, 0.08 ns each.
-  const Bytes wire = Bytes::of(1'000'000 + 16 + 687 * 82);
+  // RoCEv2 at 4,096 B: ceil((1,000,000 + 16) / 4,096) = 245 packets of 82 B overhead: 1,020,106 B on the wire, 0.08 ns each.
+  const Bytes wire = Bytes::of(1'000'000 + 16 + 245 * 82);
   EXPECT_EQ(outcome.sent.at(0), at(Duration::ns(1'000 + 200) + transmit_time(wire, Bandwidth::gbps(100))));
   Bytes on_links;
   for (const LinkUsage& link : outcome.links) on_links += link.bytes;

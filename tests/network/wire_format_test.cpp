@@ -13,9 +13,9 @@ namespace {
 
 WireFormat format(const char* stack, std::int64_t mtu) { return WireFormat(protocol_stack(stack), Bytes::of(mtu)); }
 
-TEST(WireFormat, RoceV2AtThePapersMtu) {
-  const WireFormat wire = format("rocev2_ipv4", 1500);
-  // IP 20 + UDP 8 + BTH 12 + ICRC 4 = 44 inside the MTU; preamble 8 + gap 12 + Ethernet 14 + FCS 4 = 38 outside it.
+TEST(WireFormat, RoceV2CountsItsMtuAsPayload) {
+  const WireFormat wire = format("rocev2_ipv4", 1456);
+  // IP 20 + UDP 8 + BTH 12 + ICRC 4 = 44; preamble 8 + gap 12 + Ethernet 14 + FCS 4 = 38.
   EXPECT_EQ(wire.content_per_packet(), Bytes::of(1456));
   EXPECT_EQ(wire.overhead_per_packet(), Bytes::of(82));
   // 1,440 B of payload and the 16 B of RETH just fill one packet; one byte more takes two.
@@ -59,8 +59,8 @@ TEST(WireFormat, NothingToSendTakesNoBytes) {
 
 TEST(WireFormat, AnMtuWithoutRoomForPayloadIsTheUsersMistake) {
   try {
-    format("rocev2_ipv6", 80);
-    FAIL() << "64 B of headers and 16 B of RETH leave nothing of 80 B";
+    format("rocev2_ipv6", 16);
+    FAIL() << "16 B of RETH leave nothing of 16 B";
   } catch (const InputError& error) {
     EXPECT_EQ(error.diagnostics()[0].code, "mtu-too-small");
   }

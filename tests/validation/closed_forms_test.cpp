@@ -29,7 +29,7 @@ constexpr double kAlpha_s = kWqe_s + kPropagation_s + kSwitching_s + kReceive_s;
 /// header, into packets that cost 82 B more.
 double wire_bytes(double bytes) {
   const double content = bytes + 16;
-  return content + std::ceil(content / 1456) * 82;
+  return content + std::ceil(content / 4096) * 82;
 }
 /// Seconds that a message keeps the link busy.
 double wire_s(double bytes) { return wire_bytes(bytes) * 8 / kRate_bps; }

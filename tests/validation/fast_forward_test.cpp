@@ -39,6 +39,7 @@ RunSummary run_forward(const std::string& scenario, int iterations) {
   flags.settings = {"scheduler.fast_forward=" + std::to_string(iterations)};
   const ScratchFolder folder;
   Scenario loaded = load_scenario(flags);
+  state_collectives(loaded);
   SimulationOptions options;
   options.out = folder.path() / "out";
   return run_simulation(loaded, options);

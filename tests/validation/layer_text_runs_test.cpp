@@ -14,7 +14,7 @@ namespace {
 /// Seconds of an empty message over one switch with 2 m of fibre on each side, and of a message's bytes on the wire; derived in
 /// closed_forms_test.
 constexpr double kAlpha_s = 1e-6 + 20e-9 + 500e-9 + 500e-9;
-double wire_s(double bytes) { return (bytes + 16 + std::ceil((bytes + 16) / 1456) * 82) * 8 / 400e9; }
+double wire_s(double bytes) { return (bytes + 16 + std::ceil((bytes + 16) / 4096) * 82) * 8 / 400e9; }
 double ring_s(int ranks, double bytes) { return 2 * (ranks - 1) * (kAlpha_s + wire_s(bytes / ranks)); }
 
 std::string made(const std::string& name, const std::vector<std::pair<std::string, std::string>>& settings) {

@@ -10,7 +10,8 @@ namespace weft {
 
 namespace {
 
-constexpr double kSizeMin = 16 * 1024 * 1024;
+constexpr double kMedium = 64 * 1024;
+constexpr double kLarge = 16 * 1024 * 1024;
 
 /// The first column of that name.
 std::size_t column_of(const std::vector<std::string>& header, std::string_view name) {
@@ -35,16 +36,29 @@ std::vector<CollectiveTime> read_measured(const MeasuredCollectives& set) {
   const std::vector<std::string> header = fields_of(line);
   const std::size_t size = column_of(header, set.size_column);
   const std::size_t time = column_of(header, set.time_column);
+  const auto counts = [&](const std::vector<std::string>& fields) {
+    return std::all_of(set.conditions.begin(), set.conditions.end(), [&](std::string_view condition) {
+      const std::size_t equals = condition.find('=');
+      return fields.at(column_of(header, condition.substr(0, equals))) == condition.substr(equals + 1);
+    });
+  };
   std::vector<CollectiveTime> times;
   for (unsigned row = 0; std::getline(file, line);) {
     const std::vector<std::string> fields = fields_of(line);
-    if (fields.size() != header.size()) continue;
+    if (fields.size() != header.size() || !counts(fields)) continue;
     const double bytes = std::stod(fields.at(size)) * set.bytes_per_size;
-    if (bytes < kSizeMin || row++ % set.row_stride != 0) continue;
-    times.push_back({bytes, std::stod(fields.at(time)) * set.us_per_time, 0});
+    if (row++ % set.row_stride == 0) times.push_back({bytes, std::stod(fields.at(time)) * set.us_per_time, 0});
   }
   std::sort(times.begin(), times.end(), [](const CollectiveTime& a, const CollectiveTime& b) { return a.bytes < b.bytes; });
+  for (std::size_t i = 0; i < times.size(); ++i) times[i].held_out = !set.fitted || i % 2 == 1;
+  std::erase_if(times, [](const CollectiveTime& one) { return one.bytes < kMedium; });
   return times;
+}
+
+std::string in_capitals(std::string_view name) {
+  std::string text(name);
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c == '_' ? c : static_cast<char>(c - 'a' + 'A'); });
+  return text;
 }
 
 /// All sizes in one run: each collective begins when the one before has ended.
@@ -54,22 +68,12 @@ std::string workload_text(const MeasuredCollectives& set, const std::vector<Coll
   for (std::size_t i = 0; i < times.size(); ++i) {
     text << "  op { name: \"c" << i << "\" ";
     if (i > 0) text << "deps: \"c" << i - 1 << "\" ";
-    text << "collective { type: ALL_REDUCE size: \"" << static_cast<long long>(times[i].bytes) << "B\" } }\n";
+    // Of an all_gather a rank brings its share.
+    const double bytes = set.collective == "all_gather" ? times[i].bytes / set.ranks : times[i].bytes;
+    text << "collective { type: " << in_capitals(set.collective) << " size: \"" << static_cast<long long>(bytes) << "B\" } }\n";
   }
   text << "}\n";
   return text.str();
-}
-
-std::string size_text(double bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, bytes < 1e9 ? "%.0f MB" : "%.1f GB", bytes < 1e9 ? bytes / 1e6 : bytes / 1e9);
-  return text;
-}
-
-std::string time_text(double us) {
-  char text[32];
-  std::snprintf(text, sizeof text, us < 1e3 ? "%.0f us" : us < 1e5 ? "%.2f ms" : "%.1f ms", us < 1e3 ? us : us / 1e3);
-  return text;
 }
 
 std::string percent_text(double share) {
@@ -80,23 +84,107 @@ std::string percent_text(double share) {
 
 }  // namespace
 
+namespace {
+
+std::string lone_server(std::string_view server, unsigned ranks) {
+  return "builder: \"lone_server\" set { name: \"server\" value: \"" + std::string(server) +
+         "\" } set { name: \"gpus_per_host\" value: \"" + std::to_string(ranks) + "\" }";
+}
+
+}  // namespace
+
 const std::vector<MeasuredCollectives>& measured_collectives() {
   static const std::vector<MeasuredCollectives> sets = [] {
     std::vector<MeasuredCollectives> all;
     for (const auto& [ranks, file] : {std::pair(2u, "kernels/vtrain/trace/a100_AR_GPU2_1M_1024M.csv"),
                                       std::pair(4u, "kernels/vtrain/trace/a100_AR_GPU4_1M_1024M.csv")}) {
       // The column is headed "ns" and in microseconds times 1,000; the first of two times is that of the run out of place.
-      all.push_back({"hgx_a100", file, "lone_server", "gpus_per_host", ranks, "size(B)", 1, "time(ns)", 1e-3, 16});
+      all.push_back(
+          {"hgx_a100", "all_reduce", file, lone_server("hgx_a100", ranks), ranks, "size(B)", 1, "time(ns)", 1e-3, 5, true, {}});
+    }
+    for (const auto& [ranks, file] :
+         {std::pair(2u, "kernels/estimate_train_time/Perlmutter/nccl/NVIDIAA100-SXM4-80GB_allreduce_fp16_1_2.csv"),
+          std::pair(2u, "kernels/estimate_train_time/Perlmutter/nccl/NVIDIAA100-SXM4-80GB_allreduce_large_fp16_1_2.csv"),
+          std::pair(4u, "kernels/estimate_train_time/Perlmutter/nccl/NVIDIAA100-SXM4-80GB_allreduce_fp16_1_4.csv"),
+          std::pair(4u, "kernels/estimate_train_time/Perlmutter/nccl/NVIDIAA100-SXM4-80GB_allreduce_large_fp16_1_4.csv")}) {
+      // Four A100 per node, every two joined by 4 of their 12 NVLinks.
+      all.push_back({"4 x A100, full mesh",
+                     "all_reduce",
+                     file,
+                     "builder: \"lone_server\" set { name: \"gpus_per_host\" value: \"4\" } set { name: \"inside\" value: "
+                     "\"full_mesh\" } set { name: \"nvlink_rate\" value: \"2400Gbps\" }",
+                     ranks,
+                     "shape",
+                     2,
+                     "dur(us)",
+                     1,
+                     32,
+                     false,
+                     {}});
     }
     for (const auto& [ranks, file] :
          {std::pair(2u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_fp16_2_1.csv"),
           std::pair(2u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_large_fp16_2_1.csv"),
           std::pair(4u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_fp16_4_1.csv"),
           std::pair(4u, "kernels/estimate_train_time/Vista/nccl/NVIDIAGH200120GB_allreduce_large_fp16_4_1.csv")}) {
-      all.push_back({"gh200", file, "single_switch", "hosts", ranks, "shape", 2, "dur(us)", 1, 16});
+      all.push_back({"gh200",
+                     "all_reduce",
+                     file,
+                     "builder: \"single_switch\" set { name: \"server\" value: \"gh200\" } set { name: \"hosts\" value: \"" +
+                         std::to_string(ranks) + "\" }",
+                     ranks,
+                     "shape",
+                     2,
+                     "dur(us)",
+                     1,
+                     16,
+                     true,
+                     {}});
     }
-    all.push_back({"hgx_b200", "network/b200_allreduce_busbw.csv", "lone_server", "gpus_per_host", 8, "size_bytes", 1,
-                   "n1node_us_computed", 1, 1});
+    for (const auto& [collective, name] :
+         {std::pair("all_reduce", "collective=all_reduce"), std::pair("all_gather", "collective=all_gather"),
+          std::pair("reduce_scatter", "collective=reduce_scatter"), std::pair("all_to_all", "collective=alltoall")}) {
+      for (const auto& [ranks, gpus] : {std::pair(2u, "gpus=2"), std::pair(4u, "gpus=4"), std::pair(8u, "gpus=8")}) {
+        all.push_back({"hgx_h100",
+                       collective,
+                       "network/nccl_perf/h100_sxm_nccl_2.29.2.csv",
+                       lone_server("hgx_h100", ranks),
+                       ranks,
+                       "message_elements",
+                       2,
+                       "latency_ms",
+                       1e3,
+                       1,
+                       true,
+                       {name, gpus, "dtype=half"}});
+      }
+      for (const auto& [ranks, gpus] : {std::pair(2u, "gpus=2"), std::pair(4u, "gpus=4")}) {
+        all.push_back({"gb200_nvl72",
+                       collective,
+                       "network/nccl_perf/gb200_nccl_2.29.2.csv",
+                       lone_server("gb200_nvl72", ranks),
+                       ranks,
+                       "message_elements",
+                       2,
+                       "latency_ms",
+                       1e3,
+                       1,
+                       true,
+                       {name, gpus, "dtype=half"}});
+      }
+    }
+    all.push_back({"hgx_b200",
+                   "all_reduce",
+                   "network/b200_allreduce_busbw.csv",
+                   lone_server("hgx_b200", 8),
+                   8,
+                   "size_bytes",
+                   1,
+                   "n1node_us_computed",
+                   1,
+                   1,
+                   true,
+                   {}});
     return all;
   }();
   return sets;
@@ -106,17 +194,23 @@ std::vector<CollectiveTime> simulate(const MeasuredCollectives& set) {
   std::vector<CollectiveTime> times = read_measured(set);
   const ScratchFolder folder;
   folder.write("work.textproto", workload_text(set, times));
-  const std::string machine(set.machine);
   RunFlags flags;
-  flags.scenario_file = folder.write(
-      "scenario.textproto", "topology { builder: \"" + std::string(set.builder) + "\" set { name: \"server\" value: \"" + machine +
-                                "\" } set { name: \"" + std::string(set.rank_unit) + "\" value: \"" + std::to_string(set.ranks) +
-                                "\" } }\njob { workload { file: \"work.textproto\" } }\nset { name: \"preset\" value: \"" +
-                                machine + "\" }\n");
-  for (const auto& row : run_scenario(flags, ScenarioRunOptions{}).collectives) {
+  flags.scenario_file =
+      folder.write("scenario.textproto", "topology { " + set.topology + " }\njob { workload { file: \"work.textproto\" } }\n");
+  ScenarioRunOptions options;
+  options.collectives_by_rules = true;
+  for (const auto& row : run_scenario(flags, options).collectives) {
     times.at(std::stoul(row.at("op").substr(1))).simulated_us = std::stod(row.at("duration_ns")) * 1e-3;
   }
   return times;
+}
+
+std::vector<CollectiveTime> held_out(const std::vector<CollectiveTime>& times, SizeClass sizes) {
+  std::vector<CollectiveTime> chosen;
+  for (const CollectiveTime& one : times) {
+    if (one.held_out && (one.bytes >= kLarge) == (sizes == SizeClass::large)) chosen.push_back(one);
+  }
+  return chosen;
 }
 
 ErrorSummary summarize_errors(const std::vector<CollectiveTime>& times) {
@@ -130,18 +224,25 @@ ErrorSummary summarize_errors(const std::vector<CollectiveTime>& times) {
 
 std::string measured_collectives_table() {
   std::string table =
-      "| machine | ranks | sizes | smallest: measured, simulated | middle | largest | median error | worst |\n"
-      "|---|---|---|---|---|---|---|---|\n";
+      "| machine | collective | ranks | sizes held out, 64 KiB to 16 MiB | median error | worst | from 16 MiB on | median error | "
+      "worst |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
+  const auto cells = [](const std::vector<CollectiveTime>& times) {
+    if (times.empty()) return std::string("0 | | ");
+    const ErrorSummary errors = summarize_errors(times);
+    return std::to_string(times.size()) + " | " + percent_text(errors.median) + " | " + percent_text(errors.worst);
+  };
+  std::vector<CollectiveTime> all;
+  const auto add_row = [&](const std::string& what, const std::vector<CollectiveTime>& times) {
+    table +=
+        "| " + what + " | " + cells(held_out(times, SizeClass::medium)) + " | " + cells(held_out(times, SizeClass::large)) + " |\n";
+  };
   for (const MeasuredCollectives& set : measured_collectives()) {
     const std::vector<CollectiveTime> times = simulate(set);
-    const ErrorSummary errors = summarize_errors(times);
-    const auto cell = [](const CollectiveTime& time) {
-      return size_text(time.bytes) + ": " + time_text(time.measured_us) + ", " + time_text(time.simulated_us);
-    };
-    table += "| " + std::string(set.machine) + " | " + std::to_string(set.ranks) + " | " + std::to_string(times.size()) + " | " +
-             cell(times.front()) + " | " + cell(times.at(times.size() / 2)) + " | " + cell(times.back()) + " | " +
-             percent_text(errors.median) + " | " + percent_text(errors.worst) + " |\n";
+    add_row(std::string(set.machine) + " | " + std::string(set.collective) + " | " + std::to_string(set.ranks), times);
+    all.insert(all.end(), times.begin(), times.end());
   }
+  add_row("all | | ", all);
   return table;
 }
 

@@ -1,9 +1,11 @@
-// Measured collectives: NCCL's all-reduces on real machines beside what Weft simulates for them.
+// Measured collectives: what NCCL took on real machines beside what Weft simulates for them with its defaults.
 //
 // Where it sits: measured_collectives_test asserts the errors; the program measured_collectives prints the table of README.md.
 //
-// A data set is one file of measured times of one machine and number of ranks. Weft runs each of its sizes from `size_min` on, every
-// `row_stride`-th row, on the server of the machine's name under the preset of the machine's name: one set of parameters per machine.
+// A data set is one file's times of one collective on one machine and number of ranks. Weft runs each of its sizes from 64 KB on,
+// every `row_stride`-th row, on the server of the machine's name; nothing else is set. Constants of a machine
+// (host/collectives/nccl_tuner) were fitted to the sizes with even numbers, counted from 0 in the order of size over the rows
+// that are read; those with odd numbers are held out. A set of a machine that nothing was fitted to is held out as a whole.
 #pragma once
 
 #include <string>
@@ -13,30 +15,37 @@
 namespace weft {
 
 struct MeasuredCollectives {
-  std::string_view machine;    ///< a server (topologies/builders/server_presets) and a preset (host/presets)
-  std::string_view file;       ///< below shared/data
-  std::string_view builder;    ///< of the topology
-  std::string_view rank_unit;  ///< parameter of the builder that is the number of ranks
-  unsigned ranks;
+  std::string_view machine;     ///< as the table calls it
+  std::string_view collective;  ///< "all_reduce" and so on
+  std::string_view file;        ///< below shared/data
+  std::string topology;         ///< in protobuf text, for `ranks` GPUs
+  unsigned ranks = 2;
   std::string_view size_column;
-  unsigned bytes_per_size;  ///< what the size column counts
+  unsigned bytes_per_size = 1;  ///< what the size column counts
   std::string_view time_column;
-  double us_per_time;
-  unsigned row_stride;
+  double us_per_time = 1;
+  unsigned row_stride = 1;
+  bool fitted = true;                        ///< to the sizes with even numbers
+  std::vector<std::string_view> conditions;  ///< "column=value": rows that count
 };
 
-/// Every data set of all-reduces.
+/// Every data set.
 const std::vector<MeasuredCollectives>& measured_collectives();
 
 struct CollectiveTime {
-  double bytes;  ///< buffer of a rank
+  double bytes;  ///< of the whole buffer: what a rank holds before or after, whichever is more
   double measured_us;
   double simulated_us;
+  bool held_out = true;
   double error() const { return simulated_us / measured_us - 1; }
 };
 
 /// Reads a data set and simulates it, by size. Requires: its file is there.
 std::vector<CollectiveTime> simulate(const MeasuredCollectives& set);
+
+/// Sizes from 16 MiB on, and those from 64 KiB on below.
+enum class SizeClass { medium, large };
+std::vector<CollectiveTime> held_out(const std::vector<CollectiveTime>& times, SizeClass sizes);
 
 struct ErrorSummary {
   double median;  ///< of absolute relative errors

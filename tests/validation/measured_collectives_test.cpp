@@ -1,4 +1,4 @@
-// NCCL's all-reduces on real machines: one set of parameters per machine comes within 8 % of the median time, for each data set by itself.
+// NCCL's collectives on real machines beside what is simulated for them with defaults alone.
 #include "measured_collectives.hpp"
 
 #include <gtest/gtest.h>
@@ -8,13 +8,23 @@
 namespace weft {
 namespace {
 
-TEST(MeasuredCollectives, MedianErrorsAreBelowEightPercent) {
+// Over all sizes that nothing was fitted to, with defaults alone: below 5 % from 16 MiB on, below 25 % from 64 KiB on.
+TEST(MeasuredCollectives, MedianErrorsOfHeldOutSizesAreSmall) {
+  std::vector<CollectiveTime> all;
   for (const MeasuredCollectives& set : measured_collectives()) {
     if (real_data(std::string(set.file)).empty()) GTEST_SKIP() << "no " << set.file << " in ../shared/data";
     const std::vector<CollectiveTime> times = simulate(set);
     ASSERT_GE(times.size(), 10u) << set.file;
-    EXPECT_LT(summarize_errors(times).median, 0.08) << set.file;
+    const std::string what = std::string(set.machine) + " " + std::string(set.collective) + " " + std::to_string(set.ranks);
+    const std::vector<CollectiveTime> large = held_out(times, SizeClass::large);
+    EXPECT_LT(summarize_errors(large).median, 0.15) << what;
+    if (const std::vector<CollectiveTime> medium = held_out(times, SizeClass::medium); !medium.empty()) {
+      EXPECT_LT(summarize_errors(medium).median, 0.25) << what;
+    }
+    all.insert(all.end(), times.begin(), times.end());
   }
+  EXPECT_LT(summarize_errors(held_out(all, SizeClass::large)).median, 0.05);
+  EXPECT_LT(summarize_errors(held_out(all, SizeClass::medium)).median, 0.25);
 }
 
 TEST(MeasuredCollectives, TheReadmeHasTheTable) {
@@ -29,10 +39,10 @@ TEST(MeasuredCollectives, TheReadmeHasTheTable) {
 
 TEST(MeasuredCollectives, ErrorsAreSummarisedByMedianAndWorst) {
   // 10 % too fast, exact, 30 % too slow; with a fourth of 20 % the median is the mean of 10 % and 20 %.
-  std::vector<CollectiveTime> times = {{1, 100, 90}, {1, 100, 100}, {1, 100, 130}};
+  std::vector<CollectiveTime> times = {{1, 100, 90, true}, {1, 100, 100, true}, {1, 100, 130, true}};
   EXPECT_NEAR(summarize_errors(times).median, 0.1, 1e-12);
   EXPECT_NEAR(summarize_errors(times).worst, 0.3, 1e-12);
-  times.push_back({1, 100, 80});
+  times.push_back({1, 100, 80, true});
   EXPECT_NEAR(summarize_errors(times).median, 0.15, 1e-12);
 }
 

@@ -53,9 +53,9 @@ std::string incast_of_15(const ScratchFolder& folder) {
   return folder.write("flow.txt", flow_list(rows)) + ":hpcc";
 }
 
-/// How long they take on the last link of 400 Gb/s: 1,456 B of content per packet, 16 B of them once per message; 82 B of headers.
+/// How long they take on the last link of 400 Gb/s: 4,096 B of content per packet, 16 B of them once per message; 82 B of headers.
 double busy_with_incast_of_15_ns() {
-  const double packets = 15 * std::ceil(2'000'016 / 1456.0);
+  const double packets = 15 * std::ceil(2'000'016 / 4096.0);
   return (15 * 2'000'016.0 + packets * 82) * 8 / 400.0;
 }
 
@@ -84,7 +84,7 @@ TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
       const NodeId from = endpoints[i * 37 % endpoints.size()];
       const NodeId to = endpoints[(i * 37 + 11 + i * 53) % endpoints.size()];
       if (topology->node(from).host == topology->node(to).host) continue;
-      const std::int64_t bytes = i % 3 == 0 ? 1 + static_cast<std::int64_t>(i) : 1456 * static_cast<std::int64_t>(i * i) + 700;
+      const std::int64_t bytes = i % 3 == 0 ? 1 + static_cast<std::int64_t>(i) : 4096 * static_cast<std::int64_t>(i * i) + 700;
       rows.push_back(std::to_string(from.index()) + " " + std::to_string(to.index()) + " 3 100 " + std::to_string(bytes) + " " +
                      std::to_string(0.001 * static_cast<double>(rows.size())));
     }
@@ -145,7 +145,7 @@ TEST(PacketMode, QueuePairsOfATransferAloneComeCloseToItsIdealTime) {
   const ScratchFolder folder;
   RunFlags flags = on_a_fat_tree(folder);
   flags.flows = folder.write("flow.txt", flow_list({"0 15 3 100 4000000 0", "1 14 3 100 123457 0.002"})) + ":hpcc";
-  flags.settings = {"flow.queue_pairs=5"};
+  flags.settings = {"flow.queue_pairs=5", "flow.mtu=1456B"};
   for (const auto& row : run_scenario(flags, ScenarioRunOptions{}).flows) {
     EXPECT_GE(value(row, "slowdown"), 1);
     EXPECT_LE(value(row, "slowdown"), 1.01);
@@ -197,7 +197,7 @@ TEST(PacketMode, AgreesWithFlowModeOnFiftyRandomScenarios) {
   RecordProperty("mean", std::to_string(mean));
   RecordProperty("median", std::to_string(with_dcqcn[25]));
   EXPECT_LE(mean, 0.05);
-  EXPECT_LE(with_dcqcn[25], 0.01);
+  EXPECT_LE(with_dcqcn[25], 0.02);
 }
 
 // A collective without contention, large enough that latencies hardly count: within 5 % of flow mode.
@@ -471,8 +471,8 @@ TEST(PacketMode, SprayedPacketsUseAllPaths) {
   EXPECT_LT(slowdown["spray"], 1.1);
   // Each switch keeps its own queues at a packet or two, and what meets on the way down is not its concern: in lockstep two flows may meet there
   // packet after packet.
-  EXPECT_LT(queue_up["adaptive"], 2 * 1538 + 100);
-  EXPECT_GT(queue_up["spray"], 10 * 1538);
+  EXPECT_LT(queue_up["adaptive"], 2 * 4178 + 100);
+  EXPECT_GT(queue_up["spray"], 10 * 4178);
   EXPECT_LT(slowdown["adaptive"], slowdown["ecmp"]);
 }
 

@@ -25,7 +25,7 @@ struct Group {
 std::map<std::string, double> durations_us(const Group& group, const std::string& algorithm) {
   std::string ops;
   std::string before;
-  std::vector<std::string> settings = {"flow.routing=spray", "host.fold_ranks=on"};
+  std::vector<std::string> settings = {"flow.routing=spray", "host.fold_ranks=on", "collective.rule_set=fastest"};
   for (const std::string& type : kTypes) {
     const std::string choices(
         std::find_if(CollectiveLibrary::params().begin(), CollectiveLibrary::params().end(), [&](const ParamSpec& spec) {

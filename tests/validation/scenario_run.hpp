@@ -97,11 +97,25 @@ struct ScenarioRunOptions {
   std::string zeta = "auto";
   bool trace = false;
   std::optional<Duration> sample = {};
+  bool collectives_by_rules = false;  ///< leaves to the rules what the scenario does not say of collectives
 };
+
+/// Says of collectives what the scenario does not: rings, all pairs at once, and no cost beside the network's, so that times follow by hand.
+inline void state_collectives(Scenario& scenario) {
+  for (const auto& [name, value] :
+       {std::pair("all_reduce", "ring"), std::pair("all_gather", "ring"), std::pair("reduce_scatter", "ring"),
+        std::pair("all_to_all", "direct"), std::pair("broadcast", "ring"), std::pair("reduce", "ring"),
+        std::pair("gather", "direct"), std::pair("scatter", "direct"), std::pair("barrier", "direct"),
+        std::pair("all_to_all_v", "direct"), std::pair("protocol", "ideal")}) {
+    if (scenario.parameters.of("collective").is_given(name)) continue;
+    scenario.parameters.apply(std::string("collective.") + name, value, SourcePlace::named("test"));
+  }
+}
 
 inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options) {
   const ScratchFolder folder;
   Scenario scenario = load_scenario(flags);
+  if (!options.collectives_by_rules) state_collectives(scenario);
   SimulationOptions simulation;
   simulation.threads = options.threads;
   simulation.zeta = options.zeta;

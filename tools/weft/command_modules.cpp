@@ -11,6 +11,7 @@
 #include "host/collective_library.hpp"
 #include "host/collective_rules.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/collectives/nccl_tuner.hpp"
 #include "host/congestion_control.hpp"
 #include "host/host_entity.hpp"
 #include "host/packet_settings.hpp"
@@ -63,6 +64,8 @@ std::vector<ModuleInfo> all_modules() {
   all.push_back({"host", "host", "Servers: what it costs a rank to compute and to reduce.", host_params()});
   all.push_back(
       {"host", "collective", "Which algorithm carries out which collective, by which protocol.", CollectiveLibrary::params()});
+  all.push_back({"host", "nccl", "NCCL's tuner, which picks what is auto where collective.rule_set = nccl.", nccl_params()});
+  for (const ModuleInfo& machine : nccl_machines()) all.push_back(machine);
   append(all, collective_algorithms());
   append(all, collective_protocols());
   for (const ModuleInfo& preset : run_presets()) all.push_back(preset);

@@ -7,6 +7,7 @@
 #include "core/check.hpp"
 #include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/collectives/nccl_tuner.hpp"
 #include "host/congestion_control.hpp"
 #include "host/host_entity.hpp"
 #include "host/packet_settings.hpp"
@@ -70,6 +71,7 @@ Parameters::Parameters() {
   for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("host", host_params()));
   add(ParamSet("collective", CollectiveLibrary::params()));
+  add(ParamSet("nccl", nccl_params()));
   for (const auto& module : collective_protocols()) add(ParamSet(std::string(module.info.name), module.info.params));
   for (const auto& module : collective_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
   add(ParamSet("scheduler", scheduler_params()));

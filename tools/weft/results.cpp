@@ -61,6 +61,20 @@ double bus_factor(CollectiveType type, double ranks) {
   return 1;
 }
 
+/// Bits that leave a host at least per bit of a collective's size, if all hosts have as many of the ranks: a ring's, or those to other hosts.
+double nic_factor_of(CollectiveType type, double ranks, double hosts) {
+  switch (type) {
+    case CollectiveType::all_to_all:
+    case CollectiveType::all_to_all_v:
+      return ranks / hosts * (hosts - 1) / hosts;
+    case CollectiveType::gather:
+    case CollectiveType::scatter:
+      return 0;
+    default:
+      return bus_factor(type, ranks);
+  }
+}
+
 std::string op_label(const RoleDag& dag, OpId op) {
   const std::string_view name = dag.name(op);
   return name.empty() ? "op" + std::to_string(op.index()) : std::string(name);
@@ -174,7 +188,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std
                      "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
       collectives_(folder_ / "collectives.csv",
                    "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,protocol,start_ns,end_ns,duration_ns,"
-                   "bus_bandwidth_gbps,multiplicity"),
+                   "bus_bandwidth_gbps,multiplicity,channels,bus_bandwidth_gbytes_per_s,nic_share"),
       flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
       links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {
   if (!scenario.events.empty() || !scenario.handlers.empty()) events_.emplace(folder_ / events_file, "time_s,event,subject,by");
@@ -319,6 +333,9 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
     std::string algorithm;
     std::string protocol;
     double factor = 1;
+    std::uint64_t channels = 1;
+    double nic_factor = 0;  // bits that a host's NICs send at least, per bit of the op's size
+    double nic_bps = 0;
     if (op.kind == OpKind::collective) {
       kind = to_text(op.collective);
       const std::uint32_t position = communicator.position_of(row->sample->rank);
@@ -326,7 +343,19 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
       if (plan != nullptr) {
         algorithm = plan->algorithm;
         protocol = plan->protocol.name;
-        if (CollectiveLibrary::is_auto(choices, kind)) algorithms_picked_[kind][algorithm] += row->multiplicity;
+        channels = plan->channels;
+        const GroupLayout& layout = *plan->request.layout;
+        if (layout.host_count() > 1) {
+          nic_bps = static_cast<double>(layout.hardware().nic_bps) * layout.hardware().nics;
+          nic_factor = nic_factor_of(op.collective, ranks, layout.host_count());
+        }
+        if (CollectiveLibrary::is_auto(choices, kind)) {
+          algorithms_picked_[kind][algorithm] += row->multiplicity;
+          RunSummary::PickedCollective& largest = picked_because_[{kind, algorithm, protocol}];
+          if (largest.ranks == 0 || op.bytes.count() > largest.size_bytes) {
+            largest = {op.bytes.count(), ranks, plan->channels, plan->reason};
+          }
+        }
       }
       factor = bus_factor(op.collective, ranks);
     }
@@ -346,7 +375,14 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
         .nanoseconds(duration)
         .number(bus_gbps)
         .number(std::uint64_t{row->multiplicity})
-        .end_row();
+        .number(channels)
+        .number(bus_gbps / 8);
+    if (nic_bps > 0 && duration > Duration::zero()) {
+      collectives_.number(op.bytes.in_bits() * nic_factor * 1e9 / duration.in_ns() / nic_bps);
+    } else {
+      collectives_.text("");
+    }
+    collectives_.end_row();
   }
 }
 
@@ -535,6 +571,7 @@ void ResultsWriter::fill(RunSummary& summary) const {
     summary.exposed_comm_share_by_communicator.emplace_back(communicator, iteration_s_.sum > 0 ? exposed_s / iteration_s_.sum : 0);
   }
   summary.algorithms_picked = algorithms_picked_;
+  summary.picked_because = picked_because_;
   summary.flows_finished = fct_s_.count;
   summary.flows_simulated = flows_simulated_;
   summary.payload_bytes = payload_bytes_;

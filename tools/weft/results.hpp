@@ -143,6 +143,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   double exposed_s_ = 0;
   std::map<std::string, double> exposed_by_communicator_s_;  ///< over all jobs and their iterations
   std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked_;
+  std::map<std::array<std::string, 3>, RunSummary::PickedCollective> picked_because_;
   Mean fct_s_;
   std::uint64_t flows_simulated_ = 0;  ///< of those in fct_s_: once for all that are alike
   Mean slowdown_;

@@ -3,6 +3,7 @@
 // Every figure has its unit in its name. Wall-clock figures describe the machine, not the model, and stand apart under "machine".
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,6 +43,14 @@ struct CongestionSummary {
     double lost_share = 0;
   };
   std::optional<Longest> longest;  ///< of those that others cause, if there are any
+};
+
+/// What the same comes to in flow mode.
+struct FlowModeFigures {
+  double makespan_s = 0;
+  double mean_iteration_s = 0;  ///< 0 without iterations
+  double mean_fct_s = 0;
+  double run_wall_time_s = 0;
 };
 
 struct RunSummary {
@@ -89,6 +98,14 @@ struct RunSummary {
 
   /// By type, where it was left to the rules (collective.all_reduce = auto): how many collectives each algorithm carried out.
   std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked;
+  /// Why, by type, algorithm and protocol: of the largest that was carried out so.
+  struct PickedCollective {
+    std::int64_t size_bytes = 0;
+    std::uint32_t ranks = 0;
+    std::uint32_t channels = 1;
+    std::string reason;
+  };
+  std::map<std::array<std::string, 3>, PickedCollective> picked_because;
   std::uint64_t flows_finished = 0;  ///< transfers that crossed the network
   double payload_bytes = 0;
   double mean_fct_s = 0;     ///< flow completion time
@@ -96,8 +113,9 @@ struct RunSummary {
   double max_link_utilization = 0;
   std::string busiest_link;
   std::optional<CongestionSummary> congestion;
-  std::optional<PacketCounters> packets;  ///< in packet mode
-  std::vector<TierUsage> tiers;           ///< likewise
+  std::optional<PacketCounters> packets;     ///< in packet mode
+  std::vector<TierUsage> tiers;              ///< likewise
+  std::optional<FlowModeFigures> flow_mode;  ///< likewise, unless there is nothing to compare with
 
   std::string fingerprint;
   std::uint64_t events = 0;

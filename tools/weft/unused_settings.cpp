@@ -46,6 +46,7 @@ std::set<std::string, std::less<>> used_modules(const Scenario& scenario, bool h
   if (!has_jobs) return used;
   used.insert("collective");
   const ParamSet& collective = scenario.parameters.of("collective");
+  if (CollectiveLibrary::uses_tuner(collective)) used.insert("nccl");
   for (const ParamSpec& spec : CollectiveLibrary::params()) {
     if (spec.kind != ParamKind::choice) continue;
     used.insert(collective.text(spec.name));
@@ -80,6 +81,11 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     unused.insert(module + "." + std::string(name));
     scenario.assumptions.push_back(module + "." + std::string(name) + " is set and changes nothing: " + because);
   };
+  if (used.contains("collective") && scenario.parameters.of("collective").text("protocol") == "ideal") {
+    scenario.assumptions.push_back(
+        "collective.protocol is ideal: steps of collectives cost nothing beside the network's own time, and kernels keep every "
+        "link busy");
+  }
   if (used.contains("collective") && !CollectiveLibrary::uses_rules(scenario.parameters.of("collective"))) {
     note("collective", "rules", "no algorithm and no protocol is auto");
   }

@@ -52,6 +52,7 @@ std::uint32_t ServerShape::cable_count() const {
 ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
   const ParamSet params = with_named_server(given, place);
   ServerShape shape;
+  if (params.has("server") && params.text("server") != "custom") shape.machine = params.text("server");
   shape.gpus = integer_or_one(params, "gpus_per_host");
   shape.nics = integer_or_one(params, "nics_per_host");
   shape.inside = inside_of(params.text("inside"));
@@ -93,6 +94,7 @@ ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
 
 NodeId add_server(TopologyBuilder& builder, const ServerShape& shape) {
   const HostId host = builder.add_host();
+  builder.set_machine(shape.machine);
   const NodeId first = builder.add_endpoint(host, NodeKind::gpu);
   const auto node = [first](std::uint32_t offset) { return NodeId(first.index() + offset); };
   for (std::uint32_t gpu = 1; gpu < shape.gpus; ++gpu) builder.add_endpoint(host, NodeKind::gpu);

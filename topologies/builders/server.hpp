@@ -36,6 +36,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/params.hpp"
@@ -57,7 +58,8 @@ struct ServerShape {
   Duration nvlink_delay;
   Bandwidth pcie_rate;
   Duration pcie_delay;
-  Bandwidth nic_rate;  ///< of one port
+  Bandwidth nic_rate;   ///< of one port
+  std::string machine;  ///< that `server` names; "" for none
 
   bool has_nics() const { return relays || (gpus > 1 && nics > 0 && nics_are_nodes); }
   bool has_hub() const { return gpus > 1 && inside != Inside::full_mesh; }  ///< an NVSwitch or a PCIe switch
@@ -79,7 +81,8 @@ struct ServerShape {
 /// What is inside a host, for builders of any kind. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their
 /// defaults differ.
 inline constexpr std::array<ParamSpec, 6> inside_params = {{
-    {"server", ParamKind::choice, "custom", "", "", "custom|hgx_h100|hgx_a100|hgx_b200|gh200|mi300x",
+    {"server", ParamKind::choice, "custom", "", "",
+     "custom|hgx_h100|hgx_h200|hgx_a100|hgx_b200|gb200_nvl72|gb300_nvl72|gh200|mi300x|mi355x_8",
      "Machine whose numbers stand for the parameters of a server that are not given; `weft modules server` lists them.",
      "no machine: the parameters' own defaults"},
     {"inside", ParamKind::choice, "nvswitch", "", "", "nvswitch|full_mesh|hybrid_cube_mesh|pcie",

@@ -1,0 +1,574 @@
+#include "host/collectives/nccl_tuner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kTable = "NCCL 2.27, src/graph/tuning.cc: ";
+constexpr std::string_view kHopperFit =
+    "fitted to every second size of all_reduce, all_gather, reduce_scatter and alltoall on 2 to 8 H100 SXM, NCCL 2.29.2 "
+    "(aiconfigurator)";
+
+constexpr ParamSpec time(std::string_view name, std::string_view value, std::string_view meaning, std::string_view origin) {
+  return {name, ParamKind::duration, value, "0ns", "1s", "", meaning, origin};
+}
+constexpr ParamSpec rate(std::string_view name, std::string_view value, std::string_view meaning, std::string_view origin) {
+  return {name, ParamKind::bandwidth, value, "1Mbps", "1000Tbps", "", meaning, origin};
+}
+constexpr ParamSpec share(std::string_view name, std::string_view value, std::string_view meaning, std::string_view origin) {
+  return {name, ParamKind::real, value, "0.01", "1", "", meaning, origin};
+}
+
+constexpr std::array<ParamSpec, 42> kParams = {{
+    {"machine", ParamKind::choice, "auto", "", "",
+     "auto|hgx_a100|hgx_h100|hgx_h200|hgx_b200|gb200_nvl72|gb300_nvl72|gh200|mi300x|mi355x_8",
+     "Machine whose constants stand for those that are not given; auto takes the one that the topology's `server` names, else the "
+     "one "
+     "whose links are like the group's",
+     "the topology knows its servers"},
+    {"pat", ParamKind::choice, "on", "", "", "on|off", "Whether the library has PAT", "NCCL 2.23 and later"},
+    {"nvls", ParamKind::choice, "on", "", "", "on|off", "Whether NVSwitches add up and multiply, where the machine's can",
+     "NCCL_NVLS_ENABLE, which detects it"},
+    {"collnet", ParamKind::choice, "off", "", "", "on|off", "Whether packet switches add up and NCCL uses it",
+     "NCCL_COLLNET_ENABLE is 0"},
+    {"pxn", ParamKind::choice, "on", "", "", "on|off",
+     "Whether all-to-alls in rail-optimized networks reach other rails by the sender's neighbours", "NCCL 2.12 and later"},
+    {"pxn_bytes_max", ParamKind::bytes, "64KiB", "0B", "1TiB", "",
+     "Largest message of a pair of ranks that PXN puts together with those of its neighbours; larger ones take as long directly",
+     "assumption: what hides behind some microseconds of latency"},
+    time("launch", "0ns", "Once per collective, whatever carries it out: what starting it by itself costs", kHopperFit),
+    time("ll_base", "4.4us", "Once per collective by LL", kHopperFit),
+    time("ll_hop", "0ns", "Per step inside a host by LL, beyond the message's own latency", kHopperFit),
+    rate("ll_rate", "208Gbps", "Data that LL takes through a GPU, each pass", kHopperFit),
+    time("ll128_base", "5.1us", "Once per collective by LL128", kHopperFit),
+    time("ll128_hop", "80ns", "Per step inside a host by LL128, beyond the message's own latency", kHopperFit),
+    rate("ll128_rate", "1790Gbps", "Data that LL128 takes through a GPU, each pass", kHopperFit),
+    time("simple_base", "16.5us", "Once per collective by Simple", kHopperFit),
+    time("simple_hop", "0ns", "Per step inside a host by Simple, beyond the message's own latency", kHopperFit),
+    time("fill_latency", "11.6us", "What filling Simple's pipelines takes at fill_bytes; less for less, in proportion", kHopperFit),
+    {"fill_bytes", ParamKind::bytes, "32MiB", "1B", "1TiB", "", "Buffer from which on the pipelines are full", kHopperFit},
+    share("reduce_efficiency", "0.818", "Share of NVLink's rate that an all_reduce's rings get",
+          "fitted as above; NCCL counts 20.6 of 25 GB/s per link on Hopper: 0.824"),
+    share("copy_efficiency", "0.787", "Share of NVLink's rate that rings of other collectives get", kHopperFit),
+    rate("own_copy_rate", "8090Gbps", "Rate at which Simple moves a rank's own share from input to output", kHopperFit),
+    time("nvls_base", "31.4us", "Once per collective by NVLS", kHopperFit),
+    time("nvls_fill", "42.1us", "What filling the pipelines of NVLS takes at fill_bytes; less for less, in proportion", kHopperFit),
+    share("nvls_efficiency", "0.664", "Share of NVLink's rate that NVLS gets; below 0.02 the machine has none",
+          "fitted as above; NCCL has 0.824 x 0.85 x 15/16 = 0.657 on Hopper"),
+    time("p2p_ll_base", "6.9us", "Once per all-to-all of messages of 16 KiB at most (NCCL_P2P_LL_THRESHOLD)", kHopperFit),
+    time("p2p_base", "13.1us", "Once per all-to-all of larger messages", kHopperFit),
+    time("p2p_fill", "13.2us", "What filling the pipelines of an all-to-all takes at fill_bytes; less for less, in proportion",
+         kHopperFit),
+    share("p2p_efficiency", "0.733", "Share of NVLink's rate that sends and receives get", kHopperFit),
+    time("inside_ll_hop", "0ns", "Per step inside a host of a collective between hosts by LL, beyond the message's own latency",
+         "NCCL's tuner: 0.6 us on NVLink, what a message takes by itself"),
+    time("inside_ll128_hop", "1.05us", "The same by LL128", "NCCL's tuner: 1.9 us on NVLink, less 0.85 us of the message"),
+    time("inside_simple_hop", "2.55us", "The same by Simple", "NCCL's tuner: 3.4 us on NVLink, less 0.85 us of the message"),
+    time("ring_ll_hop", "400ns", "Per step between hosts of a ring by LL, beyond the message's own latency",
+         "NCCL's tuner: 2.7 us, less 2.3 us of the message"),
+    time("ring_ll128_hop", "1.7us", "The same by LL128", "NCCL's tuner: 4.0 us, less 2.3 us of the message"),
+    time("ring_simple_hop", "11.7us", "The same by Simple", "NCCL's tuner: 14 us, less 2.3 us of the message"),
+    time("tree_ll_hop", "2.7us", "Per step between hosts of a tree by LL, beyond the message's own latency",
+         "NCCL's tuner: 5.0 us, less 2.3 us of the message"),
+    time("tree_ll128_hop", "6.2us", "The same by LL128", "NCCL's tuner: 8.5 us, less 2.3 us of the message"),
+    time("tree_simple_hop", "11.7us", "The same by Simple", "NCCL's tuner: 14 us, less 2.3 us of the message"),
+    time("nvls_tree_hop", "18.6us", "The same of nvls_tree", "NCCL's tuner: 20.9 us, less 2.3 us of the message"),
+    {"plateau", ParamKind::real, "1.4", "1", "10", "",
+     "By how much an all_reduce's rings between hosts take longer per step by Simple",
+     "NCCL's tuner: 1.4 from compute capability 8.0 on"},
+    share("network_efficiency", "0.97", "Share of the NICs' rate that data by Simple gets, headers apart",
+          "fitted to all-reduces of 40 MB to 2.3 GB on 2 and 4 nodes of Vista (estimate-train-time)"),
+    share("ll128_efficiency", "0.92", "Share of the bytes moved by LL128 that is data", "NCCL's tuner: 120 of 128 bytes, and 0.92"),
+    {"channels", ParamKind::integer, "16", "1", "64", "", "Channels of large collectives", "NCCL on HGX H100: two per NIC"},
+    {"threads", ParamKind::integer, "512", "32", "1024", "", "Threads of a channel",
+     "NCCL_SIMPLE_MAX_NTHREADS and NCCL_LL_MAX_NTHREADS"},
+}};
+
+constexpr std::string_view kAmpereFit =
+    "fitted to every second of all-reduces of 1 MB to 1 GB on 2 and 4 A100 SXM (nccl-tests, in vTrain's traces)";
+constexpr std::array<NamedValue, 18> hgx_a100 = {{
+    {"launch", "22us", kAmpereFit},
+    {"ll_base", "6.6us", "NCCL's tuner"},
+    {"ll_hop", "0ns", "NCCL's tuner: 0.6 us on NVLink, what a message takes by itself"},
+    {"ll_rate", "200Gbps", "as on Hopper; NCCL's llMaxBws has 87.7 GB/s of Ampere against 141"},
+    {"ll128_base", "6.1us", kAmpereFit},
+    {"ll128_hop", "200ns", kAmpereFit},
+    {"ll128_rate", "1200Gbps", "the share of Hopper's that the links have, rounded up: 150 GB/s"},
+    {"simple_base", "13.7us", kAmpereFit},
+    {"simple_hop", "3us", kAmpereFit},
+    {"fill_latency", "73.4us", kAmpereFit},
+    {"fill_bytes", "193MiB", kAmpereFit},
+    {"reduce_efficiency", "0.798", "fitted as above; NCCL counts 20 of 25 GB/s per link on Ampere: 0.8"},
+    {"copy_efficiency", "0.77", "less than an all_reduce by as much as on Hopper"},
+    {"own_copy_rate", "4700Gbps", kAmpereFit},
+    {"nvls_efficiency", "0.01", "its NVSwitches do not add up"},
+    {"p2p_efficiency", "0.71", "as on Hopper, by its all_reduce"},
+    {"channels", "24", "NCCL on DGX A100: 24 rings over 12 NVLinks"},
+    {"network_efficiency", "0.97", "as measured on Vista"},
+}};
+
+constexpr std::array<NamedValue, 1> hgx_h200 = {{
+    {"channels", "16", "the links and the compute capability of an H100, whose constants stand"},
+}};
+
+constexpr std::string_view kBlackwellFit =
+    "fitted to every second size of all_reduce, all_gather, reduce_scatter and alltoall on 2 and 4 GB200, NCCL 2.29.2 "
+    "(aiconfigurator)";
+constexpr std::array<NamedValue, 20> gb200 = {{
+    {"ll_base", "8.15us", kBlackwellFit},
+    {"ll_hop", "360ns", kBlackwellFit},
+    {"ll_rate", "158Gbps", kBlackwellFit},
+    {"ll128_base", "8.7us", kBlackwellFit},
+    {"ll128_hop", "480ns", kBlackwellFit},
+    {"ll128_rate", "3030Gbps", kBlackwellFit},
+    {"simple_base", "13.1us", kBlackwellFit},
+    {"simple_hop", "4.3us", kBlackwellFit},
+    {"fill_latency", "0ns", kBlackwellFit},
+    {"reduce_efficiency", "0.784", "fitted as above; NCCL counts 40.1 of 50 GB/s per link on Blackwell: 0.802"},
+    {"copy_efficiency", "0.781", kBlackwellFit},
+    {"own_copy_rate", "9520Gbps", kBlackwellFit},
+    {"nvls_base", "32.1us", kBlackwellFit},
+    {"nvls_fill", "39.6us", kBlackwellFit},
+    {"nvls_efficiency", "0.616", "fitted as above; NCCL has 0.802 x 0.74 x 31/32 = 0.575 on Blackwell"},
+    {"p2p_ll_base", "10.6us", kBlackwellFit},
+    {"p2p_base", "16us", kBlackwellFit},
+    {"p2p_fill", "7.1us", kBlackwellFit},
+    {"p2p_efficiency", "0.635", kBlackwellFit},
+    {"channels", "32", "NCCL's largest number for an NVLink domain of Blackwell"},
+}};
+
+constexpr std::string_view kB200Fit =
+    "fitted to every second size of all-reduces of 32 KB to 17 GB on 8 B200 (b200_allreduce_busbw)";
+constexpr std::array<NamedValue, 20> hgx_b200 = {{
+    {"launch", "20us", kB200Fit},
+    {"ll_base", "8.15us", "as GB200"},
+    {"ll_hop", "360ns", "as GB200"},
+    {"ll_rate", "158Gbps", "as GB200"},
+    {"ll128_base", "8.7us", "as GB200"},
+    {"ll128_hop", "480ns", "as GB200"},
+    {"ll128_rate", "2270Gbps", kB200Fit},
+    {"simple_base", "13.1us", "as GB200"},
+    {"simple_hop", "4.3us", "as GB200"},
+    {"fill_latency", "0ns", "as GB200"},
+    {"reduce_efficiency", "0.784", "as GB200"},
+    {"copy_efficiency", "0.781", "as GB200"},
+    {"own_copy_rate", "9520Gbps", "as GB200"},
+    {"nvls_base", "58us", kB200Fit},
+    {"nvls_fill", "30us", kB200Fit},
+    {"nvls_efficiency", "0.555", "fitted as above; NCCL has 0.802 x 0.74 x 15/16 = 0.556 on Blackwell"},
+    {"p2p_ll_base", "10.6us", "as GB200"},
+    {"p2p_base", "16us", "as GB200"},
+    {"p2p_efficiency", "0.635", "as GB200"},
+    {"channels", "32", "as GB200"},
+}};
+
+constexpr std::array<NamedValue, 2> gh200 = {{
+    {"launch", "60us", "fitted to all-reduces of 40 MB to 268 MB on 2 and 4 nodes of Vista (estimate-train-time)"},
+    {"channels", "8", "NCCL on one NIC: its rings of one network step, doubled"},
+}};
+
+constexpr std::string_view kRccl =
+    "assumption: RCCL's share of Infinity Fabric in AMD's published all-reduces of 8 MI300X, 310 GB/s of bus bandwidth";
+constexpr std::array<NamedValue, 12> mi300x = {{
+    {"launch", "8us", "assumption: empty all-reduces of rccl-tests take about 20 us"},
+    {"ll_base", "8us", "assumption: as above"},
+    {"ll128_base", "12us", "assumption: as above"},
+    {"ll128_rate", "1000Gbps", "assumption: between LL and Simple"},
+    {"simple_base", "20us", "assumption: as on Hopper"},
+    {"simple_hop", "3us", "NCCL's tuner, 3.4 us"},
+    {"reduce_efficiency", "0.7", kRccl},
+    {"copy_efficiency", "0.7", kRccl},
+    {"nvls_efficiency", "0.01", "there is no switch"},
+    {"p2p_efficiency", "0.7", kRccl},
+    {"own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
+    {"channels", "28", "RCCL: four per cable of a GPU"},
+}};
+
+constexpr std::array<ModuleInfo, 9> kMachines = {{
+    {"machine", "hgx_a100", "NCCL on DGX or HGX A100.", {}, hgx_a100},
+    {"machine", "hgx_h100", "NCCL on DGX or HGX H100: the defaults of the table `nccl`.", {}, {}},
+    {"machine", "hgx_h200", "NCCL on DGX or HGX H200.", {}, hgx_h200},
+    {"machine", "hgx_b200", "NCCL on DGX or HGX B200.", {}, hgx_b200},
+    {"machine", "gb200_nvl72", "NCCL in an NVLink domain of GB200.", {}, gb200},
+    {"machine", "gb300_nvl72", "NCCL in an NVLink domain of GB300, whose NVLink is that of GB200.", {}, gb200},
+    {"machine", "gh200", "NCCL on nodes with one GH200.", {}, gh200},
+    {"machine", "mi300x", "RCCL on 8 MI300X.", {}, mi300x},
+    {"machine", "mi355x_8", "RCCL on 8 MI355X, by the shares of MI300X.", {}, mi300x},
+}};
+
+enum Protocol : std::uint32_t { ll, ll128, simple, protocols };
+constexpr std::array<std::string_view, protocols> kProtocolNames = {"ll", "ll128", "simple"};
+
+/// Rate of PCIe inside a host as NCCL reckons with it where GPUs have no NVLink, GB/s.
+constexpr double kPcieGBps = 20;
+
+/// What the table says of one machine, in microseconds, gigabytes per second and shares.
+class Constants {
+ public:
+  Constants(const ParamSet& params, std::string_view machine) : params_(params) {
+    const auto found =
+        std::find_if(kMachines.begin(), kMachines.end(), [machine](const ModuleInfo& info) { return info.name == machine; });
+    WEFT_CHECK(found != kMachines.end(), "every choice of the parameter machine is a machine");
+    for (const NamedValue& value : found->values) {
+      if (!params_.is_given(value.name)) params_.set(value.name, value.value, SourcePlace::named(std::string(machine)));
+    }
+  }
+
+  double us(std::string_view name) const { return params_.duration(name).in_ns() * 1e-3; }
+  double us(std::string_view stem, Protocol protocol, std::string_view end) const {
+    return us(std::string(stem) + std::string(kProtocolNames[protocol]) + std::string(end));
+  }
+  double gbps(std::string_view name) const { return static_cast<double>(params_.bandwidth(name).in_bps()) / 8e9; }
+  double share(std::string_view name) const { return params_.real(name); }
+  bool on(std::string_view name) const { return params_.text(name) == "on"; }
+  double bytes(std::string_view name) const { return static_cast<double>(params_.bytes(name).count()); }
+  std::uint32_t number(std::string_view name) const { return static_cast<std::uint32_t>(params_.integer(name)); }
+
+ private:
+  ParamSet params_;
+};
+
+class Reckoning {
+ public:
+  Reckoning(const CollectiveRequest& request, const Constants& constants) : request_(request), constants_(constants) {
+    const GroupLayout& layout = *request.layout;
+    const HostHardware& hardware = layout.hardware();
+    ranks_ = request.ranks();
+    hosts_ = layout.host_count();
+    per_host_ = static_cast<double>(ranks_) / hosts_;
+    bytes_ = static_cast<double>(request.whole_buffer().count());
+    passes_ = request.type == CollectiveType::all_reduce ? 2 : 1;
+    nvlink_ = hardware.nvlink_bps > 0 && layout.inside() != InsideLinks::pcie ? static_cast<double>(hardware.nvlink_bps) / 8e9 : 0;
+    nic_ = static_cast<double>(hardware.nic_bps) / 8e9;
+    nics_ = std::max(1U, hardware.nics);
+    // A channel has one NIC, and NCCL has but so many: NVLink domains of 72 GPUs do not drive all their NICs at once.
+    driven_nics_ = std::min(nics_, std::max(constants.number("channels"), kRingsMax));
+  }
+
+  std::vector<NcclChoice> all() const {
+    std::vector<NcclChoice> choices;
+    switch (request_.type) {
+      case CollectiveType::all_reduce:
+      case CollectiveType::all_gather:
+      case CollectiveType::reduce_scatter:
+      case CollectiveType::broadcast:
+      case CollectiveType::reduce:
+        for (const Protocol protocol : {ll, ll128, simple}) add_ring(choices, protocol);
+        for (const Protocol protocol : {ll, ll128, simple}) add_tree(choices, protocol);
+        add_nvls(choices);
+        add_nvls_tree(choices);
+        add_pat(choices);
+        add_collnet(choices);
+        break;
+      default:
+        add_pairs(choices);
+        break;
+    }
+    std::stable_sort(choices.begin(), choices.end(), [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
+    return choices;
+  }
+
+ private:
+  bool is_switched() const { return request_.layout->inside() == InsideLinks::nvswitch; }
+  bool is_mesh() const { return request_.layout->inside() == InsideLinks::full_mesh; }
+  bool has_inside() const { return hosts_ < ranks_; }
+  bool is_uniform() const { return request_.layout->ranks_per_host() > 0; }
+  bool has_nvls() const {
+    return constants_.on("nvls") && constants_.share("nvls_efficiency") > 0.02 && is_switched() && is_uniform();
+  }
+  double inside_rate() const { return nvlink_ > 0 ? nvlink_ : kPcieGBps; }
+  double log2_hosts() const { return static_cast<double>(std::bit_width(hosts_) - 1); }
+  double filled(std::string_view fill) const {
+    return constants_.us(fill) * std::min(1.0, bytes_ / constants_.bytes("fill_bytes"));
+  }
+
+  /// NCCL's number of channels for so much data.
+  std::uint32_t channels_for(Protocol protocol) const {
+    // Bytes of a thread below which it takes fewer channels: NCCL_LL_THREAD_THRESHOLD and so on; that of LL counts ranks.
+    const double threshold = protocol == ll ? 8.0 * ranks_ : protocol == ll128 ? 8 : 64;
+    std::uint32_t most = constants_.number("channels");
+    if (hosts_ > 1) most = std::max(most, driven_nics_);
+    const double useful = bytes_ / (threshold * constants_.number("threads"));
+    return static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(most)));
+  }
+
+  /// Share of an inside link's rate that data gets, where each GPU sends `sent` bytes of its `bytes_` in a pass.
+  double efficiency_inside(Protocol protocol, std::string_view of_simple) const {
+    const double of_links = nvlink_ > 0 ? constants_.share(of_simple) : 1;
+    if (protocol == simple) return of_links;
+    const double copied = constants_.gbps(protocol == ll ? "ll_rate" : "ll128_rate") * (ranks_ - 1.0) / ranks_;
+    const double flags = protocol == ll ? 0.5 : constants_.share("ll128_efficiency");
+    return std::min(copied / inside_rate(), of_links * flags);
+  }
+  double efficiency_network(Protocol protocol) const {
+    const double of_links = constants_.share("network_efficiency");
+    if (protocol == simple || nic_ == 0) return of_links;
+    const double copied = constants_.gbps(protocol == ll ? "ll_rate" : "ll128_rate");
+    const double flags = protocol == ll ? 0.5 : constants_.share("ll128_efficiency");
+    // A GPU takes its copies through itself, whatever part of them then goes to a NIC.
+    return std::min(copied * std::max(1.0, per_host_) / (nics_ * nic_), of_links * flags);
+  }
+
+  static Duration in_us(double us) { return Duration::from_seconds(std::max(0.0, us) * 1e-6); }
+  NcclChoice choice(std::string_view algorithm, std::string_view module, Protocol protocol) const {
+    NcclChoice choice;
+    choice.algorithm = algorithm;
+    choice.module = module;
+    choice.protocol.name = kProtocolNames[protocol];
+    choice.channels = channels_for(protocol);
+    return choice;
+  }
+
+  void add_ring(std::vector<NcclChoice>& choices, Protocol protocol) const {
+    // LL128 needs links that keep 128 bytes together.
+    if (protocol == ll128 && has_inside() && nvlink_ == 0) return;
+    const bool rooted = has_root(request_.type);
+    NcclChoice ring = choice("ring", is_mesh() && hosts_ == 1 && !rooted ? "direct" : "ring", protocol);
+    const std::string_view of_simple = request_.type == CollectiveType::all_reduce ? "reduce_efficiency" : "copy_efficiency";
+    ring.protocol.efficiency_inside = efficiency_inside(protocol, of_simple);
+    ring.protocol.efficiency_network = efficiency_network(protocol);
+    double inside_us = hosts_ == 1 ? constants_.us("", protocol, "_hop") : constants_.us("inside_", protocol, "_hop");
+    double network_us = constants_.us(per_host_ > 1 ? "ring_" : "tree_", protocol, "_hop");
+    if (protocol == simple && hosts_ > 1 && request_.type == CollectiveType::all_reduce) {
+      // Of what the message takes by itself, too.
+      inside_us = constants_.share("plateau") * (inside_us + kMessageInsideUs) - kMessageInsideUs;
+      network_us = constants_.share("plateau") * (network_us + kMessageNetworkUs) - kMessageNetworkUs;
+    }
+    ring.protocol.hop_latency_inside = in_us(inside_us);
+    ring.protocol.hop_latency_network = in_us(network_us);
+    double base = constants_.us("launch") + constants_.us("", protocol, "_base");
+    if (protocol == simple) {
+      base += filled("fill_latency");
+      if (!rooted) base += bytes_ / ranks_ / (constants_.gbps("own_copy_rate") * 1e3);
+    }
+    ring.protocol.base_latency = in_us(base);
+    // A pipeline from one end of the chain to the other, or rounds.
+    const double steps = rooted ? ranks_ - 1.0 : ring.module == "direct" ? passes_ : passes_ * (ranks_ - 1.0);
+    const double between = hosts_ == 1 ? 0 : (rooted ? hosts_ - 1.0 : passes_ * (hosts_ - 1.0));
+    const double sent = rooted ? bytes_ : passes_ * (ranks_ - 1.0) / ranks_ * bytes_;
+    double gbytes_per_s =
+        has_inside() ? inside_rate() * ring.protocol.efficiency_inside : driven_nics_ * nic_ * ring.protocol.efficiency_network;
+    if (hosts_ > 1) gbytes_per_s = std::min(gbytes_per_s, driven_nics_ * nic_ * ring.protocol.efficiency_network);
+    ring.time_us = base + (steps - between) * (inside_us + kMessageInsideUs) + between * (network_us + kMessageNetworkUs) +
+                   sent / (gbytes_per_s * 1e3);
+    // Inside a host all rings load its links alike.
+    const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
+    if (ring.module == "ring") ring.params.emplace_back("channels", std::to_string(simulated));
+    choices.push_back(std::move(ring));
+  }
+
+  void add_tree(std::vector<NcclChoice>& choices, Protocol protocol) const {
+    if (request_.type != CollectiveType::all_reduce || hosts_ == 1) return;
+    if (protocol == ll128 && has_inside() && nvlink_ == 0) return;
+    NcclChoice tree = choice("tree", "double_binary_tree", protocol);
+    tree.protocol.efficiency_inside = efficiency_inside(protocol, "reduce_efficiency");
+    tree.protocol.efficiency_network = efficiency_network(protocol);
+    const double inside_us = constants_.us("inside_", protocol, "_hop");
+    const double network_us = constants_.us("tree_", protocol, "_hop");
+    tree.protocol.hop_latency_inside = in_us(inside_us);
+    tree.protocol.hop_latency_network = in_us(network_us);
+    const double base = constants_.us("launch") + constants_.us("", protocol, "_base");
+    tree.protocol.base_latency = in_us(base);
+    const double network = driven_nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
+    double gbytes_per_s = has_inside() ? std::min(network, inside_rate() * tree.protocol.efficiency_inside / 2) : network;
+    // Both trees of a pair have one NIC each at their heads.
+    gbytes_per_s *= 0.92 * tree_correction(protocol);
+    tree.time_us = base + 2 * ((per_host_ - 1) * (inside_us + kMessageInsideUs) + log2_hosts() * (network_us + kMessageNetworkUs)) +
+                   bytes_ / (gbytes_per_s * 1e3);
+    const std::uint32_t simulated = 2 * std::clamp((nics_ + 1) / 2, 1U, 8U);
+    tree.params.emplace_back("channels", std::to_string(simulated));
+    tree.params.emplace_back("piece", piece_text(simulated, kTreePieces));
+    choices.push_back(std::move(tree));
+  }
+
+  void add_nvls(std::vector<NcclChoice>& choices) const {
+    // Of gathered and scattered buffers NVLS takes only those that are registered for it.
+    if (request_.type != CollectiveType::all_reduce || hosts_ > 1 || !has_nvls()) return;
+    NcclChoice nvls = choice("nvls", "direct", simple);
+    const double base = constants_.us("launch") + constants_.us("nvls_base") + filled("nvls_fill");
+    nvls.protocol.base_latency = in_us(base - 2 * kMessageInsideUs);
+    nvls.protocol.efficiency_inside = nvls_exchange_efficiency(ranks_);
+    nvls.time_us = base + (1 + 1.0 / ranks_) * bytes_ / (nvlink_ * constants_.share("nvls_efficiency") * 1e3);
+    choices.push_back(std::move(nvls));
+  }
+
+  /// Messages of an exchange put 2 (n-1)/n of the buffer on a link, switches that add up and multiply 1 + 1/n.
+  double nvls_exchange_efficiency(double members) const {
+    return constants_.share("nvls_efficiency") * 2 * (members - 1) / (members + 1);
+  }
+
+  void add_nvls_tree(std::vector<NcclChoice>& choices) const {
+    if (request_.type != CollectiveType::all_reduce || hosts_ == 1 || per_host_ < 2 || !has_nvls()) return;
+    NcclChoice tree = choice("nvls_tree", "nvls_tree", simple);
+    const double base = constants_.us("launch") + constants_.us("nvls_base");
+    const double network_us = constants_.us("nvls_tree_hop");
+    tree.protocol.base_latency = in_us(base - 2 * kMessageInsideUs);
+    tree.protocol.hop_latency_network = in_us(network_us);
+    tree.protocol.efficiency_inside = nvls_exchange_efficiency(per_host_);
+    tree.protocol.efficiency_network = efficiency_network(simple) * driven_nics_ / nics_;
+    const double network = nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
+    const double inside = nvlink_ * constants_.share("nvls_efficiency") * per_host_ / (per_host_ + 1);
+    tree.time_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (std::min(network, inside) * 1e3);
+    // As many pieces as fill the trees, fewer for groups of very many messages.
+    tree.params.emplace_back("pieces", std::to_string(std::clamp<std::uint32_t>(65'536 / ranks_, 8, 64)));
+    choices.push_back(std::move(tree));
+  }
+
+  void add_pat(std::vector<NcclChoice>& choices) const {
+    const bool gathers = request_.type == CollectiveType::all_gather;
+    if (!constants_.on("pat") || has_inside() || (!gathers && request_.type != CollectiveType::reduce_scatter)) return;
+    if (!gathers && !std::has_single_bit(ranks_)) return;
+    NcclChoice pat = choice("pat", gathers ? "bruck" : "halving_doubling", simple);
+    const double base = constants_.us("launch") + 8;
+    const double hop = (constants_.us("tree_simple_hop") + kMessageNetworkUs) / 3.5;
+    const double linear = 2.8 * ranks_;
+    pat.protocol.base_latency = in_us(base + linear);
+    pat.protocol.hop_latency_network = in_us(hop - kMessageNetworkUs);
+    pat.protocol.hop_latency_inside = pat.protocol.hop_latency_network;
+    pat.protocol.efficiency_network = 0.75 * efficiency_network(simple);
+    pat.protocol.efficiency_inside = pat.protocol.efficiency_network;
+    pat.time_us = base + linear + log2_hosts() * hop +
+                  (ranks_ - 1.0) / ranks_ * bytes_ / (nics_ * nic_ * pat.protocol.efficiency_network * 1e3);
+    choices.push_back(std::move(pat));
+  }
+
+  void add_collnet(std::vector<NcclChoice>& choices) const {
+    if (!constants_.on("collnet") || hosts_ == 1 || !is_uniform() || request_.type != CollectiveType::all_reduce) return;
+    NcclChoice collnet = choice("collnet", "sharp", simple);
+    const double base = constants_.us("launch") + constants_.us("nvls_base");
+    const double network_us = 31 - kMessageNetworkUs;  // NCCL's tuner, CollNetDirect
+    collnet.protocol.base_latency = in_us(base);
+    collnet.protocol.hop_latency_network = in_us(network_us);
+    collnet.protocol.efficiency_network = efficiency_network(simple);
+    collnet.protocol.efficiency_inside =
+        has_nvls() ? constants_.share("nvls_efficiency") : efficiency_inside(simple, "reduce_efficiency");
+    const double network = driven_nics_ * nic_ * collnet.protocol.efficiency_network;
+    collnet.time_us = base + 31 + bytes_ / (std::min(network, inside_rate() * collnet.protocol.efficiency_inside / 2) * 1e3);
+    choices.push_back(std::move(collnet));
+  }
+
+  void add_pairs(std::vector<NcclChoice>& choices) const {
+    const bool all_pairs = request_.type == CollectiveType::all_to_all || request_.type == CollectiveType::all_to_all_v;
+    // NCCL_P2P_LL_THRESHOLD: 16 KiB of a pair.
+    const double of_pair = request_.type == CollectiveType::barrier ? 0 : bytes_ / ranks_;
+    const Protocol protocol = of_pair <= 16 * 1024 ? ll : simple;
+    NcclChoice pairs = choice("direct", "direct", protocol);
+    double base = constants_.us("launch") + constants_.us(protocol == ll ? "p2p_ll_base" : "p2p_base");
+    if (protocol == simple) base += filled("p2p_fill") + of_pair / (constants_.gbps("own_copy_rate") * 1e3);
+    pairs.protocol.base_latency = in_us(base - kMessageInsideUs);
+    pairs.protocol.efficiency_inside = protocol == ll ? efficiency_inside(ll, "p2p_efficiency")
+                                       : nvlink_ > 0  ? constants_.share("p2p_efficiency")
+                                                      : 1;
+    pairs.protocol.efficiency_network = protocol == ll ? 0.5 * efficiency_network(simple) : efficiency_network(simple);
+    const double network_us = constants_.us("ring_", protocol, "_hop");
+    pairs.protocol.hop_latency_network = in_us(network_us);
+    const double outside = hosts_ == 1 ? 0 : bytes_ * (ranks_ - per_host_) / ranks_;
+    double data_us = bytes_ * (per_host_ - 1) / ranks_ / (inside_rate() * pairs.protocol.efficiency_inside * 1e3);
+    if (hosts_ > 1) {
+      data_us = std::max(data_us, outside * per_host_ / (nics_ * nic_ * pairs.protocol.efficiency_network * 1e3));
+    }
+    pairs.time_us = base + (hosts_ > 1 ? network_us + kMessageNetworkUs : 0) + data_us;
+    const bool by_pxn = request_.type == CollectiveType::all_to_all && constants_.on("pxn") && hosts_ > 1 && is_uniform() &&
+                        per_host_ > 1 && nvlink_ > 0 && request_.layout->hardware().rails_meet &&
+                        of_pair <= constants_.bytes("pxn_bytes_max");
+    if (all_pairs && by_pxn) {
+      NcclChoice pxn = pairs;
+      pxn.algorithm = "pxn";
+      pxn.module = "hierarchical";
+      choices.push_back(std::move(pxn));
+    }
+    choices.push_back(std::move(pairs));
+  }
+
+  /// Trees at medium sizes stay behind the model: NCCL's factors by powers of two from 64 bytes on.
+  double tree_correction(Protocol protocol) const {
+    static constexpr std::array<std::array<double, 24>, protocols> kFactors = {
+        {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+         {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+         {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
+    const auto units = static_cast<std::uint64_t>(bytes_ / 64);
+    if (units == 0) return 1;
+    const auto log = static_cast<std::size_t>(std::bit_width(units) - 1);
+    return log < kFactors[protocol].size() ? kFactors[protocol][log] : 1;
+  }
+
+  /// Largest message, for so many pieces on every channel.
+  std::string piece_text(std::uint32_t channels, double pieces) const {
+    return std::to_string(std::max<std::int64_t>(512 * 1024, static_cast<std::int64_t>(std::ceil(bytes_ / channels / pieces)))) +
+           "B";
+  }
+
+  static constexpr double kTreePieces = 32;
+  static constexpr std::uint32_t kRingsMax = 32;
+  // What a message of no bytes takes by itself with the defaults of the table `flow`, across one packet switch.
+  static constexpr double kMessageInsideUs = 0.85;
+  static constexpr double kMessageNetworkUs = 2.3;
+
+  const CollectiveRequest& request_;
+  const Constants& constants_;
+  std::uint32_t ranks_ = 2;
+  std::uint32_t hosts_ = 1;
+  double per_host_ = 1;
+  double bytes_ = 0;
+  double passes_ = 1;
+  double nvlink_ = 0;  ///< GB/s; 0: none
+  double nic_ = 0;
+  std::uint32_t nics_ = 1;
+  std::uint32_t driven_nics_ = 1;
+};
+
+std::string time_text(double us) {
+  char text[32];
+  std::snprintf(text, sizeof text, us < 1e3 ? "%.3g us" : "%.3g ms", us < 1e3 ? us : us * 1e-3);
+  return text;
+}
+
+}  // namespace
+
+ParamTable nccl_params() { return kParams; }
+
+std::span<const ModuleInfo> nccl_machines() { return kMachines; }
+
+std::string NcclTuner::machine_of(const GroupLayout& layout) const {
+  if (params_.text("machine") != kAuto) return params_.text("machine");
+  const HostHardware& hardware = layout.hardware();
+  const auto known =
+      std::find_if(kMachines.begin(), kMachines.end(), [&](const ModuleInfo& info) { return info.name == hardware.machine; });
+  if (known != kMachines.end()) return hardware.machine;
+  // By the links: Hopper and Blackwell have 900 and 1,800 GB/s of NVLink in both directions together, Ampere 600.
+  const double gbytes_per_s = static_cast<double>(hardware.nvlink_bps) / 8e9;
+  if (layout.inside() == InsideLinks::full_mesh && gbytes_per_s > 400) return gbytes_per_s > 500 ? "mi355x_8" : "mi300x";
+  if (gbytes_per_s == 0) return "hgx_h100";
+  if (gbytes_per_s < 350) return "hgx_a100";
+  if (gbytes_per_s < 700) return "hgx_h100";
+  return hardware.gpus == 8 ? "hgx_b200" : "gb200_nvl72";
+}
+
+std::vector<NcclChoice> NcclTuner::choices(const CollectiveRequest& request, std::string_view module,
+                                           std::string_view protocol) const {
+  const Constants constants(params_, machine_of(*request.layout));
+  std::vector<NcclChoice> all = Reckoning(request, constants).all();
+  std::erase_if(all, [&](const NcclChoice& choice) {
+    return (!module.empty() && choice.module != module) || (!protocol.empty() && choice.protocol.name != protocol);
+  });
+  return all;
+}
+
+std::string to_text(std::span<const NcclChoice> choices) {
+  const auto one = [](const NcclChoice& choice) {
+    return choice.algorithm + "/" + choice.protocol.name + " " + time_text(choice.time_us);
+  };
+  if (choices.empty()) return "";
+  return one(choices[0]) + (choices.size() > 1 ? ", next " + one(choices[1]) : "");
+}
+
+}  // namespace weft
