@@ -323,9 +323,7 @@ void Nic::set_window_max(Sender& sender, const QueuePairPlan& plan) const {
   sender.window_max = Sender::no_window;
   if (plan.window) {
     sender.window_max = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.window->count()) / full_packet_);
-    if (!sender.asks_always) {
-      sender.ask_interval = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(sender.window_max / 5, 1, settings_.ack_interval));
-    }
+    if (!sender.asks_always) sender.ask_interval = ask_interval_of(sender.window_max);
   }
   sender.next_to_ask = sender.next + sender.ask_interval - 1;
   sender.line_bps = static_cast<double>(std::min(plan.rate_max, ports_[sender.port].rate).in_bps());
@@ -382,9 +380,20 @@ void Nic::answer_congestion_control(Sender& sender, const Packet& packet, std::i
 }
 
 /// Requires: it has a window, and congestion control none.
-void Nic::follow_rate(Sender& sender, double rate_bps) {
-  const double share = std::min(1.0, rate_bps / sender.line_bps);
-  sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(sender.window_max) * share + 0.5));
+void Nic::follow_rate(Sender& sender, double rate_bps) const {
+  std::uint64_t window = sender.window_max;
+  if (rate_bps < sender.line_bps) {
+    const double share = rate_bps / sender.line_bps;
+    window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(window) * share + 0.5));
+  }
+  if (window == sender.window) return;
+  sender.window = window;
+  sender.ask_interval = ask_interval_of(window);
+}
+
+/// So that a window never has to wait for the answers to what fills it.
+std::uint32_t Nic::ask_interval_of(std::uint64_t window) const {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(window / 5, 1, settings_.ack_interval));
 }
 
 /// Requires: it has a window, and the packet is the next one.
@@ -805,15 +814,16 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     ++sender.next;
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
+  const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   if (sender.restart.is_on()) {
     packet.ask_for_answer();
   } else if (is_again) {
     if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
-  } else if (sender.window != Sender::no_window && asks_for_answer(sender, sequence)) {
-    packet.ask_for_answer();
+  } else if (sender.window != Sender::no_window) {
+    // First the window: whoever fills it asks for an answer.
+    if (settings_.window_follows_rate && !sender.asks_always) follow_rate(sender, rate_bps);
+    if (asks_for_answer(sender, sequence)) packet.ask_for_answer();
   }
-  const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
-  if (settings_.window_follows_rate && !sender.asks_always && sender.window_max != Sender::no_window) follow_rate(sender, rate_bps);
   const Time left = send(packet, port, now, context);
   counters_.sending += left - now;
   if (!is_first) counters_.sending_again += left - now;

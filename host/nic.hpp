@@ -314,7 +314,8 @@ class Nic final : public SweepNode {
   static bool has_packet(const Sender& sender);
   void set_window(Sender& sender) const;
   void set_window_max(Sender& sender, const QueuePairPlan& plan) const;
-  static void follow_rate(Sender& sender, double rate_bps);
+  void follow_rate(Sender& sender, double rate_bps) const;
+  std::uint32_t ask_interval_of(std::uint64_t window) const;
   static bool asks_for_answer(Sender& sender, std::uint64_t sequence);
   QueuePairLimits limits(const QueuePairPlan& plan) const;
   void begin_measuring(Sender& sender, const QueuePairPlan& plan, QueuePairs::Details& details);

@@ -54,14 +54,15 @@ constexpr std::array<ParamSpec, 35> kPacketParams = {{
          "2018), section 3.2 (BDP-FC)"},
     {.name = "window_scaling",
      .kind = ParamKind::choice,
-     .default_text = "fixed",
+     .default_text = "rate",
      .minimum = "",
      .maximum = "",
      .choices = "fixed|rate",
      .meaning =
          "fixed: packet.window as it is. rate: in proportion to the rate that congestion control gives the queue pair (dcqcn), a "
          "packet at least.",
-     .origin = "rate: the RDMA simulators around HPCC (VAR_WIN 1)"},
+     .origin = "rate: the RDMA simulators around HPCC (VAR_WIN 1); so that marks shorten queues at once, and rates are not cut "
+               "further while they drain"},
     {.name = "answers",
      .kind = ParamKind::choice,
      .default_text = "own_priority",

@@ -84,7 +84,7 @@ constexpr auto hpcc_no_window = join(join(hpcc_family, hpcc_steps), no_window);
 constexpr auto simai = join(join(hpcc_family, simai_steps), window_by_rate);
 
 // mlxconfig of ConnectX-4 and later, with NVIDIA's table of DCQCN parameters (DOCA, "DCQCN CC Parameters"). Steps do not grow with the port's rate.
-constexpr std::array<NamedValue, 15> connectx = {{
+constexpr std::array<NamedValue, 16> connectx = {{
     {"packet.congestion_control", "dcqcn", "ROCE_CC_ALGORITHM ECN"},
     {"dcqcn.updates", "periodic", "flags that are looked at every dce_tcp_rtt and rate_reduce_monitor_period"},
     {"dcqcn.g", "0.0048828125", "dce_tcp_g 1019: 1 - 1019/1024"},
@@ -101,6 +101,7 @@ constexpr std::array<NamedValue, 15> connectx = {{
     {"dcqcn.minimum_rate", "1Mbps", "rpg_min_rate 1"},
     {"dcqcn.target", "first", "clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1; rate_to_set_on_first_cnp 0: none"},
     {"dcqcn.notification_interval", "4us", "min_time_between_cnps 4"},
+    {"packet.window_scaling", "fixed", "what a card has under way does not follow its rate"},
 }};
 
 constexpr std::array<NamedValue, 16> dcqcn_paper = {{

@@ -416,6 +416,36 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
   }
 }
 
+// A window that shrinks with the rate may close on packets none of which has asked for an answer: whoever fills it does, so that nobody waits for the retransmission
+// timer. Expectation: at a rate that falls to a hundredth, and with answers only every 1000 packets, all of 3 MB arrive well before it runs out.
+TEST(Nic, AWindowThatShrinksWithTheRateDoesNotStall) {
+  class Falling final : public CongestionAlgorithm {
+   public:
+    MarkFeedback feedback() const override { return MarkFeedback::none; }
+    CongestionState begin(const QueuePairLimits& limits) const override {
+      return CongestionState(static_cast<double>(limits.line.in_bps()));
+    }
+    double on_sent(CongestionState& state, std::int64_t, Time) const override {
+      double& rate = state.as<double>();
+      return rate = std::max(1e9, rate * 0.9);
+    }
+  };
+  Cluster cluster(4, kRate, kDelay);
+  cluster.window = Bytes::of(150'000);
+  cluster.transfer(Time::zero(), 0, 15, 3'000'000, 1);
+  NicSettings settings = nic_settings();
+  settings.congestion = std::make_shared<Falling>();
+  settings.window_follows_rate = true;
+  settings.ack_interval = 1000;
+  settings.retransmission_timeout = Duration::ms(100);
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  // 3000 packets, hardly any of them faster than 1 Gb/s, at which each takes 8 us.
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  EXPECT_LT(cluster.host(engine, 15).delivered().front().time, Time::zero() + Duration::us(3000 * (8 + 1)));
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 0U);
+}
+
 /// What an algorithm that asks for everything was told of each acknowledgement, in order.
 struct Told {
   std::vector<Duration> round_trips;

@@ -1,4 +1,4 @@
-// Prints how flows that start one after the other share a link, as a table: shared_link [ALGORITHM[,...]] [GBPS[,...]] [FLOWS[,...]] [module.param=value]...
+// Prints how flows that start one after the other share a link, as a table: shared_link [ALGORITHM[,...]] [GBPS[,...]] [FLOWS[,...]] [apart=MICROSECONDS] [module.param=value]...
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -21,11 +21,14 @@ std::vector<std::string> items(const std::string& list) {
 int main(int count, char** arguments) {
   std::vector<std::string> lists = {"dcqcn,dctcp,swift,hpcc,none", "100,400,800", "2,4,16"};
   std::vector<std::pair<std::string, std::string>> settings;
+  weft::Duration apart = weft::Duration::us(100);
   std::size_t next = 0;
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     const std::size_t equals = argument.find('=');
-    if (equals != std::string::npos) {
+    if (argument.starts_with("apart=")) {
+      apart = weft::Duration::us(std::atoi(argument.c_str() + equals + 1));
+    } else if (equals != std::string::npos) {
       settings.emplace_back(argument.substr(0, equals), argument.substr(equals + 1));
     } else if (next < lists.size()) {
       lists[next++] = argument;
@@ -40,6 +43,8 @@ int main(int count, char** arguments) {
       for (const std::string& flows : items(lists[2])) {
         weft::SharedLink link{algorithm, weft::Bandwidth::gbps(std::atoi(gbps.c_str())),
                               static_cast<std::uint32_t>(std::atoi(flows.c_str()))};
+        link.apart = apart;
+        link.length = weft::Duration::us(8'200);
         link.settings = settings;
         const weft::SharedLinkShares shares = weft::share_link(link);
         std::printf("| %s | %s | %s |", algorithm.c_str(), gbps.c_str(), flows.c_str());
