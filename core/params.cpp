@@ -189,8 +189,21 @@ std::optional<Quantity> quantity_or(const ParamSet& set, std::string_view name, 
 std::optional<Bytes> ParamSet::bytes_or(std::string_view name, std::string_view word) const {
   return quantity_or(*this, name, word, &parse_bytes, "a size such as 100kB");
 }
+std::optional<Duration> ParamSet::duration_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_duration, "a time such as 10us");
+}
 std::optional<Bandwidth> ParamSet::bandwidth_or(std::string_view name, std::string_view word) const {
   return quantity_or(*this, name, word, &parse_bandwidth, "a rate such as 100Gbps");
+}
+std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::string_view word) const {
+  const std::string& given = text(name);
+  if (given == word) return std::nullopt;
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+  if (error == std::errc() && end == given.data() + given.size() && value >= 0) return static_cast<std::uint64_t>(value);
+  const std::string full = module() + "." + std::string(name);
+  throw InputError({Severity::error, "bad-value", full + ": " + in_quotes(given) + " is not a whole number from 0 to 2^63 - 1",
+                    SourcePlace::named(full), "write " + std::string(word) + ", or a number such as 7"});
 }
 
 std::string_view to_text(ParamKind kind) {

@@ -57,7 +57,10 @@ class ParamSet {
   Length length(std::string_view name) const;
   /// Of a parameter of kind text: a quantity, or none for `word`. Throws InputError [bad-value].
   std::optional<Bytes> bytes_or(std::string_view name, std::string_view word) const;
+  std::optional<Duration> duration_or(std::string_view name, std::string_view word) const;
   std::optional<Bandwidth> bandwidth_or(std::string_view name, std::string_view word) const;
+  /// Whole numbers from 0 to 2^63 - 1.
+  std::optional<std::uint64_t> number_or(std::string_view name, std::string_view word) const;
 
   const std::string& module() const { return module_; }
   ParamTable table() const { return table_; }

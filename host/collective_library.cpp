@@ -16,7 +16,7 @@ constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kRules = "NCCL chooses by itself; collective.rule_set says how";
 
 // First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array<ParamSpec, collective_types + 4> kTable = {{
+constexpr std::array<ParamSpec, collective_types + 6> kTable = {{
     {"all_reduce", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_reduce", kRules},
     {"all_gather", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_gather", kRules},
     {"reduce_scatter", ParamKind::choice, kAuto, "", "", "", "Algorithm of reduce_scatter", kRules},
@@ -35,6 +35,13 @@ constexpr std::array<ParamSpec, collective_types + 4> kTable = {{
      "what the field runs"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
+    {"slots", ParamKind::integer, "8", "1", "1024", "",
+     "Slots of a rank for what is on its way to a peer over a channel: a message waits until the peer has taken over enough of "
+     "those before it",
+     "NCCL_STEPS"},
+    {"slot_size", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
+     "Bytes of a slot: a message takes as many as it needs, at most half of all, as longer ones stream through them",
+     "NCCL_BUFFSIZE of 4 MiB in 8 slots"},
     {"rules", ParamKind::file, "", "", "", "",
      "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before those of the rule "
      "set. "
@@ -131,7 +138,10 @@ bool CollectiveLibrary::uses_tuner(const ParamSet& collective) {
 }
 
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
-    : module_params_(module_params.begin(), module_params.end()), launch_latency_(collective.duration("launch_latency")) {
+    : module_params_(module_params.begin(), module_params.end()),
+      slots_(static_cast<std::uint32_t>(collective.integer("slots"))),
+      slot_size_(collective.bytes("slot_size")),
+      launch_latency_(collective.duration("launch_latency")) {
   for (std::size_t type = 0; type < collective_types; ++type) {
     chosen_.push_back(make_chosen(collective_algorithms(), collective, kTable[type].name, module_params, algorithms_));
   }
@@ -203,6 +213,7 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
         // What is named keeps its own parameters and its name.
         best.algorithm = chosen.module;
         best.params.clear();
+        best.alike = 1;
       }
       return given == nullptr ? best : protocol_named(std::move(best), *given);
     }
@@ -225,6 +236,8 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, 
   plan->protocol = choice.protocol;
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   plan->uses_switches = has_in_network_steps(*plan);
+  // Each of the channels that travel as one has its own.
+  plan->slots = CollectiveSlots(*plan, slots_ * choice.alike, slot_size_);
   kept = std::move(plan);
   return *kept;
 }
@@ -287,6 +300,7 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
         if (known == nullptr) {
           known = &plan(request, choose(request, passed_over));
           job->program_size_max_ = std::max(job->program_size_max_, known->program_size_max());
+          if (known->slots.limits()) job->slots_max_ = std::max(job->slots_max_, known->slots.count());
         }
         if (known->uses_switches && registered.emplace(role, op.communicator, known).second) with_switches.push_back(known);
       }

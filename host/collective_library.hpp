@@ -78,6 +78,8 @@ class CollectiveLibrary {
   std::optional<CollectiveRules> own_rules_;  ///< if something is auto
   std::optional<CollectiveRules> rules_;      ///< likewise: those built in
   std::optional<NcclTuner> tuner_;            ///< if something is auto, and it picks
+  std::uint32_t slots_ = 0;
+  Bytes slot_size_;
   Duration launch_latency_;
   std::set<GroupLayout> layouts_;
   /// By request and algorithm.

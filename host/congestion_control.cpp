@@ -4,6 +4,8 @@
 
 #include "host/dcqcn.hpp"
 #include "host/dctcp.hpp"
+#include "host/hpcc.hpp"
+#include "host/swift.hpp"
 
 namespace weft {
 
@@ -24,11 +26,15 @@ std::shared_ptr<const CongestionAlgorithm> make_none(const ParamSet&) { return s
 }  // namespace
 
 std::span<const Module<CongestionAlgorithmFactory>> congestion_algorithms() {
-  static const std::array<Module<CongestionAlgorithmFactory>, 3> all = {{
+  static const std::array<Module<CongestionAlgorithmFactory>, 5> all = {{
       {{"congestion-control", "dcqcn", "Packet mode: a queue pair's rate by congestion notifications.", dcqcn_params()},
        make_dcqcn},
       {{"congestion-control", "dctcp", "Packet mode: a queue pair's window by marks that acknowledgements echo.", dctcp_params()},
        make_dctcp},
+      {{"congestion-control", "hpcc", "Packet mode: a queue pair's window by what switches tell of the ports on its way.",
+        hpcc_params()},
+       make_hpcc},
+      {{"congestion-control", "swift", "Packet mode: a queue pair's window by round-trip times.", swift_params()}, make_swift},
       {{"congestion-control", "none", "Packet mode: queue pairs send at line rate, and pauses alone hold them back.", {}},
        make_none},
   }};

@@ -5,6 +5,8 @@
 //
 //   dcqcn   rates by congestion notifications (host/dcqcn)
 //   dctcp   windows by marks that acknowledgements echo (host/dctcp)
+//   hpcc    windows by what switches tell of the ports on the way (host/hpcc)
+//   swift   windows by round-trip times (host/swift)
 //   none    line rate: pauses alone hold queue pairs back
 //
 // All that an algorithm knows of a queue pair is in that state, a plain value: what it does is a function of the state and of what it is told.
@@ -24,6 +26,7 @@
 
 #include "core/params.hpp"
 #include "core/units.hpp"
+#include "network/telemetry.hpp"
 
 namespace weft {
 
@@ -34,21 +37,42 @@ enum class MarkFeedback : std::uint8_t {
   echoes,         ///< in acknowledgements: whether the packet that each answers was marked
 };
 
-/// What a new queue pair can do.
-struct QueuePairLimits {
-  Bandwidth line;       ///< of its port, or less where something else limits it
-  Duration round_trip;  ///< of a full packet and its acknowledgement where nothing else is under way
-  Bytes full_packet;    ///< on the wire
+/// What an algorithm asks to be measured of packets that are acknowledged; what nobody asks for costs nothing. Requires that it has a window.
+struct Measures {
+  bool round_trips = false;
+  bool telemetry = false;  ///< of every hop (network/telemetry); ways are to be one per queue pair
 };
 
-/// An answer came. Bytes on the wire, each packet counted as a full one.
+/// What a new queue pair can do.
+struct QueuePairLimits {
+  Bandwidth line;               ///< of its port, or less where something else limits it
+  Duration round_trip;          ///< of a full packet and its acknowledgement where nothing else is under way
+  Bytes full_packet;            ///< on the wire
+  std::int64_t window_max = 0;  ///< bytes that it may have under way whatever the algorithm says; 0: any
+  std::uint32_t switches = 0;   ///< on its way
+};
+
+/// An answer came. Bytes on the wire, each packet counted as a full one. What was asked for is of the last packet that it acknowledges, if that was sent once.
 struct Acknowledgement {
   std::int64_t bytes = 0;      ///< with a window: of the packet that was answered; else what was acknowledged for the first time
   std::int64_t in_flight = 0;  ///< sent and not acknowledged, now
   bool marked = false;         ///< the packet that was answered
+  Time now = {};
+  std::uint64_t acknowledged = 0;                  ///< packets of the queue pair, from its first one on
+  std::uint64_t next = 0;                          ///< number of the packet that goes out next
+  Duration round_trip = {};                        ///< zero: not known
+  std::span<const HopTelemetry> hops = {};         ///< empty: not known
+  std::span<const HopTelemetry> hops_before = {};  ///< those of the last time that they were known
 };
 
-/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 80 bytes.
+/// Something was found missing, or nothing was acknowledged for too long.
+struct Loss {
+  std::int64_t in_flight = 0;
+  Time now = {};
+  bool is_timeout = false;
+};
+
+/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 96 bytes.
 class CongestionState {
  public:
   CongestionState() = default;
@@ -68,7 +92,7 @@ class CongestionState {
   }
 
  private:
-  alignas(8) std::array<std::byte, 80> bytes_{};
+  alignas(8) std::array<std::byte, 96> bytes_{};
 };
 
 /// What is handed over: a state that its own begin() has made, and times that never go back for it.
@@ -78,6 +102,7 @@ class CongestionAlgorithm {
 
   virtual ~CongestionAlgorithm() = default;
   virtual MarkFeedback feedback() const = 0;
+  virtual Measures measures() const { return {}; }
   /// The least time between notifications of a queue pair.
   virtual Duration notification_interval() const { return Duration::zero(); }
 
@@ -90,8 +115,7 @@ class CongestionAlgorithm {
   virtual std::int64_t window(const CongestionState&) const { return no_window; }
   virtual void on_notification(CongestionState&, Time) const {}
   virtual void on_acknowledged(CongestionState&, const Acknowledgement&) const {}
-  /// Something was found missing, or nothing was acknowledged for too long.
-  virtual void on_loss(CongestionState&, std::int64_t /*in_flight*/) const {}
+  virtual void on_loss(CongestionState&, const Loss&) const {}
 };
 
 /// Makes an algorithm, with parameters from its module's table. Throws InputError [bad-value] for texts that are no sizes.

@@ -8,11 +8,19 @@
 //   alpha_interval without a notification                          alpha = (1 - g) alpha
 //   increase: every rate_interval, and every byte_counter bytes; with t and b how often each has happened since the last notification
 //     max(t, b) < fast_recovery        fast recovery        rate = (target + rate) / 2
-//     min(t, b) > fast_recovery        hyper increase       target += hyper_increase x (min(t, b) - fast_recovery), then as above
+//     min(t, b) > hyper_after          hyper increase       target += hyper_increase x (min(t, b) - hyper_after), then as above; the paper has
+//                                                           hyper_after = fast_recovery
 //     else                             additive increase    target += additive_increase, then as above
 //   With `keeps_target`, of notifications between two increases only the first sets the target: after a burst of them the rate goes back half-way
-//   to what it was before the burst (the simulators around HPCC).
+//   to what it was before the burst.
 //   rate and target stay between minimum_rate and the line's rate. Notifications less than decrease_interval after one that counted do not count.
+//   Steps and minimum_rate are rates, or shares of the line's rate: so one set of numbers fits links of any rate.
+//
+// As network cards and the simulators around HPCC have it (`is_periodic`): notifications only set two flags, which are looked at when time comes, counted from
+// the first notification:
+//   every alpha_interval      alpha = (1 - g) alpha + g if there was a notification since the last look, else (1 - g) alpha
+//   every decrease_interval   if there was one, target and rate as above with the alpha of now; counters and timers begin anew
+// With `hyper_by_timer`, t alone decides which increase it is; without `hyper_grows`, hyper increases are all of one size.
 //
 // Timers need no events: the state is brought to an instant when it is asked for. It is the same bits however often that is.
 // Threads: values; functions without side effects.
@@ -28,18 +36,30 @@ namespace weft {
 /// Parameter table "dcqcn".
 ParamTable dcqcn_params();
 
-/// Defaults: as the paper deploys it (section 5), or as the comments say.
+/// A rate, or a share of the line's.
+struct RateOrShare {
+  Bandwidth rate = Bandwidth::bps(0);
+  double share = 0;  ///< if above 0
+
+  double in_bps(double line_bps) const { return share > 0 ? share * line_bps : static_cast<double>(rate.in_bps()); }
+};
+
+/// Defaults: as the paper deploys it on links of 40 Gb/s (section 5), or as the comments say. Those of the parameter table are others.
 struct DcqcnSettings {
   double g = 1.0 / 256;
   Duration alpha_interval = Duration::ticks(55 * Duration::ticks_per_us);
   Duration rate_interval = Duration::ticks(55 * Duration::ticks_per_us);
-  Bytes byte_counter = Bytes::of(10'000'000);
+  Bytes byte_counter = Bytes::of(10'000'000);  ///< zero: bytes do not count
   std::uint32_t fast_recovery = 5;
-  Bandwidth additive_increase = Bandwidth::bps(40'000'000);
-  Bandwidth hyper_increase = Bandwidth::bps(100'000'000);  ///< as the RDMA simulators have it
-  Bandwidth minimum_rate = Bandwidth::bps(100'000'000);    ///< likewise
+  std::uint32_t hyper_after = 5;
+  RateOrShare additive_increase = {Bandwidth::bps(40'000'000)};
+  RateOrShare hyper_increase = {Bandwidth::bps(100'000'000)};  ///< as the RDMA simulators have it
+  RateOrShare minimum_rate = {Bandwidth::bps(100'000'000)};    ///< likewise
   Duration decrease_interval = Duration::zero();
   bool keeps_target = false;
+  bool is_periodic = false;
+  bool hyper_by_timer = false;
+  bool hyper_grows = true;
 };
 
 struct DcqcnState {
@@ -47,10 +67,12 @@ struct DcqcnState {
   double target_bps = 0;
   double alpha = 1;
   double line_bps = 0;
-  Time alpha_at;                ///< of the next decay; counts once a notification came
-  Time increase_at;             ///< by the timer; likewise
-  Time cut_at;                  ///< of the last notification that counted
-  std::int64_t bytes_left = 0;  ///< until the next increase by bytes
+  Time alpha_at;                   ///< of the next decay; of the last look at it, if periodic. Counts once a notification came
+  Time increase_at = Time::max();  ///< by the timer
+  Time cut_at;                     ///< of the last notification that counted; of the first, if periodic
+  Time alpha_due = Time::max();    ///< when a notification will show in alpha, if periodic
+  Time cut_due = Time::max();      ///< when it will show in the rate
+  std::int64_t bytes_left = 0;     ///< until the next increase by bytes
   std::uint32_t timer_count = 0;
   std::uint32_t byte_count = 0;
   bool notified = false;  ///< ever
@@ -59,7 +81,7 @@ struct DcqcnState {
 /// The reaction point's arithmetic.
 class Dcqcn {
  public:
-  /// Requires: 0 < g <= 1, intervals and byte_counter > 0 (WEFT_CHECK).
+  /// Requires: 0 < g <= 1, alpha_interval and rate_interval > 0, decrease_interval too if periodic (WEFT_CHECK).
   explicit Dcqcn(const DcqcnSettings& settings);
 
   DcqcnState begin(Bandwidth line) const;
@@ -73,6 +95,11 @@ class Dcqcn {
 
  private:
   void bring_to(DcqcnState& state, Time now) const;
+  void pass_looks(DcqcnState& state, Time now) const;
+  void pass_increases(DcqcnState& state, Time now) const;
+  void decay_alpha(DcqcnState& state, Time now) const;
+  Time next_look(const DcqcnState& state, Duration interval, Time now) const;
+  void cut(DcqcnState& state, Time now) const;
   void increase(DcqcnState& state) const;
 
   DcqcnSettings settings_;

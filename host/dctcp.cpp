@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <string>
 
 #include "core/check.hpp"
 #include "core/diagnostics.hpp"
@@ -13,20 +15,23 @@ namespace {
 constexpr std::array<ParamSpec, 3> kParams = {{
     {.name = "g",
      .kind = ParamKind::real,
-     .default_text = "0.0625",
+     .default_text = "0.25",
      .minimum = "0.000001",
      .maximum = "1",
      .choices = "",
      .meaning = "Weight of the last round trip in alpha, the share of packets that arrive marked.",
-     .origin = "RFC 8257, section 4.2"},
+     .origin = "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms (tests/validation/README.md); RFC 8257, "
+               "section 4.2, has 1/16"},
     {.name = "increase",
-     .kind = ParamKind::integer,
-     .default_text = "1",
-     .minimum = "1",
-     .maximum = "1000",
+     .kind = ParamKind::text,
+     .default_text = "auto",
+     .minimum = "",
+     .maximum = "",
      .choices = "",
-     .meaning = "Packets that an unmarked round trip adds to a window that was full.",
-     .origin = "congestion avoidance of TCP (RFC 5681, section 3.1)"},
+     .meaning =
+         "Packets that an unmarked round trip adds to a window that was full, from 1 to 1000; auto: one for every 100 Gb/s of the "
+         "line, and one at least.",
+     .origin = "1: congestion avoidance of TCP (RFC 5681, section 3.1); auto, as windows grow with the line's rate"},
     {.name = "initial_window",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -46,6 +51,16 @@ std::optional<Bytes> initial_window_of(const ParamSet& params) {
                     SourcePlace::named("dctcp.initial_window"), "write auto, or a size such as 100kB"});
 }
 
+std::optional<std::uint32_t> increase_of(const ParamSet& params) {
+  const std::string& text = params.text("increase");
+  if (text == "auto") return std::nullopt;
+  std::uint32_t packets = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), packets);
+  if (error == std::errc() && end == text.data() + text.size() && packets >= 1 && packets <= 1000) return packets;
+  throw InputError({Severity::error, "bad-value", "dctcp.increase: " + in_quotes(text) + " is not a number from 1 to 1000",
+                    SourcePlace::named("dctcp.increase"), "write auto, or a number of packets"});
+}
+
 class DctcpAlgorithm final : public CongestionAlgorithm {
  public:
   explicit DctcpAlgorithm(const DctcpSettings& settings) : dctcp_(settings) {}
@@ -58,7 +73,7 @@ class DctcpAlgorithm final : public CongestionAlgorithm {
   void on_acknowledged(CongestionState& state, const Acknowledgement& acknowledgement) const override {
     dctcp_.on_acknowledged(state.as<DctcpState>(), acknowledgement);
   }
-  void on_loss(CongestionState& state, std::int64_t in_flight) const override { dctcp_.on_loss(state.as<DctcpState>(), in_flight); }
+  void on_loss(CongestionState& state, const Loss& loss) const override { dctcp_.on_loss(state.as<DctcpState>(), loss.in_flight); }
 
  private:
   Dctcp dctcp_;
@@ -71,7 +86,7 @@ ParamTable dctcp_params() { return kParams; }
 std::shared_ptr<const CongestionAlgorithm> make_dctcp(const ParamSet& params) {
   DctcpSettings settings;
   settings.g = params.real("g");
-  settings.increase = static_cast<std::uint32_t>(params.integer("increase"));
+  settings.increase = increase_of(params);
   settings.initial_window = initial_window_of(params);
   return std::make_shared<DctcpAlgorithm>(settings);
 }
@@ -84,6 +99,8 @@ DctcpState Dctcp::begin(const QueuePairLimits& limits) const {
   DctcpState state;
   state.packet = static_cast<double>(limits.full_packet.count());
   state.line_bps = static_cast<double>(limits.line.in_bps());
+  constexpr double bps_per_packet = 100e9;
+  state.increase = settings_.increase ? *settings_.increase : std::max(1.0, state.line_bps / bps_per_packet);
   state.window = settings_.initial_window ? std::max(state.packet, static_cast<double>(settings_.initial_window->count()))
                                           : state.line_bps / 8 * limits.round_trip.in_s() + state.packet;
   return state;
@@ -101,7 +118,7 @@ void Dctcp::on_acknowledged(DctcpState& state, const Acknowledgement& acknowledg
       state.window = std::max(state.packet, state.window * (1 - state.alpha / 2));
     }
   } else if (static_cast<double>(acknowledgement.in_flight + acknowledgement.bytes) > state.window - state.packet) {
-    state.window += state.packet * settings_.increase * static_cast<double>(acknowledgement.bytes) / state.window;
+    state.window += state.packet * state.increase * static_cast<double>(acknowledgement.bytes) / state.window;
   }
   state.left -= acknowledgement.bytes;
   if (state.left > 0) return;

@@ -10,7 +10,7 @@
 //   something is missing, or nothing was acknowledged for too long
 //                                     window = half of what it was (RFC 5681 would begin with a packet after a time-out)
 //                                     both once in a window of data: not again before so much was answered as was under way
-//   unmarked, and the window full     window += increase packets a round trip
+//   unmarked, and the window full     window += increase packets a round trip; by default one for every 100 Gb/s of the line, as windows grow with it
 //   The window is never below a packet.
 // Threads: values; functions without side effects.
 #pragma once
@@ -28,12 +28,13 @@ ParamTable dctcp_params();
 
 struct DctcpSettings {
   double g = 1.0 / 16;
-  std::uint32_t increase = 1;           ///< packets
-  std::optional<Bytes> initial_window;  ///< on the wire; none: what the line carries in a round trip, and a packet
+  std::optional<std::uint32_t> increase = 1;  ///< packets; none: by the line
+  std::optional<Bytes> initial_window;        ///< on the wire; none: what the line carries in a round trip, and a packet
 };
 
 struct DctcpState {
-  double packet = 0;  ///< bytes
+  double packet = 0;    ///< bytes
+  double increase = 0;  ///< packets a round trip
   double line_bps = 0;
   double window = 0;  ///< bytes
   double alpha = 1;

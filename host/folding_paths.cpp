@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/check.hpp"
-#include "network/link_delays.hpp"
 
 namespace weft {
 
@@ -20,7 +19,7 @@ FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& setting
       settings_(settings),
       endpoint_of_rank_(endpoint_of_rank),
       hops_max_(hops_max),
-      delays_(link_delays(topology, settings.switching_delay)),
+      delays_(topology, settings.switching_delay, settings.forwarding),
       inside_host_(topology),
       staging_(topology, settings),
       spray_(topology, delays_, 1),
@@ -53,8 +52,8 @@ FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
   if (ways.size() != 1) return {};
   Way& way = ways.front();
   for (const LinkId link : way.links) {
-    way.up_delay += delays_[link.index()];
-    way.down_delay += delays_[topology_.reverse(link).index()];
+    way.up_delay += delays_.of(link);
+    way.down_delay += delays_.of(topology_.reverse(link));
     way.crossed_down.push_back(topology_.reverse(link));
   }
   way.crossed_up = way.links;
@@ -104,7 +103,11 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
                  "a path leaves a simply attached endpoint on its only way");
       links = links.subspan(up.links.size(), links.size() - ways);
       loads = loads.subspan(up.links.size(), links.size());
-      piece.delay -= up.up_delay + down.down_delay;
+      piece.delay.fixed -= up.up_delay.fixed + down.down_delay.fixed;
+      piece.delay.per_byte -= up.up_delay.per_byte + down.down_delay.per_byte;
+      piece.delay.slowest_byte = 0;
+      for (std::size_t i = 0; i < links.size(); ++i)
+        piece.delay.slowest_byte = std::max(piece.delay.slowest_byte, delays_.of(links[i], loads[i]).slowest_byte);
     }
     const std::optional<std::uint32_t> number = add_piece(piece, links, loads);
     if (!number) return {};
@@ -128,11 +131,11 @@ std::optional<std::uint32_t> FoldingPaths::add_path(std::span<const LinkId> path
   Piece whole;
   whole.is_whole = true;
   whole.inside_host = inside_host;
-  for (const LinkId link : path) whole.delay += delays_[link.index()];
+  for (const LinkId link : path) whole.delay += delays_.of(link);
   return add_piece(whole, path, {});
 }
 
-Duration FoldingPaths::delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const {
+PathDelay FoldingPaths::delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const {
   return piece.is_whole ? piece.delay : ways_[source].up_delay + piece.delay + ways_[destination].down_delay;
 }
 

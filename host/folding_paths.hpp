@@ -33,7 +33,7 @@ class FoldingPaths {
     std::uint32_t count = 0;
     bool is_whole = false;     ///< or between the ways of both endpoints
     bool inside_host = false;  ///< other latencies, no headers
-    Duration delay;
+    PathDelay delay;
   };
   struct Hop {
     LinkId link;
@@ -43,6 +43,8 @@ class FoldingPaths {
   /// Keeps references. Endpoints of ranks are given by rank; `hops_max` bounds the hops of pieces.
   FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
                std::size_t hops_max);
+  FoldingPaths(const FoldingPaths&) = delete;
+  FoldingPaths& operator=(const FoldingPaths&) = delete;
 
   /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, if its
   /// path depends on what is under way, or beyond hops_max.
@@ -56,7 +58,7 @@ class FoldingPaths {
   /// What those that it receives cross from the switch on.
   std::span<const LinkId> way_down(std::uint32_t rank) const { return ways_[rank].crossed_down; }
   /// Delay of a whole message.
-  Duration delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const;
+  PathDelay delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const;
 
  private:
   struct Way {
@@ -64,8 +66,8 @@ class FoldingPaths {
     std::vector<LinkId> links;
     std::vector<LinkId> crossed_up;    ///< links, and what staging crosses again
     std::vector<LinkId> crossed_down;  ///< their reverse, and what staging crosses again
-    Duration up_delay;
-    Duration down_delay;
+    PathDelay up_delay;
+    PathDelay down_delay;
   };
 
   Way find_way(NodeId endpoint) const;
@@ -77,7 +79,7 @@ class FoldingPaths {
   const FlowSettings& settings_;
   std::span<const NodeId> endpoint_of_rank_;
   std::size_t hops_max_;
-  std::vector<Duration> delays_;
+  LinkDelays delays_;
   InsideHost inside_host_;
   Staging staging_;
   SprayPaths spray_;

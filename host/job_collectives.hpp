@@ -29,6 +29,8 @@ class JobCollectives {
   bool uses_switches() const { return !switch_operations_.empty(); }
   /// Steps of the longest program.
   std::uint32_t program_size_max() const { return program_size_max_; }
+  /// Most slots of a connection that some plan needs accounts of; 0 if none does.
+  std::uint32_t slots_max() const { return slots_max_; }
   const GroupLayout& layout(std::uint16_t communicator, GroupId group) const { return *layouts_[communicator][group.index()]; }
 
  private:
@@ -50,6 +52,7 @@ class JobCollectives {
   std::unordered_map<CollectiveRequest, const CollectivePlan*, RequestHash> plans_;
   std::map<SwitchKey, NodeId> switch_operations_;  ///< looked up only: its order says nothing
   std::uint32_t program_size_max_ = 0;
+  std::uint32_t slots_max_ = 0;
 };
 
 }  // namespace weft

@@ -99,12 +99,14 @@ const std::vector<JobMessages::Route>& JobMessages::routes_of(const CollectivePl
   const CollectiveProgram& program = plan.program_of(position);
   const auto [found, is_new] = routes_.try_emplace(&program);
   if (!is_new) return found->second;
-  std::set<std::uint64_t> seen;
+  std::unordered_map<std::uint64_t, std::size_t> seen;
   for (std::uint32_t i = 0; i < program.size(); ++i) {
     const CollectiveStep& step = program.step(i);
     if (step.kind != StepKind::send) continue;
     const std::uint64_t kind = kind_of(plan, position, step);
-    if (seen.insert(combine(kind, step.channel)).second) found->second.push_back({kind, i, step.channel});
+    const auto [known, is_first] = seen.try_emplace(combine(kind, step.channel), found->second.size());
+    if (is_first) found->second.push_back({kind, i, step.channel});
+    found->second[known->second].slots += plan.slots.taken_by(plan, step);
   }
   return found->second;
 }
@@ -200,6 +202,7 @@ bool JobMessages::collect_messages() {
           const RankId to = group[plan->peer(step, position)];
           if (!add_message(rank, to, connection_number(use.communicator, route.channel), route.kind, true)) return false;
         }
+        if (plan->slots.limits() && !add_controls(rank, *plan, position, use.communicator, group)) return false;
       }
       for (const auto& [addressing, peer] : use.sends) {
         const std::int64_t base = addressing == PeerAddressing::relative ? 0 : -static_cast<std::int64_t>(position);
@@ -213,19 +216,46 @@ bool JobMessages::collect_messages() {
   return true;
 }
 
-/// Between two ranks of the job at hand.
-bool JobMessages::add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective) {
+std::pair<std::uint32_t, bool> JobMessages::note_kind(std::uint32_t connection, std::uint64_t rule, bool in_collective) {
   const std::uint64_t hash = combine(combine(combine(rule, connection), in_collective ? 1 : 2), job_);
   const auto [number, is_new] = kind_numbers_.try_emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
   if (is_new) kinds_.push_back({hash, connection, in_collective});
   // Several collectives of a communicator may send by one rule.
   sent_by_.resize(kinds_.size());
-  if (std::exchange(sent_by_[number->second], sending_) == sending_ || to == RankId(rank)) return true;
+  return {number->second, std::exchange(sent_by_[number->second], sending_) != sending_};
+}
+
+/// What comes back from those to whom the rank sends more than there are slots.
+bool JobMessages::add_controls(std::uint32_t rank, const CollectivePlan& plan, std::uint32_t position, std::uint16_t communicator,
+                               std::span<const RankId> group) {
+  const std::vector<Route>& routes = routes_of(plan, position);
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> slots;  // by peer and channel, which several routes may share
+  const auto peer_of = [&](const Route& route) { return plan.peer(plan.program_of(position).step(route.step), position); };
+  for (const Route& route : routes) slots[{peer_of(route), route.channel}] += route.slots;
+  for (const Route& route : routes) {
+    const std::uint32_t peer = peer_of(route);
+    if (slots.at({peer, route.channel}) <= plan.slots.count() || peer == position) continue;
+    const std::uint32_t connection = slots_connection(communicator, route.channel);
+    const auto [kind, is_first] = note_kind(connection, route.kind, true);
+    if (!is_first) continue;
+    const std::uint32_t source = first_rank_[job_] + group[peer].index();
+    const std::uint32_t destination = first_rank_[job_] + rank;
+    const std::optional<std::uint32_t> piece = paths_.piece_of(source, destination, connection);
+    if (!piece || controls_.size() >= limits_.messages) return false;
+    controls_.push_back({kind, source, destination, *piece});
+  }
+  return true;
+}
+
+/// Between two ranks of the job at hand.
+bool JobMessages::add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective) {
+  const auto [kind, is_first] = note_kind(connection, rule, in_collective);
+  if (!is_first || to == RankId(rank)) return true;
   const std::uint32_t source = first_rank_[job_] + rank;
   const std::uint32_t destination = first_rank_[job_] + to.index();
   const std::optional<std::uint32_t> piece = paths_.piece_of(source, destination, connection);
   if (!piece || messages_.size() >= limits_.messages) return false;
-  messages_.push_back({number->second, source, destination, *piece});
+  messages_.push_back({kind, source, destination, *piece});
   return true;
 }
 

@@ -62,6 +62,8 @@ class JobMessages {
   bool collect();
 
   const std::vector<Message>& all() const { return messages_; }
+  /// Control messages, by which receivers tell senders of slots: of zero bytes, so that only their delays matter.
+  const std::vector<Message>& controls() const { return controls_; }
   const std::vector<Kind>& kinds() const { return kinds_; }
   const FoldingPaths& paths() const { return paths_; }
   std::uint32_t rank_count() const { return static_cast<std::uint32_t>(endpoints_.size()); }
@@ -82,6 +84,7 @@ class JobMessages {
     std::uint64_t kind = 0;  ///< but for the communicator
     std::uint32_t step = 0;
     std::uint8_t channel = 0;
+    std::uint32_t slots = 0;  ///< of all that is sent by it
   };
   /// Hashes of the sizes that a program's positions send, by what tells positions apart.
   struct SizeHashes {
@@ -97,6 +100,10 @@ class JobMessages {
   static std::vector<PartIndex> indices_of(const CollectiveProgram& program);
   bool collect_messages();
   bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective);
+  bool add_controls(std::uint32_t rank, const CollectivePlan& plan, std::uint32_t position, std::uint16_t communicator,
+                    std::span<const RankId> group);
+  /// Number of the kind, and whether the pair of rank and communicator at hand has sent none of it yet.
+  std::pair<std::uint32_t, bool> note_kind(std::uint32_t connection, std::uint64_t rule, bool in_collective);
 
   std::span<const PlacedJob> jobs_;
   const Topology& topology_;
@@ -116,6 +123,7 @@ class JobMessages {
   std::uint64_t sending_ = 0;           ///< counts pairs of rank and communicator
   std::vector<std::uint64_t> sent_by_;  ///< by kind: the last of those pairs that sends it
   std::vector<Message> messages_;
+  std::vector<Message> controls_;
   std::vector<std::uint64_t> first_colours_;
 };
 

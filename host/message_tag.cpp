@@ -32,7 +32,8 @@ MessageTags::MessageTags(const Workload& workload, const JobCollectives& collect
   user_tags_.erase(std::unique(user_tags_.begin(), user_tags_.end()), user_tags_.end());
   communicator_bits_ = bits_for(communicators);
   ordinal_bits_ = bits_for(ordinals);
-  detail_bits_ = bits_for(std::max<std::uint64_t>(user_tags_.size(), collectives.program_size_max()));
+  detail_bits_ = bits_for(
+      std::max<std::uint64_t>({user_tags_.size(), collectives.program_size_max(), std::uint64_t{collectives.slots_max()} + 1}));
   iteration_bits_ = std::min(32, 63 - communicator_bits_ - ordinal_bits_ - detail_bits_);
   if (iteration_bits_ < iteration_bits_min) {
     throw InputError(

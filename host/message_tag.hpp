@@ -25,7 +25,8 @@ struct MessageTag {
   std::uint32_t iteration = 0;
   std::uint32_t communicator = 0;
   std::uint32_t ordinal = 0;  ///< RoleDag::match_ordinal
-  std::uint32_t detail = 0;   ///< collective: step of the receiver's program; point to point: index of the user's tag
+  /// Collective: step of the receiver's program, of a control message the number of slots; point to point: index of the user's tag.
+  std::uint32_t detail = 0;
 
   friend bool operator==(const MessageTag&, const MessageTag&) = default;
 };
@@ -35,10 +36,15 @@ constexpr std::uint32_t connection_number(std::uint16_t communicator, std::uint8
   return std::uint32_t{channel} << 16 | communicator;
 }
 static_assert(connection_number(UINT16_MAX, UINT8_MAX) < 1U << transfer_connection_bits);
+/// Of what receivers tell senders of their slots (collectives/slots).
+constexpr std::uint32_t slots_connection(std::uint16_t communicator, std::uint8_t channel) {
+  return control_connection | connection_number(communicator, channel);
+}
+constexpr std::uint8_t channel_of_connection(std::uint32_t connection) { return static_cast<std::uint8_t>(connection >> 16); }
 constexpr std::uint16_t communicator_of_connection(std::uint32_t connection) { return static_cast<std::uint16_t>(connection); }
 /// Of data and checkpoints on their way from or to where they lie: no communicator's.
 inline constexpr std::uint32_t storage_connection = 1U << (transfer_connection_bits - 1);
-static_assert(connection_number(UINT16_MAX, UINT8_MAX) < storage_connection);
+static_assert(connection_number(UINT16_MAX, UINT8_MAX) < control_connection && control_connection < storage_connection);
 
 /// How the tags of a job are packed.
 class MessageTags {

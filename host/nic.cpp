@@ -30,6 +30,7 @@ Nic::Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std:
   WEFT_CHECK(settings.congestion != nullptr, "a card has a congestion control");
   feedback_ = settings.congestion->feedback();
   notification_interval_ = settings.congestion->notification_interval();
+  measures_ = settings.congestion->measures();
   WEFT_CHECK(settings.queue_pairs >= 1 && settings.ack_interval >= 1, "a transfer has a queue pair, and packets are acknowledged");
   WEFT_CHECK(full_packet_ <= UINT16_MAX, "a packet has less than 64 KiB");
   for (const EgressPort& port : ports) {
@@ -45,13 +46,15 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   counters.pauses = port.pauses;
   counters.busy_until = port.out.free_at();
   counters.paused = port.clock.total(port.paused, now);
+  counters.holdups = port.holdups.times();
   return counters;
 }
 
 std::vector<UnfinishedTransfer> Nic::unfinished() const {
   std::vector<UnfinishedTransfer> left;
   for (const Outgoing& outgoing : outgoing_) {
-    if (outgoing.parts_left > 0) left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
+    if (outgoing.parts_left > 0 && !is_control(outgoing.transfer))
+      left.push_back({FlowId::none(), outgoing.transfer, outgoing.entered});
   }
   return left;
 }
@@ -148,24 +151,30 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
   if (is_other) {
     leave_port(sender, before);
     sender.in_turn = sender.has_timer = false;
-    sender.queue_pair = id_on_route(sender, plan.route);
     sender.port = plan.route.there[0];
     sender.inside_hosts = plan.inside_hosts;
+    set_window_max(sender, plan);
+    sender.queue_pair = id_on_route(sender, plan);
   }
   if (sender.is_cut_off || (!is_other && !was_cut_off)) return;
   Port& port = port_at(sender.port, now, context);
   const std::uint32_t current = queue_pairs_.number_of(sender.queue_pair);
   take_turn(current, port, now);
   if (sender.acknowledged == sender.sent_once || sender.has_timer || settings_.retransmission_timeout == Duration::zero()) return;
-  if (was_cut_off) sender.progress_at = now;
-  set_timer(current, port, std::max(now, sender.progress_at + settings_.retransmission_timeout));
+  if (was_cut_off) sender.progress_at = sender.stalled_since = now;
+  set_timer(current, port, std::max(now, sender.progress_at + timeout_of(sender)));
 }
 
-/// The one that it had on that route, or a new one.
-std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairs::Route& route) {
+/// The one that it had on that route, or a new one: telemetry is never again collected in a ring that was left.
+std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairPlan& plan) {
+  QueuePairs::Route route = plan.route;
   std::vector<std::uint32_t>& ids = ids_of_rerouted_.try_emplace(&sender, 1, sender.queue_pair).first->second;
   for (const std::uint32_t id : ids) {
-    if (queue_pairs_[id].there == route.there && queue_pairs_[id].back == route.back) return id;
+    if (!measures_.telemetry && queue_pairs_[id].there == route.there && queue_pairs_[id].back == route.back) return id;
+  }
+  if (sender.measured != nullptr) {
+    route.details = &details_.emplace_back();
+    begin_measuring(sender, plan, details_.back());
   }
   ids.push_back(queue_pairs_.open(card_, static_cast<std::uint32_t>(senders_.size()), route, sender.queue_pair));
   senders_.push_back(&sender);
@@ -173,7 +182,8 @@ std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairs::Route& route) {
 }
 
 /// Takes the sender out of all that the port keeps.
-void Nic::leave_port(const Sender& sender, Port& port) {
+void Nic::leave_port(Sender& sender, Port& port) {
+  port.holdups.change(sender.wait, QueuePairWait::nothing);
   const auto is_it = [&](std::uint32_t number) { return senders_[number] == &sender; };
   const auto is_timed = [&](const Timed& timed) { return is_it(timed.sender); };
   Fifo<std::uint32_t>& line = port.lines[sender.priority];
@@ -196,7 +206,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
   if (stopped_.contains(transfer.stay)) return;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
-  outgoing_[slot] = {transfer, now, parts};
+  outgoing_[slot] = {transfer, now, parts, parts};
   for (std::uint32_t i = 0; i < parts; ++i) {
     Sender& sender = sender_of(transfer, i);
     Port& port = port_at(sender.port, now, context);
@@ -206,7 +216,7 @@ void Nic::leave_port(const Sender& sender, Port& port) {
     part.end = sender.end + static_cast<std::uint64_t>(train.packets);
     part.last_wire_bytes = static_cast<std::uint32_t>(train.last.count());
     part.transfer = slot;
-    if (sender.acknowledged == sender.end) sender.progress_at = now;
+    if (sender.acknowledged == sender.end) sender.progress_at = sender.stalled_since = now;
     sender.end = part.end;
     sender.parts.push(part);
     take_turn(queue_pairs_.number_of(sender.queue_pair), port, now);
@@ -222,15 +232,18 @@ void Nic::leave_port(const Sender& sender, Port& port) {
   senders_.push_back(&sender);
   sender.pages.push(std::make_unique<MessagePage>());
   QueuePairPlan plan = wiring_.plan(transfer, part);
-  plan.route.messages = sender.pages.front().get();
+  QueuePairs::Details& details = details_.emplace_back();
+  details.messages = sender.pages.front().get();
+  plan.route.details = &details;
   sender.queue_pair = queue_pairs_.open(card_, number, plan.route);
   sender.port = plan.route.there[0];
   sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
+  sender.round_trip = plan.round_trip;
   sender.is_cut_off = plan.is_cut_off;
-  sender.congestion = settings_.congestion->begin(
-      {std::min(plan.rate_max, ports_[sender.port].rate), plan.round_trip, settings_.wire_format.full_packet()});
-  set_window(sender);
+  sender.congestion = settings_.congestion->begin(limits(plan));
+  set_window_max(sender, plan);
+  if (measures_.round_trips || measures_.telemetry) begin_measuring(sender, plan, details);
   return sender;
 }
 
@@ -288,10 +301,86 @@ void Nic::append(Sender& sender, const Message& message) {
   sender.pages.back()->messages[sender.in_last_page++] = message;
 }
 
+/// Requires: congestion control has a window.
 void Nic::set_window(Sender& sender) const {
-  const std::int64_t bytes = settings_.congestion->window(sender.congestion);
-  if (bytes != CongestionAlgorithm::no_window)
-    sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bytes) / full_packet_);
+  const auto bytes = static_cast<std::uint64_t>(settings_.congestion->window(sender.congestion));
+  sender.window = std::min(sender.window_max, std::max<std::uint64_t>(1, bytes / full_packet_));
+}
+
+void Nic::set_window_max(Sender& sender, const QueuePairPlan& plan) const {
+  sender.asks_always = settings_.congestion->window(sender.congestion) != CongestionAlgorithm::no_window;
+  sender.window_max = Sender::no_window;
+  if (plan.window) {
+    sender.window_max = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.window->count()) / full_packet_);
+    if (!sender.asks_always) {
+      sender.ask_interval = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(sender.window_max / 5, 1, settings_.ack_interval));
+    }
+  }
+  sender.next_to_ask = sender.next + sender.ask_interval - 1;
+  sender.line_bps = static_cast<double>(std::min(plan.rate_max, ports_[sender.port].rate).in_bps());
+  sender.window = sender.window_max;
+  if (sender.asks_always) set_window(sender);
+}
+
+QueuePairLimits Nic::limits(const QueuePairPlan& plan) const {
+  return {std::min(plan.rate_max, ports_[plan.route.there[0]].rate), plan.round_trip, settings_.wire_format.full_packet(),
+          plan.window.value_or(Bytes::zero()).count(), plan.switches};
+}
+
+/// Requires: its window is known.
+void Nic::begin_measuring(Sender& sender, const QueuePairPlan& plan, QueuePairs::Details& details) {
+  if (sender.measured == nullptr) sender.measured = std::make_unique<Measured>();
+  Measured& measured = *sender.measured;
+  if (sender.window_max == Sender::no_window) {
+    // Nothing else bounds it, and a ring has to.
+    const QueuePairLimits limit = limits(plan);
+    const double held = static_cast<double>(limit.line.in_bps()) / 8 * limit.round_trip.in_s() / full_packet_;
+    sender.window_max = 64 + 8 * static_cast<std::uint64_t>(held);
+    set_window(sender);
+  }
+  measured.sent_at.assign(std::bit_ceil(sender.window_max), Time::max());
+  measured.before.clear();
+  if (measures_.telemetry) details.telemetry = measured.telemetry = &rings_.emplace_back(sender.window_max, plan.switches);
+}
+
+/// Before it goes out.
+[[gnu::noinline]] void Nic::note_sent(Sender& sender, Packet& packet, bool is_repeated, Time now) {
+  Measured& measured = *sender.measured;
+  measured.sent_at[packet.sequence & (measured.sent_at.size() - 1)] = is_repeated ? Time::max() : now;
+  if (measured.telemetry != nullptr && !is_repeated) packet.collect_telemetry();
+}
+
+/// `more` packets were acknowledged.
+void Nic::answer_congestion_control(Sender& sender, const Packet& packet, std::int32_t more, Time now) {
+  Acknowledgement answer{full_packet_, in_flight(sender), packet.echoes_mark(), now, sender.acknowledged, sender.next};
+  if (sender.measured == nullptr || more <= 0) {
+    settings_.congestion->on_acknowledged(sender.congestion, answer);
+    return set_window(sender);
+  }
+  Measured& measured = *sender.measured;
+  const auto last = static_cast<std::uint32_t>(sender.acknowledged) - 1;
+  const Time sent_at = measured.sent_at[last & (measured.sent_at.size() - 1)];
+  if (sent_at != Time::max()) {
+    answer.round_trip = now - sent_at;
+    if (measured.telemetry != nullptr) answer.hops = measured.telemetry->of(last);
+    answer.hops_before = measured.before;
+  }
+  settings_.congestion->on_acknowledged(sender.congestion, answer);
+  if (!answer.hops.empty()) measured.before.assign(answer.hops.begin(), answer.hops.end());
+  set_window(sender);
+}
+
+/// Requires: it has a window, and congestion control none.
+void Nic::follow_rate(Sender& sender, double rate_bps) {
+  const double share = std::min(1.0, rate_bps / sender.line_bps);
+  sender.window = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(sender.window_max) * share + 0.5));
+}
+
+/// Requires: it has a window, and the packet is the next one.
+bool Nic::asks_for_answer(Sender& sender, std::uint64_t sequence) {
+  if (sequence < sender.next_to_ask && sequence + 1 - sender.acknowledged < sender.window) return false;
+  sender.next_to_ask = sequence + sender.ask_interval;
+  return true;
 }
 
 std::int64_t Nic::in_flight(const Sender& sender) const {
@@ -299,13 +388,16 @@ std::int64_t Nic::in_flight(const Sender& sender) const {
 }
 
 bool Nic::has_packet(const Sender& sender) {
-  if (sender.is_cut_off) return false;
-  return (sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty();
+  if (sender.is_cut_off || sender.is_closed) return false;
+  const std::uint64_t window = std::min(sender.window, sender.restart.window);
+  return (sender.next != sender.end && sender.next - sender.acknowledged < window) || !sender.again.empty();
 }
 
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
-  if (sender.in_turn || !has_packet(sender)) return;
+  if (sender.in_turn) return;
+  note_wait(sender, port);
+  if (!has_packet(sender)) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -313,6 +405,30 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   } else {
     port.paced.push_back({sender.next_at, number});
     std::push_heap(port.paced.begin(), port.paced.end());
+  }
+}
+
+/// What the sender waits for, if it has data and may not send.
+void Nic::note_wait(Sender& sender, Port& port) {
+  QueuePairWait wait = QueuePairWait::nothing;
+  if (sender.next != sender.end && !sender.is_cut_off && !sender.is_closed && !has_packet(sender))
+    wait =
+        std::min(sender.window, sender.restart.window) < sender.window_max ? QueuePairWait::own_window : QueuePairWait::path_window;
+  port.holdups.change(sender.wait, wait);
+}
+
+/// Nothing has changed at the port since the last call, but for packets that it has sent.
+void Nic::note_holdup(Port& port, Time until) const {
+  const Time since = std::max(port.holdups.known_until(), port.out.free_at());
+  port.holdups.know_until(until);
+  if (until <= since || port.out.is_out()) return;
+  if ((port.ready & port.paused) != 0) return port.holdups.add(Holdup::pause, until - since);
+  if (!port.paced.empty()) {
+    if (senders_[port.paced.front().sender]->is_slowed) port.holdups.add(Holdup::congestion_control, until - since);
+  } else if (port.holdups.has_own_windows()) {
+    port.holdups.add(Holdup::congestion_control, until - since);
+  } else if (port.holdups.has_path_windows()) {
+    port.holdups.add(Holdup::acknowledgements, until - since);
   }
 }
 
@@ -403,7 +519,7 @@ std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
   }
   const auto number = static_cast<std::uint32_t>(receivers_.size());
   receivers_.emplace_back();
-  receivers_.back().messages = MessageReader(route.messages);
+  receivers_.back().messages = MessageReader(route.details->messages);
   queue_pairs_.set_receiver(queue_pair, number);
   return number;
 }
@@ -430,6 +546,7 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepCon
   const Transfer& transfer = message.transfer;
   const Duration latency = settings_.receive_latency + message.inside_hosts;
   context.events(now).send(wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer);
+  if (is_control(transfer)) return;
   delivered_.push_back({transfer, message.entered, now + latency});
   if (wiring_.delivered != nullptr) wiring_.delivered->fetch_add(1, std::memory_order_relaxed);
 }
@@ -443,12 +560,14 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   if (packet.kind() == PacketKind::nack && settings_.keeps_early) {
     if (more < 0) return;
     sender.again.push(sender.acknowledged + static_cast<std::uint32_t>(more));
-    on_loss(sender);
+    on_loss(sender, now);
     return take_turn(number, port, now);
   }
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
-    sender.progress_at = now;
+    sender.progress_at = sender.stalled_since = now;
+    sender.timeouts = 0;
+    if (sender.restart.is_on()) sender.restart.grow(static_cast<std::uint64_t>(more));
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
     if (sender.acknowledged < sender.recover && sender.acknowledged >= sender.burst_end) {
@@ -461,8 +580,6 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       Outgoing& outgoing = outgoing_[slot];
       ++sender.acknowledged_in_pages;
       if (--outgoing.parts_left == 0) {
-        context.events(now).send(wiring_.host_of(outgoing.transfer.source), settings_.completion_latency, transfer_sent,
-                                 outgoing.transfer);
         tell_of_end(outgoing.transfer, now, context);
         free_outgoing_.push_back(slot);
       }
@@ -470,14 +587,15 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       if (sender.sending > 0) --sender.sending;
     }
   }
-  const bool has_window = sender.window != Sender::no_window;
-  if (more > 0 || has_window) {
-    settings_.congestion->on_acknowledged(
-        sender.congestion, {(has_window ? 1 : std::int64_t{more}) * full_packet_, in_flight(sender), packet.echoes_mark()});
-    set_window(sender);
+  if (sender.asks_always) {
+    answer_congestion_control(sender, packet, more, now);
+  } else if (more > 0) {
+    settings_.congestion->on_acknowledged(sender.congestion,
+                                          {std::int64_t{more} * full_packet_, in_flight(sender), packet.echoes_mark()});
   }
   if (packet.kind() == PacketKind::nack && more >= 0) {
-    on_loss(sender);
+    on_loss(sender, now);
+    if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
     go_back(number, port, sender.acknowledged, now);
   } else {
     take_turn(number, port, now);
@@ -492,15 +610,36 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   take_turn(number, port, now);
 }
 
-void Nic::on_loss(Sender& sender) const {
-  settings_.congestion->on_loss(sender.congestion, in_flight(sender));
-  set_window(sender);
+void Nic::on_loss(Sender& sender, Time now, bool is_timeout) const {
+  settings_.congestion->on_loss(sender.congestion, {in_flight(sender), now, is_timeout});
+  if (sender.asks_always) set_window(sender);
+}
+
+void Nic::SlowRestart::cut(std::uint64_t in_flight, std::uint64_t acknowledged, std::uint64_t sent_once) {
+  if (acknowledged >= cut_at) {
+    full = std::max(full, in_flight);
+    threshold = std::max<std::uint64_t>(1, in_flight / 2);
+  }
+  cut_at = sent_once;
+  window = 1;
+  counted = 0;
+}
+
+void Nic::SlowRestart::grow(std::uint64_t packets) {
+  if (window < threshold) {
+    const std::uint64_t fast = std::min(packets, threshold - window);
+    window += fast;
+    packets -= fast;
+  }
+  for (counted += packets; window >= threshold && counted >= window; ++window) counted -= window;
+  if (window >= full) *this = {.cut_at = cut_at};
 }
 
 /// Goes on with packet `to`, which was not acknowledged.
 [[gnu::noinline]] void Nic::go_back(std::uint32_t number, Port& port, std::uint64_t to, Time now) {
   Sender& sender = *senders_[number];
   sender.next = to;
+  sender.next_to_ask = to + sender.ask_interval - 1;
   sender.sending = 0;
   while (sender.sending < sender.parts.size() && sender.parts[sender.sending].end <= to) ++sender.sending;
   take_turn(number, port, now);
@@ -530,6 +669,7 @@ void Nic::end_pauses(Port& port, Time now) {
 Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
   Port& port = ports_[number];
   run_until(port, now, context);
+  note_holdup(port, now);
   port.now = now;
   return port;
 }
@@ -542,7 +682,7 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
     if (std::min(start, timer) >= until) return;
     port.now = std::min(start, timer);
     if (timer <= start) {
-      on_timer(port, timer);
+      on_timer(port, timer, context);
     } else {
       send_one(port, start, context);
     }
@@ -564,6 +704,7 @@ Time Nic::next_start(const Port& port) {
 }
 
 void Nic::send_one(Port& port, Time now, SweepContext& context) {
+  note_holdup(port, now);
   end_pauses(port, now);
   while (!port.paced.empty() && port.paced.front().time <= now) {
     const std::uint32_t number = port.paced.front().sender;
@@ -580,7 +721,8 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
     answers.pop();
     if (answers.empty()) port.answering &= static_cast<std::uint8_t>(~(1U << priority));
     packet.next_hop();
-    return send(packet, port, now, context);
+    send(packet, port, now, context);
+    return;
   }
   const std::uint32_t may_go = port.ready & ~std::uint32_t{port.paused};
   if (may_go == 0) return;
@@ -598,7 +740,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
   const bool is_again = !sender.again.empty();
   // While it waited for its turn it was acknowledged, after going back, or the window has shrunk.
-  if (!has_packet(sender)) return;
+  if (!has_packet(sender)) return note_wait(sender, port);
   const std::uint64_t sequence = is_again ? sender.again.front() : sender.next;
   std::uint32_t place = sender.sending;
   if (is_again) {
@@ -612,53 +754,93 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   Packet packet(PacketKind::data, sender.queue_pair, static_cast<std::uint32_t>(sequence), wire_bytes, sender.priority);
   packet.next_hop();
   if (is_last) packet.set_ends_message();
-  if (sender.acknowledged == sender.sent_once) sender.progress_at = now;
+  if (sender.acknowledged == sender.sent_once) sender.progress_at = sender.stalled_since = now;
+  const bool is_first = sequence >= sender.sent_once;
   ++counters_.data_sent;
-  counters_.data_repeated += sequence < sender.sent_once ? 1 : 0;
+  counters_.data_repeated += is_first ? 0 : 1;
+  if (sender.measured != nullptr) note_sent(sender, packet, !is_first, now);
   if (!is_again) {
     sender.sending += is_last ? 1 : 0;
     ++sender.next;
     sender.sent_once = std::max(sender.sent_once, sender.next);
   }
-  if (sender.window != Sender::no_window || (is_again && sequence + 1 == sender.burst_end)) packet.ask_for_answer();
+  if (sender.restart.is_on()) {
+    packet.ask_for_answer();
+  } else if (is_again) {
+    if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
+  } else if (sender.window != Sender::no_window && asks_for_answer(sender, sequence)) {
+    packet.ask_for_answer();
+  }
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
-  send(packet, port, now, context);
+  if (settings_.window_follows_rate && !sender.asks_always && sender.window_max != Sender::no_window) follow_rate(sender, rate_bps);
+  const Time left = send(packet, port, now, context);
+  counters_.sending += left - now;
+  if (!is_first) counters_.sending_again += left - now;
+  if (is_first && is_last) note_part_sent(outgoing_[part.transfer], now, left, context);
   sender.next_at = port.out.free_at();
+  sender.is_slowed = rate_bps < sender.line_bps;
   if (rate_bps < port.out.rate_bps()) {
     sender.next_at = std::max(sender.next_at, now + Duration::from_seconds(Bytes::of(wire_bytes).in_bits() / rate_bps));
   }
   if (!sender.has_timer && settings_.retransmission_timeout > Duration::zero()) {
-    set_timer(number, port, now + settings_.retransmission_timeout);
+    set_timer(number, port, now + timeout_of(sender));
   }
   take_turn(number, port, port.out.free_at());
 }
 
+/// The last bit of one of its parts leaves the port at `left` for the first time.
+void Nic::note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const {
+  if (--outgoing.parts_unsent > 0 || is_control(outgoing.transfer)) return;
+  context.events(now).send(wiring_.host_of(outgoing.transfer.source), left - now + settings_.completion_latency, transfer_sent,
+                           outgoing.transfer);
+}
+
 /// A retransmission timer: perhaps something was acknowledged since it was set.
-[[gnu::noinline]] void Nic::on_timer(Port& port, Time now) {
+[[gnu::noinline]] void Nic::on_timer(Port& port, Time now, SweepContext& context) {
   const std::uint32_t number = port.timers.front().sender;
   std::pop_heap(port.timers.begin(), port.timers.end());
   port.timers.pop_back();
   Sender& sender = *senders_[number];
   sender.has_timer = false;
   if (sender.acknowledged == sender.sent_once || sender.is_cut_off) return;
+  const bool is_due = sender.progress_at + timeout_of(sender) <= now;
   const bool stands_still = port.out.is_out() || (port.paused >> sender.priority & 1U) != 0;
-  if (stands_still && sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (stands_still && is_due) {
     port.timed_out.push_back(number);
     return;
   }
-  if (sender.progress_at + settings_.retransmission_timeout <= now) {
+  if (is_due) {
+    const Duration whole = std::max(settings_.retransmission_timeout, 4 * sender.round_trip);
+    if (settings_.retries > 0 && now - sender.stalled_since >= whole * std::int64_t{settings_.retries})
+      return give_up(sender, now, context);
     sender.progress_at = now;
-    on_loss(sender);
+    ++sender.timeouts;
+    on_loss(sender, now, true);
     if (settings_.keeps_early && settings_.reports_gaps) {
       sender.recover = sender.sent_once;
       sender.burst = 1;
       send_burst_again(number, port, now);
     } else {
+      if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
       // Where no gaps are reported, nobody knows what else is missing.
       go_back(number, port, sender.acknowledged, now);
     }
   }
-  set_timer(number, port, sender.progress_at + settings_.retransmission_timeout);
+  set_timer(number, port, sender.progress_at + timeout_of(sender));
+}
+
+/// From progress until something is sent again.
+Duration Nic::timeout_of(const Sender& sender) const {
+  constexpr std::uint32_t doublings = 4;
+  const Duration whole = settings_.retransmission_timeout;
+  const std::uint32_t halvings =
+      (settings_.adapts_timeout >> sender.priority & 1U) != 0 ? doublings - std::min(sender.timeouts, doublings) : 0;
+  return std::max(Duration::ticks(whole.in_ticks() >> halvings), 4 * sender.round_trip);
+}
+
+[[gnu::noinline]] void Nic::give_up(Sender& sender, Time now, SweepContext& context) {
+  given_up_.push_back({outgoing_[sender.parts.front().transfer].transfer, sender.queue_pair, now, sender.stalled_since});
+  close(sender, now, context);
 }
 
 void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
@@ -671,10 +853,10 @@ void Nic::set_timer(std::uint32_t number, Port& port, Time at) {
 [[gnu::noinline]] void Nic::set_timers_again(Port& port, Time now) {
   if (port.out.is_out()) return;
   std::erase_if(port.timed_out, [&](std::uint32_t number) {
-    const Sender& sender = *senders_[number];
+    Sender& sender = *senders_[number];
     if ((port.paused >> sender.priority & 1U) != 0) return false;
-    if (!sender.has_timer && sender.acknowledged < sender.sent_once)
-      set_timer(number, port, now + settings_.retransmission_timeout);
+    sender.stalled_since = now;
+    if (!sender.has_timer && sender.acknowledged < sender.sent_once) set_timer(number, port, now + timeout_of(sender));
     return true;
   });
 }

@@ -10,18 +10,24 @@
 //                first used, and is cut into packets of wire_format.content_per_packet(), the last with the rest
 //   sending      each port takes one packet at a time: answers first, then the highest priority that is not paused; within it queue pairs in turn,
 //                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or congestion control's,
-//                host/congestion_control), and no further than its window;
-//                where there is one, every packet asks for an answer
+//                host/congestion_control), and no further than its windows: what its way holds (QueuePairPlan::window) and what congestion control
+//                allows. Where the latter gives one, every packet asks for an answer; else every `ack_interval`th, or fifth of a window if that is
+//                less, and the packet that fills the window
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
 //                negative acknowledgement, and the sender goes back to what is missing (go-back-N). With `keeps_early` it is kept: then each
 //                packet found missing is reported once and sent again alone (selective repeat), unless packets overtake each other on their
 //                ways anyhow (`reports_gaps` off). Marks (ECN) are answered as congestion
 //                control wants: by notifications, spaced for each queue pair, or echoed in acknowledgements
-//   sent         when the last packet of the last part is acknowledged, + completion_latency, at the source's host
+//   sent         when the last bit of the last part has left its port for the first time, + completion_latency, at the source's host, as in flow mode.
+//                What is lost is sent again without the host; the card keeps a transfer until all of it is acknowledged
 //   delivered    when the last packet of the last part has arrived, + receive_latency and what the plan adds, at the destination's host
 //   nothing acknowledged for `retransmission_timeout`: back to the first packet that was not. With selective repeat, gaps reported, that packet alone is
 //                sent again, and then bursts of the next ones: twice as many each time as long as they end with one that is missing. Where the priority
 //                is paused just then, or the cable is out, as long again after that
+//                Each time in a row that nothing came back the time-out doubles, from a sixteenth up to the whole, where `adapts_timeout` is on; it is
+//                four round trips at least. Where nothing was acknowledged for `retries` whole time-outs, the queue pair gives up and sends no more
+//   slow restart (`slow_restart`) after a loss that makes it go back, a queue pair has one packet under way; each that is acknowledged makes that one more,
+//                up to half of what was under way at the loss, and from there on each window that is acknowledged does, until it is what it was
 //   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
 //   stay stopped (`stay_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
 //                them. Who takes their place later is a new queue pair
@@ -55,6 +61,7 @@
 #include "core/sweep_node.hpp"
 #include "core/sweep_process.hpp"
 #include "host/congestion_control.hpp"
+#include "host/holdups.hpp"
 #include "network/egress_port.hpp"
 #include "network/network_model.hpp"
 #include "network/packet.hpp"
@@ -74,12 +81,16 @@ struct NicSettings {
   WireFormat wire_format;
   std::uint32_t queue_pairs = 1;
   std::uint32_t ack_interval = 16;
-  Duration retransmission_timeout = {};               ///< zero: never
+  Duration retransmission_timeout = {};  ///< zero: never
+  std::uint8_t adapts_timeout = 0;       ///< bit per priority
+  std::uint32_t retries = 0;             ///< 0: any number
+  bool slow_restart = false;
   Duration pause_time = {};                           ///< as the switches'; zero: until resumed
   std::optional<std::uint32_t> answer_priority = 0U;  ///< none: that of what is answered
   bool uses_priorities = true;                        ///< of transfers; else all have the lowest
   bool keeps_early = false;                           ///< packets that come before others of their queue pair
   bool reports_gaps = true;                           ///< that these leave
+  bool window_follows_rate = false;                   ///< QueuePairPlan::window shrinks with the rate that congestion control gives
   std::shared_ptr<const CongestionAlgorithm> congestion = nullptr;
   Duration receive_latency = {};
   Duration completion_latency = {};
@@ -91,8 +102,10 @@ struct QueuePairPlan {
   QueuePairs::Route route;                         ///< by which of the host's ports it leaves, and on; and back
   Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
   Duration round_trip = {};                        ///< of a full packet and its acknowledgement, alone
-  Duration inside_hosts = {};                      ///< added to the delivery: what both ends take between the GPU and the port
-  bool is_cut_off = false;                         ///< no way is left, and the route leads over cables that are out
+  std::optional<Bytes> window = {};  ///< at most so much is sent and not acknowledged, full packets on the wire; none: any
+  std::uint32_t switches = 0;        ///< on the way
+  Duration inside_hosts = {};        ///< added to the delivery: what both ends take between the GPU and the port
+  bool is_cut_off = false;           ///< no way is left, and the route leads over cables that are out
 };
 
 /// What a node must know of the rest of the run.
@@ -114,16 +127,27 @@ struct DeliveredTransfer {
   Time delivered;
 };
 
+/// A queue pair that gave up: nothing of it was acknowledged for too long, though it sent.
+struct GivenUp {
+  Transfer transfer;  ///< the first that it did not end
+  std::uint32_t queue_pair = 0;
+  Time time;
+  Time progress_at;  ///< when something was acknowledged last, or sending began
+};
+
 struct NicPortCounters {
   std::uint64_t bytes = 0;
   std::uint64_t pauses = 0;  ///< received
   Duration paused;           ///< while the other end paused any priority
   Time busy_until;           ///< when the last of the bytes had left
+  HoldupTimes holdups;
 };
 
 struct NicCounters {
   std::uint64_t data_sent = 0;
   std::uint64_t data_repeated = 0;  ///< of them, sent before
+  Duration sending;                 ///< data, of all ports together
+  Duration sending_again;           ///< of that
   std::uint64_t data_received = 0;  ///< in order
   std::uint64_t acks_sent = 0;      ///< negative ones included
   std::uint64_t notifications_sent = 0;
@@ -147,6 +171,8 @@ class Nic final : public SweepNode {
   const std::vector<DeliveredTransfer>& delivered() const { return delivered_; }
   /// Transfers that were not acknowledged in full, in no order; they start when the node got them.
   std::vector<UnfinishedTransfer> unfinished() const;
+  /// In order of time.
+  const std::vector<GivenUp>& given_up() const { return given_up_; }
 
  private:
   /// A part of a transfer: packets of its queue pair up to `end`, from where the part before it ends.
@@ -155,16 +181,37 @@ class Nic final : public SweepNode {
     std::uint32_t last_wire_bytes = 0;
     std::uint32_t transfer = 0;  ///< slot
   };
+  /// What congestion control asks for, kept for packets under way: by number, in a ring as large as the window may be.
+  struct Measured {
+    std::vector<Time> sent_at;  ///< max(): more than once, or by another way
+    TelemetryRing* telemetry = nullptr;
+    std::vector<HopTelemetry> before;  ///< of the last packet whose telemetry came back
+  };
+  /// What a queue pair may have under way after a loss, in packets.
+  struct SlowRestart {
+    std::uint64_t window = UINT64_MAX;  ///< no limit
+    std::uint64_t threshold = 0;        ///< up to which it grows by what is acknowledged
+    std::uint64_t full = 0;             ///< at which it ends
+    std::uint64_t counted = 0;          ///< acknowledged since it grew last
+    std::uint64_t cut_at = 0;           ///< packets before this one were sent when it was cut last: their losses are one
+
+    bool is_on() const { return window != UINT64_MAX; }
+    void cut(std::uint64_t in_flight, std::uint64_t acknowledged, std::uint64_t sent_once);
+    void grow(std::uint64_t packets);
+  };
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
     static constexpr std::uint64_t no_window = UINT64_MAX;
     std::uint32_t queue_pair = 0;
     std::uint16_t port = 0;
     std::uint8_t priority = 0;
-    bool in_turn = false;         ///< stands in its port's lines or paced
-    bool has_timer = false;       ///< stands in its port's timers
-    bool is_cut_off = false;      ///< no way is left
+    bool in_turn = false;     ///< stands in its port's lines or paced
+    bool has_timer = false;   ///< stands in its port's timers
+    bool is_cut_off = false;  ///< no way is left
+    bool is_slowed = false;   ///< its rate is below what its way can do
+    QueuePairWait wait = QueuePairWait::nothing;
     bool is_closed = false;       ///< it sends nothing any more, whatever answers are on their way
+    bool asks_always = false;     ///< as congestion control has a window of its own
     std::uint32_t sending = 0;    ///< which of `parts` `next` is of
     Fifo<Part> parts;             ///< not acknowledged in full
     Fifo<std::uint64_t> again;    ///< packets to send again, with keeps_early
@@ -175,11 +222,20 @@ class Nic final : public SweepNode {
     std::uint64_t sent_once = 0;  ///< packets before this one were sent before
     std::uint64_t acknowledged = 0;
     std::uint64_t end = 0;
-    Time next_at;      ///< by pacing
-    Time progress_at;  ///< when something was acknowledged, or sending began
+    Time next_at;                ///< by pacing
+    Time progress_at;            ///< when something was acknowledged, or sending began, or the timer ran out
+    Time stalled_since;          ///< when something was acknowledged, or sending began
+    std::uint32_t timeouts = 0;  ///< in a row
+    Duration round_trip;         ///< alone
+    SlowRestart restart;
     Duration inside_hosts;
     CongestionState congestion;
-    std::uint64_t window = no_window;          ///< packets that may be sent and not acknowledged
+    std::unique_ptr<Measured> measured;    ///< null: nothing is asked for
+    std::uint64_t window = no_window;      ///< packets that may be sent and not acknowledged
+    std::uint64_t window_max = no_window;  ///< of its way
+    double line_bps = 0;                   ///< what its way can do
+    std::uint32_t ask_interval = 1;        ///< packets from one that asks for an answer to the next, with a window
+    std::uint64_t next_to_ask = 0;
     Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
     std::uint32_t in_last_page = 0;
     std::uint32_t acknowledged_in_pages = 0;
@@ -196,7 +252,8 @@ class Nic final : public SweepNode {
   struct Outgoing {
     Transfer transfer;
     Time entered;
-    std::uint32_t parts_left = 0;  ///< 0: the slot is free, or of a stay that was stopped
+    std::uint32_t parts_left = 0;  ///< not acknowledged in full; 0: the slot is free, or of a stay that was stopped
+    std::uint32_t parts_unsent = 0;
   };
   struct Timed {
     Time time;
@@ -208,9 +265,10 @@ class Nic final : public SweepNode {
     explicit Port(const EgressPort& cable) : out(cable), rate(cable.rate()) {}
 
     EgressPort out;
-    Bandwidth rate;          ///< of its cable in full service
-    Bandwidth flow_load;     ///< what flows take of it
-    Time now;                ///< what happened before it has happened
+    Bandwidth rate;       ///< of its cable in full service
+    Bandwidth flow_load;  ///< what flows take of it
+    Time now;             ///< what happened before it has happened
+    Holdups holdups;
     std::uint8_t ready = 0;  ///< bit per priority: senders stand in line
     std::uint8_t paused = 0;
     std::uint64_t pauses = 0;
@@ -230,24 +288,33 @@ class Nic final : public SweepNode {
   void change_ways(std::uint32_t version, Time now, SweepContext& context);
   /// From now on it sends as planned.
   void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, SweepContext& context);
-  std::uint32_t id_on_route(Sender& sender, const QueuePairs::Route& route);
-  void leave_port(const Sender& sender, Port& port);
+  std::uint32_t id_on_route(Sender& sender, const QueuePairPlan& plan);
+  void leave_port(Sender& sender, Port& port);
   void stop(StayId stay, Time now, SweepContext& context);
   void close(Sender& sender, Time now, SweepContext& context);
   void tell_of_end(const Transfer& transfer, Time now, SweepContext& context) const;
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
+  static void note_wait(Sender& sender, Port& port);
+  void note_holdup(Port& port, Time until) const;
   /// Whether the sender has a packet that may go.
   static bool has_packet(const Sender& sender);
   void set_window(Sender& sender) const;
+  void set_window_max(Sender& sender, const QueuePairPlan& plan) const;
+  static void follow_rate(Sender& sender, double rate_bps);
+  static bool asks_for_answer(Sender& sender, std::uint64_t sequence);
+  QueuePairLimits limits(const QueuePairPlan& plan) const;
+  void begin_measuring(Sender& sender, const QueuePairPlan& plan, QueuePairs::Details& details);
+  static void note_sent(Sender& sender, Packet& packet, bool is_repeated, Time now);
+  void answer_congestion_control(Sender& sender, const Packet& packet, std::int32_t more, Time now);
   /// Bytes sent and not acknowledged, each packet counted as a full one.
   std::int64_t in_flight(const Sender& sender) const;
   void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
   void on_data(const Packet& packet, Time now, SweepContext& context);
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
-  void on_loss(Sender& sender) const;
+  void on_loss(Sender& sender, Time now, bool is_timeout = false) const;
   void send_burst_again(std::uint32_t sender, Port& port, Time now);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);
@@ -261,13 +328,19 @@ class Nic final : public SweepNode {
   Port& port_at(std::uint32_t port, Time now, SweepContext& context);
   void run_until(Port& port, Time until, SweepContext& context);
   static Time next_start(const Port& port);
-  static void send(const Packet& packet, Port& port, Time now, SweepContext& context) {
+  /// Returns when its last bit has left.
+  static Time send(const Packet& packet, Port& port, Time now, SweepContext& context) {
     port.out.send(packet, now, context);
+    const Time left = port.out.free_at();
     if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, port.flow_load);
+    return left;
   }
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
-  void on_timer(Port& port, Time now);
+  void note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const;
+  void on_timer(Port& port, Time now, SweepContext& context);
+  Duration timeout_of(const Sender& sender) const;
+  void give_up(Sender& sender, Time now, SweepContext& context);
   void set_timer(std::uint32_t sender, Port& port, Time at);
   void set_timers_again(Port& port, Time now);
   void end_pauses(Port& port, Time now);
@@ -278,10 +351,13 @@ class Nic final : public SweepNode {
   QueuePairs& queue_pairs_;
   NicWiring wiring_;
   MarkFeedback feedback_ = MarkFeedback::none;
+  Measures measures_;
   Duration notification_interval_;
   std::uint32_t full_packet_ = 0;  ///< wire bytes
 
   std::deque<Sender> sender_memory_;
+  std::deque<QueuePairs::Details> details_;
+  std::deque<TelemetryRing> rings_;
   std::vector<Sender*> senders_;  ///< by number of the queue pair; one that got another route has several
   std::map<Key, std::uint32_t> sender_by_key_;
   std::unordered_map<const Sender*, std::vector<std::uint32_t>> ids_of_rerouted_;  ///< their queue pairs, on all their routes
@@ -292,6 +368,7 @@ class Nic final : public SweepNode {
   /// By card and number of a transfer that arrives.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts_missing_;
   std::vector<DeliveredTransfer> delivered_;
+  std::vector<GivenUp> given_up_;
   NicCounters counters_;
 };
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <string>
 #include <tuple>
@@ -58,6 +61,13 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     diagnostics.error("not-in-packet-mode", "flow.routing = adaptive_global, and switches that pass on packets know of no others",
                       SourcePlace::named("flow.routing"), "take ecmp, spray or adaptive, or --mode=flow");
   }
+  if (sprays() && packet_.congestion->measures().telemetry) {
+    diagnostics.error("needs-one-way",
+                      "packet.congestion_control compares what switches tell of the same ports, and with flow.routing = " +
+                          std::string(flow_.routing == Routing::spray ? "spray" : "adaptive") +
+                          " every packet of a queue pair goes by others",
+                      SourcePlace::named("packet.congestion_control"), "take flow.routing=ecmp, or swift, dctcp or dcqcn");
+  }
   if (hosts_start_ && flow_.wqe_latency == Duration::zero()) {
     diagnostics.error("zero-lookahead",
                       "flow.wqe_latency is zero, and packet mode needs some time there: it goes on in windows of the least delay",
@@ -82,12 +92,17 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
     if (PacketClass* const c = class_called("packet.weights", priority))
       c->weight = weight * static_cast<std::uint32_t>(largest_packet_.count());
   }
+  for (PacketClass& c : classes_) {
+    c.alpha = packet_.alpha;
+    c.queue_alpha = packet_.lossy_alpha;
+  }
   if (packet_.resume_offset && *packet_.resume_offset < largest_packet_) {
     diagnostics.error("bad-threshold",
                       "packet.resume_offset = " + to_text(*packet_.resume_offset) + " is less than a packet of " +
                           to_text(largest_packet_) + ": a pause would be let go by the packet that it was asked for",
                       SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
   }
+  check_profiles(packet_.profiles, topology, static_cast<std::uint32_t>(classes_.size()), "packet.profiles", diagnostics);
   check_delays(diagnostics);
   diagnostics.throw_if_errors();
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count() && !diagnostics.has_errors(); ++node) {
@@ -99,10 +114,37 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
 // --- Settings of nodes ------------------------------------------------------------------------------------------------------------
 
 Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
+  for (const SwitchProfile& profile : packet_.profiles | std::views::reverse) {
+    if (profile.buffer && selects(profile, topology_, nodes_.switch_of(node))) return *profile.buffer;
+  }
   if (packet_.buffer) return *packet_.buffer;
   const std::span<const BufferClass> known = topology_.buffer_classes();
   const std::uint16_t buffer_class = topology_.node(nodes_.switch_of(node)).buffer_class;
   return buffer_class < known.size() ? known[buffer_class].size : kDefaultBuffer;
+}
+
+std::vector<PacketClass> PacketNetwork::classes_of(std::uint32_t node) const {
+  std::vector<PacketClass> classes = classes_;
+  for (const SwitchProfile& profile : packet_.profiles) {
+    if ((!profile.alpha && !profile.lossy_alpha) || !selects(profile, topology_, nodes_.switch_of(node))) continue;
+    for (std::uint32_t priority = 0; priority < classes.size(); ++priority) {
+      if (!profile.is_for(priority)) continue;
+      if (profile.alpha) classes[priority].alpha = profile.alpha;
+      if (profile.lossy_alpha) classes[priority].queue_alpha = profile.lossy_alpha;
+    }
+  }
+  return classes;
+}
+
+EcnCurve PacketNetwork::curve_of(std::uint32_t node, std::uint32_t priority) const {
+  EcnCurve curve{packet_.ecn_kmin.count(), packet_.ecn_kmax.count(), packet_.ecn_pmax};
+  for (const SwitchProfile& profile : packet_.profiles) {
+    if (!profile.is_for(priority) || !selects(profile, topology_, nodes_.switch_of(node))) continue;
+    if (profile.ecn_kmin) curve.queue_min = profile.ecn_kmin->count();
+    if (profile.ecn_kmax) curve.queue_max = profile.ecn_kmax->count();
+    if (profile.ecn_pmax) curve.probability_max = *profile.ecn_pmax;
+  }
+  return curve;
 }
 
 Duration PacketNetwork::delay(const PacketTopology::Port& port) const {
@@ -122,7 +164,12 @@ Bytes PacketNetwork::headroom_needed(std::uint32_t node, const PacketTopology::P
   return slower <= 1 ? needed : needed + Bytes::of(std::llround(std::ceil(static_cast<double>(before_it.count()) * (slower - 1))));
 }
 
+bool PacketNetwork::has_pfc(const PacketTopology::Port& port) const {
+  return topology_.link(topology_.reverse(port.out)).propagation_delay <= packet_.pfc_reach;
+}
+
 std::int64_t PacketNetwork::headroom(std::uint32_t node, const PacketTopology::Port& port) const {
+  if (!has_pfc(port)) return 0;
   return packet_.headroom.value_or(headroom_needed(node, port)).count();
 }
 
@@ -148,26 +195,25 @@ void PacketNetwork::check_delays(Diagnostics& diagnostics) const {
 void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) const {
   const std::string name = topology_.node_name(nodes_.switch_of(node));
   const Bytes buffer = buffer_of(node);
-  if (buffer > Bytes::of(INT32_MAX)) {
-    diagnostics.error("buffer-too-large", "the buffer of " + name + ", " + to_text(buffer) + ", is larger than packet mode holds",
-                      SourcePlace::named("packet.buffer"), "less than 2 GiB");
-    return;
-  }
   const PacketSwitchSettings settings = switch_settings(node);
   if (settings.buffer.pool < largest_packet_.count()) {
-    const auto ports = static_cast<std::int64_t>(nodes_.ports(node).size());
-    const std::int64_t reserved = ports * static_cast<std::int64_t>(classes_.size()) * packet_.reserved.count();
+    const std::size_t ports = nodes_.ports(node).size();
+    std::int64_t headrooms = 0;
+    for (const PacketTopology::Port& port : nodes_.ports(node)) {
+      headrooms += headroom(node, port) * std::ranges::count_if(classes_, &PacketClass::lossless);
+    }
+    const std::int64_t reserved = buffer.count() - settings.buffer.pool - headrooms;
     diagnostics.error("headroom-above-buffer",
-                      name + " has " + to_text(buffer) + " of packet memory, of which " +
-                          to_text(Bytes::of(buffer.count() - settings.buffer.pool - reserved)) + " would be headroom of its " +
-                          std::to_string(ports) + " ports and " + to_text(Bytes::of(reserved)) +
+                      name + " has " + to_text(buffer) + " of packet memory, of which " + to_text(Bytes::of(headrooms)) +
+                          " would be headroom of its " + std::to_string(ports) + " ports and " + to_text(Bytes::of(reserved)) +
                           " reserved: nothing is left to share",
                       SourcePlace::named("packet.buffer"),
-                      "give it more, make packet.reserved smaller, or cables shorter, on which headroom depends");
+                      "give it more, make packet.reserved smaller, cables shorter, on which headroom depends, or packet.pfc_reach");
     return;
   }
-  const double first =
-      static_cast<double>(settings.buffer.reserved) + settings.buffer.alpha * static_cast<double>(settings.buffer.pool);
+  double alpha = std::numeric_limits<double>::max();
+  for (const PacketClass& c : settings.classes) alpha = std::min(alpha, c.lossless ? *c.alpha : *c.queue_alpha);
+  const double first = static_cast<double>(settings.buffer.reserved) + alpha * static_cast<double>(settings.buffer.pool);
   if (first < static_cast<double>(largest_packet_.count())) {
     diagnostics.error("mtu-above-queue",
                       "a packet of " + to_text(largest_packet_) + " is more than a port of " + name +
@@ -175,11 +221,21 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
                       SourcePlace::named("packet.alpha"), "make packet.reserved or packet.alpha larger, or flow.mtu smaller");
     return;
   }
+  for (std::uint32_t priority = 0; priority < classes_.size(); ++priority) {
+    const EcnCurve curve = curve_of(node, priority);
+    if (curve.queue_min <= curve.queue_max) continue;
+    diagnostics.error("bad-threshold",
+                      "packet.profiles: " + name + " marks priority " + std::to_string(priority) +
+                          " from ecn_kmin = " + to_text(Bytes::of(curve.queue_min)) +
+                          " on, and all of it above ecn_kmax = " + to_text(Bytes::of(curve.queue_max)) + ", which is less",
+                      SourcePlace::named("packet.profiles"), "set both in the same profile");
+    return;
+  }
   for (const PacketTopology::Port& port : nodes_.ports(node)) {
     const Link& out = topology_.link(port.out);
     const Bytes needed = headroom_needed(node, port);
     const bool has_lossless = std::ranges::any_of(classes_, &PacketClass::lossless);
-    if (has_lossless && packet_.headroom && *packet_.headroom < needed) {
+    if (has_lossless && has_pfc(port) && packet_.headroom && *packet_.headroom < needed) {
       diagnostics.error("bad-threshold",
                         "packet.headroom = " + to_text(*packet_.headroom) + " is less than what can come by " +
                             topology_.link_name(topology_.reverse(port.out)) + " after a pause was asked for, " + to_text(needed),
@@ -199,26 +255,32 @@ void PacketNetwork::check_switch(std::uint32_t node, Diagnostics& diagnostics) c
 
 PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   PacketSwitchSettings settings;
-  settings.classes = classes_;
+  settings.classes = classes_of(node);
+  settings.marks_at_dequeue = packet_.marks_at_dequeue;
   if (sprays()) {
     settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
       nodes_.ports_to(*ways_[node], node, endpoint, ports);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
+    settings.port_choice.adaptive_band = packet_.adaptive_band;
     settings.port_choice.seed = mix64(flow_.path_rule.seed + (std::uint64_t{node} << 32));
   }
   settings.pause_time = packet_.pause_time;
   settings.watchdog = packet_.watchdog;
   settings.keeps_pauses = keeps_pauses_;
+  settings.writes_telemetry = packet_.congestion->measures().telemetry;
   settings.largest_packet = largest_packet_;
   settings.seed = mix64(seed_ + (std::uint64_t{node} << 32));
   settings.buffer.reserved = packet_.reserved.count();
-  settings.buffer.alpha = packet_.alpha;
   settings.buffer.resume_offset = packet_.resume_offset.value_or(largest_packet_ * 2).count();
   settings.buffer.pool = buffer_of(node).count();
-  for (const PacketTopology::Port& port : nodes_.ports(node)) {
+  const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
+  // What comes by cables without PFC is charged to egress queues, which then have accounts of their own.
+  const bool has_lossy_cables = std::ranges::any_of(ports, [this](const PacketTopology::Port& port) { return !has_pfc(port); });
+  for (const PacketTopology::Port& port : ports) {
     for (const PacketClass& c : classes_) {
-      settings.buffer.pool -= packet_.reserved.count() + (c.lossless ? headroom(node, port) : 0);
+      const std::int64_t accounts = c.lossless && has_lossy_cables ? 2 : 1;
+      settings.buffer.pool -= accounts * packet_.reserved.count() + (c.lossless ? headroom(node, port) : 0);
     }
   }
   return settings;
@@ -239,10 +301,19 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.queue_pairs = flow_.queue_pairs;
   settings.ack_interval = packet_.ack_interval;
   settings.retransmission_timeout = packet_.retransmission_timeout;
+  settings.retries = packet_.retries;
+  settings.slow_restart = packet_.slow_restart;
+  for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
+    const bool is_lossy = std::ranges::count(packet_.lossy, priority) > 0;
+    const bool adapts = packet_.adaptive_retransmission == PacketSettings::Adaptive::on ||
+                        (packet_.adaptive_retransmission == PacketSettings::Adaptive::lossy && is_lossy);
+    if (adapts) settings.adapts_timeout |= static_cast<std::uint8_t>(1U << priority);
+  }
   settings.pause_time = packet_.pause_time;
   if (!packet_.answers_with_data) settings.answer_priority = answer_priority_;
   settings.keeps_early = packet_.selective_repeat || sprays();
   settings.reports_gaps = !sprays();
+  settings.window_follows_rate = packet_.window_follows_rate;
   settings.uses_priorities = flow_.priorities == Priorities::strict;
   settings.congestion = packet_.congestion;
   settings.receive_latency = std::max(flow_.receive_latency, packet_.card_delay) - packet_.card_delay;
@@ -273,11 +344,19 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       continue;
     }
     std::vector<PacketSwitch::Cable> cables;
+    std::vector<EcnCurve> curves;
+    for (std::uint32_t priority = 0; priority < (packet_.profiles.empty() ? 1 : classes_.size()); ++priority) {
+      curves.push_back(curve_of(node, priority));
+    }
     for (const PacketTopology::Port& port : nodes_.ports(node)) {
       const double share = static_cast<double>(topology_.link(port.out).rate.in_bps()) / static_cast<double>(kEcnRate.in_bps());
-      const auto threshold = [share](Bytes bytes) { return static_cast<std::int64_t>(static_cast<double>(bytes.count()) * share); };
-      cables.push_back(
-          {egress(node, port), headroom(node, port), {threshold(packet_.ecn_kmin), threshold(packet_.ecn_kmax), packet_.ecn_pmax}});
+      const auto scaled_to_port = [share](EcnCurve curve) {
+        curve.queue_min = static_cast<std::int64_t>(static_cast<double>(curve.queue_min) * share);
+        curve.queue_max = static_cast<std::int64_t>(static_cast<double>(curve.queue_max) * share);
+        return curve;
+      };
+      cables.push_back({egress(node, port), headroom(node, port), scaled_to_port(curves.front())});
+      if (curves.size() > 1) std::ranges::transform(curves, std::back_inserter(cables.back().ecn_of_priority), scaled_to_port);
     }
     PacketSwitchSettings settings = switch_settings(node);
     settings.port_choice.take_ways = take_ways;
@@ -361,6 +440,24 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
   return all;
 }
 
+/// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
+std::optional<Bytes> PacketNetwork::window(const PacketTopology::Way& there, const PacketTopology::Way& back,
+                                           const QueuePairPlan& plan) const {
+  if (!packet_.has_window || packet_.window) return packet_.window;
+  Bandwidth slowest = plan.rate_max;
+  for (std::size_t hop = 0; hop < there.links.size(); ++hop) slowest = std::min(slowest, rate_of(there, hop));
+  const Bytes full = flow_.wire_format.full_packet();
+  Duration until_answered = plan.round_trip;
+  // Answers go first, but wait for the packet that is on its way into the cable.
+  for (std::size_t hop = 0; hop < back.links.size(); ++hop) until_answered += transmit_time(full, rate_of(back, hop));
+  // Where packets overtake each other, an acknowledgement of all before one waits for the slowest.
+  if (sprays()) until_answered = until_answered * 2;
+  const double held_bytes = static_cast<double>(slowest.in_bps()) / 8 * until_answered.in_s();
+  const auto held = static_cast<std::int64_t>(held_bytes / static_cast<double>(full.count())) + 1;
+  const std::int64_t between_answers = std::clamp<std::int64_t>(held / 4, 1, packet_.ack_interval);
+  return full * (held + between_answers + 1);
+}
+
 QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const {
   const Detours& ways = *ways_[card];
   const auto [source, destination] = std::pair(transfer.source, transfer.destination);
@@ -376,6 +473,8 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
+  plan.window = window(there, back, plan);
+  plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;
 }
@@ -460,6 +559,38 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
   return unfinished;
 }
 
+std::uint64_t PacketNetwork::drops_of(const Engine& engine, std::uint32_t node) const {
+  std::uint64_t drops = 0;
+  for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+    const PacketPortCounters counters = engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).counters(port, Time::zero());
+    drops += counters.drops + counters.queue_drops;
+  }
+  return drops;
+}
+
+std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) const {
+  std::vector<StoppedQueuePair> all;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up()) {
+      const Transfer& transfer = given_up.transfer;
+      StoppedQueuePair stopped{transfer, given_up.time, given_up.time - given_up.progress_at, NodeId::none(), 0};
+      for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
+        const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, part);
+        for (std::size_t hop = 1; hop < way.links.size(); ++hop) {
+          const std::uint32_t node = nodes_.begin_of(way.links[hop]).node;
+          const std::uint64_t drops = drops_of(engine, node);
+          if (drops <= stopped.drops) continue;
+          stopped.drops = drops;
+          stopped.worst = nodes_.switch_of(node);
+        }
+      }
+      all.push_back(stopped);
+    }
+  }
+  std::ranges::stable_sort(all, {}, &StoppedQueuePair::time);
+  return all;
+}
+
 Time PacketNetwork::busy_until(const Engine& engine) const {
   Time last;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
@@ -483,6 +614,14 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
       sum.data_received += of_node.data_received;
       sum.acks += of_node.acks_sent;
       sum.notifications += of_node.notifications_sent;
+      sum.sending += of_node.sending;
+      sum.sending_again += of_node.sending_again;
+      for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
+        const HoldupTimes& holdups = engine.entity_as<Nic>(id).port_counters(port, end).holdups;
+        sum.held_by_pauses += holdups.of(Holdup::pause);
+        sum.held_by_congestion_control += holdups.of(Holdup::congestion_control);
+        sum.held_by_acknowledgements += holdups.of(Holdup::acknowledgements);
+      }
       continue;
     }
     const auto& packet_switch = engine.entity_as<PacketSwitch>(id);
@@ -491,7 +630,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
       const PacketPortCounters of_port = packet_switch.counters(port, end);
       sum.ecn_marks += of_port.ecn_marks;
-      sum.drops += of_port.drops;
+      sum.drops += of_port.drops + of_port.queue_drops;
     }
   }
   return sum;
@@ -578,7 +717,8 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
         out.queue = Bytes::of(static_cast<std::int64_t>(counters.queue));
         out.queue_peak = Bytes::of(static_cast<std::int64_t>(counters.queue_peak));
         out.ecn_marks = counters.ecn_marks;
-        usage[topology_.reverse(ports[port].out).index()].drops = counters.drops;
+        out.drops += counters.queue_drops;
+        usage[topology_.reverse(ports[port].out).index()].drops += counters.drops;
       }
       const double span_s = (end - begin).in_s();
       const auto rate_bps = static_cast<double>(topology_.link(ports[port].out).rate.in_bps());

@@ -8,6 +8,7 @@
 //   headroom   for every port and lossless priority, as cable and rate need (network/shared_buffer)
 //   reserved   for every port and priority
 //   pool       what remains, shared under a dynamic threshold
+// Cables longer than packet.pfc_reach have no headroom and no pauses: what comes by them is lossy.
 // Priorities are those that transfers of the run have, and one above them for answers unless these go with the data.
 //
 // A packet takes propagation and switching_delay to a switch, propagation and card_delay to a host. Delivery comes receive_latency after the last
@@ -32,6 +33,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/engine.hpp"
@@ -62,6 +64,15 @@ struct LinkStorm {
   PauseStorm storm;
 };
 
+/// A queue pair that gave up (packet.retries).
+struct StoppedQueuePair {
+  Transfer transfer;  ///< the first that it did not end
+  Time time;
+  Duration without_answer;
+  NodeId worst = NodeId::none();  ///< the switch on the transfer's ways that dropped most, if any did
+  std::uint64_t drops = 0;        ///< there, of anybody
+};
+
 /// A time during which the end of a link asked for a pause of any priority.
 struct LinkPause {
   LinkId link;
@@ -71,8 +82,8 @@ struct LinkPause {
 class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
-  /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [buffer-too-large], [bad-threshold],
-  /// [unknown-priority], [short-pause], [not-in-packet-mode].
+  /// simulated: [zero-lookahead], [mtu-too-large], [mtu-above-queue], [headroom-above-buffer], [bad-threshold],
+  /// [unknown-priority], [unknown-switch], [short-pause], [not-in-packet-mode], [needs-one-way].
   PacketNetwork(const Topology& topology, const FlowSettings& flow, const PacketSettings& packet, const PacketTraffic& traffic,
                 std::uint64_t seed);
 
@@ -99,6 +110,8 @@ class PacketNetwork {
   std::vector<FinishedTransfer> finished(const Engine& engine) const;
   /// Transfers between hosts that were not acknowledged in full; not numbered.
   std::vector<UnfinishedTransfer> unfinished(const Engine& engine) const;
+  /// In order of time.
+  std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
   /// Until when cables have carried something.
   Time busy_until(const Engine& engine) const;
   /// As of `end`, like add_usage().
@@ -123,6 +136,8 @@ class PacketNetwork {
   bool sprays() const { return flow_.routing != Routing::single; }
   Bytes headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const;
   std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
+  /// What comes in by the port can be paused: its cable is not too long.
+  bool has_pfc(const PacketTopology::Port& port) const;
   PacketSwitchSettings switch_settings(std::uint32_t node) const;
   EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
   Bandwidth full_rate(std::uint32_t node, LinkId link) const;
@@ -131,10 +146,15 @@ class PacketNetwork {
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
+  std::optional<Bytes> window(const PacketTopology::Way& there, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
+  std::vector<PacketClass> classes_of(std::uint32_t node) const;
+  std::uint64_t drops_of(const Engine& engine, std::uint32_t node) const;
+  /// Where marks begin and end, of a port of 100 Gb/s.
+  EcnCurve curve_of(std::uint32_t node, std::uint32_t priority) const;
   void check_delays(Diagnostics& diagnostics) const;
 
   const Topology& topology_;

@@ -15,15 +15,16 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 21> kPacketParams = {{
+constexpr std::array<ParamSpec, 31> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
      .minimum = "",
      .maximum = "",
-     .choices = "dcqcn|dctcp|none",
+     .choices = "dcqcn|dctcp|hpcc|swift|none",
      .meaning = "What holds queue pairs back. dcqcn: rates by congestion notifications. dctcp: windows by marks that "
-                "acknowledgements echo. none: pauses alone. The parameters of each are in the table of its name.",
+                "acknowledgements echo. hpcc: windows by what switches tell of their ports. swift: windows by round-trip times. "
+                "none: pauses alone. The parameters of each are in the table of its name.",
      .origin = "what RoCE fabrics run"},
     {.name = "ack_interval",
      .kind = ParamKind::integer,
@@ -31,10 +32,36 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
      .minimum = "1",
      .maximum = "65536",
      .choices = "",
-     .meaning =
-         "Data packets of a queue pair that one acknowledgement answers; a message's last packet is always answered, and so is "
-         "every packet of a queue pair with a window (dctcp).",
+     .meaning = "Data packets of a queue pair that one acknowledgement answers, or a fifth of packet.window if that is less; a "
+                "message's last "
+                "packet is always answered, and so is every packet where congestion control has windows (dctcp).",
      .origin = "NICs coalesce acknowledgements; every packet is answered in the preset hpcc"},
+    {.name = "window",
+     .kind = ParamKind::text,
+     .default_text = "auto",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "What a queue pair may have sent and not acknowledged, with headers, whatever congestion control says; such as 500kB. "
+         "auto: what its way holds, which is the rate of its slowest link times the round trip when nothing else is under way, "
+         "with a packet ahead of the acknowledgement at every hop, twice where packets take different ways, and the packets from "
+         "one "
+         "acknowledgement to the next. none: "
+         "any number of bytes.",
+     .origin =
+         "one bandwidth-delay product: HPCC (SIGCOMM 2019), section 3.2, and RDMA simulators around it (HAS_WIN 1); IRN (SIGCOMM "
+         "2018), section 3.2 (BDP-FC)"},
+    {.name = "window_scaling",
+     .kind = ParamKind::choice,
+     .default_text = "fixed",
+     .minimum = "",
+     .maximum = "",
+     .choices = "fixed|rate",
+     .meaning =
+         "fixed: packet.window as it is. rate: in proportion to the rate that congestion control gives the queue pair (dcqcn), a "
+         "packet at least.",
+     .origin = "rate: the RDMA simulators around HPCC (VAR_WIN 1)"},
     {.name = "answers",
      .kind = ParamKind::choice,
      .default_text = "own_priority",
@@ -62,8 +89,48 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
      .minimum = "0ns",
      .maximum = "100s",
      .choices = "",
-     .meaning = "A queue pair of which nothing was acknowledged for so long sends again from the first packet missing; 0s: never.",
+     .meaning =
+         "A queue pair of which nothing was acknowledged for so long, four round trips at least, sends again from the first packet "
+         "missing; 0s: never.",
      .origin = "local ACK timeout 14 of InfiniBand queue pairs: 4.096 us x 2^14"},
+    {.name = "adaptive_retransmission",
+     .kind = ParamKind::choice,
+     .default_text = "lossy",
+     .minimum = "",
+     .maximum = "",
+     .choices = "off|lossy|on",
+     .meaning = "A queue pair's time-out begins at a sixteenth of packet.retransmission_timeout, and doubles up to the whole each "
+                "time in a "
+                "row that nothing came back. lossy: in the priorities of packet.lossy. off: it is the whole always.",
+     .origin =
+         "NVIDIA, Adaptive Retransmission: Parameters Control (2025): one of the accelerations for lossy RoCE "
+         "(roce_adp_retrans_en), doubled up to the queue pair's ACK timeout; Lumina (SIGCOMM 2023) measured 4 ms as its least "
+         "where that is 67 ms"},
+    {.name = "retries",
+     .kind = ParamKind::integer,
+     .default_text = "7",
+     .minimum = "0",
+     .maximum = "1000",
+     .choices = "",
+     .meaning =
+         "A queue pair that sent and of which nothing was acknowledged for so many times packet.retransmission_timeout gives up, "
+         "and "
+         "the run ends with the error retry-exceeded; 0: it never does. Times in which it is paused or cut off do not count.",
+     .origin = "NCCL_IB_RETRY_CNT; NVIDIA, Adaptive Retransmission: Parameters Control: ACK timeout times retries, then "
+               "IBV_WC_RETRY_EXC_ERR"},
+    {.name = "slow_restart",
+     .kind = ParamKind::boolean,
+     .default_text = "true",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "Under go-back-N, a queue pair that goes back has one packet under way at first: each that is acknowledged makes that one "
+         "more, up to half of what was under way at the loss, and then each window does, until it is what it was. false: it goes "
+         "back at full rate.",
+     .origin =
+         "roce_slow_restart_en of NVIDIA's ConnectX (register ROCE_ACCL), on by default; how its window grows is not published: "
+         "here as TCP's after a time-out (RFC 5681, section 3.1)"},
     {.name = "card_delay",
      .kind = ParamKind::duration,
      .default_text = "200ns",
@@ -97,10 +164,19 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
      .minimum = "0.001",
      .maximum = "64",
      .choices = "",
-     .meaning = "Dynamic threshold: a port's priority may take up to alpha times what is left of the shared memory before it asks "
-                "for a pause "
-                "(lossless) or loses packets (lossy).",
+     .meaning =
+         "Dynamic threshold of lossless priorities: what came in by a port may take up to alpha times what is left of the shared "
+         "memory before the port asks for a pause.",
      .origin = "1/8: the RDMA simulators around HPCC"},
+    {.name = "lossy_alpha",
+     .kind = ParamKind::real,
+     .default_text = "1",
+     .minimum = "0.001",
+     .maximum = "64",
+     .choices = "",
+     .meaning = "Dynamic threshold of lossy priorities: a queue of theirs may take up to so many times what is left of the shared "
+                "memory, and loses packets beyond that.",
+     .origin = "Choudhury and Hahne (1998) find 1 to 2 best; SONiC's egress profiles for lossy queues have 8 (dynamic_th 3)"},
     {.name = "headroom",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -111,6 +187,17 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
                 "rate, cable and "
                 "largest packet need.",
      .origin = "both ways of propagation, three packets and the pauses of all priorities (network/shared_buffer)"},
+    {.name = "pfc_reach",
+     .kind = ParamKind::duration,
+     .default_text = "0.5ms",
+     .minimum = "0ns",
+     .maximum = "10s",
+     .choices = "",
+     .meaning =
+         "Longest cable, in propagation delay one way, over which switches ask for pauses. Longer ones have no headroom, and what "
+         "comes by them is lossy in every priority: dropped where its egress queue has taken its share of the memory.",
+     .origin = "100 km of fibre, the reach for which Broadcom announced lossless RoCE through Jericho4 (2025); wide-area links run "
+               "without PFC and with deep buffers"},
     {.name = "resume_offset",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -181,6 +268,41 @@ constexpr std::array<ParamSpec, 21> kPacketParams = {{
      .choices = "",
      .meaning = "Probability of a mark at ecn_kmax, rising from 0 at ecn_kmin.",
      .origin = kHpcc},
+    {.name = "ecn_at",
+     .kind = ParamKind::choice,
+     .default_text = "enqueue",
+     .minimum = "",
+     .maximum = "",
+     .choices = "enqueue|dequeue",
+     .meaning = "When switches decide on a packet's mark. enqueue: as it joins a queue, by what waits before it. dequeue: as it "
+                "leaves, by "
+                "what waits behind it.",
+     .origin = "RED marks arrivals; the RDMA simulators around HPCC mark departures"},
+    {.name = "adaptive_band",
+     .kind = ParamKind::duration,
+     .default_text = "1us",
+     .minimum = "0ns",
+     .maximum = "1s",
+     .choices = "",
+     .meaning =
+         "Where flow.routing is adaptive: ports at which a packet would wait at most so much longer than at the least loaded one "
+         "count as equally loaded, and packets are spread over them at random. 0ns: the least loaded one.",
+     .origin = "assumption; switches compare loads in a few grades (quality bands of Broadcom's dynamic load balancing, grades of "
+               "NVIDIA's "
+               "adaptive routing), not to the byte"},
+    {.name = "profiles",
+     .kind = ParamKind::text,
+     .default_text = "none",
+     .minimum = "",
+     .maximum = "",
+     .choices = "",
+     .meaning =
+         "What single switches, levels or priorities have in place of the values of all: switches, a colon, and any of buffer, "
+         "alpha, lossy_alpha, ecn_kmin, ecn_kmax, ecn_pmax, with priority=N for one priority alone; semicolons between "
+         "profiles, and the last one stands. Such as leaf: buffer=64MB alpha=0.25; spine1*: priority=0 ecn_kmin=200kB "
+         "ecn_kmax=800kB. Switches are named by buffer class (builders: leaf, agg, spine, border), level (level1), name, or by a "
+         "pattern with * and ?.",
+     .origin = "buffer and WRED profiles of SONiC, which are bound to ports and queues"},
     {.name = "lossy",
      .kind = ParamKind::text,
      .default_text = "none",
@@ -246,18 +368,30 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       ack_interval(static_cast<std::uint32_t>(packet.integer("ack_interval"))),
       answers_with_data(packet.text("answers") == "with_data"),
       selective_repeat(packet.text("retransmission") == "selective_repeat"),
+      has_window(packet.text("window") != "none"),
+      window(has_window ? packet.bytes_or("window", "auto") : std::nullopt),
+      window_follows_rate(packet.text("window_scaling") == "rate"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
+      adaptive_retransmission(packet.text("adaptive_retransmission") == "on"    ? Adaptive::on
+                              : packet.text("adaptive_retransmission") == "off" ? Adaptive::off
+                                                                                : Adaptive::lossy),
+      retries(static_cast<std::uint32_t>(packet.integer("retries"))),
+      slow_restart(packet.boolean("slow_restart")),
       card_delay(packet.duration("card_delay")),
       buffer(packet.bytes_or("buffer", "topology")),
       reserved(packet.bytes("reserved")),
       alpha(packet.real("alpha")),
+      lossy_alpha(packet.real("lossy_alpha")),
       headroom(packet.bytes_or("headroom", "auto")),
+      pfc_reach(packet.duration("pfc_reach")),
       resume_offset(packet.bytes_or("resume_offset", "auto")),
       pause_time(packet.duration("pause_time")),
       watchdog{packet.duration("watchdog"), packet.duration("watchdog_restoration")},
       ecn_kmin(packet.bytes("ecn_kmin")),
       ecn_kmax(packet.bytes("ecn_kmax")),
       ecn_pmax(packet.real("ecn_pmax")),
+      marks_at_dequeue(packet.text("ecn_at") == "dequeue"),
+      adaptive_band(packet.duration("adaptive_band")),
       beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
@@ -265,6 +399,11 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
                       "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),
                       SourcePlace::named("packet.ecn_kmin"),
                       "packets are marked from ecn_kmin on, and all of them above ecn_kmax"});
+  }
+  if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
+  if (window && *window == Bytes::zero()) {
+    throw InputError({Severity::error, "bad-value", "packet.window: a window of nothing sends nothing",
+                      SourcePlace::named("packet.window"), "write auto, none, or a size such as 500kB"});
   }
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {

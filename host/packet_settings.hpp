@@ -14,6 +14,7 @@
 #include "core/params.hpp"
 #include "core/units.hpp"
 #include "host/congestion_control.hpp"
+#include "host/switch_profiles.hpp"
 #include "network/pfc_watchdog.hpp"
 
 namespace weft {
@@ -22,28 +23,41 @@ namespace weft {
 ParamTable packet_params();
 
 struct PacketSettings {
-  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that contradict each other.
+  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that contradict each other, and what
+  /// read_switch_profiles() does.
   PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> congestion);
 
   std::shared_ptr<const CongestionAlgorithm> congestion;  ///< the one that `packet.congestion_control` names
   std::uint32_t ack_interval = 1;
   bool answers_with_data = false;  ///< in the priority of what they answer; else in one of their own
   bool selective_repeat = false;   ///< else go-back-N
+  bool has_window = true;          ///< a queue pair has so much under way at most
+  std::optional<Bytes> window;     ///< on the wire; none: what its way holds
+  bool window_follows_rate = false;
   Duration retransmission_timeout;
+  enum class Adaptive : std::uint8_t { off, lossy, on };
+  Adaptive adaptive_retransmission = Adaptive::lossy;
+  std::uint32_t retries = 0;  ///< 0: any number
+  bool slow_restart = true;
   Duration card_delay;
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
   double alpha = 1;
+  double lossy_alpha = 1;         ///< of egress queues
   std::optional<Bytes> headroom;  ///< of each port and lossless priority; none: as cable and rate need
+  Duration pfc_reach;             ///< cables that take longer, one way, have no pauses
   std::optional<Bytes> resume_offset;
   Duration pause_time;
   PfcWatchdogSettings watchdog;
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax = 0;
-  double beside_flows_min = 0;                                   ///< of a cable that packets share with flows
-  bool drops_early = false;                                      ///< lossy priorities, where others mark
-  std::vector<std::uint32_t> lossy;                              ///< priorities
+  bool marks_at_dequeue = false;        ///< else as packets join a queue
+  Duration adaptive_band;               ///< ports that make a packet wait at most so much longer than the best are as good
+  std::vector<SwitchProfile> profiles;  ///< the last one that names something stands
+  double beside_flows_min = 0;          ///< of a cable that packets share with flows
+  bool drops_early = false;             ///< lossy priorities, where others mark
+  std::vector<std::uint32_t> lossy;     ///< priorities
   std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;  ///< priority and weight; others are strict
 };
 

@@ -1,10 +1,19 @@
 #include "host/presets.hpp"
 
 #include <array>
+#include <cstddef>
 
 namespace weft {
 
 namespace {
+
+template <std::size_t A, std::size_t B>
+constexpr std::array<NamedValue, A + B> join(const std::array<NamedValue, A>& a, const std::array<NamedValue, B>& b) {
+  std::array<NamedValue, A + B> all{};
+  for (std::size_t i = 0; i < A; ++i) all[i] = a[i];
+  for (std::size_t i = 0; i < B; ++i) all[A + i] = b[i];
+  return all;
+}
 
 constexpr std::string_view kMachine = "the table of its name: weft modules machine";
 
@@ -21,34 +30,99 @@ constexpr std::array<NamedValue, 2> gh200 = {{
     {"flow.protocol", "infiniband", "TACC, Vista: NDR InfiniBand"},
 }};
 
-constexpr std::array<NamedValue, 23> hpcc = {{
+// What the configurations of the simulators around HPCC have in common.
+constexpr std::array<NamedValue, 26> hpcc_family = {{
     {"flow.protocol", "hpcc", "48 B of headers per packet"},
     {"flow.mtu", "1000B", "payload of a packet"},
     {"flow.switching_delay", "0ns", "none"},
     {"flow.receive_latency", "0ns", "none"},
     {"flow.completion_latency", "0ns", "none"},
     {"packet.card_delay", "0ns", "none"},
-    {"packet.ack_interval", "1", "every data packet is answered"},
-    {"packet.answers", "own_priority", "acknowledgements go before data"},
+    {"packet.ack_interval", "1", "every data packet is answered (L2_ACK_INTERVAL 1)"},
+    {"packet.answers", "own_priority", "acknowledgements go before data (ACK_HIGH_PRIO 1)"},
     {"packet.buffer", "32MB", "switch memory"},
     {"packet.reserved", "4kB", "per port and queue"},
     {"packet.alpha", "0.125", "an eighth of what is left"},
-    {"packet.resume_offset", "3kB", "below the threshold"},
-    {"packet.ecn_kmin", "400kB", "at 100 Gb/s"},
-    {"packet.ecn_kmax", "1600kB", "at 100 Gb/s"},
-    {"packet.ecn_pmax", "0.2", "linear between both"},
-    {"dcqcn.alpha_interval", "1us", "resume interval of alpha"},
-    {"dcqcn.rate_interval", "900us", "timer of the rate's increase"},
-    {"dcqcn.byte_counter", "1TB", "there is none"},
-    {"dcqcn.fast_recovery", "1", "rounds of fast recovery"},
-    {"dcqcn.additive_increase", "50Mbps", "per increase"},
-    {"dcqcn.decrease_interval", "4us", "of the rate"},
-    {"dcqcn.target", "first", "the target is not clamped until the rate was increased"},
+    {"packet.ecn_at", "dequeue", "by the egress bytes that a packet leaves behind"},
+    {"packet.ecn_kmin", "400kB", "at 100 Gb/s (KMIN_MAP)"},
+    {"packet.ecn_kmax", "1600kB", "at 100 Gb/s (KMAX_MAP)"},
+    {"packet.ecn_pmax", "0.2", "linear between both (PMAX_MAP)"},
+    {"dcqcn.updates", "periodic", "notifications are looked at every alpha_interval and decrease_interval"},
+    {"dcqcn.g", "0.00390625", "EWMA_GAIN"},
+    {"dcqcn.alpha_interval", "1us", "ALPHA_RESUME_INTERVAL 1"},
+    {"dcqcn.decrease_interval", "4us", "RATE_DECREASE_INTERVAL 4"},
+    {"dcqcn.byte_counter", "none", "there is none"},
+    {"dcqcn.fast_recovery", "2", "FAST_RECOVERY_TIMES 1, where the first increase is number 0"},
+    {"dcqcn.hyper_after", "2", "from the third increase on"},
+    {"dcqcn.hyper_by", "timer", "increases by time alone"},
+    {"dcqcn.hyper_steps", "equal", "hyper increases do not grow"},
+    {"dcqcn.target", "first", "the target is not clamped until the rate was increased (CLAMP_TARGET_RATE 0)"},
     {"dcqcn.notification_interval", "0ns",
      "every mark comes back, a flag in the acknowledgement there and a packet of its own here"},
 }};
+constexpr std::array<NamedValue, 2> window_by_rate = {{
+    {"packet.window", "auto", "HAS_WIN 1: a bandwidth-delay product; there, the largest of all paths (GLOBAL_T 1)"},
+    {"packet.window_scaling", "rate", "VAR_WIN 1"},
+}};
+constexpr std::array<NamedValue, 1> no_window = {{{"packet.window", "none", "HAS_WIN 0"}}};
+// HPCC's own runs of DCQCN (its run.py: dcqcn and dcqcn_vwin).
+constexpr std::array<NamedValue, 4> hpcc_steps = {{
+    {"dcqcn.rate_interval", "300us", "RP_TIMER 300"},
+    {"dcqcn.additive_increase", "0.02%", "RATE_AI: 5 Mb/s for every 25 Gb/s of the NIC"},
+    {"dcqcn.hyper_increase", "0.2%", "RATE_HAI: 50 Mb/s for every 25 Gb/s of the NIC"},
+    {"dcqcn.minimum_rate", "1Gbps", "MIN_RATE 1000"},
+}};
+// As the simulators of AI clusters that grew out of it are configured.
+constexpr std::array<NamedValue, 4> simai_steps = {{
+    {"dcqcn.rate_interval", "900us", "RP_TIMER 900"},
+    {"dcqcn.additive_increase", "50Mbps", "RATE_AI 50"},
+    {"dcqcn.hyper_increase", "100Mbps", "RATE_HAI 100"},
+    {"dcqcn.minimum_rate", "100Mbps", "MIN_RATE 100"},
+}};
+constexpr auto hpcc = join(join(hpcc_family, hpcc_steps), window_by_rate);
+constexpr auto hpcc_no_window = join(join(hpcc_family, hpcc_steps), no_window);
+constexpr auto simai = join(join(hpcc_family, simai_steps), window_by_rate);
 
-constexpr std::array<ModuleInfo, 10> presets = {{
+// mlxconfig of ConnectX-4 and later, with NVIDIA's table of DCQCN parameters (DOCA, "DCQCN CC Parameters"). Steps do not grow with the port's rate.
+constexpr std::array<NamedValue, 15> connectx = {{
+    {"packet.congestion_control", "dcqcn", "ROCE_CC_ALGORITHM ECN"},
+    {"dcqcn.updates", "periodic", "flags that are looked at every dce_tcp_rtt and rate_reduce_monitor_period"},
+    {"dcqcn.g", "0.0048828125", "dce_tcp_g 1019: 1 - 1019/1024"},
+    {"dcqcn.alpha_interval", "1us", "dce_tcp_rtt 1; alpha begins at initial_alpha_value 1023/1024, here 1"},
+    {"dcqcn.decrease_interval", "4us",
+     "rate_reduce_monitor_period 4; the cut is alpha / 2 (rpg_gd 11), and so never below rpg_min_dec_fac 50 %"},
+    {"dcqcn.rate_interval", "300us", "rpg_time_reset 300"},
+    {"dcqcn.byte_counter", "32767B", "rpg_byte_reset 32767"},
+    {"dcqcn.fast_recovery", "1", "rpg_threshold 1"},
+    {"dcqcn.hyper_after", "1", "rpg_threshold 1"},
+    {"dcqcn.hyper_by", "both", "IEEE 802.1Qau: both stages have passed the threshold"},
+    {"dcqcn.additive_increase", "5Mbps", "rpg_ai_rate 5"},
+    {"dcqcn.hyper_increase", "50Mbps", "rpg_hai_rate 50"},
+    {"dcqcn.minimum_rate", "1Mbps", "rpg_min_rate 1"},
+    {"dcqcn.target", "first", "clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1; rate_to_set_on_first_cnp 0: none"},
+    {"dcqcn.notification_interval", "4us", "min_time_between_cnps 4"},
+}};
+
+constexpr std::array<NamedValue, 16> dcqcn_paper = {{
+    {"packet.congestion_control", "dcqcn", "Zhu et al., SIGCOMM 2015, for links of 40 Gb/s"},
+    {"packet.window", "none", "rates alone"},
+    {"packet.ecn_kmin", "12500B", "5 KB at 40 Gb/s: figure 14"},
+    {"packet.ecn_kmax", "500kB", "200 KB at 40 Gb/s: figure 14"},
+    {"packet.ecn_pmax", "0.01", "figure 14"},
+    {"dcqcn.updates", "on_notification", "section 3.1"},
+    {"dcqcn.g", "0.00390625", "1/256: figure 14"},
+    {"dcqcn.alpha_interval", "55us", "section 3.1"},
+    {"dcqcn.rate_interval", "55us", "figure 14"},
+    {"dcqcn.byte_counter", "10MB", "figure 14"},
+    {"dcqcn.fast_recovery", "5", "section 3.1"},
+    {"dcqcn.hyper_after", "5", "figure 7"},
+    {"dcqcn.hyper_by", "both", "figure 7"},
+    {"dcqcn.additive_increase", "40Mbps", "section 3.1"},
+    {"dcqcn.hyper_increase", "100Mbps", "not in the paper; as the RDMA simulators around HPCC"},
+    {"dcqcn.minimum_rate", "100Mbps", "likewise"},
+}};
+
+constexpr std::array<ModuleInfo, 14> presets = {{
     {"preset", "hgx_a100", "NCCL on DGX or HGX A100, whatever the topology calls its servers.", {}, hgx_a100},
     {"preset", "hgx_h100", "NCCL on DGX or HGX H100.", {}, hgx_h100},
     {"preset", "hgx_h200", "NCCL on DGX or HGX H200.", {}, hgx_h200},
@@ -58,7 +132,27 @@ constexpr std::array<ModuleInfo, 10> presets = {{
     {"preset", "gh200", "NCCL on nodes with one GH200 under NDR InfiniBand.", {}, gh200},
     {"preset", "mi300x", "RCCL on platforms of 8 MI300X.", {}, mi300x},
     {"preset", "mi355x_8", "RCCL on platforms of 8 MI355X.", {}, mi355x_8},
-    {"preset", "hpcc", "Packet mode: switches and DCQCN as the RDMA simulators around HPCC have them.", {}, hpcc},
+    {"preset",
+     "hpcc",
+     "Packet mode: switches and DCQCN as the HPCC simulator runs them, with a window that follows the rate.",
+     {},
+     hpcc},
+    {"preset",
+     "hpcc_no_window",
+     "Packet mode: switches and DCQCN as the HPCC simulator runs them without a window: rates and pauses alone.",
+     {},
+     hpcc_no_window},
+    {"preset",
+     "simai",
+     "Packet mode: as preset hpcc, with the timer and steps of the simulators of AI clusters that grew out of it.",
+     {},
+     simai},
+    {"preset",
+     "connectx",
+     "Packet mode: DCQCN as ConnectX network cards are shipped, whatever the rate of their ports.",
+     {},
+     connectx},
+    {"preset", "dcqcn_paper", "Packet mode: DCQCN and marking as its paper has them, for links of 40 Gb/s.", {}, dcqcn_paper},
 }};
 
 }  // namespace

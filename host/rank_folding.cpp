@@ -41,6 +41,7 @@ class FoldingSearch {
         folding_(new RankFolding(std::move(jobs))),
         sent_(folding_->jobs_, topology, settings, speeds, limits),
         paths_(sent_.paths()),
+        full_packets_{2, settings.wire_format.full_packet(), settings.wire_format.full_packet()},
         rank_count_(sent_.rank_count()) {}
 
   std::shared_ptr<const RankFolding> find() {
@@ -74,14 +75,17 @@ class FoldingSearch {
     }
   }
 
-  Duration delay_of(const JobMessages::Message& message) const {
+  PathDelay path_delay_of(const JobMessages::Message& message) const {
     return paths_.delay(message.source, message.destination, paths_.piece(message.piece));
   }
+  /// Of a message of several packets.
+  Duration delay_of(const JobMessages::Message& message) const { return path_delay_of(message).of(full_packets_); }
 
   /// Delays within the tolerance of the smallest of their class.
   void find_delay_classes() {
     if (tolerance_ == Duration::zero()) return;
     for (const JobMessages::Message& message : sent_.all()) delay_class_[delay_of(message)] = {};
+    for (const JobMessages::Message& message : sent_.controls()) delay_class_[delay_of(message)] = {};
     Duration first;
     for (auto& [delay, of_class] : delay_class_) {
       if (delay == delay_class_.begin()->first || delay - first > tolerance_) first = delay;
@@ -128,6 +132,14 @@ class FoldingSearch {
       }
       seen.ranks[message.source] += combine(combine(hash, rank_class[message.destination]), path);
       seen.ranks[message.destination] += combine(kind, ~path);
+    }
+    // Of control messages it matters only who they are from and how long they take.
+    for (const JobMessages::Message& message : sent_.controls()) {
+      const std::uint64_t hash = sent_.kinds()[message.kind].hash ^ seed;
+      const Duration delay = tolerance_ > Duration::zero() ? delay_class_.at(delay_of(message)) : delay_of(message);
+      const std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), ~seed);
+      seen.ranks[message.source] += combine(combine(hash, rank_class[message.destination]), path);
+      seen.ranks[message.destination] += combine(combine(hash, rank_class[message.source]), ~path);
     }
     seen.links.resize(topology_.link_count());
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) seen.links[link] = mix64(link_class_[link] ^ seed);
@@ -249,7 +261,7 @@ class FoldingSearch {
   /// What the messages of a class and kind come to together.
   struct Sum {
     std::int64_t messages = 0;
-    Duration delay;
+    PathDelay delay;                                      ///< sums of each of its members
     std::vector<std::pair<std::uint32_t, double>> loads;  ///< on links that hold nobody back, by class
   };
   using Loads = std::vector<std::pair<std::uint32_t, double>>;
@@ -273,10 +285,18 @@ class FoldingSearch {
         if (is_free_[hop.link.index()]) add_load(of_piece[i], link_class_[hop.link.index()], hop.load);
       }
     }
-    for (const JobMessages::Message& message : sent_.all()) {
+    const auto add = [&](const JobMessages::Message& message) -> Sum& {
       Sum& sum = sums[sum_key(rank_class_[message.source], message.kind)];
       ++sum.messages;
-      sum.delay += delay_of(message);
+      const PathDelay delay = path_delay_of(message);
+      sum.delay.fixed += delay.fixed;
+      sum.delay.per_byte += delay.per_byte;
+      sum.delay.slowest_byte += delay.slowest_byte;
+      return sum;
+    };
+    for (const JobMessages::Message& message : sent_.controls()) add(message);
+    for (const JobMessages::Message& message : sent_.all()) {
+      Sum& sum = add(message);
       for (const auto& [link_class, load] : of_piece[message.piece]) add_load(sum.loads, link_class, load);
     }
     return sums;
@@ -289,7 +309,7 @@ class FoldingSearch {
     folding.senders_.resize(rank_classes_);
     Loads loads;
     const std::unordered_map<std::uint64_t, Sum> all = sums();
-    for (const JobMessages::Message& message : sent_.all()) {
+    const auto lay = [&](const JobMessages::Message& message, bool has_bytes) {
       const JobMessages::Kind& kind = sent_.kinds()[message.kind];
       const std::uint32_t source_class = rank_class_[message.source];
       const std::uint32_t destination_class = rank_class_[message.destination];
@@ -297,17 +317,19 @@ class FoldingSearch {
       if (representatives_[destination_class] == message.destination) {
         folding.senders_[destination_class].push_back({kind.hash, RankId(message.source - first)});
       }
-      if (representatives_[source_class] != message.source) continue;
+      if (representatives_[source_class] != message.source) return;
       loads.clear();
       const auto cross = [&](LinkId link, double load) {
         if (!is_free_[link.index()]) add_load(loads, link_class_[link.index()], load);
       };
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
-      if (!piece.is_whole) {
+      if (has_bytes && !piece.is_whole) {
         for (const LinkId link : paths_.way_up(message.source)) cross(link, 1.0);
       }
-      for (const FoldingPaths::Hop& hop : paths_.hops(piece)) cross(hop.link, hop.load);
-      if (!piece.is_whole) {
+      if (has_bytes) {
+        for (const FoldingPaths::Hop& hop : paths_.hops(piece)) cross(hop.link, hop.load);
+      }
+      if (has_bytes && !piece.is_whole) {
         for (const LinkId link : paths_.way_down(message.destination)) cross(link, 1.0);
       }
       RankFolding::Relation relation;
@@ -320,10 +342,12 @@ class FoldingSearch {
         folding.links_.push_back(representative_of_class_[link_class]);
         folding.loads_.push_back(load * class_sizes_[source_class] / link_class_sizes_[link_class]);
       }
-      relation.delay = delay_of(message);
+      relation.delay = path_delay_of(message);
       if (tolerance_ > Duration::zero()) {
         const Sum& sum = all.at(sum_key(source_class, message.kind));
-        relation.delay = Duration::ticks((sum.delay.in_ticks() + sum.messages / 2) / sum.messages);
+        const auto mean = [&sum](std::int64_t of_all) { return (of_all + sum.messages / 2) / sum.messages; };
+        relation.delay = {Duration::ticks(mean(sum.delay.fixed.in_ticks())), mean(sum.delay.per_byte),
+                          mean(sum.delay.slowest_byte)};
         for (const auto& [link_class, load] : sum.loads) {
           folding.links_.push_back(representative_of_class_[link_class]);
           folding.loads_.push_back(load / link_class_sizes_[link_class]);
@@ -331,7 +355,9 @@ class FoldingSearch {
       }
       relation.count = static_cast<std::uint32_t>(folding.links_.size()) - relation.first;
       folding.relations_[source_class].push_back(relation);
-    }
+    };
+    for (const JobMessages::Message& message : sent_.all()) lay(message, true);
+    for (const JobMessages::Message& message : sent_.controls()) lay(message, false);
     for (std::vector<RankFolding::Relation>& relations : folding.relations_) {
       std::sort(relations.begin(), relations.end(), [](const auto& a, const auto& b) {
         return std::tie(a.connection, a.destination, a.in_collective) < std::tie(b.connection, b.destination, b.in_collective);
@@ -351,6 +377,7 @@ class FoldingSearch {
   std::shared_ptr<RankFolding> folding_;
   JobMessages sent_;
   const FoldingPaths& paths_;
+  PacketTrain full_packets_;
   std::uint32_t rank_count_;
   std::vector<std::uint32_t> rank_class_;       ///< by rank
   std::vector<std::uint32_t> representatives_;  ///< by class: its first rank

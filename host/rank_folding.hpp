@@ -113,7 +113,7 @@ class RankFolding final : public LinkFolding {
     std::uint64_t kind = 0;
     std::uint32_t first = 0;
     std::uint32_t count = 0;  ///< of links_ and loads_
-    Duration delay;           ///< propagation and switching
+    PathDelay delay;
   };
   /// Whom a representative receives from.
   struct Sender {

@@ -194,6 +194,9 @@ void RankRunner::run_collective(OpId op, const Op& description, const Collective
   active.steps_left = active.program->size();
   const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
   active.pending.assign(counts.begin(), counts.end());
+  active.accounts.clear();
+  for (const LimitedConnection& connection : plan.slots.limited(plan, position))
+    active.accounts.push_back({connection, endpoint_at(active, connection.peer), 0, 0, {}});
   std::vector<std::uint32_t> startable;
   for (std::uint32_t step = 0; step < active.program->size(); ++step) {
     if (plan.awaits_message(active.program->step(step), position)) ++active.pending[step];
@@ -246,20 +249,88 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
         finish_step(stream, step, context);
         return;
       }
-      const Op op = dag_.op(active.op);
-      const Communicator& communicator = job_.workload->communicators[op.communicator];
-      const std::span<const RankId> group = communicator.ranks(communicator.group_of(rank_));
-      const RankId peer = group[plan.peer(description, active.position)];
-      const NodeId destination = (*job_.endpoint_of_rank)[peer.index()];
-      MessageTag tag = job_.tags->unpack(stream);
-      tag.detail = description.remote_step;
-      const std::uint64_t packed = job_.tags->pack(tag);
-      in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
-      shared_.network.start({job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel),
-                             op.priority, packed, plan.moved_bytes(description, active.position)},
-                            context);
+      const NodeId destination = endpoint_at(active, plan.peer(description, active.position));
+      if (take_slots(active, step, destination)) hand_over(active, stream, step, destination, context);
       return;
     }
+  }
+}
+
+NodeId RankRunner::endpoint_at(const ActiveCollective& active, std::uint32_t position) const {
+  const Communicator& communicator = job_.workload->communicators[dag_.op(active.op).communicator];
+  return (*job_.endpoint_of_rank)[communicator.ranks(communicator.group_of(rank_))[position].index()];
+}
+
+void RankRunner::hand_over(const ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
+                           EventContext& context) {
+  const CollectiveStep& description = active.program->step(step);
+  const CollectivePlan& plan = *active.plan;
+  const Op op = dag_.op(active.op);
+  MessageTag tag = job_.tags->unpack(stream);
+  tag.detail = description.remote_step;
+  const std::uint64_t packed = job_.tags->pack(tag);
+  in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
+  shared_.network.start({job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority,
+                         packed, plan.moved_bytes(description, active.position)},
+                        context);
+}
+
+RankRunner::SlotAccount* RankRunner::account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends) {
+  for (SlotAccount& account : active.accounts) {
+    if (account.peer == peer && account.connection.channel == channel && account.connection.sends == sends) return &account;
+  }
+  return nullptr;
+}
+
+bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer) {
+  if (active.accounts.empty()) return true;
+  const CollectiveStep& description = active.program->step(step);
+  SlotAccount* const account = account_of(active, peer, description.channel, true);
+  if (account == nullptr) return true;
+  const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, description);
+  if (!account->waiting.empty() || account->taken + needed > active.plan->slots.count()) {
+    account->waiting.push(step);
+    return false;
+  }
+  account->taken += needed;
+  return true;
+}
+
+/// A message has been received: its slots are free, which its sender hears of if it may need them.
+void RankRunner::note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  const CollectivePlan& plan = *active.plan;
+  const CollectiveStep& description = active.program->step(step);
+  if (!plan.awaits_message(description, active.position)) return;
+  const NodeId peer = endpoint_at(active, plan.peer(description, active.position));
+  SlotAccount* const account = account_of(active, peer, description.channel, false);
+  if (account == nullptr || account->told + plan.slots.count() >= account->connection.slots) return;
+  account->taken += plan.slots.taken_by(plan, description);
+  if (account->taken < plan.slots.told_from(account->connection)) return;
+  const Op op = dag_.op(active.op);
+  MessageTag tag = job_.tags->unpack(stream);
+  tag.detail = std::exchange(account->taken, 0);
+  account->told += tag.detail;
+  shared_.network.start({job_.stay, endpoint_, peer, slots_connection(op.communicator, description.channel), op.priority,
+                         job_.tags->pack(tag), Bytes::zero()},
+                        context);
+}
+
+void RankRunner::on_slots_told(const Transfer& transfer, EventContext& context) {
+  const MessageTag tag = job_.tags->unpack(transfer.tag);
+  const std::uint64_t stream = job_.tags->pack_stream(tag);
+  const auto found = active_.find(stream);
+  WEFT_CHECK(found != active_.end(), "a sender hears of slots as long as it has something to send");
+  ActiveCollective& active = found->second;
+  SlotAccount* const account = account_of(active, transfer.source, channel_of_connection(transfer.connection), true);
+  WEFT_CHECK(account != nullptr && account->taken >= tag.detail, "both ends of a connection count its slots alike");
+  account->taken -= tag.detail;
+  while (!account->waiting.empty()) {
+    const std::uint32_t step = account->waiting.front();
+    const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, active.program->step(step));
+    if (account->taken + needed > active.plan->slots.count()) return;
+    account->taken += needed;
+    account->waiting.pop();
+    hand_over(active, stream, step, transfer.source, context);
   }
 }
 
@@ -271,6 +342,7 @@ void RankRunner::release_step(std::uint64_t stream, std::uint32_t step, EventCon
 
 void RankRunner::finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context) {
   ActiveCollective& active = active_.at(stream);
+  if (!active.accounts.empty()) note_taken_over(active, stream, step, context);
   const std::span<const std::uint32_t> successors = active.program->successors(step);
   const bool last = --active.steps_left == 0;
   if (last) {
@@ -337,6 +409,7 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
 }
 
 void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
+  if (is_control(transfer)) return on_slots_told(transfer, context);
   const MessageTag tag = job_.tags->unpack(transfer.tag);
   if (SwitchOperationName::is_one(transfer.destination)) {
     const std::uint64_t stream = job_.tags->pack_stream(tag);

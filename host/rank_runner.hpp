@@ -9,7 +9,8 @@
 //   - compute takes its duration at the host's speed (host/host_speed), after kernel_launch_latency if it runs on the GPU; while
 //     communication is under way, GPU compute runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
 //     is done when its last byte has left; a receive when the matching message has arrived; an in_network step when the network delivers to
-//     the rank itself. Messages are eager: they may arrive before the receiver asks for them.
+//     the rank itself. Messages are eager: they may arrive before the receiver asks for them; a collective's as far as there are slots
+//     (host/collectives/slots).
 //   - A group of one rank has nothing to exchange: its collectives take no time.
 //   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
 //   - Exposed communication: time with at least one communication op under way and no GPU compute op running;
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "core/entity.hpp"
+#include "core/fifo.hpp"
 #include "host/compute_clock.hpp"
 #include "host/job.hpp"
 #include "network/network_model.hpp"
@@ -104,6 +106,14 @@ class RankRunner {
   std::vector<OpId> waiting_ops() const;
 
  private:
+  /// One end's account of a connection's slots.
+  struct SlotAccount {
+    LimitedConnection connection;
+    NodeId peer;
+    std::uint32_t taken = 0;  ///< a sender's: by what is on its way. A receiver's: free again, and the sender does not know of it
+    std::uint32_t told = 0;   ///< a receiver's: what the sender knows of
+    Fifo<std::uint32_t> waiting;  ///< a sender's: steps that wait for slots
+  };
   struct ActiveCollective {
     OpId op;
     const CollectivePlan* plan = nullptr;
@@ -111,6 +121,7 @@ class RankRunner {
     std::uint32_t position = 0;
     std::uint32_t steps_left = 0;
     std::vector<std::uint32_t> pending;  ///< per step: predecessors, plus one for the message of a receive
+    std::vector<SlotAccount> accounts;   ///< of connections with more to carry than they have slots
   };
   struct SendKey {
     std::uint64_t tag = 0;
@@ -146,6 +157,14 @@ class RankRunner {
   void start_collective(OpId op, const Op& description, EventContext& context);
   void run_collective(OpId op, const Op& description, const CollectivePlan& plan, EventContext& context);
   void start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  static SlotAccount* account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends);
+  /// Whether a send may go; else it waits for slots.
+  static bool take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer);
+  void note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void on_slots_told(const Transfer& transfer, EventContext& context);
+  NodeId endpoint_at(const ActiveCollective& active, std::uint32_t position) const;
+  void hand_over(const ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
+                 EventContext& context);
   void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_op(OpId op, EventContext& context);

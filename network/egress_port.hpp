@@ -34,12 +34,16 @@ class EgressPort {
   std::uint64_t bytes_sent() const { return bytes_sent_; }
   /// Whether flows take a part of it from now on: give_turn_to_flows() is then to be called after every packet.
   void set_shared_with_flows(bool is_shared) {
-    is_shared_with_flows_ = is_shared;
+    duties_ = static_cast<std::uint8_t>(is_shared ? duties_ | shared_bit : duties_ & ~shared_bit);
     if (is_shared) return;
     free_at_ = free_at_ - Duration::ticks(turn_of_flows_);
     turn_of_flows_ = 0;
   }
-  bool is_shared_with_flows() const { return is_shared_with_flows_; }
+  bool is_shared_with_flows() const { return (duties_ & shared_bit) != 0; }
+  /// Its node writes telemetry.
+  void set_tells() { duties_ |= tells_bit; }
+  /// Whether there is something to do after every packet: flows' turn, or telemetry.
+  bool has_duties() const { return duties_ != 0; }
   /// The packet that has just been sent began at `start`; flows take `load` of the cable.
   void give_turn_to_flows(Time start, Bandwidth load);
 
@@ -53,6 +57,8 @@ class EgressPort {
   void send_pause(const Packet& frame, Time now, SweepContext& context);
 
  private:
+  static constexpr std::uint8_t shared_bit = 1;
+  static constexpr std::uint8_t tells_bit = 2;
   /// What a byte takes in ticks, times the rate in bits per second.
   static constexpr std::uint64_t byte_work = std::uint64_t{8} * Duration::ticks_per_s;
 
@@ -74,7 +80,7 @@ class EgressPort {
   EntityId target_;
   std::uint16_t target_port_;
   bool is_out_ = false;
-  bool is_shared_with_flows_ = false;
+  std::uint8_t duties_ = 0;
 };
 
 }  // namespace weft

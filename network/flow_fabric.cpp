@@ -7,7 +7,6 @@
 
 #include "core/check.hpp"
 #include "core/free_slots.hpp"
-#include "network/link_delays.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -47,7 +46,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       settings_(settings),
       inside_host_(topology),
       staging_(topology, settings),
-      link_delays_(link_delays(topology, settings.switching_delay)),
+      link_delays_(topology, settings.switching_delay, settings.forwarding),
       detours_(topology),
       ecmp_(topology, settings.path_rule, settings.path_cache_entries),
       spray_(topology, link_delays_, settings.path_cache_entries),
@@ -219,7 +218,8 @@ void FlowFabric::move_flows(Time now) {
     const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
     const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
     if (is_same_way && (path.loads.empty() || std::ranges::equal(graph.loads(slot), path.loads))) continue;
-    flow.path_delay = path.delay + last_latency(false) + staging_.delay(active.transfer.destination);
+    flow.path_delay =
+        delay_of(active, path.delay, flow.queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
     const FlowSlot to = model_.move(slot, path.links, path.loads, now);
     if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
     flows_[to.index()] = flow;
@@ -259,12 +259,13 @@ void FlowFabric::end_packets(const Transfer& transfer, Time now) {
 }
 
 void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context) {
-  WEFT_CHECK(transfer.size >= Bytes::zero(), "a transfer has zero or more bytes");
+  WEFT_CHECK(transfer.size >= Bytes::zero() && (!is_control(transfer) || transfer.size == Bytes::zero()),
+             "a transfer has zero or more bytes, a control message none");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
   ActiveTransfer active;
   active.transfer = transfer;
   active.is_of_packets = is_of_packets;
-  if (!is_of_packets) active.id = FlowId(next_id_++);
+  if (!is_of_packets && !is_control(transfer)) active.id = FlowId(next_id_++);
   active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
   active.entry_latency =
       entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
@@ -273,12 +274,13 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
   active.multiplicity = folded.multiplicity;
   active.is_folded = folded.folding != nullptr;
   const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded.folding);
-  started_ += is_of_packets ? 0 : folded.multiplicity;
+  started_ += is_of_packets || is_control(transfer) ? 0 : folded.multiplicity;
   const Duration last =
       last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
 
   if (transfer.size == Bytes::zero()) {
-    const Duration delay = (active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay) + last;
+    const PathDelay path = active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay;
+    const Duration delay = path.of_empty(settings_.wire_format.train(Bytes::zero())) + last;
     active.arrival = now + delay;
     active.ideal = delay;
     finish(active, now, context);
@@ -306,7 +308,7 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
     if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
     const FlowSlot flow = model_.start(request);
     if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
-    const Duration delay = (active.is_folded ? folded.delay : path.delay) + last;
+    const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i) + last;
     flows_[flow.index()] = {slot, delay, false, i};
     if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
     if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
@@ -343,11 +345,12 @@ Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
 }
 
 void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
+  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
+  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
+  if (is_control(active.transfer)) return;
   finished_ += active.multiplicity;
   payload_bytes_ += active.transfer.size * active.multiplicity;
   context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
-  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
-  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
   if (observer_ == nullptr) return;
   FinishedTransfer finished;
   finished.id = active.id;
@@ -444,6 +447,12 @@ void FlowFabric::finish_joint(std::uint32_t slot, Time now, EventContext& contex
   free_joint_.push_back(slot);
 }
 
+Duration FlowFabric::delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const {
+  if (active.inside_host) return path.fixed;
+  if (settings_.queue_pair_rate_max) path.limit_to(static_cast<double>(settings_.queue_pair_rate_max->in_bps()));
+  return path.of(settings_.wire_format.train(part_of(active.transfer.size, settings_.queue_pairs, queue_pair)));
+}
+
 FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host) {
   FlowPath path;
   if (settings_.routing == Routing::spray) {
@@ -455,7 +464,7 @@ FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t
     } else {
       path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
     }
-    for (const LinkId link : path.links) path.delay += link_delays_[link.index()];
+    for (const LinkId link : path.links) path.delay += link_delays_.of(link);
   }
   if (inside_host || !staging_.is_on()) return path;
   staged_links_.assign(path.links.begin(), path.links.end());

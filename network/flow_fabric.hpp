@@ -7,7 +7,7 @@
 //   enters     t + wqe_latency
 //   leaves     when the last of its queue pairs has moved wire_bytes(its part) at its rate, which is at most flow.queue_pair_rate_max
 //   sent       leaves + completion_latency, at the source
-//   delivered  max over queue pairs of (its leaving + propagation delays of its path + switching_delay x packet switches) + receive_latency
+//   delivered  max over queue pairs of (its leaving + the delay of its path, network/path_delay) + receive_latency
 // Inside a host (network/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
 // flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/staging). Where an
 // efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
@@ -188,10 +188,12 @@ class FlowFabric final : public Entity {
   struct FlowPath {
     std::span<const LinkId> links;
     std::span<const double> loads;  ///< empty: 1 each
-    Duration delay;                 ///< propagation and switching
+    PathDelay delay;
   };
   /// Valid until the next call.
   FlowPath path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host);
+  /// From the last byte's departure until it has arrived.
+  Duration delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const;
   /// A queue pair of the transfer being started takes so much over a link.
   void load_alone(LinkId link, double wire_bits);
   /// Of the queue pairs told of since the last call: when the last of them has left if nothing else moves. The most loaded link decides, or how
@@ -203,7 +205,7 @@ class FlowFabric final : public Entity {
   FlowSettings settings_;
   InsideHost inside_host_;
   Staging staging_;
-  std::vector<Duration> link_delays_;  ///< propagation, and switching at the far end
+  LinkDelays link_delays_;
   Detours detours_;
   EcmpPaths ecmp_;
   SprayPaths spray_;

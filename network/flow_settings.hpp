@@ -13,6 +13,7 @@
 #include "core/units.hpp"
 #include "network/allocation_policy.hpp"
 #include "network/ecmp.hpp"
+#include "network/path_delay.hpp"
 #include "network/wire_format.hpp"
 
 namespace weft {
@@ -47,13 +48,15 @@ enum class Priorities : std::uint8_t {
 enum class ReducingSwitches : std::uint8_t { all, nvswitches, none };
 
 struct FlowSettings {
-  /// Throws InputError [mtu-too-small], and [bad-value] or [out-of-range] for queue_pair_rate_max, which may be a word.
-  explicit FlowSettings(const ParamSet& flow);
+  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError [mtu-too-small], and [bad-value] or [out-of-range]
+  /// for queue_pair_rate_max and ecmp_seed, which may be words.
+  explicit FlowSettings(const ParamSet& flow, std::uint64_t run_seed = 1);
 
   Duration wqe_latency;
   Duration receive_latency;
   Duration completion_latency;
   Duration switching_delay;
+  Forwarding forwarding = Forwarding::store_and_forward;
   Duration nvlink_latency;
   bool gpudirect = true;
   Duration staging_latency;  ///< without gpudirect, see network/staging

@@ -69,6 +69,11 @@ struct Transfer {
 };
 static_assert(sizeof(Transfer) == 32);
 
+/// A connection with this bit carries control messages: without bytes, their source is not told that they were sent, and they are counted and listed
+/// nowhere.
+inline constexpr std::uint32_t control_connection = 1U << (transfer_connection_bits - 2);
+constexpr bool is_control(const Transfer& transfer) { return (transfer.connection & control_connection) != 0; }
+
 /// The endpoint whose host gets transfer_delivered.
 constexpr NodeId receiver_of(const Transfer& transfer) {
   return SwitchOperationName::is_one(transfer.destination) ? transfer.source : transfer.destination;

@@ -27,7 +27,7 @@ inline constexpr std::uint32_t packet_classes_max = 8;
 struct Packet {
   std::uint32_t queue_pair = 0;
   std::uint32_t sequence = 0;  ///< number of the packet in its queue pair, modulo 2^32
-  /// From the lowest: size 16, hop 7, asks for an answer 1, kind 3, priority 3, congestion experienced 1, ends message or echoes a mark 1.
+  /// From the lowest: size 16, hop 6, collects telemetry 1, asks for an answer 1, kind 3, priority 3, congestion experienced 1, ends message or echoes a mark 1.
   std::uint32_t bits = 0;
 
   Packet() = default;
@@ -37,22 +37,25 @@ struct Packet {
         bits(wire_size | static_cast<std::uint32_t>(kind) << kind_shift | traffic_class << priority_shift) {}
 
   std::uint32_t wire_bytes() const { return bits & 0xffffU; }      ///< headers, preamble and gap included
-  std::uint32_t hop() const { return bits >> hop_shift & 0x7fU; }  ///< which of its route's ports it leaves by next
+  std::uint32_t hop() const { return bits >> hop_shift & 0x3fU; }  ///< which of its route's ports it leaves by next
   PacketKind kind() const { return static_cast<PacketKind>(bits >> kind_shift & 7U); }
   std::uint32_t priority() const { return bits >> priority_shift & 7U; }
   bool congestion_experienced() const { return (bits & congestion_bit) != 0; }  ///< ECN
   bool ends_message() const { return (bits & end_bit) != 0; }
+  bool collects_telemetry() const { return (bits & telemetry_bit) != 0; }
   bool asks_for_answer() const { return (bits & answer_bit) != 0; }  ///< AckReq of RoCE
   bool echoes_mark() const { return (bits & end_bit) != 0; }         ///< of acknowledgements: what they acknowledge came marked
 
   void next_hop() { bits += 1U << hop_shift; }
   void mark() { bits |= congestion_bit; }
   void set_ends_message() { bits |= end_bit; }
+  void collect_telemetry() { bits |= telemetry_bit; }
   void ask_for_answer() { bits |= answer_bit; }
   void echo_mark() { bits |= end_bit; }
 
  private:
   static constexpr int hop_shift = 16;
+  static constexpr std::uint32_t telemetry_bit = 1U << 22;
   static constexpr std::uint32_t answer_bit = 1U << 23;
   static constexpr int kind_shift = 24;
   static constexpr int priority_shift = 27;

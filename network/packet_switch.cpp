@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
@@ -34,26 +36,38 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
   WEFT_CHECK(!classes_.empty() && classes_.size() <= packet_classes_max, "a switch has one to eight priorities");
   for (std::size_t priority = 0; priority < classes_.size(); ++priority) {
     WEFT_CHECK(!(classes_[priority].lossless && classes_[priority].drops_early), "a lossless priority drops nothing");
+    if (settings.marks_at_dequeue && std::exchange(classes_[priority].marks, false)) {
+      marks_leaving_ |= static_cast<std::uint8_t>(1U << priority);
+    }
+    if (classes_[priority].lossless) lossless_ |= static_cast<std::uint8_t>(1U << priority);
     if (classes_[priority].weight == 0) strict_ |= static_cast<std::uint8_t>(1U << priority);
   }
-  std::int64_t waiting_max = settings.buffer.pool;
+  for (const Cable& cable : cables) {
+    for (const PacketClass& c : classes_) has_lossy_cables_ = has_lossy_cables_ || (c.lossless && cable.headroom == 0);
+  }
   for (std::uint32_t port = 0; port < cables.size(); ++port) {
     const Cable& cable = cables[port];
     ports_.emplace_back(cable.out);
-    contention_.emplace_back(EcnMarker(cable.ecn, settings.seed + port));
+    if (settings.writes_telemetry) ports_.back().out.set_tells();
+    contention_.emplace_back();
     contention_.back().full_rate = cable.out.rate();
     contention_.back().pause_time = pause_time_;
     if (settings.keeps_pauses) contention_.back().pauses.keep_spans();
-    for (const PacketClass& c : classes_) {
-      WEFT_CHECK(!c.lossless || cable.headroom > 0, "a lossless priority has headroom");
-      buffer_.add_account(c.lossless ? cable.headroom : 0);
-      waiting_max += settings.buffer.reserved + (c.lossless ? cable.headroom : 0);
+    WEFT_CHECK(cable.ecn_of_priority.empty() || cable.ecn_of_priority.size() == classes_.size(), "every priority has a curve");
+    for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
+      const PacketClass& c = classes_[priority];
+      buffer_.add_account(c.lossless ? cable.headroom : 0, c.lossless ? c.alpha : c.queue_alpha);
+      markers_.emplace_back(cable.ecn_of_priority.empty() ? cable.ecn : cable.ecn_of_priority[priority],
+                            settings.seed + port + (std::uint64_t{priority} << 20));
     }
     WEFT_CHECK(
         pause_time_ == Duration::zero() || pause_time_ >= pause_time_min(cable.out.rate(), settings.largest_packet, class_count_),
         "a pause is refreshed before it runs out");
   }
-  WEFT_CHECK(waiting_max < std::int64_t{1} << 32, "what can wait in a switch is below 4 GiB");
+  if (has_lossy_cables_) {
+    of_queues_ = static_cast<std::uint32_t>(cables.size()) * class_count_;
+    for (std::uint32_t queue = 0; queue < of_queues_; ++queue) buffer_.add_account(0, classes_[queue % class_count_].queue_alpha);
+  }
   WEFT_CHECK(settings.buffer.resume_offset >= settings.largest_packet.count(),
              "between asking for a pause and letting go lies a packet");
 }
@@ -61,12 +75,21 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
 PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   const Contention& contention = contention_[port];
   return {ports_[port].out.bytes_sent(),
-          ports_[port].bytes,
-          contention.peak,
+          static_cast<std::uint64_t>(waiting_at(port)),
+          static_cast<std::uint64_t>(contention.peak),
           contention.marks,
           contention.drops,
+          contention.queue_drops,
           contention.pauses.total(ports_[port].paused, now),
           ports_[port].out.free_at()};
+}
+
+std::int64_t PacketSwitch::waiting_at(std::uint32_t port) const {
+  std::int64_t bytes = 0;
+  for (std::uint8_t left = ports_[port].waiting; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {
+    bytes += queues_[account_of(port, static_cast<std::uint32_t>(std::countr_zero(left)))].bytes;
+  }
+  return bytes;
 }
 
 std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
@@ -76,7 +99,7 @@ std::vector<PacketSwitch::Blocked> PacketSwitch::blocked() const {
       if ((ports_[to].paused >> priority & 1U) == 0) continue;
       const Fifo<Queued>& waiting = queues_[account_of(to, priority)].packets;
       for (std::uint32_t i = 0; i < waiting.size(); ++i) {
-        if (buffer_.pauses(waiting[i].account)) found.emplace(waiting[i].account / class_count_, to, priority);
+        if (buffer_.pauses(waiting[i].account)) found.emplace(port_of(waiting[i].account), to, priority);
       }
     }
   }
@@ -138,7 +161,7 @@ void PacketSwitch::audit() const {
   for (std::uint32_t port = 0; port < ports_.size(); ++port) {
     std::int64_t of_port = 0;
     for (std::uint32_t priority = 0; priority < class_count_; ++priority) of_port += queues_[account_of(port, priority)].bytes;
-    WEFT_CHECK(of_port == ports_[port].bytes, "what waits at a port waits in its queues");
+    WEFT_CHECK(of_port == waiting_at(port), "a queue that holds something waits");
     waiting += of_port;
   }
   WEFT_CHECK(waiting == buffer_.held(), "what a switch holds waits in its queues");
@@ -150,7 +173,8 @@ void PacketSwitch::audit() const {
 void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now,
                          SweepContext& context) {
   WEFT_CHECK(packet.priority() < class_count_, "a packet has a priority that exists");
-  const std::uint32_t account = account_of(port, packet.priority());
+  const bool may_pause = is_lossless(port, packet.priority());
+  std::uint32_t account = account_of(port, packet.priority());
   const std::int64_t bytes = packet.wire_bytes();
   if constexpr (audits_state) audited_.in += bytes;
   const bool is_data = packet.kind() == PacketKind::data;
@@ -162,6 +186,7 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
   const std::uint32_t to = is_free ? choose_port(packet, QueuePairs::destination(route.there), now, context)
                                    : (is_data ? route.there : route.back)[packet.hop()];
   WEFT_CHECK(to < ports_.size(), "a route leads out of ports that exist");
+  if (!may_pause) account = of_queues_ + account_of(to, packet.priority());
   bring_forward(to, now, context);
   if (drops(to, packet.priority(), now)) {
     if (!ports_[to].out.is_out()) ++storms_[contention_[to].watchdog.storm(packet.priority())].packets;
@@ -174,7 +199,7 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
     is_charged = buffer_.charge(account, bytes);
   }
   if (!is_charged) {
-    if (!buffer_.is_lossless(account)) return count_drop(packet, account);
+    if (!may_pause) return count_drop(packet, account);
     if (!buffer_.pauses(account)) ask(account, now, context);
     if (!buffer_.charge_headroom(account, bytes)) {
       WEFT_CHECK(contention_[port].has_changed, "headroom holds what is on its way after a pause");
@@ -197,21 +222,27 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
   const std::span<const std::uint16_t> ports(&choices_[begin + 1], choices_[begin]);
   if (ports.size() == 1) return ports.front();
   const std::uint64_t hash = mix64(mix64(port_choice_.seed ^ packet.queue_pair) + packet.sequence);
-  const std::size_t first = spread(hash, ports.size());
-  if (!port_choice_.adaptive) return ports[first];
-  std::uint32_t best = 0;
-  std::uint64_t least = UINT64_MAX;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const std::uint32_t port = ports[(first + i) % ports.size()];
+  if (!port_choice_.adaptive) return ports[spread(hash, ports.size())];
+  waits_.clear();
+  Duration least = Duration::max();
+  for (const std::uint16_t port : ports) {
     if (!in_step_) bring_forward(port, now, context);
-    // What is on the wire counts as well: an idle port goes before one that has just begun to send.
-    std::uint64_t waiting = 2 * std::uint64_t{ports_[port].bytes} + (ports_[port].out.free_at() > now ? 1 : 0);
-    if (drops(port, packet.priority(), now)) waiting = UINT64_MAX - 1;
-    if (waiting >= least) continue;
-    least = waiting;
-    best = port;
+    waits_.push_back(wait_at(port, packet.priority(), now));
+    least = std::min(least, waits_.back());
   }
-  return best;
+  const Duration most = least == Duration::max() ? least : least + port_choice_.adaptive_band;
+  std::size_t left =
+      spread(hash, static_cast<std::size_t>(std::ranges::count_if(waits_, [&](Duration wait) { return wait <= most; })));
+  for (std::size_t i = 0;; ++i) {
+    if (waits_[i] <= most && left-- == 0) return ports[i];
+  }
+}
+
+Duration PacketSwitch::wait_at(std::uint32_t port_number, std::uint32_t priority, Time now) {
+  if (drops(port_number, priority, now)) return Duration::max();
+  const Port& port = ports_[port_number];
+  const Duration on_wire = std::max(port.out.free_at(), now) - now;
+  return port.waiting == 0 ? on_wire : on_wire + transmit_time(Bytes::of(waiting_at(port_number)), port.out.rate());
 }
 
 void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {
@@ -226,20 +257,20 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   }
   Contention& contention = contention_[to];
   Queue& joined = queue(to, priority);
-  if (classes_[priority].drops_early && contention.marker.marks(joined.bytes)) return drop(packet, account, now, context);
+  if (classes_[priority].drops_early && markers_[account_of(to, priority)].marks(joined.bytes))
+    return drop(packet, account, now, context);
   Queued& queued = joined.packets.push();
   queued.packet = packet;
   queued.packet.next_hop();
   queued.account = account;
-  if (classes_[priority].marks && contention.marker.marks(joined.bytes)) {
+  if (classes_[priority].marks && markers_[account_of(to, priority)].marks(joined.bytes)) {
     contention.marks += packet.congestion_experienced() ? 0 : 1;
     queued.packet.mark();
   }
   joined.bytes += packet.wire_bytes();
-  port.bytes += packet.wire_bytes();
-  contention.peak = std::max(contention.peak, port.bytes);
   const bool was_waiting = (port.waiting & bit) != 0;
   port.waiting |= bit;
+  contention.peak = std::max(contention.peak, port.waiting == bit ? joined.bytes : waiting_at(to));
   if ((port.paused & bit) == 0) return next_start_.set(to, std::min(next_start_[to], std::max(now, port.out.free_at())));
   if (!was_waiting) contention.watchdog.set_stuck(priority, now);
   set_next_start(to, now);
@@ -252,7 +283,8 @@ void PacketSwitch::drop(const Packet& packet, std::uint32_t account, Time now, S
 }
 
 void PacketSwitch::count_drop(const Packet& packet, std::uint32_t account) {
-  ++contention_[account / class_count_].drops;
+  Contention& contention = contention_[port_of(account)];
+  ++(buffer_.is_lossless(account) ? contention.drops : contention.queue_drops);
   if constexpr (audits_state) audited_.dropped += packet.wire_bytes();
 }
 
@@ -301,11 +333,14 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
   const std::uint32_t priority = choose(port_number, static_cast<std::uint8_t>(port.waiting & ~port.paused));
   Queue& chosen = queue(port_number, priority);
   const Queued& queued = chosen.packets.front();
-  const Packet packet = queued.packet;
+  Packet packet = queued.packet;
   const std::uint32_t account = queued.account;
   chosen.packets.pop();
   chosen.bytes -= packet.wire_bytes();
-  port.bytes -= packet.wire_bytes();
+  if ((marks_leaving_ >> priority & 1U) != 0 && markers_[account_of(port_number, priority)].marks(chosen.bytes)) {
+    contention_[port_number].marks += packet.congestion_experienced() ? 0 : 1;
+    packet.mark();
+  }
   if (chosen.packets.empty()) port.waiting &= static_cast<std::uint8_t>(~(1U << priority));
   leave(port, packet, account, now, context);
   set_next_start(port_number, now);
@@ -314,9 +349,18 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 /// The packet's first bit leaves.
 void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
   port.out.send(packet, now, context);
-  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[&port - ports_.data()].flow_load);
+  if (port.out.has_duties()) after_leaving(port, packet, now);
   if constexpr (audits_state) audited_.out += packet.wire_bytes();
   release(packet, account, now, context);
+}
+
+[[gnu::noinline]] void PacketSwitch::after_leaving(Port& port, const Packet& packet, Time now) {
+  const auto number = static_cast<std::uint32_t>(&port - ports_.data());
+  if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, contention_[number].flow_load);
+  if (!packet.collects_telemetry()) return;
+  // It has left the card and this switch: its next hop is the third of its route, or a later one.
+  const std::span<HopTelemetry> records = routes_[packet.queue_pair].details->telemetry->of(packet.sequence);
+  records[packet.hop() - 2] = {now, port.out.bytes_sent(), port.out.rate(), waiting_at(number)};
 }
 
 void PacketSwitch::release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
@@ -398,7 +442,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
 }
 
 void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now, SweepContext& context) {
-  const std::uint32_t port_number = account / class_count_;
+  const std::uint32_t port_number = port_of(account);
   const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count_);
   Port& port = ports_[port_number];
   if (port.out.is_out()) return;
@@ -422,7 +466,6 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
 void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority, Time now, SweepContext& context) {
   Port& port = ports_[port_number];
   Queue& dropped = queue(port_number, priority);
-  port.bytes -= static_cast<std::uint32_t>(dropped.bytes);
   dropped.bytes = 0;
   port.waiting &= static_cast<std::uint8_t>(~(1U << priority));
   for (; !dropped.packets.empty(); dropped.packets.pop()) {

@@ -5,10 +5,12 @@
 //
 // Model of a packet that arrives at t:
 //   t          its route says by which (egress port, priority) it goes on; what comes for one in a storm is dropped (network/pfc_watchdog). Else it
-//              is charged to the account of (ingress port, priority) in network/shared_buffer; if that exceeds its threshold, a lossless priority
-//              sends a pause the other way, a lossy one drops the packet; then it joins the queue, marked by network/ecn_marking
+//              is charged to an account in network/shared_buffer: a lossless priority to (ingress port, priority), and past the threshold a pause goes
+//              the other way; a lossy one to (egress port, priority), and past the threshold the packet is dropped. Then it joins the queue, marked by
+//              network/ecn_marking. What comes by a cable without headroom is lossy in every priority
 //   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
-//              is released, which may send a resume
+//              is released, which may send a resume. For a packet that collects telemetry, what is left in the port's queues and what it has ever sent is
+//              written down (network/telemetry)
 // An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that
 // others have left room is not noticed before.
 // A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
@@ -36,6 +38,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -56,9 +59,11 @@ namespace weft {
 /// How a priority is treated.
 struct PacketClass {
   bool lossless = true;
-  bool marks = false;        ///< ECN, by the curve of the port
-  std::uint32_t weight = 0;  ///< bytes per turn of deficit round robin; 0: strict priority
-  bool drops_early = false;  ///< WRED: what the curve would mark is dropped; lossy priorities only
+  bool marks = false;                                ///< ECN, by the curve of the port
+  std::uint32_t weight = 0;                          ///< bytes per turn of deficit round robin; 0: strict priority
+  bool drops_early = false;                          ///< WRED: what the curve would mark is dropped; lossy priorities only
+  std::optional<double> alpha = std::nullopt;        ///< of its accounts of ingress ports; none: that of the buffer
+  std::optional<double> queue_alpha = std::nullopt;  ///< of its egress queues where it is lossy; none: that of the buffer
 };
 
 /// How a switch sends on the packets of queue pairs whose route leaves it to the switches.
@@ -66,8 +71,11 @@ struct PortChoice {
   /// Appends the ports that lead to an endpoint, at least one.
   std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
   std::uint64_t seed = 0;
-  /// By the port with the least bytes waiting, in no storm if one is not, among equals by hash; else by hash of queue pair and number.
+  /// One of the ports at which the packet would wait least, by hash; else one of all of them. The hash is of queue pair and number.
   bool adaptive = false;
+  /// So much longer than at the best one, a port still counts as one of them: if all packets that find the same queues took the same port, as queues fill
+  /// in turn, flows would settle on ports, and meet others further on that their switch does not see.
+  Duration adaptive_band = {};
   /// From now on ports_to() goes by this version of the ways.
   std::function<void(std::uint32_t version)> take_ways = nullptr;
 };
@@ -78,9 +86,11 @@ struct PacketSwitchSettings {
   Duration pause_time;               ///< at full rate; zero: until resumed; else at least pause_time_min() of every port
   Bytes largest_packet;              ///< on the wire; resume_offset is no less
   PfcWatchdogSettings watchdog = {};
-  std::uint64_t seed = 0;  ///< of marking
+  std::uint64_t seed = 0;         ///< of marking
+  bool marks_at_dequeue = false;  ///< by what waits behind a packet that leaves; else by what waits before one that comes
   PortChoice port_choice = {};
-  bool keeps_pauses = false;  ///< for pauses()
+  bool keeps_pauses = false;      ///< for pauses()
+  bool writes_telemetry = false;  ///< for packets that collect it
 };
 
 /// The shortest pause that can be sent again before it runs out: it is after half of that, when the cable is free.
@@ -91,9 +101,10 @@ struct PacketPortCounters {
   std::uint64_t queue = 0;       ///< bytes waiting
   std::uint64_t queue_peak = 0;  ///< most of them ever
   std::uint64_t ecn_marks = 0;
-  std::uint64_t drops = 0;  ///< of what came in by it
-  Duration paused;          ///< while the other end paused any priority
-  Time busy_until;          ///< when the last of the bytes had left
+  std::uint64_t drops = 0;        ///< of what came in by it in lossless priorities
+  std::uint64_t queue_drops = 0;  ///< of what was to leave by it in lossy ones
+  Duration paused;                ///< while the other end paused any priority
+  Time busy_until;                ///< when the last of the bytes had left
 };
 
 class PacketSwitch final : public SweepNode {
@@ -101,8 +112,10 @@ class PacketSwitch final : public SweepNode {
   /// Both directions of a cable.
   struct Cable {
     EgressPort out;
-    std::int64_t headroom = 0;  ///< bytes, for what comes in by it, per lossless priority
-    EcnCurve ecn;               ///< of its queues
+    std::int64_t headroom =
+        0;         ///< bytes, for what comes in by it, per lossless priority; 0: nothing that comes in by it is lossless
+    EcnCurve ecn;  ///< of its queues
+    std::vector<EcnCurve> ecn_of_priority = {};  ///< where they differ; empty: they do not
   };
 
   /// Keeps a reference to the routes.
@@ -149,17 +162,14 @@ class PacketSwitch final : public SweepNode {
     std::uint8_t paused = 0;   ///< bit per priority: by the other end
     std::uint8_t stormy = 0;   ///< bit per priority: the watchdog drops what comes for it; all while the cable is out
     std::uint8_t turn = 0;     ///< of deficit round robin
-    std::uint32_t bytes = 0;   ///< waiting
   };
   static_assert(sizeof(Port) == 64);
   /// What only packets that wait need.
   struct Contention {
-    explicit Contention(const EcnMarker& ecn) : marker(ecn) {}
-
-    EcnMarker marker;
-    std::uint32_t peak = 0;
+    std::int64_t peak = 0;  ///< bytes waiting
     std::uint64_t marks = 0;
     std::uint64_t drops = 0;
+    std::uint64_t queue_drops = 0;
     PauseClock pauses;
     PfcWatchdog watchdog;
     bool has_changed = false;  ///< the rate of its cable, ever
@@ -200,7 +210,16 @@ class PacketSwitch final : public SweepNode {
 
   Queue& queue(std::uint32_t port, std::uint32_t priority) { return queues_[account_of(port, priority)]; }
   std::uint32_t account_of(std::uint32_t port, std::uint32_t priority) const { return port * class_count_ + priority; }
+  /// Of packets that come in by a port, if they are lossless there; else of the queue that they are to join.
+  bool is_lossless(std::uint32_t port, std::uint32_t priority) const {
+    return (lossless_ >> priority & 1U) != 0 && (!has_lossy_cables_ || buffer_.is_lossless(account_of(port, priority)));
+  }
+  std::uint32_t port_of(std::uint32_t account) const { return account / class_count_ % static_cast<std::uint32_t>(ports_.size()); }
+  /// Bytes.
+  std::int64_t waiting_at(std::uint32_t port) const;
   void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
+  /// From now until a packet that joins last would leave by the port; max() where it would be dropped.
+  Duration wait_at(std::uint32_t port, std::uint32_t priority, Time now);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
   void take_event(const Event& event, SweepContext& context);
@@ -211,7 +230,7 @@ class PacketSwitch final : public SweepNode {
   void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
   /// From one pause to the next that says the same.
   Duration refresh_after(std::uint32_t account) const {
-    return Duration::ticks(contention_[account / class_count_].pause_time.in_ticks() / 2);
+    return Duration::ticks(contention_[port_of(account)].pause_time.in_ticks() / 2);
   }
   void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
   bool drops(std::uint32_t port, std::uint32_t priority, Time now);
@@ -220,6 +239,7 @@ class PacketSwitch final : public SweepNode {
   void bring_all_forward(Time until, SweepContext& context);
   void send_next(std::uint32_t port, SweepContext& context);
   void leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void after_leaving(Port& port, const Packet& packet, Time now);
   void step_until(Time until, SweepContext& context);
   std::uint32_t choose(std::uint32_t port, std::uint8_t ready);
   void ask(std::uint32_t account, Time now, SweepContext& context);
@@ -233,16 +253,22 @@ class PacketSwitch final : public SweepNode {
   PfcWatchdogSettings watchdog_;
   std::vector<PacketClass> classes_;
   std::uint32_t class_count_;
-  std::uint8_t strict_ = 0;  ///< bit per priority
+  std::uint8_t strict_ = 0;         ///< bit per priority
+  std::uint8_t marks_leaving_ = 0;  ///< likewise, of those that are marked as they leave
+  std::uint8_t lossless_ = 0;       ///< likewise
+  bool has_lossy_cables_ = false;   ///< some have no headroom, and there is a lossless priority
+  std::uint32_t of_queues_ = 0;     ///< the first account of an egress queue: lossy priorities use those of their ports otherwise
   const QueuePairs& routes_;
   SharedBuffer buffer_;
   std::vector<Port> ports_;
   std::vector<Contention> contention_;  ///< by port
   StartTimes next_start_;
-  std::vector<Queue> queues_;  ///< like accounts, by port and priority
+  std::vector<Queue> queues_;       ///< by port and priority
+  std::vector<EcnMarker> markers_;  ///< likewise
   PortChoice port_choice_;
   std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
   std::vector<std::uint16_t> choices_;        ///< how many, and these ports
+  std::vector<Duration> waits_;               ///< at the ports of a choice
   std::vector<Asking> asking_;                ///< accounts that ask for a pause
   bool in_step_ = false;                      ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "network/network_model.hpp"
+#include "network/telemetry.hpp"
 
 namespace weft {
 
@@ -75,11 +76,16 @@ class QueuePairs {
     ports[3] = static_cast<std::uint16_t>(endpoint.index() >> 16);
   }
   static NodeId destination(const Ports& ports) { return NodeId(ports[2] | std::uint32_t{ports[3]} << 16); }
+  /// What only some ask for.
+  struct Details {
+    const MessagePage* messages = nullptr;  ///< the first
+    TelemetryRing* telemetry = nullptr;     ///< of packets that collect it
+  };
   struct alignas(64) Route {
-    Ports there;                            ///< for data
-    Ports back;                             ///< for what the destination answers
-    std::uint32_t receiver = none;          ///< written and read by the destination's card only
-    const MessagePage* messages = nullptr;  ///< the first; whoever sends without cards may leave it out
+    Ports there;                       ///< for data
+    Ports back;                        ///< for what the destination answers
+    std::uint32_t receiver = none;     ///< written and read by the destination's card only
+    const Details* details = nullptr;  ///< whoever sends without cards may leave them out
   };
   static_assert(sizeof(Route) == 64);
 

@@ -11,9 +11,18 @@
 
 namespace weft {
 
-SprayPaths::SprayPaths(const Topology& topology, std::vector<Duration> delays, std::size_t cache_entries)
+namespace {
+
+/// What is longest of either of two paths to one node.
+PathDelay longer(const PathDelay& a, const PathDelay& b) {
+  return {std::max(a.fixed, b.fixed), std::max(a.per_byte, b.per_byte), std::max(a.slowest_byte, b.slowest_byte)};
+}
+
+}  // namespace
+
+SprayPaths::SprayPaths(const Topology& topology, const LinkDelays& delays, std::size_t cache_entries)
     : topology_(topology),
-      delays_(std::move(delays)),
+      delays_(delays),
       cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
       reached_(topology.node_count()) {
   WEFT_CHECK(delays_.size() == topology.link_count(), "every link has a delay");
@@ -34,7 +43,7 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
   SprayedPath& path = entry.path;
   path.links.clear();
   path.loads.clear();
-  path.delay = Duration::zero();
+  path.delay = {};
   const Routes& routes = detours_ == nullptr ? topology_.routes() : detours_->between(source, destination);
   const auto find_hops = [&](NodeId at) {
     routes.next_hops(topology_, at, destination, hops_);
@@ -49,7 +58,7 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
     const LinkId hop = hops_.front();
     path.links.push_back(hop);
     path.loads.push_back(1.0);
-    path.delay += delays_[hop.index()];
+    path.delay += delays_.of(hop);
     at = topology_.link(hop).destination;
   }
   if (at == destination) return path;
@@ -69,7 +78,7 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
         Reached& there = reached_[beyond.index()];
         if (there.share == 0) next_.push_back(beyond);
         there.share += part;
-        there.delay = std::max(there.delay, here.delay + delays_[hop.index()]);
+        there.delay = longer(there.delay, here.delay + delays_.of(hop, part));
       }
     }
     std::sort(crossed_.begin(), crossed_.end());

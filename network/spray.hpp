@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/ids.hpp"
-#include "core/units.hpp"
+#include "network/path_delay.hpp"
 
 namespace weft {
 
@@ -28,14 +28,13 @@ class Topology;
 struct SprayedPath {
   std::vector<LinkId> links;  ///< every link once, ordered by distance from the source, then by id
   std::vector<double> loads;  ///< by link: which part of the flow crosses it, in (0, 1]
-  Duration delay;             ///< of the slowest path: when the last part has arrived
+  PathDelay delay;            ///< of the slowest path: when the last part has arrived
 };
 
 class SprayPaths {
  public:
-  /// Keeps a reference to the topology. `delays` is what crossing each link takes, by LinkId. `cache_entries` >= 1 is rounded up to a power
-  /// of two.
-  SprayPaths(const Topology& topology, std::vector<Duration> delays, std::size_t cache_entries);
+  /// Keeps references. `cache_entries` >= 1 is rounded up to a power of two.
+  SprayPaths(const Topology& topology, const LinkDelays& delays, std::size_t cache_entries);
 
   /// They have changed. From now on paths take them; they outlive this.
   void take(const Detours& detours);
@@ -52,11 +51,11 @@ class SprayPaths {
   /// A node of the level that a search stands at, or of the next.
   struct Reached {
     double share = 0;  ///< of the flow; 0 elsewhere
-    Duration delay;
+    PathDelay delay;
   };
 
   const Topology& topology_;
-  std::vector<Duration> delays_;
+  const LinkDelays& delays_;
   std::vector<Entry> cache_;
   std::vector<Reached> reached_;  ///< by node
   std::vector<NodeId> level_;     ///< ascending

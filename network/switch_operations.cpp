@@ -6,7 +6,6 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "network/link_delays.hpp"
 #include "network/network_model.hpp"
 #include "network/switch_tree.hpp"
 
@@ -80,7 +79,7 @@ std::size_t SwitchOperation::member_at(NodeId endpoint) const {
 
 SwitchOperations::SwitchOperations(const Topology& topology, const FlowSettings& settings)
     : topology_(topology),
-      link_delays_(link_delays(topology, settings.switching_delay)),
+      link_delays_(topology, settings.switching_delay, settings.forwarding),
       reducing_(settings.reducing_switches),
       gpudirect_(settings.gpudirect),
       seed_(settings.path_rule.seed) {
@@ -139,8 +138,8 @@ SwitchOperations::Added SwitchOperations::add(SwitchOperationKind kind, std::vec
       operation.loads.push_back(down[i]);
     }
     const bool is_top = branch.parent == SwitchTree::none;
-    rise[i] = link_delays_[branch.up.index()] + (is_top ? Duration::zero() : rise[branch.parent]);
-    fall[i] = link_delays_[back.index()] + (is_top ? Duration::zero() : fall[branch.parent]);
+    rise[i] = link_delays_.of(branch.up).fixed + (is_top ? Duration::zero() : rise[branch.parent]);
+    fall[i] = link_delays_.of(back).fixed + (is_top ? Duration::zero() : fall[branch.parent]);
   }
   Duration slowest_rise;
   std::map<NodeId, Duration> fall_of;

@@ -98,7 +98,7 @@ class SwitchOperations {
   using Key = std::tuple<SwitchOperationKind, NodeId, std::uint32_t, std::vector<NodeId>>;
 
   const Topology& topology_;
-  std::vector<Duration> link_delays_;
+  LinkDelays link_delays_;
   ReducingSwitches reducing_;
   bool gpudirect_;
   std::uint64_t seed_;

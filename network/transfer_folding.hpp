@@ -15,6 +15,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "network/network_model.hpp"
+#include "network/path_delay.hpp"
 
 namespace weft {
 
@@ -34,7 +35,7 @@ class TransferFolding {
     std::span<const LinkId> links;   ///< one of each class of links that the transfers cross
     std::span<const double> loads;   ///< by link: how many of the transfers (or parts of one) it carries
     std::uint32_t multiplicity = 1;  ///< how many transfers there are
-    Duration delay;                  ///< propagation and switching, their mean
+    PathDelay delay;                 ///< their mean
     /// What it was folded by, which outlives the run; null: the transfer stands for itself, and the other members say nothing.
     const LinkFolding* folding = nullptr;
   };

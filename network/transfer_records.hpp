@@ -55,6 +55,12 @@ struct PacketCounters {
   std::uint64_t data_packets = 0;  ///< sent by cards, repeated ones included
   std::uint64_t data_repeated = 0;
   std::uint64_t data_received = 0;  ///< by cards, each once
+  // Of all ports of cards together, in their time: see host/holdups.
+  Duration sending;
+  Duration sending_again;  ///< of that
+  Duration held_by_pauses;
+  Duration held_by_congestion_control;
+  Duration held_by_acknowledgements;
   std::uint64_t acks = 0;           ///< negative ones included
   std::uint64_t notifications = 0;  ///< congestion notifications
   std::uint64_t ecn_marks = 0;

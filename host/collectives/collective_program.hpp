@@ -9,7 +9,7 @@
 //   - The buffer of B bytes is cut into `parts`; part i holds floor((i+1)B/parts) - floor(iB/parts) bytes, so sizes add up to B exactly. A message
 //     carries a PartRange: consecutive parts, or blocks that are forwarded. Where phases
 //     overlap, the buffer is cut into shares first and every share into `pieces`; then part k x shares + s is piece k of share s.
-//   - A step runs when its predecessors are done. A send is done when its last byte left the source; a receive when the message is here; a
+//   - A step runs when its predecessors are done, a send also waits for slots of its connection (slots.hpp). A send is done when its last byte left the source; a receive when the message is here; a
 //     reducing receive when it has also been added up; a join at once.
 //   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/switch_operations). It
 //     begins when all members have come to it and is done when the network says so. All of them have it at the same index of their
@@ -33,6 +33,7 @@
 #include "core/units.hpp"
 #include "host/collectives/collective_request.hpp"
 #include "host/collectives/protocol.hpp"
+#include "host/collectives/slots.hpp"
 #include "host/collectives/subgroups.hpp"
 #include "network/switch_operations.hpp"
 
@@ -151,6 +152,7 @@ struct CollectivePlan {
   std::uint32_t channels = 1;  ///< that the algorithm would use; those that are alike travel as one
   std::string reason;          ///< why the rules chose it; "" where the user did
   CollectiveProtocol protocol;
+  CollectiveSlots slots;
   Duration launch_latency;     ///< from the start of the op to that of its first step, the protocol's base latency included
   bool uses_switches = false;  ///< has in_network steps
   std::uint32_t parts = 1;

@@ -362,6 +362,7 @@ class Reckoning {
                    sent / (gbytes_per_s * 1e3);
     // Inside a host all rings load its links alike.
     const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
+    ring.alike = std::max(1U, ring.channels / simulated);
     if (ring.module == "ring") ring.params.emplace_back("channels", std::to_string(simulated));
     choices.push_back(std::move(ring));
   }

@@ -54,6 +54,7 @@ struct NcclChoice {
   std::vector<std::pair<std::string, std::string>> params;  ///< of the module, where the user gave none
   CollectiveProtocol protocol;
   std::uint32_t channels = 1;
+  std::uint32_t alike = 1;  ///< channels that travel as one
   double time_us = 0;  ///< on idle links
   std::string reason;  ///< why it was taken
 };

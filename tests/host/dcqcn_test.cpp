@@ -102,28 +102,99 @@ TEST(Dcqcn, NotificationsWithinTheDecreaseIntervalDoNotCount) {
   EXPECT_EQ(state.rate_bps, 100e9 / 8) << "those at 0, 4 and 8 us count";
 }
 
+/// As network cards have it: looks at alpha every microsecond and at the rate every four.
+DcqcnSettings periodic() {
+  DcqcnSettings settings;
+  settings.is_periodic = true;
+  settings.alpha_interval = Duration::us(1);
+  settings.decrease_interval = Duration::us(4);
+  settings.rate_interval = Duration::us(300);
+  settings.byte_counter = Bytes::zero();
+  settings.fast_recovery = 2;
+  settings.hyper_after = 2;
+  settings.hyper_by_timer = true;
+  settings.hyper_grows = false;
+  return settings;
+}
+
+// Expectation: the first notification, at 10 us, is seen in the rate at 14 us, when alpha has decayed four times. Those at 14.5 and 15.5 us are seen in alpha at 15 and
+// 16 us, and as one in the rate at 18 us.
+TEST(Dcqcn, PeriodicLooksSeeNotificationsWhenTimeComes) {
+  const Dcqcn dcqcn(periodic());
+  DcqcnState state = dcqcn.begin(kLine);
+  const double keep = 1 - 1.0 / 256;
+  dcqcn.on_notification(state, at_us(10));
+  EXPECT_EQ(dcqcn.rate_bps(state, at_us(14) - Duration::ticks(1)), 100e9);
+  double alpha = std::pow(keep, 4);
+  double rate = 100e9 * (1 - alpha / 2);
+  EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(14)), rate);
+  dcqcn.on_notification(state, at_us(14) + Duration::ns(500));
+  dcqcn.on_notification(state, at_us(15) + Duration::ns(500));
+  for (int up = 0; up < 2; ++up) alpha = keep * alpha + 1.0 / 256;
+  alpha *= keep * keep;
+  EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(18) - Duration::ticks(1)), rate);
+  EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(18)), rate * (1 - alpha / 2));
+  EXPECT_DOUBLE_EQ(state.target_bps, rate);
+}
+
+// Expectation, by the timer alone: the first increase recovers, the second adds 40 Mb/s, and each further one 100 Mb/s.
+TEST(Dcqcn, PeriodicIncreasesByTimeAlone) {
+  const Dcqcn dcqcn(periodic());
+  DcqcnState state = dcqcn.begin(kLine);
+  dcqcn.on_notification(state, at_us(0));
+  dcqcn.on_notification(state, at_us(5));
+  dcqcn.rate_bps(state, at_us(8));
+  double rate = state.rate_bps;
+  double target = state.target_bps;
+  ASSERT_LT(target, 60e9);
+  for (int step = 1; step <= 6; ++step) {
+    target += step == 1 ? 0 : step == 2 ? 40e6 : 100e6;
+    rate = (rate + target) / 2;
+    ASSERT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(8 + 300 * step)), rate) << step;
+    ASSERT_DOUBLE_EQ(state.target_bps, target);
+  }
+}
+
+// Expectation: at 400 Gb/s a share of 0.1 % adds ten times the 40 Mb/s that it adds at 40 Gb/s.
+TEST(Dcqcn, StepsMayBeSharesOfTheLine) {
+  DcqcnSettings settings;
+  settings.fast_recovery = 1;
+  settings.additive_increase = {Bandwidth::bps(0), 0.001};
+  for (const std::int64_t gbps : {40, 400}) {
+    const Dcqcn dcqcn(settings);
+    DcqcnState state = dcqcn.begin(Bandwidth::gbps(gbps));
+    dcqcn.on_notification(state, at_us(0));
+    dcqcn.on_notification(state, at_us(1));
+    const double target = state.target_bps;
+    dcqcn.rate_bps(state, at_us(56));
+    EXPECT_DOUBLE_EQ(state.target_bps - target, 1e6 * static_cast<double>(gbps));
+  }
+}
+
 // Expectation: asking in between changes nothing, to the bit.
 TEST(Dcqcn, IsTheSameHoweverOftenItIsAsked) {
-  const Dcqcn dcqcn({});
-  DcqcnState seldom = dcqcn.begin(kLine);
-  DcqcnState often = dcqcn.begin(kLine);
-  RandomStream random(5, 0, 0);
-  Time now;
-  for (int round = 0; round < 2000; ++round) {
-    const Time next = now + Duration::ns(static_cast<std::int64_t>(random.below(400'000)));
-    for (Time t = now; t < next; t = t + Duration::us(7)) dcqcn.rate_bps(often, t);
-    now = next;
-    if (random.below(4) == 0) {
-      dcqcn.on_notification(seldom, now);
-      dcqcn.on_notification(often, now);
-    } else {
-      const Bytes bytes = Bytes::of(static_cast<std::int64_t>(random.below(3'000'000)));
-      dcqcn.on_sent(seldom, bytes, now);
-      dcqcn.on_sent(often, bytes, now);
+  for (const DcqcnSettings& settings : {DcqcnSettings(), periodic()}) {
+    const Dcqcn dcqcn(settings);
+    DcqcnState seldom = dcqcn.begin(kLine);
+    DcqcnState often = dcqcn.begin(kLine);
+    RandomStream random(5, 0, 0);
+    Time now;
+    for (int round = 0; round < 2000; ++round) {
+      const Time next = now + Duration::ns(static_cast<std::int64_t>(random.below(400'000)));
+      for (Time t = now; t < next; t = t + Duration::us(7)) dcqcn.rate_bps(often, t);
+      now = next;
+      if (random.below(4) == 0) {
+        dcqcn.on_notification(seldom, now);
+        dcqcn.on_notification(often, now);
+      } else {
+        const Bytes bytes = Bytes::of(static_cast<std::int64_t>(random.below(3'000'000)));
+        dcqcn.on_sent(seldom, bytes, now);
+        dcqcn.on_sent(often, bytes, now);
+      }
+      ASSERT_EQ(dcqcn.rate_bps(seldom, now), dcqcn.rate_bps(often, now));
+      ASSERT_EQ(seldom.target_bps, often.target_bps);
+      ASSERT_EQ(seldom.alpha, often.alpha);
     }
-    ASSERT_EQ(dcqcn.rate_bps(seldom, now), dcqcn.rate_bps(often, now));
-    ASSERT_EQ(seldom.target_bps, often.target_bps);
-    ASSERT_EQ(seldom.alpha, often.alpha);
   }
 }
 
@@ -133,6 +204,9 @@ TEST(Dcqcn, RefusesSettingsThatMeanNothing) {
   EXPECT_THROW(Dcqcn{settings}, CheckFailure);
   settings = {};
   settings.rate_interval = Duration::zero();
+  EXPECT_THROW(Dcqcn{settings}, CheckFailure);
+  settings = periodic();
+  settings.decrease_interval = Duration::zero();
   EXPECT_THROW(Dcqcn{settings}, CheckFailure);
 }
 

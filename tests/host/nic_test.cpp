@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "core/random.hpp"
 #include "host/dcqcn.hpp"
 #include "host/dctcp.hpp"
+#include "host/presets.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
 #include "tests/network/packet_traffic.hpp"
 
@@ -67,7 +69,18 @@ std::shared_ptr<const CongestionAlgorithm> congestion_called(std::string_view na
   return find_module(congestion_algorithms(), name, SourcePlace::named("test")).make(params);
 }
 std::shared_ptr<const CongestionAlgorithm> without_congestion_control() { return congestion_called("none", ParamSet("none", {})); }
-std::shared_ptr<const CongestionAlgorithm> dcqcn() { return congestion_called("dcqcn", ParamSet("dcqcn", dcqcn_params())); }
+/// As its paper has it.
+std::shared_ptr<const CongestionAlgorithm> dcqcn() {
+  ParamSet params("dcqcn", dcqcn_params());
+  const SourcePlace place = SourcePlace::named("test");
+  for (const ModuleInfo& preset : run_presets()) {
+    if (preset.name != "dcqcn_paper") continue;
+    for (const NamedValue& value : preset.values) {
+      if (value.name.starts_with("dcqcn.")) params.set(value.name.substr(6), value.value, place);
+    }
+  }
+  return congestion_called("dcqcn", params);
+}
 
 NicSettings nic_settings() {
   NicSettings settings{WireFormat(protocol_stack("none"), Bytes::of(1000))};
@@ -117,6 +130,8 @@ struct Cluster {
         plan.route =
             tree.route(t.source.index(), t.destination.index(), choice(t.source.index(), t.connection, queue_pair) + version);
         plan.is_cut_off = cut_off_versions.contains(version);
+        plan.window = window;
+        plan.switches = switches_on_the_way;
         return plan;
       };
       wiring.take_ways = [this, node](std::uint32_t version) { versions[node] = version; };
@@ -171,6 +186,8 @@ struct Cluster {
   std::vector<std::pair<Time, std::uint32_t>> ways_planned;
   std::vector<std::uint32_t> versions;  ///< by card, as of now
   std::set<std::uint32_t> cut_off_versions;
+  std::optional<Bytes> window;            ///< of every queue pair
+  std::uint32_t switches_on_the_way = 0;  ///< likewise
 };
 
 const Bandwidth kOut = Bandwidth::bps(0);
@@ -195,8 +212,8 @@ TEST(Nic, ATransferAloneTakesItsTimeToTheTick) {
   // The last packet, of 300 bytes, finds a full one before it at every port, and so arrives its own time on the last link after that.
   const Time full_arrives = Time::zero() + kWqe + serialization(10'000'000) + 5 * serialization(1000) + 6 * kDelay + 5 * kPipeline;
   EXPECT_EQ(delivered[0].time, full_arrives + serialization(300) + kReceive);
-  const Time arrived = delivered[0].time - kReceive;
-  EXPECT_EQ(sent[0].time, arrived + 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline + kCompletion);
+  // The sender may go on when the last bit has left it, whenever that is acknowledged.
+  EXPECT_EQ(sent[0].time, Time::zero() + kWqe + serialization(10'000'300) + kCompletion);
   EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 10'001U);
   EXPECT_EQ(cluster.card(engine, 15).counters().acks_sent, 625U + 1);
 }
@@ -326,7 +343,7 @@ TEST(Nic, DcqcnSharesALinkFairly) {
   settings.congestion = dcqcn();
   settings.answer_priority = 1;
   const DcqcnSettings defaults;
-  const double increase = static_cast<double>(defaults.additive_increase.in_bps()) / 8000;
+  const double increase = defaults.additive_increase.in_bps(40e9) / 8000;
   for (const std::uint32_t flows : counts) {
     const double expected = fixed_point(defaults, settings.congestion->notification_interval(), kLine / flows, increase);
     Cluster cluster(6, Bandwidth::gbps(40), kDelay);
@@ -394,6 +411,98 @@ TEST(Nic, DctcpKeepsTheLinkBusyAndTheQueueShort) {
     }
     EXPECT_GT(peak, static_cast<std::uint64_t>(threshold));
     EXPECT_LE(peak, static_cast<std::uint64_t>(threshold + 4000 * std::int64_t{flows}));
+  }
+}
+
+/// What an algorithm that asks for everything was told of each acknowledgement, in order.
+struct Told {
+  std::vector<Duration> round_trips;
+  std::vector<std::vector<HopTelemetry>> hops;
+  std::vector<std::uint64_t> acknowledged;
+};
+class Curious final : public CongestionAlgorithm {
+ public:
+  explicit Curious(Told& told) : told_(told) {}
+  MarkFeedback feedback() const override { return MarkFeedback::none; }
+  Measures measures() const override { return {.round_trips = true, .telemetry = true}; }
+  CongestionState begin(const QueuePairLimits& limits) const override { return CongestionState(limits.line.in_bps()); }
+  double on_sent(CongestionState& state, std::int64_t, Time) const override {
+    return static_cast<double>(state.as<std::int64_t>());
+  }
+  std::int64_t window(const CongestionState&) const override { return 4000; }
+  void on_acknowledged(CongestionState&, const Acknowledgement& answer) const override {
+    if (!told_.hops.empty()) {
+      ASSERT_EQ(answer.hops_before.size(), told_.hops.back().size());
+      EXPECT_EQ(answer.hops_before.back().at, told_.hops.back().back().at);
+    }
+    told_.round_trips.push_back(answer.round_trip);
+    told_.hops.emplace_back(answer.hops.begin(), answer.hops.end());
+    told_.acknowledged.push_back(answer.acknowledged);
+  }
+
+ private:
+  Told& told_;
+};
+
+// Expectation: alone, packets of 1000 B leave switch i (from 1) 80 ns + delay + pipeline after the one before it, and find nothing behind them; ports have sent as many
+// bytes as packets have passed, this one included. With windows of four packets those of a window follow each other closely, and so do their answers.
+TEST(Nic, TellsOfRoundTripsAndOfEveryHop) {
+  Told told;
+  Cluster cluster(4, kRate, kDelay);
+  constexpr std::uint64_t packets = 20;
+  cluster.transfer(Time::zero(), 0, 15, packets * 1000, 1);
+  NicSettings settings = nic_settings();
+  settings.congestion = std::make_shared<Curious>(told);
+  cluster.switches_on_the_way = 5;
+  PacketSwitchSettings switches = switch_settings();
+  switches.writes_telemetry = true;
+  Engine engine = cluster.build(settings, switches, {});
+  engine.run({});
+  ASSERT_EQ(told.hops.size(), packets);
+  const Duration there = 6 * (serialization(1000) + kDelay) + 5 * kPipeline;
+  const Duration back = 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline;
+  for (std::uint64_t n = 0; n < packets; ++n) {
+    EXPECT_EQ(told.acknowledged[n], n + 1);
+    EXPECT_EQ(told.round_trips[n], there + back);
+    ASSERT_EQ(told.hops[n].size(), 5U);
+    const Time sent = Time::zero() + kWqe + (there + back) * static_cast<std::int64_t>(n / 4) +
+                      serialization(1000) * static_cast<std::int64_t>(n % 4);
+    for (std::uint64_t hop = 0; hop < 5; ++hop) {
+      const HopTelemetry& record = told.hops[n][hop];
+      EXPECT_EQ(record.at, sent + (serialization(1000) + kDelay + kPipeline) * static_cast<std::int64_t>(hop + 1))
+          << n << " at " << hop;
+      EXPECT_EQ(record.sent_bytes, 1000 * (n + 1));
+      EXPECT_EQ(record.queue_bytes, 0);
+      EXPECT_EQ(record.rate, kRate);
+    }
+  }
+}
+
+// Expectation: with a window of w packets in which every a-th asks for an answer (a = w / 5 up to the interval of acknowledgements), the line is busy all the time
+// if the window holds what is sent until an answer is back, a packets late; and with less, w - a packets at least pass in a round trip.
+TEST(Nic, AWindowHoldsWhatIsUnderWay) {
+  const Duration there = 6 * (serialization(1000) + kDelay) + 5 * kPipeline;
+  const Duration back = 6 * (serialization(ack_wire_bytes) + kDelay) + 5 * kPipeline;
+  const auto held = (there + back).in_ticks() / serialization(1000).in_ticks() + 1;  // 127 packets
+  constexpr std::int64_t packets = 5000;
+  for (const std::int64_t window : {std::int64_t{1}, std::int64_t{10}, held / 2, held + held / 4 + 2, 4 * held}) {
+    Cluster cluster(4, kRate, kDelay);
+    cluster.window = Bytes::of(window * 1000);
+    cluster.transfer(Time::zero(), 0, 15, packets * 1000, 1);
+    Engine engine = cluster.build(nic_settings(), switch_settings(), {});
+    engine.run({});
+    ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+    const Duration took = cluster.host(engine, 15).delivered().front().time - kWqe - Time::zero() - kReceive;
+    const Duration at_line = serialization((packets - 1) * 1000) + there;
+    if (window > held + held / 5) {
+      EXPECT_EQ(took, at_line) << window;
+    } else {
+      const std::int64_t interval = std::clamp<std::int64_t>(window / 5, 1, 16);
+      EXPECT_GT(took, (there + back) * ((packets - 1) / window)) << window;
+      EXPECT_LT(took,
+                (there + back + serialization(1000) * interval) * (packets / std::max<std::int64_t>(1, window - interval) + 2))
+          << window;
+    }
   }
 }
 
@@ -590,6 +699,65 @@ TEST(Nic, ALostEndIsSentAgainInBursts) {
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + bursts + kReceive);
 }
 
+// Once a queue pair went back at full rate, into the same full queue. Expectation: all of 63 packets are lost, and sent again from a window of one: 1, 2, 4, 8
+// and 16 packets in as many round trips, then 31, half of what was under way, and with the first of these acknowledged the last one.
+TEST(Nic, GoesBackSlowly) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 63'000, 7);
+  for (const std::uint32_t aggregation : {0U, 1U}) {
+    cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+    cluster.change_uplink(Time::zero() + Duration::us(100), 0, aggregation, kRate);
+  }
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(200);
+  settings.slow_restart = true;
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_repeated, 63U);
+  ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+  const Duration again = 6 * (trip(1000) + trip(ack_wire_bytes)) + trip(1000);
+  EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, Time::zero() + kWqe + Duration::us(200) + again + kReceive);
+}
+
+// Expectation: with a whole time-out of 3.2 ms the first comes after a sixteenth of it, 200 us, the next 400 us later; a cable that is back after 100 or
+// 500 us lets what is sent then through.
+TEST(Nic, TimeoutsAdapt) {
+  for (const bool is_later : {false, true}) {
+    Cluster cluster(4, kRate, kDelay);
+    cluster.transfer(Time::zero(), 0, 15, 1000, 7);
+    for (const std::uint32_t aggregation : {0U, 1U}) {
+      cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+      cluster.change_uplink(Time::zero() + Duration::us(is_later ? 500 : 100), 0, aggregation, kRate);
+    }
+    NicSettings settings = nic_settings();
+    settings.retransmission_timeout = Duration::us(3200);
+    settings.adapts_timeout = 1;
+    Engine engine = cluster.build(settings, switch_settings(), {});
+    engine.run({});
+    ASSERT_EQ(cluster.host(engine, 15).delivered().size(), 1U);
+    EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time,
+              Time::zero() + kWqe + Duration::us(is_later ? 600 : 200) + trip(1000) + kReceive);
+  }
+}
+
+// Expectation: nothing comes back for three time-outs of 200 us; the packet was sent three times, at 0, 200 and 400 us, and then the queue pair gives up.
+TEST(Nic, GivesUpAfterItsRetries) {
+  Cluster cluster(4, kRate, kDelay);
+  cluster.transfer(Time::zero(), 0, 15, 1000, 7);
+  for (const std::uint32_t aggregation : {0U, 1U}) cluster.change_uplink(Time::zero(), 0, aggregation, kOut);
+  NicSettings settings = nic_settings();
+  settings.retransmission_timeout = Duration::us(200);
+  settings.retries = 3;
+  Engine engine = cluster.build(settings, switch_settings(), {});
+  engine.run({});
+  ASSERT_EQ(cluster.card(engine, 0).given_up().size(), 1U);
+  EXPECT_EQ(cluster.card(engine, 0).given_up()[0].time, Time::zero() + kWqe + Duration::us(600));
+  EXPECT_EQ(cluster.card(engine, 0).given_up()[0].progress_at, Time::zero() + kWqe);
+  EXPECT_EQ(cluster.card(engine, 0).given_up()[0].transfer.tag, 7U);
+  EXPECT_EQ(cluster.card(engine, 0).counters().data_sent, 3U);
+  EXPECT_EQ(cluster.card(engine, 0).unfinished().size(), 1U);
+}
+
 RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& options) {
   Cluster cluster(4, kRate, Duration::ns(300));
   cluster.tree.ecn = {20'000, 80'000, 0.5};
@@ -614,6 +782,8 @@ RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& 
   nic.answer_priority = 2;
   nic.pause_time = seed % 2 == 0 ? Duration::us(5) : Duration::zero();
   nic.retransmission_timeout = Duration::us(300);
+  nic.slow_restart = seed % 4 < 2;
+  nic.adapts_timeout = static_cast<std::uint8_t>(seed % 5);
   PacketSwitchSettings switches = switch_settings();
   switches.pause_time = nic.pause_time;
   switches.buffer = {300'000, 2048, 4300, 0.25};

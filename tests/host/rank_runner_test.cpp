@@ -26,8 +26,10 @@ class IdealNetwork final : public Entity {
   void handle(const Event& event, EventContext& context) override {
     const auto transfer = event.payload_as<Transfer>();
     const Duration wire = transmit_time(transfer.size, kRate);
-    messages[{transfer.source, transfer.destination}] += 1;
-    context.send(event.key.source, wire + Duration::ns(500), transfer_sent, transfer);
+    if (!is_control(transfer)) {
+      messages[{transfer.source, transfer.destination}] += 1;
+      context.send(event.key.source, wire + Duration::ns(500), transfer_sent, transfer);
+    }
     context.send(host_of_endpoint.at(transfer.destination), wire + kAlpha - Duration::ns(500), transfer_delivered, transfer);
   }
   std::map<NodeId, EntityId> host_of_endpoint;
@@ -96,6 +98,9 @@ struct RunOptions {
   std::string algorithm = "ring";
   Duration reduction_time_per_mib;
   std::string protocol = "ideal";
+  std::string slots = "8";
+  std::string slot_size = "512KiB";
+  std::string broadcast_piece = "512KiB";
   std::string launch_latency = "0ns";
   Duration kernel_launch_latency;
   double compute_slowdown = 1;
@@ -114,7 +119,12 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   }
   selection.set("protocol", options.protocol, {});
   selection.set("launch_latency", options.launch_latency, {});
-  CollectiveLibrary library(selection, {});
+  selection.set("slots", options.slots, {});
+  selection.set("slot_size", options.slot_size, {});
+  const auto& ring = find_module(collective_algorithms(), "ring", {});
+  std::vector<ParamSet> module_params = {ParamSet("ring", ring.info.params)};
+  module_params.front().set("broadcast_piece", options.broadcast_piece, {});
+  CollectiveLibrary library(selection, module_params);
   auto shared = std::make_shared<const Workload>(std::move(workload));
   JobTable jobs;
   RunningJob job;
@@ -255,6 +265,48 @@ TEST(RankRunner, RingBroadcastIsAPipeline) {
   const Duration wire = transmit_time(Bytes::kib(512), kRate);
   const Outcome outcome = run(one_collective(CollectiveType::broadcast, 4, Bytes::mib(2)));
   EXPECT_EQ(outcome.end(3), 3 * (kAlpha + wire) + 3 * (wire + Duration::us(1)));
+}
+
+// Six pieces of 1 us on the wire to one peer. Each is handed over 2 us after the one before (500 ns to the network, 1 us, 500 ns back), is there after 4 us, and frees its
+// slots 3 us later.
+TEST(RankRunner, AMessageWaitsForSlots) {
+  const Workload broadcast = one_collective(CollectiveType::broadcast, 2, Bytes::of(75'000));
+  RunOptions options;
+  options.broadcast_piece = "12500B";
+  // At 0, 2 .. 10 us; the last is there at 14 us.
+  for (const char* slots : {"6", "8"}) {
+    options.slots = slots;
+    EXPECT_EQ(run(broadcast, options).end(1), Duration::us(14)) << slots;
+  }
+  // Two slots: at 0 and 2 us, then as they are free again: 7 and 9, 14 and 16 us; there at 20 us.
+  options.slots = "2";
+  EXPECT_EQ(run(broadcast, options).end(1), Duration::us(20));
+  // Pieces of two slots of four: the same.
+  options.slots = "4";
+  options.slot_size = "6250B";
+  EXPECT_EQ(run(broadcast, options).end(1), Duration::us(20));
+  // No piece takes more than half.
+  options.slot_size = "100B";
+  EXPECT_EQ(run(broadcast, options).end(1), Duration::us(20));
+  // One slot: every 7 us.
+  options.slots = "1";
+  EXPECT_EQ(run(broadcast, options).end(1), Duration::us(5 * 7 + 4));
+  // Four slots, of which the sender hears when two are free: at 0, 2, 4, 6 us; the second is there at 6, so at 9 us it goes on: 9 and 11, there at 15 us.
+  options.slots = "4";
+  options.slot_size = "12500B";
+  EXPECT_EQ(run(broadcast, options).end(1), Duration::us(15));
+}
+
+// The receiver comes to the collective after 100 us and finds two pieces; what it takes over then is known at 103 us. At 103, 105, 110, 112 us; there at 116 us.
+TEST(RankRunner, NoMoreThanThereAreSlotsWaitsForAReceiverThatIsLate) {
+  std::vector<RoleBuilder> roles(2);
+  roles[0].add(collective(CollectiveType::broadcast, Bytes::of(75'000)));
+  const std::uint32_t late = roles[1].add(compute(Duration::us(100)));
+  roles[1].depend(roles[1].add(collective(CollectiveType::broadcast, Bytes::of(75'000))), late);
+  RunOptions options;
+  options.broadcast_piece = "12500B";
+  options.slots = "2";
+  EXPECT_EQ(run(individual(std::move(roles)), options).end(1), Duration::us(116));
 }
 
 TEST(RankRunner, DirectCollectivesTakeOneMessageTime) {

@@ -74,8 +74,10 @@ struct PacketsNews {
   Transfer transfer;
 };
 
+/// What is derived here is about fluids: packets are looked at in path_delay_test and where the tests say so.
 FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters) {
   ParamSet flow("flow", flow_params());
+  flow.set("forwarding", "cut_through", {"test", 0, 0, 1, ""});
   for (const auto& [key, value] : parameters) flow.set(key, value, {"test", 0, 0, 1, ""});
   return FlowSettings(flow);
 }

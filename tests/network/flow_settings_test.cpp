@@ -36,6 +36,15 @@ TEST(FlowSettings, AnEfficiencyIsAboveZeroAndAtMostOne) {
   EXPECT_THROW(settings_with({{"network_efficiency", "1.1"}}), InputError);
 }
 
+TEST(FlowSettings, HashingGoesByTheSeedOfTheRunUnlessItHasItsOwn) {
+  EXPECT_EQ(FlowSettings(ParamSet("flow", flow_params()), 5).path_rule.seed, 5U);
+  EXPECT_EQ(settings_with({{"ecmp_seed", "run"}}).path_rule.seed, 1U);
+  EXPECT_EQ(settings_with({{"ecmp_seed", "9223372036854775807"}}).path_rule.seed, 9223372036854775807U);
+  for (const char* text : {"", "-1", "7x", "9223372036854775808", "one"}) {
+    EXPECT_THROW(settings_with({{"ecmp_seed", text}}), InputError) << text;
+  }
+}
+
 TEST(FlowSettings, ARateLimitIsAWordOrARate) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   EXPECT_EQ(settings_with({}).queue_pair_cap_bps(false), unlimited);

@@ -168,9 +168,12 @@ class Fabric {
       std::vector<PacketSwitch::Cable> cables;
       const auto priorities = static_cast<std::uint32_t>(settings.classes.size());
       for (const Cable& cable : cables_[node]) {
-        cables.push_back({EgressPort(cable.rate, delay(cable), EntityId(cable.to), cable.port_there),
-                          headroom_bytes(cable.rate, 2 * (cable.delay + switching_delay), Bytes::of(9216), priorities).count(),
-                          ecn});
+        cables.push_back(
+            {EgressPort(cable.rate, delay(cable), EntityId(cable.to), cable.port_there),
+             cable.delay > pfc_reach
+                 ? 0
+                 : headroom_bytes(cable.rate, 2 * (cable.delay + switching_delay), Bytes::of(9216), priorities).count(),
+             ecn, ecn_of_priority});
       }
       PacketSwitchSettings of_node = settings;
       of_node.seed = settings.seed * 1'000'003 + std::uint64_t{node} * 1024;
@@ -202,8 +205,10 @@ class Fabric {
   std::uint32_t node_count() const { return static_cast<std::uint32_t>(cables_.size()); }
 
   QueuePairs routes;
-  EcnCurve ecn;              ///< of every port
-  Duration switching_delay;  ///< of every switch
+  EcnCurve ecn;                           ///< of every port
+  std::vector<EcnCurve> ecn_of_priority;  ///< where priorities differ
+  Duration switching_delay;               ///< of every switch
+  Duration pfc_reach = Duration::max();   ///< cables that are longer have no headroom
 
  private:
   struct Cable {

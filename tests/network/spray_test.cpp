@@ -10,15 +10,12 @@
 namespace weft {
 namespace {
 
-std::vector<Duration> propagation(const Topology& topology) {
-  std::vector<Duration> delays;
-  for (std::uint32_t i = 0; i < topology.link_count(); ++i) delays.push_back(topology.link(LinkId(i)).propagation_delay);
-  return delays;
-}
+LinkDelays propagation(const Topology& topology) { return {topology, Duration::zero(), Forwarding::cut_through}; }
 
 TEST(SprayPaths, DivideEvenlyAtEveryNodeAndLoseNothing) {
   const auto topology = built("fat_tree", {{"k", "4"}});
-  SprayPaths paths(*topology, propagation(*topology), 1 << 8);
+  const LinkDelays delays = propagation(*topology);
+  SprayPaths paths(*topology, delays, 1 << 8);
   const auto endpoints = topology->endpoints();
   for (const NodeId a : endpoints) {
     for (const NodeId b : endpoints) {
@@ -43,7 +40,8 @@ TEST(SprayPaths, DivideEvenlyAtEveryNodeAndLoseNothing) {
 // cables of the hosts.
 TEST(SprayPaths, CrossAllShortestPaths) {
   const auto topology = built("fat_tree", {{"k", "4"}});
-  SprayPaths paths(*topology, propagation(*topology), 1);
+  const LinkDelays delays = propagation(*topology);
+  SprayPaths paths(*topology, delays, 1);
   const auto endpoints = topology->endpoints();
   EXPECT_EQ(paths.path(endpoints.front(), endpoints.back()).links.size(), 14U);
   EXPECT_EQ(paths.path(endpoints[0], endpoints[1]).links.size(), 2U);
@@ -61,9 +59,24 @@ TEST(SprayPaths, TakeAsLongAsTheSlowestPath) {
     builder.add_cable(from, to, Bandwidth::gbps(100), Duration::us(us));
   }
   const auto topology = std::move(builder).build(nullptr, SourcePlace::named("test"));
-  SprayPaths paths(*topology, propagation(*topology), 1);
-  EXPECT_EQ(paths.path(a, b).delay, Duration::us(7));
+  const LinkDelays delays = propagation(*topology);
+  SprayPaths paths(*topology, delays, 1);
+  EXPECT_EQ(paths.path(a, b).delay.fixed, Duration::us(7));
   EXPECT_EQ(paths.path(a, b).loads, (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
+}
+
+// A cable that carries a share of a message is as much faster: over two ways of 100 Gb/s the 100 Gb/s behind the source are the slowest, 8 ticks a byte,
+// and what two cables in a row take is 16.
+TEST(SprayPaths, OverSeveralWaysTheFirstCableIsTheSlowest) {
+  const auto topology = built("fat_tree", {{"k", "4"}});
+  const LinkDelays delays(*topology, Duration::zero(), Forwarding::store_and_forward);
+  SprayPaths paths(*topology, delays, 1);
+  const auto endpoints = topology->endpoints();
+  const PathDelay delay = paths.path(endpoints.front(), endpoints.back()).delay;
+  const std::int64_t byte =
+      8 * Duration::ticks_per_s * 65536 / topology->link(topology->out_links(endpoints.front())[0]).rate.in_bps();
+  EXPECT_EQ(delay.slowest_byte, byte);
+  EXPECT_EQ(delay.per_byte, 6 * byte);
 }
 
 }  // namespace

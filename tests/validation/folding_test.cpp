@@ -92,6 +92,17 @@ const std::vector<FoldingCase>& folding_cases() {
        "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200kB\" } } }",
        {},
        1},
+      // What receivers tell of their slots is folded as well: every message waits for that of the one before.
+      {"RingWithOneSlot",
+       "builder: \"single_switch\" set { name: \"hosts\" value: \"12\" }",
+       "ranks: 12 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"1200kB\" } } }",
+       {"collective.slots=1"},
+       1},
+      {"HierarchyWithTwoSlots",
+       "builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" }",
+       "ranks: 32 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"64MiB\" } } }",
+       {"flow.routing=spray", "collective.all_reduce=hierarchical", "hierarchical.pieces=4", "collective.slots=2"},
+       1},
       // 1,000,000 bytes over 12 ranks: part i ends at floor((i + 1) x 250,000 / 3), so sizes repeat every three positions.
       {"PartsThatDifferByAByte",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",

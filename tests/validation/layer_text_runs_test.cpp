@@ -32,7 +32,7 @@ ScenarioRun run_on_one_switch(const std::string& workload, const std::string& fi
   flags.scenario_file = folder.write(
       "scenario.textproto", "topology { builder: \"single_switch\" set { name: \"hosts\" value: \"" + std::to_string(hosts) +
                                 "\" } }\njob { workload { file: \"work.textproto\" " + fields + " } }\n");
-  flags.settings = {"collective.all_reduce=ring"};
+  flags.settings = {"collective.all_reduce=ring", "flow.forwarding=cut_through"};
   return run_scenario(flags);
 }
 

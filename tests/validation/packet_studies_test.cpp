@@ -232,9 +232,9 @@ constexpr int kRounds = 2 * (kHosts - 1);
 /// 4,052 B in 4,134.
 double roofline_us() { return kRounds * 1e6 * 4134.0 / 4052 * 8 / 200e3; }
 
-/// What the next message of a ring waits for beside that: 1 us of the work queue entry; on 3 more links the last packet's own time; there and back
-/// cables of 10, 150, 150 and 10 ns, 3 switches of 500 ns and a card of 200; 200 ns of completion.
-double latencies_us() { return kRounds * (1 + 4134 * 8 / 400e3 * 2 + 4134 * 8 / 200e3 + 2 * (0.32 + 3 * 0.5 + 0.2) + 0.2); }
+/// What the next message of a ring waits for beside that: 1 us of the work queue entry; on 3 more links the last packet's own time; cables of 10, 150,
+/// 150 and 10 ns, 3 switches of 500 ns and 500 ns until the receiver may use the data.
+double latencies_us() { return kRounds * (1 + 4134 * 8 / 400e3 * 2 + 4134 * 8 / 200e3 + 0.32 + 3 * 0.5 + 0.5); }
 
 double all_reduce_us(int aggs, int queue_pairs) {
   return over_seeds(4, clos(leafs_of_hosts(kHosts, 1, aggs)), collective(8 * kHosts, 8, "ALL_REDUCE", "8MB"),

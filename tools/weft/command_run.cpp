@@ -11,6 +11,7 @@
 
 #include "core/counted.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/flow_comparison.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
@@ -44,6 +45,7 @@ struct RunOptions {
   std::string sample;
   std::string until;
   std::string snapshot;
+  bool no_flow_comparison = false;
   bool json = false;
   bool quiet = false;
 };
@@ -114,6 +116,13 @@ int run(RunOptions options, bool seed_given) {
   simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
     progress.update(sim_time, events, share);
   };
+  const bool compares = scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at;
+  if (compares) {
+    simulation.complete_summary = [&](RunSummary& packets) {
+      // Beside a short run a second is not much; beside a long one its own time is.
+      packets.flow_mode = flow_mode_figures(scenario, simulation, std::max(1.0, packets.run_wall_time_s));
+    };
+  }
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   RunSummary summary = run_simulation(scenario, simulation);
@@ -188,8 +197,12 @@ void add_run_command(CLI::App& app, Action& action) {
           "pace until the next does; prints what that risks. As --set=scheduler.fast_forward=N; default 0, simulate every "
           "iteration")
       ->type_name("N");
-  CLI::Option* seed =
-      command->add_option("--seed", options->seed, "Seed of all random streams")->type_name("N")->capture_default_str();
+  CLI::Option* seed = command
+                          ->add_option("--seed", options->seed,
+                                       "Seed of every random choice: hashed paths, marks, failures, durations; some have a seed of "
+                                       "their own (flow.ecmp_seed)")
+                          ->type_name("N")
+                          ->capture_default_str();
   command->add_option("--threads", options->threads, "Worker threads; results do not depend on them")
       ->type_name("N")
       ->capture_default_str()
@@ -223,6 +236,9 @@ void add_run_command(CLI::App& app, Action& action) {
       ->add_option("--snapshot", options->snapshot,
                    "Also write snapshot.textproto, how far all jobs have come at this time of the run, for `weft predict`")
       ->type_name("TIME");
+  command->add_flag("--no-flow-comparison", options->no_flow_comparison,
+                    "Packet mode: do not run the same in flow mode to compare with; it is done in at most as much time again, and "
+                    "takes far less as a rule");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });

@@ -28,6 +28,35 @@ std::string readable_gpu_time(double gpu_s) {
   text += '\n';
 }
 
+/// Where the time of cards went that had data to send.
+std::string held_up_text(const PacketCounters& packets) {
+  const double all_s =
+      (packets.sending + packets.held_by_pauses + packets.held_by_congestion_control + packets.held_by_acknowledgements).in_s();
+  if (all_s <= 0) return {};
+  std::string text;
+  const auto share = [&](Duration time) { return 100 * time.in_s() / all_s; };
+  line(text,
+       "  cards           with data to send: %.1f %% of the time at line rate, %.1f %% sending again; held up %.1f %% by "
+       "congestion control,",
+       share(packets.sending - packets.sending_again), share(packets.sending_again), share(packets.held_by_congestion_control));
+  line(text, "                  %.1f %% by pauses, %.1f %% by acknowledgements, as others share the way or queues are long",
+       share(packets.held_by_pauses), share(packets.held_by_acknowledgements));
+  return text;
+}
+
+std::string flow_mode_text(const RunSummary& run) {
+  std::string text;
+  const auto more = [](double packet_s, double flow_s) { return flow_s > 0 ? 100 * (packet_s / flow_s - 1) : 0.0; };
+  const FlowModeFigures& flow = *run.flow_mode;
+  const bool has_iterations = flow.mean_iteration_s > 0;
+  const double flow_s = has_iterations ? flow.mean_iteration_s : flow.makespan_s;
+  const double packet_s = has_iterations ? run.mean_iteration_s : run.makespan.in_s();
+  line(text, "  in flow mode    %s %s, packets make it %+.1f %%; mean completion of transfers %s, %+.1f %%",
+       has_iterations ? "iteration" : "makespan", readable(flow_s).c_str(), more(packet_s, flow_s),
+       readable(flow.mean_fct_s).c_str(), more(run.mean_fct_s, flow.mean_fct_s));
+  return text;
+}
+
 }  // namespace
 
 std::string RunSummary::to_json() const {
@@ -113,6 +142,11 @@ std::string RunSummary::to_json() const {
                        {"acks", packets->acks},           {"congestion_notifications", packets->notifications},
                        {"ecn_marks", packets->ecn_marks}, {"pauses", packets->pauses},
                        {"drops", packets->drops},         {"pause_storms", packets->pause_storms}};
+    json["cards"] = {{"sending_s", packets->sending.in_s()},
+                     {"sending_again_s", packets->sending_again.in_s()},
+                     {"held_by_pauses_s", packets->held_by_pauses.in_s()},
+                     {"held_by_congestion_control_s", packets->held_by_congestion_control.in_s()},
+                     {"held_by_acknowledgements_s", packets->held_by_acknowledgements.in_s()}};
   }
   for (const TierUsage& tier : tiers) {
     json["tiers"].push_back({{"tiers", tier.tiers},
@@ -123,6 +157,11 @@ std::string RunSummary::to_json() const {
                              {"pause_ns_link_max", tier.paused_link_max.in_ns()},
                              {"drops", tier.drops}});
   }
+  if (flow_mode) {
+    json["flow_mode"] = {{"makespan_s", flow_mode->makespan_s}};
+    if (flow_mode->mean_iteration_s > 0) json["flow_mode"]["mean_iteration_s"] = flow_mode->mean_iteration_s;
+    json["flow_mode"]["mean_fct_s"] = flow_mode->mean_fct_s;
+  }
   json["events"] = events;
   json["fingerprint"] = fingerprint;
   json["machine"] = {{"threads", threads},
@@ -130,6 +169,7 @@ std::string RunSummary::to_json() const {
                      {"load_wall_time_s", load_wall_time_s},
                      {"run_wall_time_s", run_wall_time_s},
                      {"events_per_s", run_wall_time_s > 0 ? static_cast<double>(events) / run_wall_time_s : 0.0}};
+  if (flow_mode) json["machine"]["flow_mode_run_wall_time_s"] = flow_mode->run_wall_time_s;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -240,11 +280,13 @@ std::string RunSummary::to_text() const {
             " of bandwidth lost, since " + readable(longest.begin_s) + ": job \"" + longest.trigger + "\" " +
             (longest.is_own ? "slows itself" : "had started") + "\n";
   }
+  if (flow_mode) text += flow_mode_text(*this);
   if (packets) {
     text += "  packets         " + std::to_string(packets->data_packets) + " of data" +
             (packets->data_repeated > 0 ? " (" + std::to_string(packets->data_repeated) + " sent again)" : "") + ", " +
             counted(packets->acks, "acknowledgement", "acknowledgements") + ", " +
             counted(packets->notifications, "congestion notification", "congestion notifications") + "\n";
+    text += held_up_text(*packets);
     text += "  switches        " + counted(packets->ecn_marks, "ECN mark", "ECN marks") + ", " +
             counted(packets->pauses, "pause", "pauses") + ", " + counted(packets->drops, "drop", "drops") +
             (packets->pause_storms > 0 ? ", " + counted(packets->pause_storms, "pause storm", "pause storms") : "") + "\n";

@@ -45,6 +45,14 @@ struct CongestionSummary {
   std::optional<Longest> longest;  ///< of those that others cause, if there are any
 };
 
+/// What the same comes to in flow mode.
+struct FlowModeFigures {
+  double makespan_s = 0;
+  double mean_iteration_s = 0;  ///< 0 without iterations
+  double mean_fct_s = 0;
+  double run_wall_time_s = 0;
+};
+
 struct RunSummary {
   std::string name;
   std::string mode;  ///< "job", "flow" or "packet"
@@ -105,8 +113,9 @@ struct RunSummary {
   double max_link_utilization = 0;
   std::string busiest_link;
   std::optional<CongestionSummary> congestion;
-  std::optional<PacketCounters> packets;  ///< in packet mode
-  std::vector<TierUsage> tiers;           ///< likewise
+  std::optional<PacketCounters> packets;     ///< in packet mode
+  std::vector<TierUsage> tiers;              ///< likewise
+  std::optional<FlowModeFigures> flow_mode;  ///< likewise, unless there is nothing to compare with
 
   std::string fingerprint;
   std::uint64_t events = 0;

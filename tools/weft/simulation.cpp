@@ -117,7 +117,7 @@ class Assembly {
         library_(library),
         plan_(std::move(plan)) {
     if (!simulates_network(scenario_.mode)) return;
-    flow_settings_.emplace(scenario_.parameters.of("flow"));
+    flow_settings_.emplace(scenario_.parameters.of("flow"), scenario_.seed);
     flow_settings_->path_rule.routes = scenario_.routes;
     if (scenario_.mode == Mode::packet) {
       packet_network_.emplace(*scenario_.topology, *flow_settings_, packet_settings(scenario_.parameters),
@@ -206,6 +206,7 @@ class Assembly {
     RunSummary summary = summarise(report);
     summary.run_wall_time_s = run_wall_time_s;
     if (stopped) summary.stopped_at = *options_.until;
+    if (!cut_off_at_ && options_.complete_summary) options_.complete_summary(summary);
     write_results(engine, report, summary);
     return summary;
   }
@@ -604,6 +605,21 @@ class Assembly {
           SourcePlace::named("weft run"),
           "what came by each of these links waits in its switch for room behind the next; take routes without such circles, more "
           "packet.buffer, or a lossy priority");
+      return;
+    }
+    if (const std::vector<StoppedQueuePair> stopped = packet_network_->given_up(engine); !stopped.empty()) {
+      const StoppedQueuePair& at = stopped.front();
+      diagnostics.error(
+          "retry-exceeded",
+          counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
+              topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
+              to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " + to_text(at.without_answer) +
+              (at.worst.is_none() ? ""
+                                  : "; on its way, " + counted(at.drops, "packet was", "packets were") + " dropped in " +
+                                        topology.node_name(at.worst)),
+          SourcePlace::named("packet.retries"),
+          "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion control, or a lossless "
+          "priority; packet.retries = 0 tries for ever");
       return;
     }
     diagnostics.error(

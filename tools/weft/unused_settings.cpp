@@ -146,8 +146,12 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
       note("packet", "beside_flows_min", "no job is in flow mode");
     }
     const ParamSet& packet = scenario.parameters.of("packet");
-    if (packet.text("congestion_control") == "dctcp") {
-      note("packet", "ack_interval", "with packet.congestion_control = dctcp every packet is answered");
+    const std::string& congestion_control = packet.text("congestion_control");
+    if (congestion_control == "dctcp" || congestion_control == "hpcc" || congestion_control == "swift") {
+      note("packet", "ack_interval", "with packet.congestion_control = " + congestion_control + " every packet is answered");
+    }
+    if (congestion_control != "dcqcn" || packet.text("window") == "none") {
+      note("packet", "window_scaling", "only a window under dcqcn follows a rate");
     }
     if (packet.duration("watchdog") == Duration::zero()) note("packet", "watchdog_restoration", "packet.watchdog is off");
   }

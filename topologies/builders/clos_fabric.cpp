@@ -153,6 +153,7 @@ struct BufferClasses {
   std::uint16_t leaf;
   std::uint16_t agg;
   std::uint16_t spine;
+  std::uint16_t border;
 };
 
 void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& wan, std::uint32_t site,
@@ -172,7 +173,7 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
                        second_is_spine ? buffers.spine : buffers.agg);
   }
   for (std::uint32_t i = 0; i < shape.spines; ++i) builder.add_switch(3, name("spine", i), buffers.spine);
-  for (std::uint32_t i = 0; i < wan.borders_per_site; ++i) builder.add_switch(0, name("border", i), buffers.spine);
+  for (std::uint32_t i = 0; i < wan.borders_per_site; ++i) builder.add_switch(0, name("border", i), buffers.border);
 
   for (std::uint32_t host = 0; host < shape.servers.host_count(); ++host) {
     const ServerShape& server = shape.servers.of(host);
@@ -257,8 +258,9 @@ std::shared_ptr<const Topology> build_fabrics(const std::string& name, const Clo
   BufferClasses buffers{};
   buffers.leaf = builder.add_buffer_class({"leaf", shape.leaf_buffer});
   buffers.agg = shape.aggs_per_pod > 0 && shape.second_tier_level == 2 ? builder.add_buffer_class({"agg", shape.agg_buffer}) : 0;
-  const bool has_spines = shape.spines > 0 || shape.second_tier_level == 3 || wan.borders_per_site > 0;
+  const bool has_spines = shape.spines > 0 || shape.second_tier_level == 3;
   buffers.spine = has_spines ? builder.add_buffer_class({"spine", shape.spine_buffer}) : 0;
+  buffers.border = wan.borders_per_site > 0 ? builder.add_buffer_class({"border", wan.border_buffer}) : 0;
 
   for (std::uint32_t site = 0; site < wan.sites; ++site) add_site(builder, shape, wan, site, buffers);
   const SiteLayout layout(shape, wan.borders_per_site);

@@ -70,7 +70,8 @@ struct ClosShape {
 struct WanShape {
   std::uint32_t sites = 1;
   std::uint32_t borders_per_site = 0;
-  CableShape border;              ///< top tier to border router
+  CableShape border;  ///< top tier to border router
+  Bytes border_buffer;
   std::vector<CableShape> pairs;  ///< per pair of sites (0,1), (0,2), ..., (1,2), ...
 };
 

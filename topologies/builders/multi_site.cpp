@@ -16,7 +16,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 10> params_table = {{
+constexpr std::array<ParamSpec, 11> params_table = {{
     {"sites", ParamKind::integer, "2", "1", "64", "", "Number of sites.", "the smallest WAN"},
     {"fabric", ParamKind::choice, "rail_optimized", "", "", "single_switch|fat_tree|clos|rail_optimized|dual_plane_rail",
      "Builder of every site.", "the fabric of current GPU clusters"},
@@ -28,6 +28,8 @@ constexpr std::array<ParamSpec, 10> params_table = {{
      "Rate between a top-tier switch and a border router, each way.", "the rate of the fabric"},
     {"border_fibre", ParamKind::length, "100m", "0m", "100000km", "",
      "Length of the fibre from the top tier to a border router, at 5 ns per metre.", "assumption: within a building"},
+    {"border_buffer", ParamKind::bytes, "8GB", "1B", "", "", "Packet memory of a border router.",
+     "high-bandwidth memory of a Broadcom Jericho2 (BCM88690), as routers between data centres have"},
     {"wan_rate", ParamKind::bandwidth, "100Gbps", "1bps", "1000Tbps", "", "Rate of a WAN link, each way.",
      "assumption: one 100G wavelength"},
     {"wan_rtt", ParamKind::duration, "50ms", "0ms", "10s", "", "Round-trip time of a WAN link alone.",
@@ -127,6 +129,7 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
   wan.sites = static_cast<std::uint32_t>(params.integer("sites"));
   wan.borders_per_site = static_cast<std::uint32_t>(params.integer("borders_per_site"));
   wan.border = {params.bandwidth("border_rate"), propagation_delay(params.length("border_fibre"))};
+  wan.border_buffer = params.bytes("border_buffer");
   wan.pairs.assign(std::size_t{wan.sites} * (wan.sites - 1) / 2, {params.bandwidth("wan_rate"), half(params.duration("wan_rtt"))});
   apply_pairs<Bandwidth>(params, "pair_rate", wan.sites, parse_bandwidth, Bandwidth::bps(1), link_rate_max, place,
                          [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
