@@ -55,8 +55,8 @@ struct NcclChoice {
   CollectiveProtocol protocol;
   std::uint32_t channels = 1;
   std::uint32_t alike = 1;  ///< channels that travel as one
-  double time_us = 0;  ///< on idle links
-  std::string reason;  ///< why it was taken
+  double time_us = 0;       ///< on idle links
+  std::string reason;       ///< why it was taken
 };
 
 class NcclTuner {
