@@ -213,6 +213,7 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
         // What is named keeps its own parameters and its name.
         best.algorithm = chosen.module;
         best.params.clear();
+        best.alike = 1;
       }
       return given == nullptr ? best : protocol_named(std::move(best), *given);
     }
@@ -235,7 +236,8 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, 
   plan->protocol = choice.protocol;
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   plan->uses_switches = has_in_network_steps(*plan);
-  plan->slots = CollectiveSlots(*plan, slots_, slot_size_);
+  // Each of the channels that travel as one has its own.
+  plan->slots = CollectiveSlots(*plan, slots_ * choice.alike, slot_size_);
   kept = std::move(plan);
   return *kept;
 }

@@ -362,6 +362,7 @@ class Reckoning {
                    sent / (gbytes_per_s * 1e3);
     // Inside a host all rings load its links alike.
     const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
+    ring.alike = std::max(1U, ring.channels / simulated);
     if (ring.module == "ring") ring.params.emplace_back("channels", std::to_string(simulated));
     choices.push_back(std::move(ring));
   }
@@ -418,8 +419,9 @@ class Reckoning {
     const double network = nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
     const double inside = nvlink_ * constants_.share("nvls_efficiency") * per_host_ / (per_host_ + 1);
     tree.time_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (std::min(network, inside) * 1e3);
-    // As many pieces as fill the trees, fewer for groups of very many messages.
-    tree.params.emplace_back("pieces", std::to_string(std::clamp<std::uint32_t>(65'536 / ranks_, 8, 64)));
+    // As many pieces as fill the trees, fewer for groups of very many messages: each piece has about two inside for every two members of a host.
+    const double messages = ranks_ * std::max(8.0, per_host_);
+    tree.params.emplace_back("pieces", std::to_string(static_cast<int>(std::clamp(kNvlsTreeMessages / messages, 8.0, 64.0))));
     choices.push_back(std::move(tree));
   }
 
@@ -508,6 +510,7 @@ class Reckoning {
   }
 
   static constexpr double kTreePieces = 32;
+  static constexpr double kNvlsTreeMessages = 524'288;
   static constexpr std::uint32_t kRingsMax = 32;
   // What a message of no bytes takes by itself with the defaults of the table `flow`, across one packet switch.
   static constexpr double kMessageInsideUs = 0.85;

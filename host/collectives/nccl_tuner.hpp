@@ -54,8 +54,9 @@ struct NcclChoice {
   std::vector<std::pair<std::string, std::string>> params;  ///< of the module, where the user gave none
   CollectiveProtocol protocol;
   std::uint32_t channels = 1;
-  double time_us = 0;  ///< on idle links
-  std::string reason;  ///< why it was taken
+  std::uint32_t alike = 1;  ///< channels that travel as one
+  double time_us = 0;       ///< on idle links
+  std::string reason;       ///< why it was taken
 };
 
 class NcclTuner {

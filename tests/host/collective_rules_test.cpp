@@ -90,6 +90,23 @@ TEST(CollectiveRules, TypesAndShapesOfGroups) {
   EXPECT_TRUE(holds("inside: \"none\" ranks_per_host_max: 1", in(apart)));
 }
 
+// Sixteen hosts under leafs with four times more below than above: what goes to everybody crowds the cables that leave the leafs.
+TEST(BuiltInRules, LookAtOversubscription) {
+  GroupLayout group = GroupLayout::one_per_host(16);
+  HostHardware hardware = group.hardware();
+  const CollectiveRules rules(read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
+  const auto chosen_for = [&](std::int64_t bytes) {
+    return *rules.find_algorithm(request_of(CollectiveType::all_reduce, Bytes::of(bytes), group),
+                                 [](const std::string&) { return true; });
+  };
+  EXPECT_EQ(chosen_for(33'000'000), "direct");
+  hardware.oversubscription = 4;
+  group.set_hardware(hardware);
+  EXPECT_TRUE(holds("oversubscribed: true", request_of(CollectiveType::all_reduce, Bytes::of(1), group)));
+  EXPECT_EQ(chosen_for(33'000'000), "ring");
+  EXPECT_EQ(chosen_for(16 * 1024), "direct") << "rounds cost more";
+}
+
 TEST(CollectiveRules, TheFirstThatHoldsStands) {
   const GroupLayout four = GroupLayout::one_per_host(4);
   const CollectiveRequest request = request_of(CollectiveType::all_reduce, Bytes::of(100), four);

@@ -20,7 +20,7 @@ namespace {
 constexpr int kRanks = 16;
 constexpr double kMegabyte = 1 << 20;
 
-/// Bytes on the wire of RoCEv2 over IPv4 at an MTU of 1,500 B: 1,456 B of content per packet, 16 B once per message, 82 B around each.
+/// Bytes on the wire of RoCEv2 over IPv4 at a path MTU of 4,096 B: as much of content per packet, 16 B once per message, 82 B around each.
 double wire_bytes(double bytes) { return bytes + 16 + std::ceil((bytes + 16) / 4096) * 82; }
 
 /// One hop of the ring: seconds until the last byte has left, until the sender knows, until the receiver may use it.

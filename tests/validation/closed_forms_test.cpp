@@ -25,7 +25,7 @@ constexpr double kGap_s = kCompletion_s + kWqe_s;
 /// Time of an empty message between two hosts.
 constexpr double kAlpha_s = kWqe_s + kPropagation_s + kSwitching_s + kReceive_s;
 
-/// Bytes of a message on the link: RoCEv2 over IPv4 with an MTU of 1,500 B puts at most 1,456 B of content, of which 16 B per message are the RDMA
+/// Bytes of a message on the link: RoCEv2 over IPv4 with a path MTU of 4,096 B puts at most as much of content, of which 16 B per message are the RDMA
 /// header, into packets that cost 82 B more.
 double wire_bytes(double bytes) {
   const double content = bytes + 16;

@@ -147,7 +147,7 @@ TEST(InNetworkRuns, SharpSendsTheBufferOnceEachWay) {
   for (const int n : {2, 5, 16}) {
     const double bytes = 100e6;
     const ScenarioRun run = run_collective(lone_gpus(n), "ALL_REDUCE", bytes, "sharp");
-    // RoCEv2 over IPv4: at most 1,456 B of content per packet that costs 82 B more; 16 B once.
+    // RoCEv2 over IPv4: at most 4,096 B of content per packet that costs 82 B more; 16 B once.
     const double wire = bytes + 16 + std::ceil((bytes + 16) / 4096) * 82;
     const double expected_s = kWqe_s + seconds(wire, kNic_bps) + 2 * kCable_s + kSwitching_s + kReceive_s;
     EXPECT_NEAR(collective_s(run), expected_s, 1e-6 * expected_s) << n;
