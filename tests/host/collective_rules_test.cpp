@@ -267,7 +267,9 @@ TEST(CollectiveLibrary, AutoCarriesOutWhateverIsAsked) {
       const Op op = workload.roles[0].op(OpId(0));
       const CollectivePlan* plan = collectives->find(op, GroupId(0), 0);
       ASSERT_NE(plan, nullptr);
-      if (std::string(rule_set) == "fastest") EXPECT_TRUE(make_algorithm(plan->algorithm)->supports(type));
+      if (std::string(rule_set) == "fastest") {
+        EXPECT_TRUE(make_algorithm(plan->algorithm)->supports(type));
+      }
       // Asked again, by another library, it is the same.
       CollectiveLibrary other(selection, {});
       const auto again = other.prepare(workload, *topology, members, nullptr);
