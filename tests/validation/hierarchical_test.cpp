@@ -74,7 +74,7 @@ TEST(HierarchicalRuns, AllReduceTakesTwoPhasesInsideAndAllPiecesOnTheRails) {
       const double t_inside = seconds(kBytes / pieces * (kPerHost - 1) / kPerHost, kNvlink_bps);
       const double t_rails = seconds(2 * kBytes / kPerHost * (kHosts - 1) / kHosts, kNic_bps);
       const double expected_s = 2 * t_inside + t_rails;
-      EXPECT_NEAR(collective_s(run), expected_s, 0.005 * expected_s) << pieces << " pieces, " << inside;
+      EXPECT_NEAR(collective_s(run), expected_s, 0.01 * expected_s) << pieces << " pieces, " << inside;
       expect_bytes(run, 2 * kBytes * (kPerHost - 1) / kPerHost, 2 * kBytes / kPerHost * (kHosts - 1) / kHosts);
     }
   }
