@@ -81,7 +81,15 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
         std::min({swept.next, next_start(port), port.lets_go_at, port.timers.empty() ? Time::max() : port.timers.front().time});
   }
   swept.next = std::max(end, swept.next);
+  if (!notices_.empty()) send_notices(context);
   return swept;
+}
+
+/// In order of time, so that it does not matter where windows begin and end: ports may have been brought forward in any order.
+void Nic::send_notices(SweepContext& context) {
+  std::ranges::stable_sort(notices_, {}, [](const Notice& notice) { return std::pair(notice.now, notice.order); });
+  for (const Notice& notice : notices_) context.events(notice.now).send(notice.target, notice.delay, notice.kind, notice.transfer);
+  notices_.clear();
 }
 
 void Nic::prefetch() const {
@@ -217,7 +225,7 @@ void Nic::leave_port(Sender& sender, Port& port) {
   if (stopped_.contains(transfer.stay)) return;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
-  outgoing_[slot] = {transfer, now, parts, parts};
+  outgoing_[slot] = {transfer, now, parts, parts, {}, {}};
   for (std::uint32_t i = 0; i < parts; ++i) {
     Sender& sender = sender_of(transfer, i);
     Port& port = port_at(sender.port, now, context);
@@ -274,7 +282,7 @@ void Nic::stop(StayId stay, Time now, SweepContext& context) {
     return true;
   });
   // Nothing will acknowledge them.
-  for (const std::uint32_t slot : left_behind) tell_of_end(outgoing_[slot].transfer, now, context);
+  for (const std::uint32_t slot : left_behind) tell_of_end(outgoing_[slot].transfer, now);
   // Their slots stay unused: their destinations may wait for parts of these numbers for ever.
   for (Outgoing& outgoing : outgoing_) {
     if (outgoing.transfer.stay == stay) outgoing.parts_left = 0;
@@ -282,8 +290,8 @@ void Nic::stop(StayId stay, Time now, SweepContext& context) {
 }
 
 /// To those who share cables with its packets.
-void Nic::tell_of_end(const Transfer& transfer, Time now, SweepContext& context) const {
-  if (!wiring_.fabric.is_none()) context.events(now).send(wiring_.fabric, wiring_.fabric_delay, packets_end, transfer);
+void Nic::tell_of_end(const Transfer& transfer, Time now) {
+  if (!wiring_.fabric.is_none()) notices_.push_back({now, 0, wiring_.fabric, wiring_.fabric_delay, packets_end, transfer});
 }
 
 void Nic::close(Sender& sender, Time now, SweepContext& context) {
@@ -494,13 +502,13 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   ++receiver.expected;
   receiver.complained = false;
   bool ends_message = packet.ends_message();
-  if (ends_message) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
+  if (ends_message) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now);
   if (!receiver.early.empty()) receiver.early.pop();
   for (; !receiver.early.empty() && receiver.early.front() != kMissing; receiver.early.pop()) {
     ++receiver.expected;
     if (receiver.early.front() != kEndsMessage) continue;
     ends_message = true;
-    deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now, context);
+    deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now);
   }
   if (++receiver.since_answer < settings_.ack_interval && !ends_message && !packet.asks_for_answer()) return;
   acknowledge(receiver, packet, now, context);
@@ -582,7 +590,7 @@ void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, st
   if (echoes_mark) packet.echo_mark();
 }
 
-void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context) {
+void Nic::deliver(const Message& message, std::uint32_t card, Time now) {
   if (message.parts > 1) {
     const auto key = std::pair(card, message.number);
     const auto missing = parts_missing_.emplace(key, message.parts).first;
@@ -591,7 +599,7 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now, SweepCon
   }
   const Transfer& transfer = message.transfer;
   const Duration latency = settings_.receive_latency + message.inside_hosts + drain_wait_;
-  context.events(now).send(wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer);
+  notices_.push_back({now, 0, wiring_.host_of(transfer.destination), latency, transfer_delivered, transfer});
   if (is_control(transfer)) return;
   delivered_.push_back({transfer, message.entered, now + latency});
   if (wiring_.delivered != nullptr) wiring_.delivered->fetch_add(1, std::memory_order_relaxed);
@@ -626,7 +634,7 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
       Outgoing& outgoing = outgoing_[slot];
       ++sender.acknowledged_in_pages;
       if (--outgoing.parts_left == 0) {
-        tell_of_end(outgoing.transfer, now, context);
+        tell_of_end(outgoing.transfer, now);
         free_outgoing_.push_back(slot);
       }
       sender.parts.pop();
@@ -827,7 +835,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   const Time left = send(packet, port, now, context);
   counters_.sending += left - now;
   if (!is_first) counters_.sending_again += left - now;
-  if (is_first && is_last) note_part_sent(outgoing_[part.transfer], now, left, context);
+  if (is_first && is_last) note_part_sent(outgoing_[part.transfer], port, now, left);
   sender.next_at = port.out.free_at();
   sender.is_slowed = rate_bps < sender.line_bps;
   if (rate_bps < port.out.rate_bps()) {
@@ -840,10 +848,14 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
 }
 
 /// The last bit of one of its parts leaves the port at `left` for the first time.
-void Nic::note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const {
+void Nic::note_part_sent(Outgoing& outgoing, const Port& port, Time now, Time left) {
+  const auto number = static_cast<std::uint32_t>(&port - ports_.data());
+  outgoing.last_begun = std::max(outgoing.last_begun, {now, number + 1});
+  outgoing.left = std::max(outgoing.left, left);
   if (--outgoing.parts_unsent > 0 || is_control(outgoing.transfer)) return;
-  context.events(now).send(wiring_.host_of(outgoing.transfer.source), left - now + settings_.completion_latency, transfer_sent,
-                           outgoing.transfer);
+  const auto [begun, order] = outgoing.last_begun;
+  notices_.push_back({begun, order, wiring_.host_of(outgoing.transfer.source), outgoing.left - begun + settings_.completion_latency,
+                      transfer_sent, outgoing.transfer});
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.

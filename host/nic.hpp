@@ -42,7 +42,8 @@
 //   1. Every transfer handed over is sent and delivered exactly once, but of stays that are stopped; with one queue pair, those of a connection and priority
 //      in order.
 //   2. At one instant: what hosts hand over, stays that are stopped, changes of cables and ways, in order of their events; then packets, then what ports
-//      begin to send. What one port sends concerns no other, so each is brought forward when something happens to it, and at the end of a window.
+//      begin to send, by their numbers. What one port sends concerns no other, so each is brought forward when something happens to it, and at the end of a
+//      window; what hosts hear of is put in order then.
 // Threads: as SweepNode.
 #pragma once
 
@@ -257,11 +258,23 @@ class Nic final : public SweepNode {
     Fifo<std::uint8_t> early;  ///< from `expected` on: 0 missing, else here, and 2 if it ends a message
     MessageReader messages;
   };
+  /// What a host or the fabric is to hear of.
+  struct Notice {
+    Time now;
+    std::uint32_t order = 0;  ///< at one instant: 0 what something that comes brings about, then ports by their numbers
+    EntityId target;
+    Duration delay;
+    TransferEvent kind = transfer_sent;
+    Transfer transfer;
+  };
   struct Outgoing {
     Transfer transfer;
     Time entered;
     std::uint32_t parts_left = 0;  ///< not acknowledged in full; 0: the slot is free, or of a stay that was stopped
     std::uint32_t parts_unsent = 0;
+    // Of those that were sent. Ports need not be brought forward in order of time.
+    std::pair<Time, std::uint32_t> last_begun;  ///< when the last packet of a part began, and order in Notice
+    Time left;                                  ///< the last bit of all
   };
   struct Timed {
     Time time;
@@ -304,7 +317,7 @@ class Nic final : public SweepNode {
   void leave_port(Sender& sender, Port& port);
   void stop(StayId stay, Time now, SweepContext& context);
   void close(Sender& sender, Time now, SweepContext& context);
-  void tell_of_end(const Transfer& transfer, Time now, SweepContext& context) const;
+  void tell_of_end(const Transfer& transfer, Time now);
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
@@ -337,7 +350,7 @@ class Nic final : public SweepNode {
   void acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context);
   void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
               SweepContext& context, bool echoes_mark = false);
-  void deliver(const Message& message, std::uint32_t card, Time now, SweepContext& context);
+  void deliver(const Message& message, std::uint32_t card, Time now);
   std::uint32_t receiver_of(std::uint32_t queue_pair);
 
   /// The port, brought forward to `now`.
@@ -353,7 +366,8 @@ class Nic final : public SweepNode {
   }
   void send_one(Port& port, Time now, SweepContext& context);
   void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
-  void note_part_sent(Outgoing& outgoing, Time now, Time left, SweepContext& context) const;
+  void note_part_sent(Outgoing& outgoing, const Port& port, Time now, Time left);
+  void send_notices(SweepContext& context);
   void on_timer(Port& port, Time now, SweepContext& context);
   Duration timeout_of(const Sender& sender) const;
   void give_up(Sender& sender, Time now, SweepContext& context);
@@ -385,6 +399,7 @@ class Nic final : public SweepNode {
   /// By card and number of a transfer that arrives.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts_missing_;
   std::vector<DeliveredTransfer> delivered_;
+  std::vector<Notice> notices_;  ///< of the sweep at hand
   std::vector<GivenUp> given_up_;
   NicCounters counters_;
 };
