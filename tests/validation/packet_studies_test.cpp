@@ -338,16 +338,18 @@ TEST(PacketStudies, JobsThatShareALeafSlowEachOther) {
   EXPECT_LT(slowdown[32], slowdown[4]);
 }
 
-// With one queue pair per transfer the links that the jobs' streams share fill until packets are marked, and DCQCN, which cuts at once and takes
-// hundreds of microseconds to come back, makes them wait longer than pauses alone do.
-TEST(PacketStudies, CongestionControlMakesSharingALeafDearer) {
+// With one queue pair per transfer the links that the jobs' streams share fill until packets are marked. DCQCN as its paper has it for 40 Gb/s cuts at once and
+// takes hundreds of microseconds to come back, which makes them wait longer than pauses alone do; the default, within a window, does not.
+TEST(PacketStudies, CongestionControlForSlowerLinksMakesSharingALeafDearer) {
+  const std::map<std::string, Settings> controls = {
+      {"none", {{"packet.congestion_control", "none"}}}, {"default", {}}, {"dcqcn_paper", {{"preset", "dcqcn_paper"}}}};
   std::map<std::string, double> together;
-  for (const char* control : {"none", "dcqcn"}) {
-    together[control] =
-        two_jobs(3, leafs_of_hosts(10, 2, 8), 40, 8, 0, "8MB", {{"packet.congestion_control", control}}).together_us;
-    RecordProperty(control, std::to_string(together[control]));
+  for (const auto& [name, settings] : controls) {
+    together[name] = two_jobs(3, leafs_of_hosts(10, 2, 8), 40, 8, 0, "8MB", settings).together_us;
+    RecordProperty(name, std::to_string(together[name]));
   }
-  EXPECT_GT(together["dcqcn"], 1.1 * together["none"]);
+  EXPECT_NEAR(together["default"] / together["none"], 1, 0.05);
+  EXPECT_GT(together["dcqcn_paper"], 1.1 * together["none"]);
 }
 
 }  // namespace

@@ -188,6 +188,7 @@ TEST_P(ShippedExamples, GiveTheFingerprintOfTheTableOnAnyNumberOfThreads) {
   for (const std::uint32_t threads : {1u, 2u, 8u}) {
     ScenarioRunOptions options;
     options.threads = threads;
+    options.collectives_by_rules = true;
     const std::string fingerprint = run_scenario(flags, options).summary.fingerprint;
     EXPECT_EQ(fingerprint, expected_fingerprint(GetParam()).value_or("missing in tests/determinism/fingerprints.txt"))
         << threads << " threads; a change that moves simulated behaviour edits the table and says so in the change log";
