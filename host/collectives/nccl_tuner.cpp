@@ -13,7 +13,6 @@ namespace weft {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
-constexpr std::string_view kTable = "NCCL 2.27, src/graph/tuning.cc: ";
 constexpr std::string_view kHopperFit =
     "fitted to every second size of all_reduce, all_gather, reduce_scatter and alltoall on 2 to 8 H100 SXM, NCCL 2.29.2 "
     "(aiconfigurator)";
