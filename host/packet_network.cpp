@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <ranges>
 #include <set>
 #include <string>
 #include <tuple>
@@ -116,8 +115,9 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
 // --- Settings of nodes ------------------------------------------------------------------------------------------------------------
 
 Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
-  for (const SwitchProfile& profile : packet_.profiles | std::views::reverse) {
-    if (profile.buffer && selects(profile, topology_, nodes_.switch_of(node))) return *profile.buffer;
+  // The last one that says so stands.
+  for (auto profile = packet_.profiles.rbegin(); profile != packet_.profiles.rend(); ++profile) {
+    if (profile->buffer && selects(*profile, topology_, nodes_.switch_of(node))) return *profile->buffer;
   }
   if (packet_.buffer) return *packet_.buffer;
   const std::span<const BufferClass> known = topology_.buffer_classes();
