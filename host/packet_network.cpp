@@ -305,7 +305,7 @@ NicSettings PacketNetwork::nic_settings() const {
   settings.queue_pairs = flow_.queue_pairs;
   settings.ack_interval = packet_.ack_interval;
   settings.retransmission_timeout = packet_.retransmission_timeout;
-  settings.retries = packet_.retries;
+  settings.retries = expects_failures_ ? 0 : packet_.retries;
   settings.slow_restart = packet_.slow_restart;
   for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
     const bool is_lossy = std::ranges::count(packet_.lossy, priority) > 0;

@@ -89,6 +89,8 @@ class PacketNetwork {
 
   /// Every pause is kept, for pauses(). Before add_to().
   void keep_pauses() { keeps_pauses_ = true; }
+  /// Cables may fail: queue pairs of which nothing arrives wait for other ways, however long. Before add_to().
+  void expect_failures() { expects_failures_ = true; }
   /// Flows share the cables: ports hear of what they take through tell_of_load(), and the fabric of packets_end. Before add_to().
   void share_with_flows(EntityId fabric) { fabric_ = fabric; }
   /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
@@ -172,6 +174,7 @@ class PacketNetwork {
   std::uint32_t answer_priority_ = 0;
   bool hosts_start_;
   bool keeps_pauses_ = false;
+  bool expects_failures_ = false;
   QueuePairs queue_pairs_;
   WayVersions versions_;
   std::vector<std::shared_ptr<const Detours>> ways_;  ///< by node, its thread's

@@ -103,10 +103,8 @@ constexpr std::array<ParamSpec, 35> kPacketParams = {{
      .meaning = "A queue pair's time-out begins at a sixteenth of packet.retransmission_timeout, and doubles up to the whole each "
                 "time in a "
                 "row that nothing came back. lossy: in the priorities of packet.lossy. off: it is the whole always.",
-     .origin =
-         "NVIDIA, Adaptive Retransmission: Parameters Control (2025): one of the accelerations for lossy RoCE "
-         "(roce_adp_retrans_en), doubled up to the queue pair's ACK timeout; Lumina (SIGCOMM 2023) measured 4 ms as its least "
-         "where that is 67 ms"},
+     .origin = "NVIDIA, Adaptive Retransmission: Parameters Control (2025): one of the accelerations for lossy RoCE "
+               "(roce_adp_retrans_en), doubled up to the queue pair's ACK timeout; a sixteenth is an assumption: 4 ms of 67"},
     {.name = "retries",
      .kind = ParamKind::integer,
      .default_text = "7",
@@ -116,7 +114,9 @@ constexpr std::array<ParamSpec, 35> kPacketParams = {{
      .meaning =
          "A queue pair that sent and of which nothing was acknowledged for so many times packet.retransmission_timeout gives up, "
          "and "
-         "the run ends with the error retry-exceeded; 0: it never does. Times in which it is paused or cut off do not count.",
+         "the run ends with the error retry-exceeded; 0: it never does. Times in which it is paused or cut off do not count, and "
+         "where "
+         "cables of the run fail it waits for other ways.",
      .origin = "NCCL_IB_RETRY_CNT; NVIDIA, Adaptive Retransmission: Parameters Control: ACK timeout times retries, then "
                "IBV_WC_RETRY_EXC_ERR"},
     {.name = "slow_restart",

@@ -476,6 +476,7 @@ class Assembly {
       builder.connect(fabric_, host, flow_settings_->fabric_to_host_min());
     }
     if (!packet_network_) return;
+    if (network_changes()) packet_network_->expect_failures();
     packet_network_->add_to(builder, entity_of_host);
     if (network_changes()) {
       const Duration control_delay = scenario_.parameters.of("scheduler").duration("control_delay");
