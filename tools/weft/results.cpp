@@ -61,18 +61,29 @@ double bus_factor(CollectiveType type, double ranks) {
   return 1;
 }
 
-/// Bits that leave a host at least per bit of a collective's size, if all hosts have as many of the ranks: a ring's, or those to other hosts.
-double nic_factor_of(CollectiveType type, double ranks, double hosts) {
-  switch (type) {
-    case CollectiveType::all_to_all:
-    case CollectiveType::all_to_all_v:
-      return ranks / hosts * (hosts - 1) / hosts;
-    case CollectiveType::gather:
-    case CollectiveType::scatter:
-      return 0;
-    default:
-      return bus_factor(type, ranks);
+/// What the members of a host send to other hosts, flags of the protocol included.
+double bits_to_other_hosts(const CollectivePlan& plan, std::uint32_t host) {
+  const GroupLayout& layout = *plan.request.layout;
+  double bits = 0;
+  for (std::uint32_t k = 0; k < layout.members_of_host(host); ++k) {
+    const std::uint32_t position = layout.member_of_host(host, k);
+    const CollectiveProgram& program = plan.program_of(position);
+    for (std::uint32_t i = 0; i < program.size(); ++i) {
+      const CollectiveStep& step = program.step(i);
+      const bool leaves =
+          step.kind == StepKind::in_network || (step.kind == StepKind::send && layout.seat(plan.peer(step, position)).host != host);
+      if (leaves) bits += plan.moved_bytes(step, position).in_bits();
+    }
   }
+  return bits;
+}
+
+/// Of the host that sends most; where all ranks do alike, of this one.
+double most_bits_to_other_hosts(const CollectivePlan& plan, std::uint32_t host) {
+  if (plan.role_of.empty()) return bits_to_other_hosts(plan, host);
+  double most = 0;
+  for (std::uint32_t any = 0; any < plan.request.layout->host_count(); ++any) most = std::max(most, bits_to_other_hosts(plan, any));
+  return most;
 }
 
 std::string op_label(const RoleDag& dag, OpId op) {
@@ -334,7 +345,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
     std::string protocol;
     double factor = 1;
     std::uint64_t channels = 1;
-    double nic_factor = 0;  // bits that a host's NICs send at least, per bit of the op's size
+    double nic_bits = 0;  // that the NICs of the busiest host send
     double nic_bps = 0;
     if (op.kind == OpKind::collective) {
       kind = to_text(op.collective);
@@ -347,7 +358,10 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
         const GroupLayout& layout = *plan->request.layout;
         if (layout.host_count() > 1) {
           nic_bps = static_cast<double>(layout.hardware().nic_bps) * layout.hardware().nics;
-          nic_factor = nic_factor_of(op.collective, ranks, layout.host_count());
+          const std::uint32_t host = layout.seat(position).host;
+          const auto [known, is_new] = nic_bits_.try_emplace({plan, plan->role_of.empty() ? host : 0}, 0.0);
+          if (is_new) known->second = most_bits_to_other_hosts(*plan, host);
+          nic_bits = known->second;
         }
         if (CollectiveLibrary::is_auto(choices, kind)) {
           algorithms_picked_[kind][algorithm] += row->multiplicity;
@@ -378,7 +392,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
         .number(channels)
         .number(bus_gbps / 8);
     if (nic_bps > 0 && duration > Duration::zero()) {
-      collectives_.number(op.bytes.in_bits() * nic_factor * 1e9 / duration.in_ns() / nic_bps);
+      collectives_.number(nic_bits * 1e9 / duration.in_ns() / nic_bps);
     } else {
       collectives_.text("");
     }

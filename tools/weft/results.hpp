@@ -144,6 +144,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   std::map<std::string, double> exposed_by_communicator_s_;  ///< over all jobs and their iterations
   std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked_;
   std::map<std::array<std::string, 3>, RunSummary::PickedCollective> picked_because_;
+  std::map<std::pair<const CollectivePlan*, std::uint32_t>, double> nic_bits_;  ///< by plan and host; looked up only
   Mean fct_s_;
   std::uint64_t flows_simulated_ = 0;  ///< of those in fct_s_: once for all that are alike
   Mean slowdown_;
