@@ -26,10 +26,6 @@ inline constexpr std::size_t holdup_kinds = 3;
 struct HoldupTimes {
   std::array<Duration, holdup_kinds> times;
   Duration of(Holdup kind) const { return times[static_cast<std::size_t>(kind)]; }
-  HoldupTimes& operator+=(const HoldupTimes& other) {
-    for (std::size_t i = 0; i < holdup_kinds; ++i) times[i] += other.times[i];
-    return *this;
-  }
 };
 
 /// What a queue pair with data waits for, as its port counts.

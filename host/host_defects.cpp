@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "host/switch_profiles.hpp"
+#include "core/name_pattern.hpp"
+#include "core/text_pieces.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -11,25 +12,17 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
 /// Calls `add` with the hosts and the value of each item.
 template <class Add>
 void for_each_host(std::string_view text, const std::string& param, const std::string& example, const Add& add) {
   while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view item = trimmed(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::string_view item = trimmed(next_part(text, ","), kBlanks);
     const std::size_t colon = item.find(':');
     if (colon == 0 || colon == std::string_view::npos) {
       throw InputError({Severity::error, "bad-value", param + ": " + in_quotes(item) + " is not a host, a colon and a value",
                         SourcePlace::named(param), "write none, or hosts such as " + example});
     }
-    add(std::string(trimmed(item.substr(0, colon))), trimmed(item.substr(colon + 1)));
+    add(std::string(trimmed(item.substr(0, colon), kBlanks)), trimmed(item.substr(colon + 1), kBlanks));
   }
 }
 

@@ -424,8 +424,7 @@ bool Nic::has_packet(const Sender& sender) {
 void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
   if (sender.in_turn) return;
-  note_wait(sender, port);
-  if (!has_packet(sender)) return;
+  if (!may_send(sender, port)) return;
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -436,13 +435,15 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   }
 }
 
-/// What the sender waits for, if it has data and may not send.
-void Nic::note_wait(Sender& sender, Port& port) {
+/// Whether the sender has a packet that may go; if it has data and none may, its port hears what it waits for.
+bool Nic::may_send(Sender& sender, Port& port) {
+  const bool may = has_packet(sender);
   QueuePairWait wait = QueuePairWait::nothing;
-  if (sender.next != sender.end && !sender.is_cut_off && !sender.is_closed && !has_packet(sender))
+  if (!may && sender.next != sender.end && !sender.is_cut_off && !sender.is_closed)
     wait =
         std::min(sender.window, sender.restart.window) < sender.window_max ? QueuePairWait::own_window : QueuePairWait::path_window;
   port.holdups.change(sender.wait, wait);
+  return may;
 }
 
 /// Nothing has changed at the port since the last call, but for packets that it has sent.
@@ -798,7 +799,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
   const bool is_again = !sender.again.empty();
   // While it waited for its turn it was acknowledged, after going back, or the window has shrunk.
-  if (!has_packet(sender)) return note_wait(sender, port);
+  if (!may_send(sender, port)) return;
   const std::uint64_t sequence = is_again ? sender.again.front() : sender.next;
   std::uint32_t place = sender.sending;
   if (is_again) {

@@ -321,7 +321,7 @@ class Nic final : public SweepNode {
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
-  static void note_wait(Sender& sender, Port& port);
+  static bool may_send(Sender& sender, Port& port);
   void note_holdup(Port& port, Time until) const;
   /// Whether the sender has a packet that may go.
   static bool has_packet(const Sender& sender);

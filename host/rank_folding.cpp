@@ -80,6 +80,11 @@ class FoldingSearch {
   }
   /// Of a message of several packets.
   Duration delay_of(const JobMessages::Message& message) const { return path_delay_of(message).of(full_packets_); }
+  /// As which it counts: where folding is loose, as the smallest of its class.
+  Duration delay_seen(const JobMessages::Message& message) const {
+    const Duration delay = delay_of(message);
+    return tolerance_ > Duration::zero() ? delay_class_.at(delay) : delay;
+  }
 
   /// Delays within the tolerance of the smallest of their class.
   void find_delay_classes() {
@@ -122,7 +127,7 @@ class FoldingSearch {
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
       const std::uint64_t hash = sent_.kinds()[message.kind].hash ^ seed;
       const std::uint64_t kind = combine(hash, rank_class[message.source]);
-      const Duration delay = tolerance_ > Duration::zero() ? delay_class_.at(delay_of(message)) : delay_of(message);
+      const Duration delay = delay_seen(message);
       std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), seed) + piece_hash_[message.piece];
       piece_kinds_[message.piece] += kind;
       if (!piece.is_whole) {
@@ -136,7 +141,7 @@ class FoldingSearch {
     // Of control messages it matters only who they are from and how long they take.
     for (const JobMessages::Message& message : sent_.controls()) {
       const std::uint64_t hash = sent_.kinds()[message.kind].hash ^ seed;
-      const Duration delay = tolerance_ > Duration::zero() ? delay_class_.at(delay_of(message)) : delay_of(message);
+      const Duration delay = delay_seen(message);
       const std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), ~seed);
       seen.ranks[message.source] += combine(combine(hash, rank_class[message.destination]), path);
       seen.ranks[message.destination] += combine(combine(hash, rank_class[message.source]), ~path);
@@ -309,6 +314,7 @@ class FoldingSearch {
     folding.senders_.resize(rank_classes_);
     Loads loads;
     const std::unordered_map<std::uint64_t, Sum> all = sums();
+    constexpr std::span<const LinkId> none;
     const auto lay = [&](const JobMessages::Message& message, bool has_bytes) {
       const JobMessages::Kind& kind = sent_.kinds()[message.kind];
       const std::uint32_t source_class = rank_class_[message.source];
@@ -323,14 +329,11 @@ class FoldingSearch {
         if (!is_free_[link.index()]) add_load(loads, link_class_[link.index()], load);
       };
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
-      if (has_bytes && !piece.is_whole) {
-        for (const LinkId link : paths_.way_up(message.source)) cross(link, 1.0);
-      }
       if (has_bytes) {
+        const bool has_ways = !piece.is_whole;
+        for (const LinkId link : has_ways ? paths_.way_up(message.source) : none) cross(link, 1.0);
         for (const FoldingPaths::Hop& hop : paths_.hops(piece)) cross(hop.link, hop.load);
-      }
-      if (has_bytes && !piece.is_whole) {
-        for (const LinkId link : paths_.way_down(message.destination)) cross(link, 1.0);
+        for (const LinkId link : has_ways ? paths_.way_down(message.destination) : none) cross(link, 1.0);
       }
       RankFolding::Relation relation;
       relation.connection = kind.connection;

@@ -94,8 +94,6 @@ constexpr std::array<ParamSpec, 9> kParams = {{
      .origin = "Swift (SIGCOMM 2020), section 3.3: windows well below a packet serve large incasts"},
 }};
 
-std::optional<Duration> duration_or_auto(const ParamSet& params, std::string_view name) { return params.duration_or(name, "auto"); }
-
 class SwiftAlgorithm final : public CongestionAlgorithm {
  public:
   explicit SwiftAlgorithm(const SwiftSettings& settings) : swift_(settings) {}
@@ -122,9 +120,9 @@ ParamTable swift_params() { return kParams; }
 
 std::shared_ptr<const CongestionAlgorithm> make_swift(const ParamSet& params) {
   SwiftSettings settings;
-  settings.base_target = duration_or_auto(params, "base_target");
+  settings.base_target = params.duration_or("base_target", "auto");
   settings.hop_target = params.duration("hop_target");
-  settings.flow_range = duration_or_auto(params, "flow_range");
+  settings.flow_range = params.duration_or("flow_range", "auto");
   settings.flow_min = params.real("flow_min");
   settings.flow_max = params.real("flow_max");
   settings.increase = params.real("increase");

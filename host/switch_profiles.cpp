@@ -4,7 +4,9 @@
 #include <array>
 #include <set>
 
+#include "core/name_pattern.hpp"
 #include "core/params.hpp"
+#include "core/text_pieces.hpp"
 #include "network/packet.hpp"
 #include "topologies/topology.hpp"
 
@@ -27,20 +29,6 @@ constexpr std::string_view kBlanks = " \t\n,";
 constexpr std::string_view kHint =
     "write switches, a colon and settings, such as leaf: buffer=64MB alpha=0.25; spine*: ecn_kmin=200kB";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
-/// Takes what comes before the separator, or all, off the front.
-std::string_view take_until(std::string_view& text, std::string_view separators) {
-  const std::size_t end = std::min(text.find_first_of(separators), text.size());
-  const std::string_view taken = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return taken;
-}
-
 SwitchProfile read_profile(std::string_view text, const std::string& param) {
   const SourcePlace place = SourcePlace::named(param);
   const std::size_t colon = text.find(':');
@@ -48,13 +36,13 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
     throw InputError({Severity::error, "bad-profile", param + ": " + message, place, std::string(kHint)});
   };
   SwitchProfile profile;
-  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon)));
+  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), kBlanks));
   if (profile.switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
   ParamSet settings(param, kSettings);
-  std::string_view rest = trimmed(text.substr(colon + 1));
+  std::string_view rest = trimmed(text.substr(colon + 1), kBlanks);
   while (!rest.empty()) {
-    const std::string_view item = take_until(rest, kBlanks);
-    rest = trimmed(rest);
+    const std::string_view item = next_part(rest, kBlanks);
+    rest = trimmed(rest, kBlanks);
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
     settings.set(item.substr(0, equals), item.substr(equals + 1), place);
@@ -75,18 +63,10 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
 
 }  // namespace
 
-bool matches_pattern(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern.front() == '*')
-    return matches_pattern(pattern.substr(1), name) || (!name.empty() && matches_pattern(pattern, name.substr(1)));
-  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
-         matches_pattern(pattern.substr(1), name.substr(1));
-}
-
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param) {
   std::vector<SwitchProfile> profiles;
   while (!text.empty()) {
-    const std::string_view item = trimmed(take_until(text, ";"));
+    const std::string_view item = trimmed(next_part(text, ";"), kBlanks);
     if (!item.empty()) profiles.push_back(read_profile(item, param));
   }
   return profiles;
@@ -98,8 +78,7 @@ bool selects(const SwitchProfile& profile, const Topology& topology, NodeId pack
   const auto classes = topology.buffer_classes();
   if (node.buffer_class < classes.size() && profile.switches == classes[node.buffer_class].name) return true;
   const std::string name = topology.node_name(packet_switch);
-  const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
-  return matches_pattern(profile.switches, name) || matches_pattern(profile.switches, last);
+  return matches_pattern(profile.switches, name) || matches_pattern(profile.switches, name.substr(name.rfind('/') + 1));
 }
 
 void check_profiles(const std::vector<SwitchProfile>& profiles, const Topology& topology, std::uint32_t priorities,

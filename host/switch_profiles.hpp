@@ -42,9 +42,6 @@ struct SwitchProfile {
 /// Throws InputError [bad-profile], [unknown-param], [bad-value], [out-of-range], all at parameter `param`.
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param);
 
-/// Of a pattern: * stands for any letters, ? for one.
-bool matches_pattern(std::string_view pattern, std::string_view name);
-
 /// Whether the profile is for this switch. Requires: it is a packet switch.
 bool selects(const SwitchProfile& profile, const Topology& topology, NodeId packet_switch);
 

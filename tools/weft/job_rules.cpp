@@ -1,13 +1,12 @@
 #include "tools/weft/job_rules.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "core/counted.hpp"
+#include "core/name_pattern.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
@@ -18,9 +17,7 @@ namespace {
   throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
 }
 
-bool fits(const std::string& pattern, const std::string& text) {
-  return pattern.empty() || fnmatch(pattern.c_str(), text.c_str(), FNM_NOESCAPE) == 0;
-}
+bool fits(const std::string& pattern, const std::string& text) { return pattern.empty() || matches_pattern(pattern, text); }
 
 class ForAll final : public MeasuredIterations {
  public:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text_pieces.hpp"
 
 namespace weft {
 
@@ -13,20 +14,6 @@ namespace {
 
 constexpr std::size_t groups_max = 256;
 constexpr std::string_view separators = " ,\t";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(separators);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(separators) - begin + 1);
-}
-
-/// The part of `rest` before the next `mark`; both are taken off.
-std::string_view next_part(std::string_view& rest, std::string_view marks) {
-  const std::size_t end = std::min(rest.find_first_of(marks), rest.size());
-  const std::string_view part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return part;
-}
 
 struct Range {
   std::uint32_t first;
@@ -41,17 +28,17 @@ class GroupReader {
   void read(Servers& servers) {
     std::string_view rest = params_.text("host_groups");
     while (!rest.empty()) {
-      const std::string_view item = trimmed(next_part(rest, ";"));
+      const std::string_view item = trimmed(next_part(rest, ";"), separators);
       if (item.empty()) continue;
       std::string_view settings = item;
-      const Range range = read_range(trimmed(next_part(settings, ":")), servers.host_count(), item);
-      if (trimmed(settings).empty()) {
+      const Range range = read_range(trimmed(next_part(settings, ":"), separators), servers.host_count(), item);
+      if (trimmed(settings, separators).empty()) {
         fail("\"" + std::string(item) + "\" says nothing of its hosts",
              "write settings after a colon, such as 0-3: gpus_per_host=4");
       }
       ParamSet own = params_;
       while (!settings.empty()) {
-        const std::string_view setting = trimmed(next_part(settings, separators));
+        const std::string_view setting = trimmed(next_part(settings, separators), separators);
         if (!setting.empty()) set(own, setting);
       }
       servers.replace(range.first, range.count, read_server(own, place_));
