@@ -110,6 +110,14 @@ std::string make_chosen(std::span<const Module<Factory>> modules, const ParamSet
                     "choose another algorithm, or auto: weft modules collective"});
 }
 
+std::uint32_t channels_of(const CollectivePlan& plan) {
+  std::uint32_t channels = 1;
+  for (const CollectiveProgram& program : plan.programs) {
+    for (std::uint32_t i = 0; i < program.size(); ++i) channels = std::max(channels, program.step(i).channel + 1U);
+  }
+  return channels;
+}
+
 bool has_in_network_steps(const CollectivePlan& plan) {
   for (const CollectiveProgram& program : plan.programs) {
     for (std::uint32_t i = 0; i < program.size(); ++i) {
@@ -153,6 +161,14 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const
   own_rules_.emplace(std::move(own));
   rules_.emplace(read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
   if (uses_tuner(collective)) tuner_.emplace(params_of("nccl", nccl_params(), module_params));
+}
+
+bool CollectiveLibrary::gives(std::string_view module, std::string_view param) const {
+  return std::ranges::any_of(module_params_, [&](const ParamSet& params) {
+    return params.module() == module && std::ranges::any_of(params.table(), [&](const ParamSpec& spec) {
+             return (param.empty() || spec.name == param) && params.is_given(spec.name);
+           });
+  });
 }
 
 std::shared_ptr<const CollectiveAlgorithm> CollectiveLibrary::made(const NcclChoice& choice) const {
@@ -209,13 +225,15 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
       NcclChoice best = fits == choices.end() ? choices.front() : *fits;
       best.reason =
           is_fixed || !chosen.reason.empty() ? chosen.reason : tuner_->machine_of(*request.layout) + ", " + to_text(choices);
-      if (!chosen.module.empty()) {
-        // What is named keeps its own parameters and its name.
-        best.algorithm = chosen.module;
+      if (!chosen.module.empty()) best.algorithm = chosen.module;
+      if (gives(best.module, "channels")) best.channels = 0;
+      if (given == nullptr || (fits != choices.end() && !gives(*given))) return best;
+      // What NCCL does not have is not tuned by it.
+      if (fits == choices.end() && !chosen.module.empty()) {
         best.params.clear();
-        best.alike = 1;
+        best.channels = 0;
       }
-      return given == nullptr ? best : protocol_named(std::move(best), *given);
+      return protocol_named(std::move(best), *given);
     }
     WEFT_CHECK(!chosen.module.empty(), "the tuner knows something for every request");
   }
@@ -231,13 +249,13 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, 
   if (const std::string objection = algorithm->objection(request); !objection.empty()) object(choice.algorithm, request, objection);
   auto plan = std::make_unique<CollectivePlan>(algorithm->compile(request));
   plan->algorithm = choice.algorithm;
-  plan->channels = choice.channels;
+  plan->channels = choice.channels > 0 ? choice.channels : channels_of(*plan);
   plan->reason = choice.reason;
   plan->protocol = choice.protocol;
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   plan->uses_switches = has_in_network_steps(*plan);
   // Each of the channels that travel as one has its own.
-  plan->slots = CollectiveSlots(*plan, slots_ * choice.alike, slot_size_);
+  plan->slots = CollectiveSlots(*plan, slots_ * (choice.channels > 0 ? choice.alike : 1), slot_size_);
   kept = std::move(plan);
   return *kept;
 }

@@ -62,6 +62,8 @@ class CollectiveLibrary {
                                                     PassedOver& passed_over);
   /// What carries out a request, and how.
   NcclChoice choose(const CollectiveRequest& request, const PassedOver& passed_over) const;
+  /// Whether the user has set this parameter of a module's, or any.
+  bool gives(std::string_view module, std::string_view param = {}) const;
   /// The algorithm of a choice, with its parameters.
   std::shared_ptr<const CollectiveAlgorithm> made(const NcclChoice& choice) const;
   const CollectivePlan& plan(const CollectiveRequest& request, const NcclChoice& choice);

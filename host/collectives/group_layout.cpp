@@ -44,6 +44,16 @@ NodeId nic_of(const Topology& topology, NodeId endpoint) {
   return endpoint;
 }
 
+/// Those of endpoints, each once.
+std::vector<NodeId> nics_of(const Topology& topology, std::span<const NodeId> endpoints) {
+  std::vector<NodeId> nics;
+  for (const NodeId endpoint : endpoints) {
+    const NodeId nic = nic_of(topology, endpoint);
+    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) nics.push_back(nic);
+  }
+  return nics;
+}
+
 /// The cables of a NIC that leave its host.
 std::vector<LinkId> ports_of(const Topology& topology, NodeId nic) {
   std::vector<LinkId> ports;
@@ -84,15 +94,10 @@ HostHardware hardware_of(const Topology& topology, std::span<const std::vector<N
     if (next.host == topology.node(first).host && joins_gpus(next.kind)) nvlinks.push_back(link);
   }
   hardware.nvlink_bps = rate_bps(topology, nvlinks);
-  std::vector<NodeId> nics;
-  for (const NodeId member : hosts.front()) {
-    const NodeId nic = nic_of(topology, member);
-    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) nics.push_back(nic);
-  }
-  const std::vector<LinkId> ports = ports_of(topology, nics.front());
-  hardware.nic_bps = rate_bps(topology, ports);
+  std::vector<NodeId> nics = nics_of(topology, hosts.front());
+  hardware.nic_bps = rate_bps(topology, ports_of(topology, nics.front()));
   // GPUs that share all NICs of their host lead to none directly.
-  if (ports.empty() && hosts.size() > 1) {
+  if (hardware.nic_bps == 0 && hosts.size() > 1) {
     nics.clear();
     for (const LinkId link : topology.out_links(first)) {
       const NodeId hub = topology.link(link).destination;
@@ -106,6 +111,13 @@ HostHardware hardware_of(const Topology& topology, std::span<const std::vector<N
     hardware.nic_bps = rate_bps(topology, ports_of(topology, nics.front()));
   }
   hardware.nics = static_cast<std::uint32_t>(nics.size());
+  for (const std::vector<NodeId>& members : hosts) {
+    const std::vector<NodeId> of_host = nics_of(topology, members);
+    const std::int64_t bps = rate_bps(topology, ports_of(topology, of_host.front()));
+    if (bps == 0) continue;
+    hardware.nics = std::min(hardware.nics, static_cast<std::uint32_t>(of_host.size()));
+    hardware.nic_bps = std::min(hardware.nic_bps, bps);
+  }
   const auto leaf_of = [&](NodeId nic) {
     const std::vector<LinkId> cables = ports_of(topology, nic);
     return cables.empty() ? NodeId::none() : topology.link(cables.front()).destination;
@@ -171,6 +183,16 @@ GroupLayout GroupLayout::blocks(std::uint32_t hosts, std::uint32_t ranks_per_hos
     for (std::uint32_t rail = 0; rail < ranks_per_host; ++rail) seats.push_back({host, rail});
   }
   return GroupLayout(std::move(seats));
+}
+
+std::vector<std::uint32_t> GroupLayout::chain_of_host(std::uint32_t host, std::uint32_t start, bool backwards) const {
+  const std::uint32_t members = members_of_host(host);
+  std::vector<std::uint32_t> chain;
+  for (std::int64_t k = 0; k < members; ++k) {
+    const std::int64_t step = inside_ == InsideLinks::full_mesh ? zigzag(k) : k;
+    chain.push_back(member_of_host(host, wrapped(backwards ? start - step : start + step, members)));
+  }
+  return chain;
 }
 
 void GroupLayout::divide() {

@@ -4,7 +4,8 @@
 // channels, hierarchical) take their orders from it.
 //
 // Model: hosts are numbered in order of first appearance among the positions; a member's rail is the number of its GPU within its host. What joins
-// members of one host is told by the worst pair of the group, what their hosts are built of by the first member's. Groups with equal layouts run
+// members of one host is told by the worst pair of the group, what their hosts are built of by the first member's, but for NICs, of which the least
+// host's count: as in NCCL, whose ranks agree on the fewest channels and the lowest rate that any of them has found. Groups with equal layouts run
 // equal programs.
 // Thread safety: immutable.
 #pragma once
@@ -36,9 +37,9 @@ std::string_view to_text(InsideLinks links);
 struct HostHardware {
   std::string machine;          ///< what the topology calls the server; "" where it has no name
   std::uint32_t gpus = 1;       ///< of a host, members or not
-  std::uint32_t nics = 1;       ///< of a host that members use
+  std::uint32_t nics = 1;       ///< that members use, of the host where these are fewest
   std::int64_t nvlink_bps = 0;  ///< of all NVLinks of a GPU together, each way; 0 where there are none
-  std::int64_t nic_bps = 0;     ///< of all ports of a NIC together, each way; 0 where there is no network
+  std::int64_t nic_bps = 0;     ///< of all ports of a NIC together, each way, of the slowest host; 0 where there is no network
   bool rails_meet = false;      ///< NICs of equal number share a leaf, others of a host do not
   double oversubscription = 1;  ///< of the leafs: what they have below over what they have above, at least 1
   friend auto operator<=>(const HostHardware&, const HostHardware&) = default;
@@ -76,6 +77,10 @@ class GroupLayout {
   /// Position of a host's k-th member by rail. Requires: the host has so many.
   std::uint32_t member_of_host(std::uint32_t host, std::uint32_t k) const { return hosts_->member(some_member_[host], k); }
   std::uint32_t members_of_host(std::uint32_t host) const { return hosts_->size_at(some_member_[host]); }
+  /// A host's members in the order of a chain that begins with the k-th, k = `start`: by rising rail and round, or by falling rail if `backwards`. Where
+  /// every two have a cable of their own, in zigzag (start, +1, -1, +2, -2 ..., or mirrored), so that the chains from all starts take each cable once in each direction if
+  /// their number is even (the Walecki decomposition of complete graphs into Hamiltonian paths; Alspach, "The wonderful Walecki construction", 2008).
+  std::vector<std::uint32_t> chain_of_host(std::uint32_t host, std::uint32_t start, bool backwards) const;
   /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
 

@@ -69,7 +69,7 @@ TEST(NcclTuner, BetweenHostsTreesComeBeforeRingsForAsLongAsLatencyCounts) {
   const double inside_us = 2 * 79.0 / 80 * 1073741824 / (0.818 * 450e3);
   EXPECT_NEAR(ring->time_us, 16.5 + 11.6 + own_copy_us + latency_us + std::max(data_us, inside_us), 1);
   // All NICs of a host are used.
-  EXPECT_EQ(ring->params, (std::vector<std::pair<std::string, std::string>>{{"channels", "8"}}));
+  EXPECT_EQ(ring->params, (std::vector<std::pair<std::string, std::string>>{{"channels", "8"}, {"order", "hosts"}}));
 }
 
 TEST(NcclTuner, HasOnlyWhatTheGroupAndTheLibraryHave) {

@@ -118,6 +118,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
     selection.set(type, options.algorithm, {});
   }
   selection.set("protocol", options.protocol, {});
+  selection.set("rule_set", "fastest", {});
   selection.set("launch_latency", options.launch_latency, {});
   selection.set("slots", options.slots, {});
   selection.set("slot_size", options.slot_size, {});
