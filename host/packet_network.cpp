@@ -464,10 +464,9 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
   return all;
 }
 
-Bandwidth PacketNetwork::slowest(const PacketTopology::Way& there, const Detours& ways, NodeId destination) const {
+Bandwidth PacketNetwork::slowest(const PacketTopology::Way& there, NodeId destination) const {
   if (sprays() && weighs_paths() && there.links.size() > 1) {
-    const NodeId first = topology_.link(there.links.front()).destination;
-    return std::min(rate_of(there, 0), ways.between(first, destination).weights->capacity(first, destination));
+    return std::min(rate_of(there, 0), nodes_.capacity(topology_.link(there.links.front()).destination, destination));
   }
   Bandwidth slowest = rate_of(there, 0);
   for (std::size_t hop = 1; hop < there.links.size(); ++hop) slowest = std::min(slowest, rate_of(there, hop));
@@ -505,7 +504,7 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
-  plan.window = window(slowest(there, ways, destination), back, plan);
+  plan.window = window(slowest(there, destination), back, plan);
   plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;

@@ -153,8 +153,9 @@ class PacketNetwork {
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
-  /// The most that all ways together let through, from the first switch on if switches choose for each packet.
-  Bandwidth slowest(const PacketTopology::Way& there, const Detours& ways, NodeId destination) const;
+  /// The most that the way lets through while nothing is out; where packets are sprayed by capacity, all ways together from the
+  /// first switch on.
+  Bandwidth slowest(const PacketTopology::Way& there, NodeId destination) const;
   std::optional<Bytes> window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;

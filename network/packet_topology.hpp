@@ -62,6 +62,8 @@ class PacketTopology {
   /// does.
   void ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
                 std::vector<std::int64_t>& weights) const;
+  /// What all ways from a node to an endpoint can carry together while nothing is out. Requires: the rule has weights.
+  Bandwidth capacity(NodeId from, NodeId endpoint) const { return own_.between(from, endpoint).weights->capacity(from, endpoint); }
   struct CableEnd {
     std::uint32_t node = 0;
     std::uint32_t port = 0;

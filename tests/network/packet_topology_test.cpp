@@ -151,6 +151,7 @@ TEST(PacketTopology, PortsHaveTheWeightsOfTheWaysOn) {
     return weights;
   };
   EXPECT_EQ(weights_gbps(), (std::vector<std::int64_t>{400, 100}));
+  EXPECT_EQ(weighed.capacity(nodes[2], nodes[1]), Bandwidth::gbps(400)) << "of the host's cable, as the ways between have 500";
   shares[8] = shares[9] = 0.125;
   ways.avoid(avoided, shares);
   EXPECT_EQ(weights_gbps(), (std::vector<std::int64_t>{50, 100}));
