@@ -53,7 +53,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
       largest_packet_(largest_packet_of(flow)),
       hosts_start_(!traffic.is_known),
       queue_pairs_(nodes_.host_count()),
-      versions_(topology),
+      versions_(topology, flow.path_rule.weights),
       ways_(nodes_.node_count(), versions_.fetch(0)) {
   Diagnostics diagnostics;
   if (flow_.routing == Routing::adaptive_global) {
@@ -261,8 +261,9 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.classes = classes_of(node);
   settings.marks_at_dequeue = packet_.marks_at_dequeue;
   if (sprays()) {
-    settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
-      nodes_.ports_to(*ways_[node], node, endpoint, ports);
+    settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports,
+                                                 std::vector<std::int64_t>& weights) {
+      nodes_.ports_to(*ways_[node], node, endpoint, ports, weights);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
     settings.port_choice.adaptive_band = packet_.adaptive_band;
@@ -463,12 +464,19 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
   return all;
 }
 
+Bandwidth PacketNetwork::slowest(const PacketTopology::Way& there, NodeId destination) const {
+  if (sprays() && weighs_paths() && there.links.size() > 1) {
+    return std::min(rate_of(there, 0), nodes_.capacity(topology_.link(there.links.front()).destination, destination));
+  }
+  Bandwidth slowest = rate_of(there, 0);
+  for (std::size_t hop = 1; hop < there.links.size(); ++hop) slowest = std::min(slowest, rate_of(there, hop));
+  return slowest;
+}
+
 /// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
-std::optional<Bytes> PacketNetwork::window(const PacketTopology::Way& there, const PacketTopology::Way& back,
-                                           const QueuePairPlan& plan) const {
+std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const {
   if (!packet_.has_window || packet_.window) return packet_.window;
-  Bandwidth slowest = plan.rate_max;
-  for (std::size_t hop = 0; hop < there.links.size(); ++hop) slowest = std::min(slowest, rate_of(there, hop));
+  slowest = std::min(slowest, plan.rate_max);
   const Bytes full = flow_.wire_format.full_packet();
   Duration until_answered = plan.round_trip;
   // Answers go first, but wait for the packet that is on its way into the cable.
@@ -496,7 +504,7 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
-  plan.window = window(there, back, plan);
+  plan.window = window(slowest(there, destination), back, plan);
   plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;

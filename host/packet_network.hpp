@@ -140,6 +140,7 @@ class PacketNetwork {
   Duration delay(const PacketTopology::Port& port) const;
   /// Whether switches choose for each packet.
   bool sprays() const { return flow_.routing != Routing::single; }
+  bool weighs_paths() const { return flow_.path_rule.weights == PathWeights::capacity; }
   Bytes headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const;
   std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
   /// What comes in by the port can be paused: its cable is not too long.
@@ -152,7 +153,10 @@ class PacketNetwork {
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
-  std::optional<Bytes> window(const PacketTopology::Way& there, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
+  /// The most that the way lets through while nothing is out; where packets are sprayed by capacity, all ways together from the
+  /// first switch on.
+  Bandwidth slowest(const PacketTopology::Way& there, NodeId destination) const;
+  std::optional<Bytes> window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
