@@ -35,7 +35,7 @@ constexpr std::array<ParamSpec, collective_types + 6> kTable = {{
      "what the field runs"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
-    {"slots", ParamKind::integer, "8", "1", "1024", "",
+    {"slots", ParamKind::integer, "8", "1", "65536", "",
      "Slots of a rank for what is on its way to a peer over a channel: a message waits until the peer has taken over enough of "
      "those before it",
      "NCCL_STEPS"},

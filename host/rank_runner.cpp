@@ -196,7 +196,7 @@ void RankRunner::run_collective(OpId op, const Op& description, const Collective
   active.pending.assign(counts.begin(), counts.end());
   active.accounts.clear();
   for (const LimitedConnection& connection : plan.slots.limited(plan, position))
-    active.accounts.push_back({connection, endpoint_at(active, connection.peer), 0, 0, {}});
+    active.accounts.push_back({.connection = connection, .peer = endpoint_at(active, connection.peer)});
   std::vector<std::uint32_t> startable;
   for (std::uint32_t step = 0; step < active.program->size(); ++step) {
     if (plan.awaits_message(active.program->step(step), position)) ++active.pending[step];
@@ -250,7 +250,7 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
         return;
       }
       const NodeId destination = endpoint_at(active, plan.peer(description, active.position));
-      if (take_slots(active, step, destination)) hand_over(active, stream, step, destination, context);
+      if (take_slots(active, step, destination, context.now())) hand_over(active, stream, step, destination, context);
       return;
     }
   }
@@ -282,7 +282,7 @@ RankRunner::SlotAccount* RankRunner::account_of(ActiveCollective& active, NodeId
   return nullptr;
 }
 
-bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer) {
+bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now) {
   if (active.accounts.empty()) return true;
   const CollectiveStep& description = active.program->step(step);
   SlotAccount* const account = account_of(active, peer, description.channel, true);
@@ -290,10 +290,52 @@ bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId
   const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, description);
   if (!account->waiting.empty() || account->taken + needed > active.plan->slots.count()) {
     account->waiting.push(step);
+    if (account->leaving == 0 && account->held_since == Time::max()) account->held_since = now;
     return false;
   }
   account->taken += needed;
+  ++account->leaving;
   return true;
+}
+
+/// The last byte of a send has left.
+void RankRunner::note_left(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now) {
+  SlotAccount* const account = account_of(active, peer, active.program->step(step).channel, true);
+  if (account == nullptr) return;
+  WEFT_CHECK(account->leaving > 0, "what has left was leaving");
+  if (--account->leaving == 0 && !account->waiting.empty()) account->held_since = now;
+}
+
+void RankRunner::keep_slot_holdups(const ActiveCollective& active, Time now) {
+  for (const SlotAccount& account : active.accounts) {
+    if (account.held == Duration::zero()) continue;
+    const auto is_it = [&](const SlotHoldup& known) {
+      return known.plan == active.plan && known.peer == account.peer && known.channel == account.connection.channel;
+    };
+    auto known = std::ranges::find_if(slot_holdups_, is_it);
+    if (known == slot_holdups_.end()) {
+      SlotHoldup first;
+      first.stay = job_.stay;
+      first.rank = rank_;
+      first.op = active.op;
+      first.plan = active.plan;
+      first.source = endpoint_;
+      first.peer = account.peer;
+      first.communicator = dag_.op(active.op).communicator;
+      first.channel = account.connection.channel;
+      first.connection = account.connection;
+      known = slot_holdups_.insert(slot_holdups_.end(), first);
+    }
+    const CollectiveStep& step = active.program->step(account.held_step);
+    if (const Bytes message = active.plan->moved_bytes(step, active.position); message > known->message) {
+      known->message = message;
+      known->message_slots = active.plan->slots.taken_by(*active.plan, step);
+      known->take_over = active.plan->hop_latency(step, active.position);
+    }
+    known->times += account.times_held;
+    known->held += account.held;
+    known->under_way += now - op_start_[active.op.index()];
+  }
 }
 
 /// A message has been received: its slots are free, which its sender hears of if it may need them.
@@ -329,6 +371,12 @@ void RankRunner::on_slots_told(const Transfer& transfer, EventContext& context) 
     const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, active.program->step(step));
     if (account->taken + needed > active.plan->slots.count()) return;
     account->taken += needed;
+    if (account->held_since != Time::max()) {
+      account->held += context.now() - std::exchange(account->held_since, Time::max());
+      ++account->times_held;
+      account->held_step = step;
+    }
+    ++account->leaving;
     account->waiting.pop();
     hand_over(active, stream, step, transfer.source, context);
   }
@@ -347,6 +395,7 @@ void RankRunner::finish_step(std::uint64_t stream, std::uint32_t step, EventCont
   const bool last = --active.steps_left == 0;
   if (last) {
     const OpId op = active.op;
+    keep_slot_holdups(active, context.now());
     active_.erase(stream);
     finish_op(op, context);
     return;
@@ -401,6 +450,8 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
   const SendInFlight send = found->second;
   in_flight_.erase(found);
   if (send.op.is_none()) {
+    ActiveCollective& active = active_.at(send.stream);
+    if (!active.accounts.empty()) note_left(active, send.step, transfer.destination, context.now());
     finish_step(send.stream, send.step, context);
   } else {
     finish_op(send.op, context);

@@ -40,6 +40,7 @@ class CollectiveSlots {
   CollectiveSlots(const CollectivePlan& plan, std::uint32_t count, Bytes size);
 
   std::uint32_t count() const { return count_; }
+  Bytes size() const { return size_; }
   /// Of the message of a send or receive.
   std::uint32_t taken_by(const CollectivePlan& plan, const CollectiveStep& step) const;
   /// Whether any position may have limited connections: none has if not.
