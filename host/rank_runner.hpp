@@ -129,6 +129,7 @@ class RankRunner {
     std::uint32_t position = 0;
     std::uint32_t steps_left = 0;
     std::vector<std::uint32_t> pending;  ///< per step: predecessors, plus one for the message of a receive
+    std::vector<std::uint32_t> chunks;   ///< per step, handed over or arrived; empty if no message is cut
     std::vector<SlotAccount> accounts;   ///< of connections with more to carry than they have slots
   };
   struct SendKey {
@@ -173,8 +174,9 @@ class RankRunner {
   void note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
   void on_slots_told(const Transfer& transfer, EventContext& context);
   NodeId endpoint_at(const ActiveCollective& active, std::uint32_t position) const;
-  void hand_over(const ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
-                 EventContext& context);
+  void send_next(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void take_in(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void hand_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination, EventContext& context);
   void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_op(OpId op, EventContext& context);

@@ -30,7 +30,7 @@ struct SlotHoldup {
   std::uint16_t communicator = 0;
   std::uint8_t channel = 0;
   LimitedConnection connection;
-  Bytes message;                    ///< the largest that waited, as it is moved
+  Bytes message;                    ///< or chunk, the largest that waited, as it is moved
   std::uint32_t message_slots = 0;  ///< that it takes
   Duration take_over;               ///< from its arrival until its slots are free
   std::uint64_t times = 0;

@@ -57,12 +57,62 @@ TEST(RunNotes, SlotsThatHoldALongPathBackAreNamed) {
   }
 }
 
+// Expectation: a message of 16 MiB across 20 ms goes in chunks of 2 MiB, as a path of 1 GB holds more than 8 slots of 512 KiB. A
+// chunk is 2,139,234 B on the wire (513 packets), 42.78468 us at 400 Gb/s, and S = 43.98468 us with what it takes until the next is
+// posted. Two are under way at a time: the third goes when the first has arrived and the news of it is back, S + 20 ms later. Eight
+// end after 3 (S + 20 ms) + 2 S and 10 ms. Whole the message takes 342 us and 10 ms.
+TEST(RunNotes, LongMessagesGoInChunksWherePathsHoldMoreThanSlots) {
+  for (const char* mode : {"flow", "packet"}) {
+    const ScratchFolder folder;
+    RunFlags flags;
+    flags.mode = mode;
+    flags.topology = two_hosts(folder, "5ms");
+    flags.workload =
+        folder.write("work.textproto", "ranks: 2 role { op { name: \"c\" collective { type: ALL_GATHER size: \"16MiB\" } } }");
+    const double chunk_ms = 0.04398468;
+    for (const char* chunk : {"auto", "2MiB"}) {
+      flags.settings = {std::string("collective.chunk=") + chunk};
+      const ScenarioRun run = run_scenario(flags);
+      EXPECT_NEAR(std::stod(run.collectives.at(0).at("duration_ns")) * 1e-6, 3 * (chunk_ms + 20) + 2 * chunk_ms + 10, 0.02)
+          << mode << " " << chunk;
+      EXPECT_EQ(run.flows.size(), 16U);
+      ASSERT_EQ(run.summary.notes.size(), 1U);
+      EXPECT_NE(run.summary.notes[0].find("4.19 MB in 2 messages go per round trip"), std::string::npos) << run.summary.notes[0];
+    }
+    flags.settings = {"collective.chunk=none"};
+    const ScenarioRun whole = run_scenario(flags);
+    EXPECT_NEAR(std::stod(whole.collectives.at(0).at("duration_ns")) * 1e-6, 10.344, 0.02) << mode;
+    EXPECT_EQ(whole.flows.size(), 2U);
+    // A path of 4 us holds 200 kB.
+    flags.topology = two_hosts(folder, "0.001ms");
+    flags.settings.clear();
+    EXPECT_EQ(run_scenario(flags).flows.size(), 2U);
+  }
+}
+
 // A path that holds less than the slots is filled, whatever sends wait for: here a receiver that joins 5 ms later.
 TEST(RunNotes, ALateReceiverIsNotMistakenForSlots) {
   const ScratchFolder folder;
   const ScenarioRun run = run_scenario(broadcast(folder, "1us", "5ms"));
   EXPECT_GT(std::stod(run.collectives.at(0).at("duration_ns")), 5e6);
   EXPECT_EQ(run.summary.notes, std::vector<std::string>());
+}
+
+// A run with messages of no bytes once divided by their slots. Between hosts a ring of small messages waits for slots, which NVLink
+// would bring faster.
+TEST(RunNotes, MessagesWithoutBytesTakeASlot) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.topology = folder.write("rail.textproto", "builder: \"rail_optimized\" set { name: \"hosts\" value: \"8\" }");
+  flags.workload =
+      folder.write("work.textproto", "ranks: 64 role { op { name: \"c\" collective { type: ALL_REDUCE size: \"1B\" } } }");
+  const ScenarioRun held = run_scenario(flags);
+  flags.settings = {"collective.slots=126"};
+  const ScenarioRun lifted = run_scenario(flags);
+  ASSERT_EQ(held.summary.notes.size(), 1U);
+  EXPECT_NE(held.summary.notes[0].find("0 B in 8 messages"), std::string::npos) << held.summary.notes[0];
+  EXPECT_GT(held.summary.makespan, lifted.summary.makespan);
+  EXPECT_EQ(lifted.summary.notes, std::vector<std::string>());
 }
 
 // 400 Gb/s times the round trip of 20 ms is 1 GB, of which a window of 1 MB lets a thousandth be under way.

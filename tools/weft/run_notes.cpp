@@ -16,7 +16,7 @@ namespace weft {
 
 namespace {
 
-constexpr double kToldFrom = 0.01;
+constexpr double kToldFrom = 0.1;
 constexpr std::uint64_t kSlotsMax = 65536;
 
 std::string percent(double share) {
