@@ -54,6 +54,8 @@ class CollectiveLibrary {
 
  private:
   const GroupLayout& shared_layout(GroupLayout layout) { return *layouts_.insert(std::move(layout)).first; }
+  /// Zero: messages are not cut.
+  Bytes chunk(const GroupLayout& layout) const;
   /// Algorithms that the rules would have but that turned out not to work for a group of the job, by what was asked.
   using PassedOver = std::unordered_map<CollectiveRequest, std::set<std::string>, JobCollectives::RequestHash>;
   /// Null if there is one more to pass over.
@@ -82,6 +84,8 @@ class CollectiveLibrary {
   std::optional<NcclTuner> tuner_;            ///< if something is auto, and it picks
   std::uint32_t slots_ = 0;
   Bytes slot_size_;
+  bool cuts_by_distance_ = false;  ///< collective.chunk is auto
+  Bytes chunk_;                    ///< otherwise
   Duration launch_latency_;
   std::set<GroupLayout> layouts_;
   /// By request and algorithm.

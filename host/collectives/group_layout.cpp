@@ -215,4 +215,23 @@ void GroupLayout::divide() {
   rails_ = std::make_shared<const Subgroups>(ranks(), rails);
 }
 
+bool holds_more(const Topology& topology, std::span<const NodeId> endpoints, Bytes bytes) {
+  HostId looked_at = topology.node(endpoints.front()).host;
+  std::vector<LinkId> next;
+  for (const NodeId endpoint : endpoints) {
+    if (topology.node(endpoint).host == looked_at) continue;
+    looked_at = topology.node(endpoint).host;
+    Bandwidth slowest = Bandwidth::bps(INT64_MAX);
+    Duration one_way;
+    for (NodeId at = endpoints.front(); at != endpoint; at = topology.link(next.front()).destination) {
+      topology.routes().next_hops(topology, at, endpoint, next);
+      const Link& link = topology.link(next.front());
+      slowest = std::min(slowest, link.rate);
+      one_way += link.propagation_delay;
+    }
+    if (static_cast<double>(slowest.in_bps()) * 2 * one_way.in_s() > bytes.in_bits()) return true;
+  }
+  return false;
+}
+
 }  // namespace weft

@@ -72,6 +72,10 @@ class GroupLayout {
   const HostHardware& hardware() const { return hardware_; }
   void set_hardware(const HostHardware& hardware) { hardware_ = hardware; }
 
+  /// Whether a path between two members holds more than slots do, so that messages are cut (collective.chunk). False until set.
+  bool is_far_apart() const { return is_far_apart_; }
+  void set_far_apart(bool is_far_apart) { is_far_apart_ = is_far_apart; }
+
   /// A subgroup per host: its members by rail.
   const std::shared_ptr<const Subgroups>& hosts() const { return hosts_; }
   /// Position of a host's k-th member by rail. Requires: the host has so many.
@@ -85,7 +89,7 @@ class GroupLayout {
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
 
   friend std::partial_ordering operator<=>(const GroupLayout& a, const GroupLayout& b) {
-    const auto order = a.inside_ <=> b.inside_;
+    const auto order = std::pair(a.inside_, a.is_far_apart_) <=> std::pair(b.inside_, b.is_far_apart_);
     if (order != 0) return std::partial_ordering(order);
     const auto hardware = a.hardware_ <=> b.hardware_;
     return hardware != 0 ? hardware : std::partial_ordering(a.seats_ <=> b.seats_);
@@ -100,9 +104,13 @@ class GroupLayout {
   std::uint32_t ranks_per_host_ = 0;
   InsideLinks inside_ = InsideLinks::none;
   HostHardware hardware_;
+  bool is_far_apart_ = false;
   std::vector<std::uint32_t> some_member_;  ///< by host: a position in it
   std::shared_ptr<const Subgroups> hosts_;
   std::shared_ptr<const Subgroups> rails_;
 };
+
+/// Whether a path from the first endpoint to another holds more than `bytes` per round trip, by propagation alone.
+bool holds_more(const Topology& topology, std::span<const NodeId> endpoints, Bytes bytes);
 
 }  // namespace weft
