@@ -78,7 +78,8 @@ Tree add_tree(CollectivePlan& plan, std::uint8_t channel, std::uint32_t channels
     const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : is_first ? shift : size - 1 - shift;
     std::vector<std::uint32_t>& chain = chains.emplace_back();
     for (std::uint32_t k = 0; k < size; ++k) {
-      chain.push_back(layout.member_of_host(host, (is_first ? start + k : start + size - k) % size));
+      const bool goes_back = !is_first && layout.inside() != InsideLinks::full_mesh;
+      chain.push_back(goes_back ? layout.member_of_host(host, (start + size - k) % size) : layout.member_on_way(host, start, k));
     }
     heads.push_back(chain.front());
   }

@@ -163,6 +163,16 @@ GroupLayout::GroupLayout(std::vector<Seat> seats, InsideLinks inside) : seats_(s
   hardware_.rails_meet = hardware_.nics > 1 && host_count_ > 1;
 }
 
+std::uint32_t GroupLayout::member_on_way(std::uint32_t host, std::uint32_t start, std::uint32_t k) const {
+  const std::uint32_t n = members_of_host(host);
+  if (inside_ != InsideLinks::full_mesh) return member_of_host(host, (start + k) % n);
+  const std::uint32_t forwards = n - n / 2;  // ways that run forwards
+  const bool is_backwards = start >= forwards;
+  const std::uint32_t first = is_backwards ? start - forwards : start;
+  const std::uint32_t step = is_backwards ? n - 1 - k : k;
+  return member_of_host(host, (step % 2 == 1 ? first + (step + 1) / 2 : first + n - step / 2) % n);
+}
+
 GroupLayout GroupLayout::one_per_host(std::uint32_t ranks) { return blocks(ranks, 1); }
 
 GroupLayout GroupLayout::blocks(std::uint32_t hosts, std::uint32_t ranks_per_host) {

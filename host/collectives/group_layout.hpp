@@ -75,6 +75,10 @@ class GroupLayout {
   const std::shared_ptr<const Subgroups>& hosts() const { return hosts_; }
   /// Position of a host's k-th member by rail. Requires: the host has so many.
   std::uint32_t member_of_host(std::uint32_t host, std::uint32_t k) const { return hosts_->member(some_member_[host], k); }
+  /// The k-th member of a host on a way through it that begins at its member `start`: by rail, or in a full mesh zigzag from `start` to the one opposite,
+  /// and backwards from the second half of them. So in a mesh the ways from all members cross every cable once each way, if their number is even
+  /// (Walecki's decomposition of the complete graph into Hamiltonian paths). Requires: the host has more than `start` and more than k.
+  std::uint32_t member_on_way(std::uint32_t host, std::uint32_t start, std::uint32_t k) const;
   std::uint32_t members_of_host(std::uint32_t host) const { return hosts_->size_at(some_member_[host]); }
   /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }

@@ -22,7 +22,7 @@ constexpr std::array<ParamSpec, 2> kParams = {
       "and leave by different rails",
       "one ring in order of rank"}}};
 
-/// The order in which channel `channel` of `channels` visits the group. Within a host by rail, starting channel by channel at other
+/// The order in which channel `channel` of `channels` visits the group. Within a host on a way that starts channel by channel at other
 /// GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
 std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint32_t channel, std::uint32_t channels) {
   const std::uint32_t per_host = layout.ranks_per_host();
@@ -31,7 +31,7 @@ std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint
   for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
     for (std::uint32_t k = 0; k < per_host; ++k) {
       const std::uint32_t step = host % 2 == 0 ? k : per_host - 1 - k;
-      order.push_back(layout.member_of_host(host, (start + step) % per_host));
+      order.push_back(layout.member_on_way(host, start, step));
     }
   }
   return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
