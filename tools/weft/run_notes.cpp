@@ -92,6 +92,8 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
     return place(*a.holdup) < place(*b.holdup);
   };
   for (const SlotHoldup& holdup : holdups) {
+    // Looking for paths takes longer.
+    if (holdup.held.in_s() < kToldFrom * holdup.under_way.in_s()) continue;
     if (!paths) paths.emplace(topology, settings);
     const SlotLimit limit = limit_of(holdup, *paths);
     if (!is_held_back(limit)) continue;
