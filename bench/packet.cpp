@@ -3,7 +3,8 @@
 // A k-ary fat tree with links of 100 Gb/s and 200 m, in which hosts send as much as makes about 100 million hops (permutations; 2 to 130 MB each), 20
 // (incast) or 4 (sparse). Hops of data packets are counted; acknowledgements, one per `ack` packets, and congestion notifications are simulated and not
 // counted. Setting up is not measured.
-// `peak_mb` is the most memory that the process has had, over all cases so far.
+// `peak_mb` is the most memory that the process has had, over all cases so far. `simulated_us` is when the last flow has ended, `floor_us` how long the
+// link with most bytes to carry is busy with them: what is simulated beyond it, congestion control leaves idle.
 //   shift     every host to the one half of all hosts further, routed by destination: all links are busy all the time
 //   random    every host to another, one to one, over ways chosen by hash: flows meet, fill buffers, are marked, slowed down and paused
 //   incast    groups of 100 hosts to one
@@ -71,11 +72,15 @@ void run(benchmark::State& state, Pattern pattern) {
   }
   const PacketTopology nodes(*topology, flow.path_rule);
   double hops_per_run = 0;
+  std::vector<std::uint32_t> flows_of_link(topology->link_count());
   for (std::uint32_t i = 0; i < flows.flows.size(); ++i) {
     const ListedFlow& listed = flows.flows[i];
     const PacketTopology::Way way = nodes.way(NodeId(listed.source), NodeId(listed.destination), i, 0);
     hops_per_run += static_cast<double>(packets) * static_cast<double>(way.links.size());
+    for (const LinkId link : way.links) ++flows_of_link[link.index()];
   }
+  const std::uint32_t most_flows = *std::max_element(flows_of_link.begin(), flows_of_link.end());
+  const Duration floor = transmit_time(Bytes::of(most_flows * packets * wire_bytes), Bandwidth::gbps(100));
   double hops = 0;
   double cpu_s = 0;
   for (auto _ : state) {
@@ -110,6 +115,7 @@ void run(benchmark::State& state, Pattern pattern) {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     state.counters["peak_mb"] = static_cast<double>(usage.ru_maxrss) / 1024;
+    state.counters["floor_us"] = floor.in_us();
     state.counters["simulated_us"] = (report.end_time - Time::zero()).in_us();
     state.ResumeTiming();
   }

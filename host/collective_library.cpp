@@ -16,7 +16,7 @@ constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kRules = "NCCL chooses by itself; collective.rule_set says how";
 
 // First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array<ParamSpec, collective_types + 6> kTable = {{
+constexpr std::array<ParamSpec, collective_types + 7> kTable = {{
     {"all_reduce", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_reduce", kRules},
     {"all_gather", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_gather", kRules},
     {"reduce_scatter", ParamKind::choice, kAuto, "", "", "", "Algorithm of reduce_scatter", kRules},
@@ -34,13 +34,20 @@ constexpr std::array<ParamSpec, collective_types + 6> kTable = {{
      "what the field runs"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
-    {"slots", ParamKind::integer, "8", "1", "1024", "",
+    {"slots", ParamKind::integer, "8", "1", "65536", "",
      "Slots of a rank for what is on its way to a peer over a channel: a message waits until the peer has taken over enough of "
      "those before it",
      "NCCL_STEPS"},
     {"slot_size", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
      "Bytes of a slot: a message takes as many as it needs, at most half of all, as longer ones stream through them",
      "NCCL_BUFFSIZE of 4 MiB in 8 slots"},
+    {"chunk", ParamKind::text, "auto", "", "", "",
+     "Longer messages are cut into equal parts of no more than that, each with slots of its own, which go one after the other; "
+     "such as 2MiB. auto: half of all "
+     "slots where a path between members holds more than the slots (rate times propagation there and back), else none. none: "
+     "whole, however long: half of the slots "
+     "count as if it were under way in them, which comes to the same where paths hold less",
+     "chunkSteps of NCCL's rings under Simple, NCCL_STEPS / 2: 2 MiB; on shorter paths cutting adds messages and changes nothing"},
     {"rules", ParamKind::file, "", "", "", "",
      "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before those of the rule "
      "set. "
@@ -109,6 +116,14 @@ std::string make_chosen(std::span<const Module<Factory>> modules, const ParamSet
                     "choose another algorithm, or auto: weft modules collective"});
 }
 
+std::uint32_t channels_of(const CollectivePlan& plan) {
+  std::uint32_t channels = 1;
+  for (const CollectiveProgram& program : plan.programs) {
+    for (std::uint32_t i = 0; i < program.size(); ++i) channels = std::max(channels, program.step(i).channel + 1U);
+  }
+  return channels;
+}
+
 bool has_in_network_steps(const CollectivePlan& plan) {
   for (const CollectiveProgram& program : plan.programs) {
     for (std::uint32_t i = 0; i < program.size(); ++i) {
@@ -140,7 +155,15 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const
     : module_params_(module_params.begin(), module_params.end()),
       slots_(static_cast<std::uint32_t>(collective.integer("slots"))),
       slot_size_(collective.bytes("slot_size")),
+      cuts_by_distance_(collective.text("chunk") == "auto"),
       launch_latency_(collective.duration("launch_latency")) {
+  if (!cuts_by_distance_ && collective.text("chunk") != "none") {
+    chunk_ = *collective.bytes_or("chunk", "auto");
+    if (chunk_ == Bytes::zero()) {
+      throw InputError({Severity::error, "bad-value", "collective.chunk: chunks of nothing move nothing",
+                        SourcePlace::named("collective.chunk"), "write auto, none, or a size such as 2MiB"});
+    }
+  }
   for (std::size_t type = 0; type < collective_types; ++type) {
     chosen_.push_back(make_chosen(collective_algorithms(), collective, kTable[type].name, module_params, algorithms_));
   }
@@ -152,6 +175,14 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const
   own_rules_.emplace(std::move(own));
   rules_.emplace(read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
   if (uses_tuner(collective)) tuner_.emplace(params_of("nccl", nccl_params(), module_params));
+}
+
+bool CollectiveLibrary::gives(std::string_view module, std::string_view param) const {
+  return std::ranges::any_of(module_params_, [&](const ParamSet& params) {
+    return params.module() == module && std::ranges::any_of(params.table(), [&](const ParamSpec& spec) {
+             return (param.empty() || spec.name == param) && params.is_given(spec.name);
+           });
+  });
 }
 
 std::shared_ptr<const CollectiveAlgorithm> CollectiveLibrary::made(const NcclChoice& choice) const {
@@ -208,13 +239,15 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
       NcclChoice best = fits == choices.end() ? choices.front() : *fits;
       best.reason =
           is_fixed || !chosen.reason.empty() ? chosen.reason : to_text(choices) + " (" + tuner_->machine_of(*request.layout) + ")";
-      if (!chosen.module.empty()) {
-        // What is named keeps its own parameters and its name.
-        best.algorithm = chosen.module;
+      if (!chosen.module.empty()) best.algorithm = chosen.module;
+      if (gives(best.module, "channels")) best.channels = 0;
+      if (given == nullptr || (fits != choices.end() && !gives(*given))) return best;
+      // What NCCL does not have is not tuned by it.
+      if (fits == choices.end() && !chosen.module.empty()) {
         best.params.clear();
-        best.alike = 1;
+        best.channels = 0;
       }
-      return given == nullptr ? best : protocol_named(std::move(best), *given);
+      return protocol_named(std::move(best), *given);
     }
     WEFT_CHECK(!chosen.module.empty(), "the tuner knows something for every request");
   }
@@ -230,15 +263,21 @@ const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, 
   if (const std::string objection = algorithm->objection(request); !objection.empty()) object(choice.algorithm, request, objection);
   auto plan = std::make_unique<CollectivePlan>(algorithm->compile(request));
   plan->algorithm = choice.algorithm;
-  plan->channels = choice.channels;
+  plan->channels = choice.channels > 0 ? choice.channels : channels_of(*plan);
   plan->reason = choice.reason;
   plan->protocol = choice.protocol;
   plan->launch_latency = launch_latency_ + plan->protocol.base_latency;
   plan->uses_switches = has_in_network_steps(*plan);
   // Each of the channels that travel as one has its own.
-  plan->slots = CollectiveSlots(*plan, slots_ * choice.alike, slot_size_);
+  const std::uint32_t alike = choice.channels > 0 ? choice.alike : 1;
+  plan->slots = CollectiveSlots(*plan, slots_ * alike, slot_size_, chunk(*request.layout) * alike);
   kept = std::move(plan);
   return *kept;
+}
+
+Bytes CollectiveLibrary::chunk(const GroupLayout& layout) const {
+  if (!cuts_by_distance_) return chunk_;
+  return layout.is_far_apart() ? slot_size_ * std::max(1U, slots_ / 2) : Bytes::zero();
 }
 
 std::shared_ptr<const JobCollectives> CollectiveLibrary::prepare(const Workload& workload, const Topology& topology,
@@ -260,7 +299,9 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
     for (std::uint32_t group = 0; group < communicator.group_count(); ++group) {
       endpoints.clear();
       for (const RankId rank : communicator.ranks(GroupId(group))) endpoints.push_back(endpoint_of_rank[rank.index()]);
-      layouts.push_back(&shared_layout(GroupLayout(topology, endpoints)));
+      GroupLayout layout(topology, endpoints);
+      layout.set_far_apart(cuts_by_distance_ && holds_more(topology, endpoints, slot_size_ * slots_));
+      layouts.push_back(&shared_layout(std::move(layout)));
     }
   }
   // By role and communicator: the ranks that ask, one for each layout. A relative root depends on the position, so then every rank asks.

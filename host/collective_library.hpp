@@ -54,6 +54,8 @@ class CollectiveLibrary {
 
  private:
   const GroupLayout& shared_layout(GroupLayout layout) { return *layouts_.insert(std::move(layout)).first; }
+  /// Zero: messages are not cut.
+  Bytes chunk(const GroupLayout& layout) const;
   /// Algorithms that the rules would have but that turned out not to work for a group of the job, by what was asked.
   using PassedOver = std::unordered_map<CollectiveRequest, std::set<std::string>, JobCollectives::RequestHash>;
   /// Null if there is one more to pass over.
@@ -62,6 +64,8 @@ class CollectiveLibrary {
                                                     PassedOver& passed_over);
   /// What carries out a request, and how.
   NcclChoice choose(const CollectiveRequest& request, const PassedOver& passed_over) const;
+  /// Whether the user has set this parameter of a module's, or any.
+  bool gives(std::string_view module, std::string_view param = {}) const;
   /// The algorithm of a choice, with its parameters.
   std::shared_ptr<const CollectiveAlgorithm> made(const NcclChoice& choice) const;
   const CollectivePlan& plan(const CollectiveRequest& request, const NcclChoice& choice);
@@ -80,6 +84,8 @@ class CollectiveLibrary {
   std::optional<NcclTuner> tuner_;            ///< if something is auto, and it picks
   std::uint32_t slots_ = 0;
   Bytes slot_size_;
+  bool cuts_by_distance_ = false;  ///< collective.chunk is auto
+  Bytes chunk_;                    ///< otherwise
   Duration launch_latency_;
   std::set<GroupLayout> layouts_;
   /// By request and algorithm.

@@ -22,7 +22,7 @@ FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& setting
       delays_(topology, settings.switching_delay, settings.forwarding),
       inside_host_(topology),
       staging_(topology, settings),
-      spray_(topology, delays_, 1),
+      spray_(topology, delays_, 1, settings.path_rule.weights),
       ecmp_(topology, settings.path_rule, 1) {
   for (const NodeId endpoint : endpoint_of_rank) ways_.push_back(find_way(endpoint));
 }

@@ -163,6 +163,7 @@ void HostEntity::stop(const StopJob& stopped, EventContext& context) {
 
 void HostEntity::leave(std::unique_ptr<RankRunner>& runner) {
   exposures_.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
+  slot_holdups_.insert(slot_holdups_.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
   runner.reset();
 }
 
@@ -188,6 +189,14 @@ std::vector<RankExposure> HostEntity::exposures() const {
     if (runner != nullptr) exposures.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
   }
   return exposures;
+}
+
+std::vector<SlotHoldup> HostEntity::slot_holdups() const {
+  std::vector<SlotHoldup> all = slot_holdups_;
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) all.insert(all.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
+  }
+  return all;
 }
 
 std::vector<WaitingRank> HostEntity::waiting_ranks() const {

@@ -65,6 +65,8 @@ class HostEntity final : public Entity {
   const std::vector<OpRecord>& records() const { return records_; }
   std::vector<RankExposure> exposures() const;
   std::vector<WaitingRank> waiting_ranks() const;
+  /// Of ranks that have ended or run still.
+  std::vector<SlotHoldup> slot_holdups() const;
 
  private:
   /// Null if what is said is about a stay that was stopped.
@@ -84,7 +86,8 @@ class HostEntity final : public Entity {
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
   std::unordered_set<StayId> stopped_;                ///< stays whose messages nobody takes any more
   std::vector<OpRecord> records_;
-  std::vector<RankExposure> exposures_;  ///< of ranks that have ended
+  std::vector<RankExposure> exposures_;   ///< of ranks that have ended
+  std::vector<SlotHoldup> slot_holdups_;  ///< likewise
 };
 
 }  // namespace weft

@@ -106,7 +106,7 @@ const std::vector<JobMessages::Route>& JobMessages::routes_of(const CollectivePl
     const std::uint64_t kind = kind_of(plan, position, step);
     const auto [known, is_first] = seen.try_emplace(combine(kind, step.channel), found->second.size());
     if (is_first) found->second.push_back({kind, i, step.channel});
-    found->second[known->second].slots += plan.slots.taken_by(plan, step);
+    found->second[known->second].slots += plan.slots.taken_by_all(plan, step);
   }
   return found->second;
 }

@@ -53,7 +53,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
       largest_packet_(largest_packet_of(flow)),
       hosts_start_(!traffic.is_known),
       queue_pairs_(nodes_.host_count()),
-      versions_(topology),
+      versions_(topology, flow.path_rule.weights),
       ways_(nodes_.node_count(), versions_.fetch(0)) {
   Diagnostics diagnostics;
   if (flow_.routing == Routing::adaptive_global) {
@@ -261,8 +261,9 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.classes = classes_of(node);
   settings.marks_at_dequeue = packet_.marks_at_dequeue;
   if (sprays()) {
-    settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports) {
-      nodes_.ports_to(*ways_[node], node, endpoint, ports);
+    settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports,
+                                                 std::vector<std::int64_t>& weights) {
+      nodes_.ports_to(*ways_[node], node, endpoint, ports, weights);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
     settings.port_choice.adaptive_band = packet_.adaptive_band;
@@ -463,12 +464,18 @@ Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) cons
   return all;
 }
 
+Bandwidth PacketNetwork::slowest(const PacketTopology::Way& there, NodeId destination, Bandwidth rate_max) const {
+  if (sprays() && weighs_paths() && there.links.size() > 1) {
+    const Bandwidth onwards = nodes_.capacity(topology_.link(there.links.front()).destination, destination);
+    return std::min({rate_max, rate_of(there, 0), onwards});
+  }
+  for (std::size_t hop = 0; hop < there.links.size(); ++hop) rate_max = std::min(rate_max, rate_of(there, hop));
+  return rate_max;
+}
+
 /// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
-std::optional<Bytes> PacketNetwork::window(const PacketTopology::Way& there, const PacketTopology::Way& back,
-                                           const QueuePairPlan& plan) const {
+std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const {
   if (!packet_.has_window || packet_.window) return packet_.window;
-  Bandwidth slowest = plan.rate_max;
-  for (std::size_t hop = 0; hop < there.links.size(); ++hop) slowest = std::min(slowest, rate_of(there, hop));
   const Bytes full = flow_.wire_format.full_packet();
   Duration until_answered = plan.round_trip;
   // Answers go first, but wait for the packet that is on its way into the cable.
@@ -496,7 +503,7 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
-  plan.window = window(there, back, plan);
+  plan.window = window(slowest(there, destination, plan.rate_max), back, plan);
   plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;
@@ -612,6 +619,47 @@ std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) cons
   }
   std::ranges::stable_sort(all, {}, &StoppedQueuePair::time);
   return all;
+}
+
+std::optional<NarrowWindow> PacketNetwork::narrowest_window(const Engine& engine) const {
+  std::optional<NarrowWindow> narrowest;
+  if (!packet_.window) return narrowest;
+  const Bytes window = *packet_.window * flow_.queue_pairs;
+  std::set<std::tuple<NodeId, NodeId, std::uint32_t>> looked_at;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
+    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(card_of(HostId(host))).delivered()) {
+      const Transfer& transfer = delivered.transfer;
+      const auto [source, destination] = std::pair(transfer.source, transfer.destination);
+      if (transfer.size <= window || !looked_at.emplace(source, destination, transfer.connection).second) continue;
+      const PacketTopology::Way there = nodes_.way(source, destination, transfer.connection, 0);
+      const PacketTopology::Way back = nodes_.way(destination, source, transfer.connection, 0);
+      const Duration round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
+      const Bandwidth own = rate_max(there, transfer);
+      const Bandwidth rate =
+          slowest(there, destination, own.in_bps() > INT64_MAX / flow_.queue_pairs ? own : own * flow_.queue_pairs);
+      const auto held = Bytes::of(static_cast<std::int64_t>(static_cast<double>(rate.in_bps()) / 8 * round_trip.in_s()));
+      if (held <= window || (narrowest && held <= narrowest->held)) continue;
+      narrowest = NarrowWindow{transfer, window, rate, round_trip, held};
+    }
+  }
+  return narrowest;
+}
+
+std::optional<ShortHeadroom> PacketNetwork::shortest_headroom(std::span<const LinkUsage> usage) const {
+  std::optional<ShortHeadroom> shortest;
+  if (!packet_.headroom || std::ranges::none_of(classes_, &PacketClass::lossless)) return shortest;
+  std::size_t links = 0;
+  for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count(); ++node) {
+    for (const PacketTopology::Port& port : nodes_.ports(node)) {
+      const LinkId in = topology_.reverse(port.out);
+      const Bytes needed = headroom_needed(node, port);
+      if (!has_pfc(port) || *packet_.headroom >= needed || usage[in.index()].bytes == Bytes::zero()) continue;
+      ++links;
+      if (!shortest || needed > shortest->needed) shortest = ShortHeadroom{in, *packet_.headroom, needed};
+    }
+  }
+  if (shortest) shortest->more_links = links - 1;
+  return shortest;
 }
 
 Time PacketNetwork::busy_until(const Engine& engine) const {

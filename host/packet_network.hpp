@@ -79,6 +79,23 @@ struct LinkPause {
   PauseSpan span;
 };
 
+/// A transfer whose queue pairs had smaller windows than its way holds.
+struct NarrowWindow {
+  Transfer transfer;
+  Bytes window;         ///< of all its queue pairs
+  Bandwidth rate;       ///< of its way
+  Duration round_trip;  ///< from a packet's first bit until it is acknowledged, while nothing else is under way
+  Bytes held;           ///< by its way: the product of these
+};
+
+/// A cable that may bring more after a pause was asked for than there is headroom for.
+struct ShortHeadroom {
+  LinkId link;
+  Bytes headroom;
+  Bytes needed;
+  std::size_t more_links = 0;  ///< of which the same is true
+};
+
 class PacketNetwork {
  public:
   /// Keeps a reference to the topology. Throws InputError for what cannot be
@@ -118,6 +135,11 @@ class PacketNetwork {
   std::optional<Time> pauses_from(HostId host) const;
   /// In order of time.
   std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
+  /// Of transfers that were larger than their windows, the one whose window is the smallest part of what its way holds; none if all
+  /// windows were large enough.
+  std::optional<NarrowWindow> narrowest_window(const Engine& engine) const;
+  /// Of cables that have carried something, the one that is furthest from the headroom that it needs (packet.unsafe).
+  std::optional<ShortHeadroom> shortest_headroom(std::span<const LinkUsage> usage) const;
   /// Until when cables have carried something.
   Time busy_until(const Engine& engine) const;
   /// As of `end`, like add_usage().
@@ -140,6 +162,7 @@ class PacketNetwork {
   Duration delay(const PacketTopology::Port& port) const;
   /// Whether switches choose for each packet.
   bool sprays() const { return flow_.routing != Routing::single; }
+  bool weighs_paths() const { return flow_.path_rule.weights == PathWeights::capacity; }
   Bytes headroom_needed(std::uint32_t node, const PacketTopology::Port& port) const;
   std::int64_t headroom(std::uint32_t node, const PacketTopology::Port& port) const;
   /// What comes in by the port can be paused: its cable is not too long.
@@ -152,7 +175,10 @@ class PacketNetwork {
   Duration entry_latency(const Transfer& transfer) const;
   Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
   Duration alone(const PacketTopology::Way& way, Bytes packet) const;
-  std::optional<Bytes> window(const PacketTopology::Way& there, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
+  /// The most that the way lets through while nothing is out, or `rate_max` if that is less; where packets are sprayed by capacity, all ways together from
+  /// the first switch on.
+  Bandwidth slowest(const PacketTopology::Way& there, NodeId destination, Bandwidth rate_max) const;
+  std::optional<Bytes> window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;

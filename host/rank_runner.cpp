@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "network/ecmp.hpp"
 #include "workloads/limits.hpp"
 
 namespace weft {
@@ -195,18 +196,20 @@ void RankRunner::run_collective(OpId op, const Op& description, const Collective
   const std::span<const std::uint32_t> counts = active.program->predecessor_counts();
   active.pending.assign(counts.begin(), counts.end());
   active.accounts.clear();
+  if (plan.slots.cuts()) active.chunks.assign(active.program->size(), 0);
   for (const LimitedConnection& connection : plan.slots.limited(plan, position))
-    active.accounts.push_back({connection, endpoint_at(active, connection.peer), 0, 0, {}});
+    active.accounts.push_back({.connection = connection, .peer = endpoint_at(active, connection.peer)});
   std::vector<std::uint32_t> startable;
   for (std::uint32_t step = 0; step < active.program->size(); ++step) {
-    if (plan.awaits_message(active.program->step(step), position)) ++active.pending[step];
+    const CollectiveStep& started = active.program->step(step);
+    if (plan.awaits_message(started, position)) active.pending[step] += plan.slots.chunks_of(plan, started);
     if (active.pending[step] == 0) startable.push_back(step);
   }
   for (const std::uint32_t step : startable) start_step(active_.at(stream), stream, step, context);
   if (const auto early = early_steps_.find(stream); early != early_steps_.end()) {
     const std::vector<std::uint32_t> steps = std::move(early->second);
     early_steps_.erase(early);
-    for (const std::uint32_t step : steps) release_step(stream, step, context);
+    for (const std::uint32_t step : steps) take_in(stream, step, context);
   }
 }
 
@@ -249,11 +252,16 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
         finish_step(stream, step, context);
         return;
       }
-      const NodeId destination = endpoint_at(active, plan.peer(description, active.position));
-      if (take_slots(active, step, destination)) hand_over(active, stream, step, destination, context);
+      send_next(active, stream, step, context);
       return;
     }
   }
+}
+
+/// A send's message, or its next chunk, goes as soon as it has slots.
+void RankRunner::send_next(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  const NodeId destination = endpoint_at(active, active.plan->peer(active.program->step(step), active.position));
+  if (take_slots(active, step, destination, context.now())) hand_over(active, stream, step, destination, context);
 }
 
 NodeId RankRunner::endpoint_at(const ActiveCollective& active, std::uint32_t position) const {
@@ -261,7 +269,7 @@ NodeId RankRunner::endpoint_at(const ActiveCollective& active, std::uint32_t pos
   return (*job_.endpoint_of_rank)[communicator.ranks(communicator.group_of(rank_))[position].index()];
 }
 
-void RankRunner::hand_over(const ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
+void RankRunner::hand_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
                            EventContext& context) {
   const CollectiveStep& description = active.program->step(step);
   const CollectivePlan& plan = *active.plan;
@@ -270,9 +278,11 @@ void RankRunner::hand_over(const ActiveCollective& active, std::uint64_t stream,
   tag.detail = description.remote_step;
   const std::uint64_t packed = job_.tags->pack(tag);
   in_flight_[{packed, destination}] = SendInFlight{stream, step, OpId::none()};
-  shared_.network.start({job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority,
-                         packed, plan.moved_bytes(description, active.position)},
-                        context);
+  Bytes size = plan.moved_bytes(description, active.position);
+  if (!active.chunks.empty()) size = part_of(size, plan.slots.chunks_of(plan, description), active.chunks[step]++);
+  shared_.network.start(
+      {job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, packed, size},
+      context);
 }
 
 RankRunner::SlotAccount* RankRunner::account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends) {
@@ -282,7 +292,7 @@ RankRunner::SlotAccount* RankRunner::account_of(ActiveCollective& active, NodeId
   return nullptr;
 }
 
-bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer) {
+bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now) {
   if (active.accounts.empty()) return true;
   const CollectiveStep& description = active.program->step(step);
   SlotAccount* const account = account_of(active, peer, description.channel, true);
@@ -290,10 +300,54 @@ bool RankRunner::take_slots(ActiveCollective& active, std::uint32_t step, NodeId
   const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, description);
   if (!account->waiting.empty() || account->taken + needed > active.plan->slots.count()) {
     account->waiting.push(step);
+    if (account->leaving == 0 && account->held_since == Time::max()) account->held_since = now;
     return false;
   }
   account->taken += needed;
+  ++account->leaving;
   return true;
+}
+
+/// The last byte of a send has left.
+void RankRunner::note_left(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now) {
+  SlotAccount* const account = account_of(active, peer, active.program->step(step).channel, true);
+  if (account == nullptr) return;
+  WEFT_CHECK(account->leaving > 0, "what has left was leaving");
+  if (--account->leaving == 0 && !account->waiting.empty()) account->held_since = now;
+}
+
+void RankRunner::keep_slot_holdups(const ActiveCollective& active, Time now) {
+  for (const SlotAccount& account : active.accounts) {
+    if (account.held == Duration::zero()) continue;
+    const auto is_it = [&](const SlotHoldup& known) {
+      return known.plan == active.plan && known.peer == account.peer && known.channel == account.connection.channel;
+    };
+    auto known = std::ranges::find_if(slot_holdups_, is_it);
+    if (known == slot_holdups_.end()) {
+      SlotHoldup first;
+      first.stay = job_.stay;
+      first.rank = rank_;
+      first.op = active.op;
+      first.plan = active.plan;
+      first.source = endpoint_;
+      first.peer = account.peer;
+      first.communicator = dag_.op(active.op).communicator;
+      first.channel = account.connection.channel;
+      first.connection = account.connection;
+      known = slot_holdups_.insert(slot_holdups_.end(), first);
+    }
+    const CollectiveStep& step = active.program->step(account.held_step);
+    const Bytes message =
+        part_of(active.plan->moved_bytes(step, active.position), active.plan->slots.chunks_of(*active.plan, step), 0);
+    if (known->message_slots == 0 || message > known->message) {
+      known->message = message;
+      known->message_slots = active.plan->slots.taken_by(*active.plan, step);
+      known->take_over = active.plan->hop_latency(step, active.position);
+    }
+    known->times += account.times_held;
+    known->held += account.held;
+    known->under_way += now - op_start_[active.op.index()];
+  }
 }
 
 /// A message has been received: its slots are free, which its sender hears of if it may need them.
@@ -329,9 +383,24 @@ void RankRunner::on_slots_told(const Transfer& transfer, EventContext& context) 
     const std::uint32_t needed = active.plan->slots.taken_by(*active.plan, active.program->step(step));
     if (account->taken + needed > active.plan->slots.count()) return;
     account->taken += needed;
+    if (account->held_since != Time::max()) {
+      account->held += context.now() - std::exchange(account->held_since, Time::max());
+      ++account->times_held;
+      account->held_step = step;
+    }
+    ++account->leaving;
     account->waiting.pop();
     hand_over(active, stream, step, transfer.source, context);
   }
+}
+
+/// A message, or a chunk of one, has arrived for a step.
+void RankRunner::take_in(std::uint64_t stream, std::uint32_t step, EventContext& context) {
+  ActiveCollective& active = active_.at(stream);
+  const bool is_last =
+      active.chunks.empty() || ++active.chunks[step] == active.plan->slots.chunks_of(*active.plan, active.program->step(step));
+  if (!is_last && !active.accounts.empty()) note_taken_over(active, stream, step, context);
+  release_step(stream, step, context);
 }
 
 void RankRunner::release_step(std::uint64_t stream, std::uint32_t step, EventContext& context) {
@@ -347,6 +416,7 @@ void RankRunner::finish_step(std::uint64_t stream, std::uint32_t step, EventCont
   const bool last = --active.steps_left == 0;
   if (last) {
     const OpId op = active.op;
+    keep_slot_holdups(active, context.now());
     active_.erase(stream);
     finish_op(op, context);
     return;
@@ -401,6 +471,13 @@ void RankRunner::on_sent(const Transfer& transfer, EventContext& context) {
   const SendInFlight send = found->second;
   in_flight_.erase(found);
   if (send.op.is_none()) {
+    ActiveCollective& active = active_.at(send.stream);
+    if (!active.accounts.empty()) note_left(active, send.step, transfer.destination, context.now());
+    const CollectivePlan& plan = *active.plan;
+    if (!active.chunks.empty() && active.chunks[send.step] < plan.slots.chunks_of(plan, active.program->step(send.step))) {
+      send_next(active, send.stream, send.step, context);
+      return;
+    }
     finish_step(send.stream, send.step, context);
   } else {
     finish_op(send.op, context);
@@ -443,7 +520,7 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
   } else {
     const std::uint64_t stream = job_.tags->pack_stream(tag);
     if (active_.contains(stream)) {
-      release_step(stream, tag.detail, context);
+      take_in(stream, tag.detail, context);
     } else {
       early_steps_[stream].push_back(tag.detail);
     }

@@ -33,6 +33,7 @@
 #include "core/fifo.hpp"
 #include "host/compute_clock.hpp"
 #include "host/job.hpp"
+#include "host/slot_holdups.hpp"
 #include "network/network_model.hpp"
 
 namespace weft {
@@ -102,6 +103,8 @@ class RankRunner {
   RankId rank() const { return rank_; }
   /// By communicator, over all iterations so far; see RankExposure.
   const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
+  /// Connections that waited for slots, in collectives that are over.
+  const std::vector<SlotHoldup>& slot_holdups() const { return slot_holdups_; }
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
 
@@ -112,7 +115,12 @@ class RankRunner {
     NodeId peer;
     std::uint32_t taken = 0;  ///< a sender's: by what is on its way. A receiver's: free again, and the sender does not know of it
     std::uint32_t told = 0;   ///< a receiver's: what the sender knows of
-    Fifo<std::uint32_t> waiting;  ///< a sender's: steps that wait for slots
+    Fifo<std::uint32_t> waiting = {};  ///< a sender's: steps that wait for slots
+    std::uint32_t leaving = 0;         ///< a sender's: messages whose last byte has not left
+    Time held_since = Time::max();     ///< a sender's: some wait and nothing is leaving
+    std::uint64_t times_held = 0;
+    Duration held = {};
+    std::uint32_t held_step = 0;  ///< the last that waited so
   };
   struct ActiveCollective {
     OpId op;
@@ -121,6 +129,7 @@ class RankRunner {
     std::uint32_t position = 0;
     std::uint32_t steps_left = 0;
     std::vector<std::uint32_t> pending;  ///< per step: predecessors, plus one for the message of a receive
+    std::vector<std::uint32_t> chunks;   ///< per step, handed over or arrived; empty if no message is cut
     std::vector<SlotAccount> accounts;   ///< of connections with more to carry than they have slots
   };
   struct SendKey {
@@ -159,12 +168,15 @@ class RankRunner {
   void start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
   static SlotAccount* account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends);
   /// Whether a send may go; else it waits for slots.
-  static bool take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer);
+  static bool take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now);
+  static void note_left(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now);
+  void keep_slot_holdups(const ActiveCollective& active, Time now);
   void note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
   void on_slots_told(const Transfer& transfer, EventContext& context);
   NodeId endpoint_at(const ActiveCollective& active, std::uint32_t position) const;
-  void hand_over(const ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination,
-                 EventContext& context);
+  void send_next(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void take_in(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void hand_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination, EventContext& context);
   void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
   void finish_op(OpId op, EventContext& context);
@@ -209,6 +221,7 @@ class RankRunner {
   std::uint64_t rounds_at_instant_ = 0;
   Duration exposed_;
   std::vector<Duration> exposed_by_communicator_;
+  std::vector<SlotHoldup> slot_holdups_;
 };
 
 }  // namespace weft

@@ -7,11 +7,14 @@
 namespace weft {
 
 void CableOutages::change(const CableChanges& change, Time now) {
-  if (is_out_.empty()) is_out_ = avoided_ = std::vector<bool>(topology_.link_count(), false);
-  const bool is_out = change.share() == 0;
+  if (shares_.empty()) {
+    shares_now_ = shares_ = std::vector<double>(topology_.link_count(), 1);
+    avoided_.assign(topology_.link_count(), false);
+  }
+  const double share = follows_shares_ || change.share() == 0 ? change.share() : 1;
   const LinkId reverse = topology_.reverse(change.cable());
-  if (is_out_[change.cable().index()] == is_out) return;
-  is_out_[change.cable().index()] = is_out_[reverse.index()] = is_out;
+  if (shares_now_[change.cable().index()] == share) return;
+  shares_now_[change.cable().index()] = shares_now_[reverse.index()] = share;
   const LinkId cable = std::min(change.cable(), reverse);
   turned_[cable] = now;
   if (reroute_ < Time::max() - now) way_changes_.push_back({now + reroute_, cable});
@@ -21,10 +24,12 @@ bool CableOutages::take(Time now) {
   bool has_changed = false;
   for (; !way_changes_.empty() && way_changes_.front().at <= now; way_changes_.pop_front()) {
     const auto [at, cable] = way_changes_.front();
-    const bool is_out = is_out_[cable.index()];
+    const LinkId reverse = topology_.reverse(cable);
+    const double share = shares_now_[cable.index()];
     // It has turned once more since, and its turn comes; or it was away for too short a time to be noticed.
-    if (turned_.at(cable) + reroute_ != at || avoided_[cable.index()] == is_out) continue;
-    avoided_[cable.index()] = avoided_[topology_.reverse(cable).index()] = is_out;
+    if (turned_.at(cable) + reroute_ != at || shares_[cable.index()] == share) continue;
+    shares_[cable.index()] = shares_[reverse.index()] = share;
+    avoided_[cable.index()] = avoided_[reverse.index()] = share == 0;
     has_changed = true;
   }
   return has_changed;

@@ -5,7 +5,6 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "network/detours.hpp"
 #include "network/static_routes.hpp"
 #include "topologies/topology.hpp"
 
@@ -42,20 +41,24 @@ std::size_t number_of(const Topology& topology, NodeId endpoint, std::vector<Lin
   return leaf.index() * cables + place;
 }
 
-/// Appends the path to `links`, which is empty; `hops` is for its own use.
-void walk(const Topology& topology, const Routes& routes, const PathRule& rule, const EcmpHash& hash, NodeId source,
-          NodeId destination, std::vector<LinkId>& hops, std::vector<LinkId>& links) {
+/// Appends the path to `links`, which is empty; `hops` and `weights` are for its own use.
+void walk(const Topology& topology, const WeighedRoutes& by, const PathRule& rule, const EcmpHash& hash, NodeId source,
+          NodeId destination, std::vector<LinkId>& hops, std::vector<std::int64_t>& weights, std::vector<LinkId>& links) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
   const bool by_hash = rule.choice == PathRule::Choice::by_hash;
   std::size_t left = by_hash ? 0 : number_of(topology, destination, hops);
   const auto choice = [&](NodeId at) {
+    if (by_hash && by.weights != nullptr && hops.size() > 1) {
+      by.weights->weigh(at, destination, hops, weights);
+      return hash.choice(rule.seed, at, weights);
+    }
     if (by_hash) return hash.choice(rule.seed, at, hops.size());
     const std::size_t chosen = left % hops.size();
     left /= hops.size();
     return chosen;
   };
   for (NodeId at = source; at != destination;) {
-    routes.next_hops(topology, at, destination, hops);
+    by.routes.next_hops(topology, at, destination, hops);
     WEFT_CHECK(!hops.empty(),
                "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
     const LinkId chosen = hops[choice(at)];
@@ -73,26 +76,37 @@ EcmpHash::EcmpHash(NodeId source, NodeId destination, std::uint32_t connection, 
   tuple_ = mix64(mix64(ends + kGolden) ^ ((std::uint64_t{connection} << 32) | queue_pair));
 }
 
-std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const {
-  if (n == 1) return 0;
-  return spread(mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1))), n);
+std::uint64_t EcmpHash::mixed(std::uint64_t seed, NodeId at) const {
+  return mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1)));
+}
+
+std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const { return n == 1 ? 0 : spread(mixed(seed, at), n); }
+
+std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::span<const std::int64_t> weights) const {
+  return choice_by_weight(mixed(seed, at), weights);
 }
 
 std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair) {
-  return ecmp_path(topology, topology.routes(), rule, source, destination, connection, queue_pair);
+  const Detours own(topology, rule.weights);
+  return ecmp_path(topology, own.between(source, destination), rule, source, destination, connection, queue_pair);
 }
 
-std::vector<LinkId> ecmp_path(const Topology& topology, const Routes& routes, const PathRule& rule, NodeId source,
+std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& routes, const PathRule& rule, NodeId source,
                               NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
   std::vector<LinkId> hops;
+  std::vector<std::int64_t> weights;
   std::vector<LinkId> links;
-  walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, links);
+  walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, weights,
+       links);
   return links;
 }
 
 EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries)
-    : topology_(topology), rule_(rule), cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))) {}
+    : topology_(topology),
+      rule_(rule),
+      cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
+      own_(topology, rule.weights) {}
 
 void EcmpPaths::take(const Detours& detours) {
   detours_ = &detours;
@@ -106,8 +120,8 @@ std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::
   if (!entry.links.empty() && entry.key == key) return entry.links;
   entry.key = key;
   entry.links.clear();
-  const Routes& routes = detours_ == nullptr ? topology_.routes() : detours_->between(source, destination);
-  walk(topology_, routes, rule_, hash, source, destination, hops_, entry.links);
+  const WeighedRoutes routes = (detours_ == nullptr ? own_ : *detours_).between(source, destination);
+  walk(topology_, routes, rule_, hash, source, destination, hops_, weights_, entry.links);
   return entry.links;
 }
 

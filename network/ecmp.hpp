@@ -4,9 +4,10 @@
 //
 // Model, by hash: at every node with n next hops towards the destination the flow takes number floor(n x h / 2^64), where h is a hash of
 // (source, destination, UDP source port) seeded by the run's ECMP seed and the node. Equal tuples take equal paths; each switch hashes
-// independently of the others, so that there is no polarisation. A transfer is split over n queue pairs (QP scaling), each with a source port
-// of its own unless there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al., "RDMA over Ethernet for
-// Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which is as good as having a port each.
+// independently of the others, so that there is no polarisation. Where next hops are weighed by capacity (network/hop_weights), it
+// takes the one in whose part of the sum of weights h lies. A transfer is split over n queue pairs (QP scaling), each with a source
+// port of its own unless there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al., "RDMA over
+// Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which is as good as having a port each.
 // By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012):
 // destinations are numbered leaf by leaf, and there cable by cable. The first switch with n > 1 next hops takes number d mod n, and the next goes
 // on with d / n. In a fat tree, where all ways up have as many choices, a switch so has one port for a destination, and shift permutations never
@@ -29,12 +30,12 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "network/detours.hpp"
+#include "network/hop_weights.hpp"
 
 namespace weft {
 
-class Detours;
 class StaticRoutes;
-class Routes;
 class Topology;
 
 /// Which of the shortest paths queue pairs take.
@@ -43,6 +44,7 @@ struct PathRule {
   Choice choice = Choice::by_hash;
   std::uint64_t seed = 0;                                ///< of hashing
   std::shared_ptr<const StaticRoutes> routes = nullptr;  ///< by_destination: go first; null: none
+  PathWeights weights = PathWeights::equal;              ///< by_hash: of next hops
   std::uint32_t source_ports = 0;  ///< queue pair q of connection c has UDP source port (c + q) mod so many; 0: each its own
 };
 
@@ -53,10 +55,14 @@ class EcmpHash {
 
   /// Which of `n` next hops the node `at` takes. Requires: n >= 1.
   std::size_t choice(std::uint64_t seed, NodeId at, std::size_t n) const;
+  /// Which of as many as there are weights, which are positive.
+  std::size_t choice(std::uint64_t seed, NodeId at, std::span<const std::int64_t> weights) const;
   /// The tuple's hash, the same at every node.
   std::uint64_t tuple() const { return tuple_; }
 
  private:
+  std::uint64_t mixed(std::uint64_t seed, NodeId at) const;
+
   std::uint64_t tuple_;
 };
 
@@ -65,7 +71,7 @@ std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, No
                               std::uint32_t connection, std::uint32_t queue_pair);
 
 /// The same over these routes, which connect the two.
-std::vector<LinkId> ecmp_path(const Topology& topology, const Routes& routes, const PathRule& rule, NodeId source,
+std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& routes, const PathRule& rule, NodeId source,
                               NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
 
 /// The same, of which many are kept.
@@ -97,7 +103,9 @@ class EcmpPaths {
   PathRule rule_;
   std::vector<Entry> cache_;
   std::vector<LinkId> hops_;
-  const Detours* detours_ = nullptr;
+  std::vector<std::int64_t> weights_;
+  Detours own_;                       ///< nothing is out
+  const Detours* detours_ = nullptr;  ///< null: own_
 };
 
 /// `size` in `parts` parts that differ by at most one byte and add up exactly; the i-th, with the larger ones first.

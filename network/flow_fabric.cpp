@@ -47,9 +47,9 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       inside_host_(topology),
       staging_(topology, settings),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
-      detours_(topology),
+      detours_(topology, settings.path_rule.weights),
       ecmp_(topology, settings.path_rule, settings.path_cache_entries),
-      spray_(topology, link_delays_, settings.path_cache_entries),
+      spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
                 settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
       model_(std::move(policy)),
@@ -59,6 +59,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       operations_(operations),
       outages_(topology),
       load_bits_(topology.link_count(), 0.0) {
+  if (settings.path_rule.weights == PathWeights::capacity) outages_.follow_shares();
   WEFT_CHECK(entity_of_host_.size() == topology.host_count(), "every host has an entity");
   WEFT_CHECK(model_.policy().graph().link_count() == topology.link_count(), "the policy was made for this topology");
 }
@@ -195,7 +196,7 @@ void FlowFabric::change_cables(Time now) {
 
 void FlowFabric::change_ways(Time now) {
   if (!outages_.take(now)) return;
-  detours_.avoid(outages_.avoided());
+  detours_.avoid(outages_.avoided(), outages_.shares());
   ecmp_.take(detours_);
   spray_.take(detours_);
   adaptive_.take(detours_);

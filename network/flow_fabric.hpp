@@ -20,8 +20,10 @@
 //
 // A cable of which the scheduler says that it carries less has that capacity from then on. One that is out carries nothing, and what crosses it stands still. When
 // it has been out for `reroute` (take_other_ways_after), whoever crosses it goes on over other ways (network/detours), as do flows that begin from then on;
-// when it has been back for as long, the ways are as before. Adaptive routing leaves flows where they are unless they cross a cable that is out.
-// Transfers of zero bytes take latency only, whatever is out, and operations in switches wait for the cables of their tree.
+// when it has been back for as long, the ways are as before. Where next hops are weighed by capacity (network/hop_weights), weights
+// follow what a cable carries after as long, and what is under way is divided anew. Adaptive routing leaves flows where they are
+// unless they cross a cable that is out. Transfers of zero bytes take latency only, whatever is out, and operations in switches
+// wait for the cables of their tree.
 //
 // In packet mode it moves what stays inside hosts, and transfers of jobs in flow mode. Where there are such (share_with_packets), flows stand for the packets of
 // the other jobs' transfers, one per queue pair from when they are handed over until the last acknowledgement, with no end of their own: so both get their

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 26> kParams = {{
+constexpr std::array<ParamSpec, 27> kParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -182,13 +182,28 @@ constexpr std::array<ParamSpec, 26> kParams = {{
          "depends on the destination alone (D-mod-k: neighbouring "
          "destinations over neighbouring ports). adaptive: when it starts, every switch sends it over the next hop with the least "
          "flows for its rate. adaptive_global: it takes the path whose worst link has the least flows for its rate. spray: it is "
-         "spread evenly over all of them.",
+         "spread over all of them, evenly unless flow.path_weights says otherwise.",
      .origin =
          "ECMP is what RoCE fabrics run, E-ECMP what Meta's do; InfiniBand's subnet managers set static routes; adaptive is what "
          "InfiniBand and dynamic load balancing do for whole flows, "
          "adaptive_global "
          "what they could if switches knew of each other; spraying is what Ultra Ethernet and adaptive routing of packets come to "
          "on average"},
+    {.name = "path_weights",
+     .kind = ParamKind::choice,
+     .default_text = "equal",
+     .minimum = "",
+     .maximum = "",
+     .choices = "equal|capacity",
+     .meaning =
+         "How next hops on shortest paths share what goes to a destination under flow.routing = ecmp, e_ecmp or spray, and trees "
+         "of "
+         "operations in switches. equal: alike. capacity: each by the rate of its link, or what the ways on from there can carry "
+         "to "
+         "where all ways meet again, if that is less (WCMP); where a cable of a run becomes slow or fast again, weights follow "
+         "failure.reroute later, but for trees, which stay.",
+     .origin = "equal: what switches do unless told otherwise; capacity: Zhou et al., WCMP, EuroSys 2014; BGP link bandwidth, "
+               "RFC 10005"},
     {.name = "routes",
      .kind = ParamKind::file,
      .default_text = "",
@@ -277,11 +292,24 @@ Routing routing_called(std::string_view name) {
   return name == "adaptive_global" ? Routing::adaptive_global : Routing::single;
 }
 
+PathWeights path_weights(const ParamSet& flow) {
+  if (flow.text("path_weights") == "equal") return PathWeights::equal;
+  const std::string& routing = flow.text("routing");
+  if (routing == "ecmp" || routing == "e_ecmp" || routing == "spray") return PathWeights::capacity;
+  throw InputError({Severity::error, "paths-not-weighed",
+                    "flow.path_weights = capacity, and flow.routing = " + routing +
+                        (routing == "static" ? " gives every destination one next hop, by its number"
+                                             : " chooses next hops by what is under way on their links for their rate"),
+                    SourcePlace::named("flow.path_weights"),
+                    "take flow.routing=ecmp, e_ecmp or spray, or flow.path_weights=equal"});
+}
+
 PathRule path_rule_of(const ParamSet& flow, std::uint64_t run_seed) {
   PathRule rule;
   rule.seed = flow.number_or("ecmp_seed", "run").value_or(run_seed);
   if (flow.text("routing") == "static") rule.choice = PathRule::Choice::by_destination;
   if (flow.text("routing") == "ecmp") rule.source_ports = static_cast<std::uint32_t>(flow.integer("source_ports"));
+  rule.weights = path_weights(flow);
   return rule;
 }
 

@@ -30,7 +30,7 @@ enum class QueuePairShare : std::uint8_t {
 /// How a flow gets from leaf to leaf.
 enum class Routing : std::uint8_t {
   single,  ///< every queue pair takes one shortest path, by its hash or its destination (network/ecmp)
-  spray,   ///< every queue pair is spread evenly over all shortest paths (network/spray)
+  spray,   ///< every queue pair is spread over all shortest paths (network/spray)
   adaptive,  ///< every queue pair takes one shortest path, chosen switch by switch by what is under way when it starts (network/adaptive)
   adaptive_global,  ///< likewise, chosen by what is under way on whole paths
 };
@@ -48,8 +48,9 @@ enum class Priorities : std::uint8_t {
 enum class ReducingSwitches : std::uint8_t { all, nvswitches, none };
 
 struct FlowSettings {
-  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError [mtu-too-small], and [bad-value] or [out-of-range]
-  /// for queue_pair_rate_max and ecmp_seed, which may be words.
+  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError [mtu-too-small],
+  /// [paths-not-weighed] where routing goes by no weights, and [bad-value] or [out-of-range] for queue_pair_rate_max and ecmp_seed,
+  /// which may be words.
   explicit FlowSettings(const ParamSet& flow, std::uint64_t run_seed = 1);
 
   Duration wqe_latency;

@@ -9,6 +9,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "network/hop_weights.hpp"
 
 namespace weft {
 
@@ -219,13 +220,19 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
     if (choices_.empty()) choices_.push_back(0);
     begin = static_cast<std::uint32_t>(choices_.size());
     choices_.push_back(0);
-    port_choice_.ports_to(endpoint, choices_);
+    weights_.clear();
+    port_choice_.ports_to(endpoint, choices_, weights_);
     choices_[begin] = static_cast<std::uint16_t>(choices_.size() - begin - 1);
+    if (!weights_.empty()) {
+      choice_weights_.resize(begin + 1);
+      choice_weights_.insert(choice_weights_.end(), weights_.begin(), weights_.end());
+    }
   }
   const std::span<const std::uint16_t> ports(&choices_[begin + 1], choices_[begin]);
   if (ports.size() == 1) return ports.front();
   const std::uint64_t hash = mix64(mix64(port_choice_.seed ^ packet.queue_pair) + packet.sequence);
-  if (!port_choice_.adaptive) return ports[spread(hash, ports.size())];
+  if (!port_choice_.adaptive && choice_weights_.empty()) return ports[spread(hash, ports.size())];
+  if (!port_choice_.adaptive) return ports[choice_by_weight(hash, std::span(choice_weights_).subspan(begin + 1, ports.size()))];
   waits_.clear();
   Duration least = Duration::max();
   for (const std::uint16_t port : ports) {
@@ -500,6 +507,7 @@ bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time
   if (event.kind == ways_change) {
     choices_begin_.clear();
     choices_.clear();
+    choice_weights_.clear();
     return port_choice_.take_ways(event.payload_as<WaysChange>().version);
   }
   if (event.kind == flow_load_changes) {

@@ -68,10 +68,11 @@ struct PacketClass {
 
 /// How a switch sends on the packets of queue pairs whose route leaves it to the switches.
 struct PortChoice {
-  /// Appends the ports that lead to an endpoint, at least one.
-  std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports)> ports_to;
+  /// Appends the ports that lead to an endpoint, at least one; and as many weights, or always none: all ports are alike.
+  std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports, std::vector<std::int64_t>& weights)> ports_to;
   std::uint64_t seed = 0;
-  /// One of the ports at which the packet would wait least, by hash; else one of all of them. The hash is of queue pair and number.
+  /// One of the ports at which the packet would wait least, by hash, whatever their weights; else one of all of them. The hash is
+  /// of queue pair and number.
   bool adaptive = false;
   /// So much longer than at the best one, a port still counts as one of them: if all packets that find the same queues took the same port, as queues fill
   /// in turn, flows would settle on ports, and meet others further on that their switch does not see.
@@ -272,6 +273,8 @@ class PacketSwitch final : public SweepNode {
   PortChoice port_choice_;
   std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
   std::vector<std::uint16_t> choices_;        ///< how many, and these ports
+  std::vector<std::int64_t> choice_weights_;  ///< of these ports, at their places in choices_; empty: all alike
+  std::vector<std::int64_t> weights_;         ///< of the ports that were asked for last
   std::vector<Duration> waits_;               ///< at the ports of a choice
   std::vector<Asking> asking_;                ///< accounts that ask for a pause
   bool in_step_ = false;                      ///< ports are brought forward together

@@ -7,7 +7,6 @@
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
 #include "core/parcel.hpp"
-#include "network/detours.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -22,6 +21,7 @@ constexpr const char* kInFlowMode = "take --mode=flow for this topology";
 PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
     : topology_(topology),
       rule_(rule),
+      own_(topology, rule.weights),
       host_count_(static_cast<std::uint32_t>(topology.host_count())),
       node_of_switch_(topology.node_count()),
       port_of_link_(topology.link_count(), kInside) {
@@ -63,7 +63,7 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
 
 PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
                                         std::uint32_t queue_pair) const {
-  Followed followed = follow(topology_.routes(), source, destination, connection, queue_pair);
+  Followed followed = follow(own_.between(source, destination), source, destination, connection, queue_pair);
   const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
     std::string hint = kInFlowMode;
     if (rule_.routes != nullptr) hint += std::string(", or ") + with_routes;
@@ -90,8 +90,8 @@ std::optional<PacketTopology::Way> PacketTopology::way_around(const Detours& way
   return std::move(followed.way);
 }
 
-PacketTopology::Followed PacketTopology::follow(const Routes& routes, NodeId source, NodeId destination, std::uint32_t connection,
-                                                std::uint32_t queue_pair) const {
+PacketTopology::Followed PacketTopology::follow(const WeighedRoutes& routes, NodeId source, NodeId destination,
+                                                std::uint32_t connection, std::uint32_t queue_pair) const {
   Followed followed;
   Way& way = followed.way;
   for (const LinkId id : ecmp_path(topology_, routes, rule_, source, destination, connection, queue_pair)) {
@@ -114,13 +114,14 @@ PacketTopology::Followed PacketTopology::follow(const Routes& routes, NodeId sou
   return followed;
 }
 
-void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const {
-  const Routes& own = topology_.routes();
-  const Routes& around = ways.between(switch_of(node), endpoint);
-  HostId relay = add_ports(around, node, endpoint, ports);
-  if (relay.is_none() || &around != &own) {
-    if (!ports.empty()) return;
-    relay = add_ports(own, node, endpoint, ports);
+void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+                              std::vector<std::int64_t>& weights) const {
+  const std::size_t before = ports.size();
+  const WeighedRoutes around = ways.between(switch_of(node), endpoint);
+  HostId relay = add_ports(around, node, endpoint, ports, weights);
+  if (relay.is_none() || &around.routes != &topology_.routes()) {
+    if (ports.size() > before) return;
+    relay = add_ports(own_.between(switch_of(node), endpoint), node, endpoint, ports, weights);
     if (relay.is_none()) return;
   }
   throw InputError({Severity::error, "relaying-host",
@@ -129,17 +130,20 @@ void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId en
                     SourcePlace::named(topology_.name()), kInFlowMode});
 }
 
-HostId PacketTopology::add_ports(const Routes& routes, std::uint32_t node, NodeId endpoint,
-                                 std::vector<std::uint16_t>& ports) const {
+HostId PacketTopology::add_ports(const WeighedRoutes& by, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+                                 std::vector<std::int64_t>& weights) const {
   HostId relay = HostId::none();
   std::vector<LinkId> hops;
-  routes.next_hops(topology_, switch_of(node), endpoint, hops);
-  for (const LinkId link : hops) {
-    const HostId host = topology_.node(topology_.link(link).destination).host;
+  by.routes.next_hops(topology_, switch_of(node), endpoint, hops);
+  std::vector<std::int64_t> weights_of_hops;
+  if (by.weights != nullptr && !hops.empty()) by.weights->weigh(switch_of(node), endpoint, hops, weights_of_hops);
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    const HostId host = topology_.node(topology_.link(hops[i]).destination).host;
     if (!host.is_none() && host != topology_.node(endpoint).host) {
       relay = host;
     } else {
-      ports.push_back(port_of_link_[link.index()]);
+      ports.push_back(port_of_link_[hops[i].index()]);
+      if (by.weights != nullptr) weights.push_back(weights_of_hops[i]);
     }
   }
   return relay;

@@ -16,12 +16,12 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "network/detours.hpp"
 #include "network/ecmp.hpp"
 #include "network/queue_pairs.hpp"
 
 namespace weft {
 
-class Detours;
 class Topology;
 
 class PacketTopology {
@@ -58,8 +58,12 @@ class PacketTopology {
   std::optional<Way> way_around(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection,
                                 std::uint32_t queue_pair) const;
   /// Appends the ports of a switch that lead to an endpoint over fewest links, and through no host; where all that are left lead through one, those of the
-  /// topology's own ways. Throws InputError [relaying-host] where one of these does.
-  void ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
+  /// topology's own ways. Appends as many weights, where next hops have some. Throws InputError [relaying-host] where one of these
+  /// does.
+  void ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+                std::vector<std::int64_t>& weights) const;
+  /// What all ways from a node to an endpoint can carry together while nothing is out. Requires: the rule has weights.
+  Bandwidth capacity(NodeId from, NodeId endpoint) const { return own_.between(from, endpoint).weights->capacity(from, endpoint); }
   struct CableEnd {
     std::uint32_t node = 0;
     std::uint32_t port = 0;
@@ -74,13 +78,15 @@ class PacketTopology {
     HostId relay = HostId::none();  ///< a third host that it leads through, where it was followed no further
     bool is_too_long = false;
   };
-  Followed follow(const Routes& routes, NodeId source, NodeId destination, std::uint32_t connection,
+  Followed follow(const WeighedRoutes& routes, NodeId source, NodeId destination, std::uint32_t connection,
                   std::uint32_t queue_pair) const;
   /// Those that lead through no third host, of which one is returned if there are any.
-  HostId add_ports(const Routes& routes, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports) const;
+  HostId add_ports(const WeighedRoutes& by, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+                   std::vector<std::int64_t>& weights) const;
 
   const Topology& topology_;
   PathRule rule_;
+  Detours own_;  ///< nothing is out
   std::uint32_t host_count_;
   std::vector<NodeId> switches_;
   std::vector<std::uint32_t> node_of_switch_;  ///< by NodeId

@@ -4,9 +4,10 @@
 
 namespace weft {
 
-std::uint32_t WayVersions::add(const std::vector<bool>& avoided, Time to_fetch_by, Time fetched) {
-  auto ways = std::make_shared<Detours>(topology_);
-  ways->avoid(avoided);
+std::uint32_t WayVersions::add(const std::vector<bool>& avoided, const std::vector<double>& shares, Time to_fetch_by,
+                               Time fetched) {
+  auto ways = std::make_shared<Detours>(topology_, weights_);
+  ways->avoid(avoided, shares);
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = versions_.empty() ? 0 : versions_.rbegin()->first + 1;
   while (versions_.size() > 1 && std::next(versions_.begin())->second.to_fetch_by <= fetched) versions_.erase(versions_.begin());
@@ -30,7 +31,7 @@ void RouteManager::handle(const Event& event, EventContext& context) {
   if (outages_.take(now)) {
     // No window is longer than the delay: who was to fetch something that long ago has done so.
     const Time fetched = now.since_start() < delay_ ? Time::zero() : now - delay_;
-    const std::uint32_t version = versions_.add(outages_.avoided(), now + delay_, fetched);
+    const std::uint32_t version = versions_.add(outages_.avoided(), outages_.shares(), now + delay_, fetched);
     for (const EntityId node : nodes_) context.send(node, delay_, ways_change, WaysChange{version});
   }
   plan_look(context);

@@ -3,8 +3,9 @@
 // Where it sits: what a subnet manager or the routing protocol of a fabric is, as one entity. The scheduler tells it of cables that go out and come back;
 // host/packet_network connects it with all nodes. In flow mode the fabric does the same by itself.
 //
-// Model: ways change `reroute` after a cable did (network/cable_outages); cards and switches get to know `delay` later, all at one instant. Ways have
-// versions, numbered from 0, those of the topology, which nodes fetch when they are told.
+// Model: ways change `reroute` after a cable did (network/cable_outages), and with them the weights of next hops where these go by
+// capacity; cards and switches get to know `delay` later, all at one instant. Ways have versions, numbered from 0, those of the
+// topology, which nodes fetch when they are told.
 // Threads: as Entity; versions may be fetched by any thread.
 #pragma once
 
@@ -23,11 +24,16 @@ namespace weft {
 
 class WayVersions {
  public:
-  /// Keeps a reference.
-  explicit WayVersions(const Topology& topology) : topology_(topology) { add({}, Time::zero(), Time::zero()); }
+  /// Keeps a reference. `weights` of next hops.
+  explicit WayVersions(const Topology& topology, PathWeights weights = PathWeights::equal)
+      : topology_(topology), weights_(weights) {
+    add({}, {}, Time::zero(), Time::zero());
+  }
 
-  /// Returns its number. Nobody needs those any more that came before one that all were to fetch by `fetched`: they are forgotten.
-  std::uint32_t add(const std::vector<bool>& avoided, Time to_fetch_by, Time fetched);
+  PathWeights weights() const { return weights_; }
+  /// As Detours::avoid(). Returns its number. Nobody needs those any more that came before one that all were to fetch by `fetched`:
+  /// they are forgotten.
+  std::uint32_t add(const std::vector<bool>& avoided, const std::vector<double>& shares, Time to_fetch_by, Time fetched);
   /// Requires: it is not forgotten.
   std::shared_ptr<const Detours> fetch(std::uint32_t version) const;
 
@@ -37,6 +43,7 @@ class WayVersions {
     Time to_fetch_by;
   };
   const Topology& topology_;
+  PathWeights weights_;
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Version> versions_;
 };
@@ -45,7 +52,9 @@ class RouteManager final : public Entity {
  public:
   /// `nodes` are told `delay` > 0 after ways have changed, and it is connected with them so. Keeps references to topology and versions.
   RouteManager(const Topology& topology, Duration reroute, Duration delay, std::vector<EntityId> nodes, WayVersions& versions)
-      : outages_(topology, reroute), delay_(delay), nodes_(std::move(nodes)), versions_(versions) {}
+      : outages_(topology, reroute), delay_(delay), nodes_(std::move(nodes)), versions_(versions) {
+    if (versions.weights() == PathWeights::capacity) outages_.follow_shares();
+  }
 
   void handle(const Event& event, EventContext& context) override;
 

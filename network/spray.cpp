@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
-#include "network/detours.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -20,11 +20,12 @@ PathDelay longer(const PathDelay& a, const PathDelay& b) {
 
 }  // namespace
 
-SprayPaths::SprayPaths(const Topology& topology, const LinkDelays& delays, std::size_t cache_entries)
+SprayPaths::SprayPaths(const Topology& topology, const LinkDelays& delays, std::size_t cache_entries, PathWeights weights)
     : topology_(topology),
       delays_(delays),
       cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
-      reached_(topology.node_count()) {
+      reached_(topology.node_count()),
+      own_(topology, weights) {
   WEFT_CHECK(delays_.size() == topology.link_count(), "every link has a delay");
 }
 
@@ -44,9 +45,9 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
   path.links.clear();
   path.loads.clear();
   path.delay = {};
-  const Routes& routes = detours_ == nullptr ? topology_.routes() : detours_->between(source, destination);
+  const WeighedRoutes by = (detours_ == nullptr ? own_ : *detours_).between(source, destination);
   const auto find_hops = [&](NodeId at) {
-    routes.next_hops(topology_, at, destination, hops_);
+    by.routes.next_hops(topology_, at, destination, hops_);
     WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");
     WEFT_CHECK(path.links.size() <= topology_.link_count(), "a shortest path visits no link twice");
   };
@@ -71,8 +72,15 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
     for (const NodeId node : level_) {
       const Reached here = std::exchange(reached_[node.index()], {});
       find_hops(node);
-      for (const LinkId hop : hops_) {
-        const double part = here.share / static_cast<double>(hops_.size());
+      double sum = static_cast<double>(hops_.size());
+      if (by.weights != nullptr) {
+        by.weights->weigh(node, destination, hops_, weights_);
+        sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+      }
+      for (std::size_t i = 0; i < hops_.size(); ++i) {
+        const LinkId hop = hops_[i];
+        // Equal weights divide into the same bits as none.
+        const double part = here.share / (by.weights == nullptr ? sum : sum / static_cast<double>(weights_[i]));
         crossed_.emplace_back(hop, part);
         const NodeId beyond = topology_.link(hop).destination;
         Reached& there = reached_[beyond.index()];

@@ -1,13 +1,14 @@
-// Spray: a flow spread evenly over all of its shortest paths, as packet spraying does on average.
+// Spray: a flow spread over all of its shortest paths, evenly or by their capacity, as packet spraying does on average.
 //
 // Where it sits: flow_fabric asks for it instead of network/ecmp when `flow.routing` is spray; Routes (topologies) says which next hops there are.
 //
-// Model: at every node what arrives is divided evenly among the next hops towards the destination. A link carries the fraction of the flow that
-// reaches it: its load. No two flows collide by chance. Reordering costs nothing here; a network that sprays has to pay for it elsewhere.
+// Model: at every node what arrives is divided evenly among the next hops towards the destination, or by their weights
+// (network/hop_weights). A link carries the fraction of the flow that reaches it: its load. No two flows collide by chance.
+// Reordering costs nothing here; a network that sprays has to pay for it elsewhere.
 //
 // Paths are kept in a cache of bounded size, direct mapped, as in network/ecmp.
-// Invariants: 1. paths are a pure function of the topology; 2. the loads of links that leave the source add up to 1, as do those that enter the
-// destination.
+// Invariants: 1. paths are a pure function of the topology and of what is out or slow; 2. the loads of links that leave the source
+// add up to 1, as do those that enter the destination.
 // Threads: one.
 #pragma once
 
@@ -17,11 +18,12 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "network/detours.hpp"
+#include "network/hop_weights.hpp"
 #include "network/path_delay.hpp"
 
 namespace weft {
 
-class Detours;
 class Topology;
 
 /// All shortest paths from one endpoint to another.
@@ -34,7 +36,8 @@ struct SprayedPath {
 class SprayPaths {
  public:
   /// Keeps references. `cache_entries` >= 1 is rounded up to a power of two.
-  SprayPaths(const Topology& topology, const LinkDelays& delays, std::size_t cache_entries);
+  SprayPaths(const Topology& topology, const LinkDelays& delays, std::size_t cache_entries,
+             PathWeights weights = PathWeights::equal);
 
   /// They have changed. From now on paths take them; they outlive this.
   void take(const Detours& detours);
@@ -62,7 +65,9 @@ class SprayPaths {
   std::vector<NodeId> next_;
   std::vector<std::pair<LinkId, double>> crossed_;
   std::vector<LinkId> hops_;
-  const Detours* detours_ = nullptr;
+  std::vector<std::int64_t> weights_;  ///< of hops_
+  Detours own_;                        ///< nothing is out
+  const Detours* detours_ = nullptr;   ///< null: own_
 };
 
 }  // namespace weft

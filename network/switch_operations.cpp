@@ -83,6 +83,7 @@ SwitchOperations::SwitchOperations(const Topology& topology, const FlowSettings&
       reducing_(settings.reducing_switches),
       gpudirect_(settings.gpudirect),
       seed_(settings.path_rule.seed) {
+  if (settings.path_rule.weights == PathWeights::capacity) weights_.emplace(topology, topology.routes());
   WEFT_CHECK(topology.node_count() <= SwitchOperationName::count_max, "nodes and names of operations are told apart");
 }
 
@@ -104,8 +105,9 @@ SwitchOperations::Added SwitchOperations::add(SwitchOperationKind kind, std::vec
   const Key key(kind, root, inside ? 0 : connection, members);
   const std::scoped_lock lock(mutex_);
   if (const auto known = names_.find(key); known != names_.end()) return {known->second, {}};
-  const SwitchTree tree =
-      inside ? nvswitch_star(topology_, members) : packet_switch_tree(topology_, members, mix64(seed_) ^ connection);
+  const SwitchTree tree = inside
+                              ? nvswitch_star(topology_, members)
+                              : packet_switch_tree(topology_, members, mix64(seed_) ^ connection, weights_ ? &*weights_ : nullptr);
   if (!tree.objection.empty()) return {NodeId::none(), tree.objection};
 
   SwitchOperation operation;

@@ -49,6 +49,7 @@
 #include "core/ids.hpp"
 #include "core/units.hpp"
 #include "network/flow_settings.hpp"
+#include "network/hop_weights.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -102,6 +103,7 @@ class SwitchOperations {
   ReducingSwitches reducing_;
   bool gpudirect_;
   std::uint64_t seed_;
+  std::optional<HopWeights> weights_;  ///< none: next hops are alike
   mutable std::mutex mutex_;
   std::map<Key, NodeId> names_;
   std::deque<SwitchOperation> operations_;

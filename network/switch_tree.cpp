@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "core/fingerprint.hpp"
+#include "network/hop_weights.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -16,7 +17,8 @@ namespace {
 /// The ways from all members to the first one, as nodes with a cable each to the next.
 class Ways {
  public:
-  Ways(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed) : topology_(topology), hash_(mix64(seed)) {
+  Ways(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed, const HopWeights* weights)
+      : topology_(topology), weights_(weights), hash_(mix64(seed)) {
     for (const NodeId member : members) hash_ = mix64(hash_ ^ member.index());
     target_ = members.front();
     add(target_, LinkId::none());
@@ -62,7 +64,12 @@ class Ways {
     std::vector<LinkId> next_hops;
     topology_.routes().next_hops(topology_, at, target_, next_hops);
     WEFT_CHECK(!next_hops.empty(), "endpoints are mutually reachable");
-    const std::size_t choice = spread(mix64(hash_ + hops), next_hops.size());
+    std::size_t choice = spread(mix64(hash_ + hops), next_hops.size());
+    if (weights_ != nullptr) {
+      std::vector<std::int64_t> weights;
+      weights_->weigh(at, target_, next_hops, weights);
+      choice = choice_by_weight(mix64(hash_ + hops), weights);
+    }
     for (std::size_t i = 0; i < next_hops.size(); ++i) {
       const LinkId link = next_hops[(choice + i) % next_hops.size()];
       if (!walk(topology_.link(link).destination, hops + 1)) continue;
@@ -142,6 +149,7 @@ class Ways {
   }
 
   const Topology& topology_;
+  const HopWeights* weights_;
   std::uint64_t hash_;
   NodeId target_;
   std::unordered_map<NodeId, std::uint32_t> number_;
@@ -189,8 +197,9 @@ SwitchTree nvswitch_star(const Topology& topology, std::span<const NodeId> membe
   return tree;
 }
 
-SwitchTree packet_switch_tree(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed) {
-  return Ways(topology, members, seed).tree(members);
+SwitchTree packet_switch_tree(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed,
+                              const HopWeights* weights) {
+  return Ways(topology, members, seed, weights).tree(members);
 }
 
 }  // namespace weft

@@ -6,9 +6,10 @@
 //   - Inside a host (NVLS) the tree is a star: every member's cables to an NVSwitch. Of several NVSwitches that all members are cabled to,
 //     and of several cables between the same two, each carries an equal share.
 //   - Between hosts (SHARP) the ways from all members to the first of them, by shortest paths, make a tree: where a node has several next
-//     hops one is chosen by a hash of (seed, members, connection, hops from the member), so that in a regular fabric all choose the same
-//     core switch, and other groups and connections another one. In an irregular one the ways may meet later, never in a circle. The top of
-//     the tree is the packet switch with the fewest hops to its farthest member.
+//     hops one is chosen by a hash of (seed, members, connection, hops from the member), by weight where next hops have weights
+//     (network/hop_weights), so that in a regular fabric all choose the same core switch, and other groups and connections another
+//     one. In an irregular one the ways may meet later, never in a circle. The top of the tree is the packet switch with the fewest
+//     hops to its farthest member.
 //   - What rises in the tree is added up where it meets, if that is a packet switch; NICs and PCIe switches pass every stream on by itself.
 //     What comes down is multiplied in packet switches likewise.
 // Thread safety: pure functions.
@@ -24,6 +25,7 @@
 
 namespace weft {
 
+class HopWeights;
 class Topology;
 
 struct SwitchTree {
@@ -46,7 +48,9 @@ struct SwitchTree {
 /// Of endpoints of one host, by its NVSwitches. Requires: at least two, distinct.
 SwitchTree nvswitch_star(const Topology& topology, std::span<const NodeId> members);
 
-/// Of endpoints of different hosts, by packet switches. Requires: at least two, in ascending order.
-SwitchTree packet_switch_tree(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed);
+/// Of endpoints of different hosts, by packet switches. `weights`: of next hops by the topology's routes; null: all alike.
+/// Requires: at least two, in ascending order.
+SwitchTree packet_switch_tree(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed,
+                              const HopWeights* weights = nullptr);
 
 }  // namespace weft

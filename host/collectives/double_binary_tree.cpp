@@ -20,7 +20,9 @@ constexpr std::array<ParamSpec, 2> kParams = {
       "often",
       "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
      {"channels", ParamKind::integer, "2", "2", "32", "",
-      "Trees at once, an even number: pairs that each carry their share of the buffer; pairs have their heads on different rails",
+      "Trees at once, an even number: pairs that each carry their share of the buffer; both of a pair have their heads on one "
+      "rail, "
+      "pairs on different ones",
       "one pair of trees"}}};
 
 /// What a neighbour below is to the one above.
@@ -74,14 +76,13 @@ Tree add_tree(CollectivePlan& plan, std::uint8_t channel, std::uint32_t channels
     const std::uint32_t host = host_in_tree(request, is_first ? 0 : 1, index);
     const std::uint32_t size = layout.members_of_host(host);
     const bool has_the_root = has_root(request.type) && index == 0;
-    const std::uint32_t shift = channel / 2 * 2 * size / channels;
-    const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : is_first ? shift : size - 1 - shift;
-    std::vector<std::uint32_t>& chain = chains.emplace_back();
-    for (std::uint32_t k = 0; k < size; ++k) {
-      const bool goes_back = !is_first && layout.inside() != InsideLinks::full_mesh;
-      chain.push_back(goes_back ? layout.member_of_host(host, (start + size - k) % size) : layout.member_on_way(host, start, k));
-    }
-    heads.push_back(chain.front());
+    // Where a head has children in one tree of a pair it has none in the other: on one NIC the two carry four halves in all, wherever the host is. Where
+    // there are NICs for every tree, heads on different ones carry three halves and one.
+    const std::uint32_t of_pair = channel / 2 * 2 * size / channels;
+    const std::uint32_t head = is_first || channels >= 2 * size ? of_pair : size - 1 - of_pair;
+    const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : head;
+    chains.push_back(layout.chain_of_host(host, start, !is_first));
+    heads.push_back(chains.back().front());
   }
   Tree tree;
   tree.channel = channel;

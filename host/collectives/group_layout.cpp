@@ -44,6 +44,16 @@ NodeId nic_of(const Topology& topology, NodeId endpoint) {
   return endpoint;
 }
 
+/// Those of endpoints, each once.
+std::vector<NodeId> nics_of(const Topology& topology, std::span<const NodeId> endpoints) {
+  std::vector<NodeId> nics;
+  for (const NodeId endpoint : endpoints) {
+    const NodeId nic = nic_of(topology, endpoint);
+    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) nics.push_back(nic);
+  }
+  return nics;
+}
+
 /// The cables of a NIC that leave its host.
 std::vector<LinkId> ports_of(const Topology& topology, NodeId nic) {
   std::vector<LinkId> ports;
@@ -84,15 +94,10 @@ HostHardware hardware_of(const Topology& topology, std::span<const std::vector<N
     if (next.host == topology.node(first).host && joins_gpus(next.kind)) nvlinks.push_back(link);
   }
   hardware.nvlink_bps = rate_bps(topology, nvlinks);
-  std::vector<NodeId> nics;
-  for (const NodeId member : hosts.front()) {
-    const NodeId nic = nic_of(topology, member);
-    if (std::find(nics.begin(), nics.end(), nic) == nics.end()) nics.push_back(nic);
-  }
-  const std::vector<LinkId> ports = ports_of(topology, nics.front());
-  hardware.nic_bps = rate_bps(topology, ports);
+  std::vector<NodeId> nics = nics_of(topology, hosts.front());
+  hardware.nic_bps = rate_bps(topology, ports_of(topology, nics.front()));
   // GPUs that share all NICs of their host lead to none directly.
-  if (ports.empty() && hosts.size() > 1) {
+  if (hardware.nic_bps == 0 && hosts.size() > 1) {
     nics.clear();
     for (const LinkId link : topology.out_links(first)) {
       const NodeId hub = topology.link(link).destination;
@@ -106,6 +111,13 @@ HostHardware hardware_of(const Topology& topology, std::span<const std::vector<N
     hardware.nic_bps = rate_bps(topology, ports_of(topology, nics.front()));
   }
   hardware.nics = static_cast<std::uint32_t>(nics.size());
+  for (const std::vector<NodeId>& members : hosts) {
+    const std::vector<NodeId> of_host = nics_of(topology, members);
+    const std::int64_t bps = rate_bps(topology, ports_of(topology, of_host.front()));
+    if (bps == 0) continue;
+    hardware.nics = std::min(hardware.nics, static_cast<std::uint32_t>(of_host.size()));
+    hardware.nic_bps = std::min(hardware.nic_bps, bps);
+  }
   const auto leaf_of = [&](NodeId nic) {
     const std::vector<LinkId> cables = ports_of(topology, nic);
     return cables.empty() ? NodeId::none() : topology.link(cables.front()).destination;
@@ -163,16 +175,6 @@ GroupLayout::GroupLayout(std::vector<Seat> seats, InsideLinks inside) : seats_(s
   hardware_.rails_meet = hardware_.nics > 1 && host_count_ > 1;
 }
 
-std::uint32_t GroupLayout::member_on_way(std::uint32_t host, std::uint32_t start, std::uint32_t k) const {
-  const std::uint32_t n = members_of_host(host);
-  if (inside_ != InsideLinks::full_mesh) return member_of_host(host, (start + k) % n);
-  const std::uint32_t forwards = n - n / 2;  // ways that run forwards
-  const bool is_backwards = start >= forwards;
-  const std::uint32_t first = is_backwards ? start - forwards : start;
-  const std::uint32_t step = is_backwards ? n - 1 - k : k;
-  return member_of_host(host, (step % 2 == 1 ? first + (step + 1) / 2 : first + n - step / 2) % n);
-}
-
 GroupLayout GroupLayout::one_per_host(std::uint32_t ranks) { return blocks(ranks, 1); }
 
 GroupLayout GroupLayout::blocks(std::uint32_t hosts, std::uint32_t ranks_per_host) {
@@ -181,6 +183,16 @@ GroupLayout GroupLayout::blocks(std::uint32_t hosts, std::uint32_t ranks_per_hos
     for (std::uint32_t rail = 0; rail < ranks_per_host; ++rail) seats.push_back({host, rail});
   }
   return GroupLayout(std::move(seats));
+}
+
+std::vector<std::uint32_t> GroupLayout::chain_of_host(std::uint32_t host, std::uint32_t start, bool backwards) const {
+  const std::uint32_t members = members_of_host(host);
+  std::vector<std::uint32_t> chain;
+  for (std::int64_t k = 0; k < members; ++k) {
+    const std::int64_t step = inside_ == InsideLinks::full_mesh ? zigzag(k) : k;
+    chain.push_back(member_of_host(host, wrapped(backwards ? start - step : start + step, members)));
+  }
+  return chain;
 }
 
 void GroupLayout::divide() {
@@ -201,6 +213,25 @@ void GroupLayout::divide() {
     for (std::uint32_t k = 0; k < ranks_per_host_; ++k) rails[k].push_back(of_host[k]);
   }
   rails_ = std::make_shared<const Subgroups>(ranks(), rails);
+}
+
+bool holds_more(const Topology& topology, std::span<const NodeId> endpoints, Bytes bytes) {
+  HostId looked_at = topology.node(endpoints.front()).host;
+  std::vector<LinkId> next;
+  for (const NodeId endpoint : endpoints) {
+    if (topology.node(endpoint).host == looked_at) continue;
+    looked_at = topology.node(endpoint).host;
+    Bandwidth slowest = Bandwidth::bps(INT64_MAX);
+    Duration one_way;
+    for (NodeId at = endpoints.front(); at != endpoint; at = topology.link(next.front()).destination) {
+      topology.routes().next_hops(topology, at, endpoint, next);
+      const Link& link = topology.link(next.front());
+      slowest = std::min(slowest, link.rate);
+      one_way += link.propagation_delay;
+    }
+    if (static_cast<double>(slowest.in_bps()) * 2 * one_way.in_s() > bytes.in_bits()) return true;
+  }
+  return false;
 }
 
 }  // namespace weft

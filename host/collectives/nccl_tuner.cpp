@@ -276,7 +276,8 @@ class Reckoning {
     nic_ = static_cast<double>(hardware.nic_bps) / 8e9;
     nics_ = std::max(1U, hardware.nics);
     // A channel has one NIC, and NCCL has but so many: NVLink domains of 72 GPUs do not drive all their NICs at once.
-    driven_nics_ = std::min(nics_, std::max(constants.number("channels"), kRingsMax));
+    driven_nics_ = std::min(nics_, constants.number("channels"));
+    for (std::uint32_t host = 0; host < hosts_; ++host) fewest_ = std::min(fewest_, layout.members_of_host(host));
   }
 
   std::vector<NcclChoice> all() const {
@@ -323,10 +324,8 @@ class Reckoning {
   std::uint32_t channels_for(Protocol protocol) const {
     // Bytes of a thread below which it takes fewer channels: NCCL_LL_THREAD_THRESHOLD and so on; that of LL counts ranks.
     const double threshold = protocol == ll ? 8.0 * ranks_ : protocol == ll128 ? 8 : 64;
-    std::uint32_t most = constants_.number("channels");
-    if (hosts_ > 1) most = std::max(most, driven_nics_);
     const double useful = bytes_ / (threshold * constants_.number("threads"));
-    return static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(most)));
+    return static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(constants_.number("channels"))));
   }
 
   /// Share of an inside link's rate that data gets, where each GPU sends `sent` bytes of its `bytes_` in a pass.
@@ -388,10 +387,18 @@ class Reckoning {
     if (hosts_ > 1) gbytes_per_s = std::min(gbytes_per_s, driven_nics_ * nic_ * ring.protocol.efficiency_network);
     ring.time_us = base + (steps - between) * (inside_us + kMessageInsideUs) + between * (network_us + kMessageNetworkUs) +
                    sent / (gbytes_per_s * 1e3);
-    // Inside a host all rings load its links alike.
-    const std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
+    // Inside a host all rings load its links alike, but for meshes, whose cables take rings of as many orders.
+    std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
+    if (is_mesh()) simulated = std::min(kRingsMax, std::max(simulated, hosts_ == 1 ? 2 * (ranks_ - 1) : fewest_));
     ring.alike = std::max(1U, ring.channels / simulated);
-    if (ring.module == "ring") ring.params.emplace_back("channels", std::to_string(simulated));
+    if (ring.module == "ring") {
+      ring.params.emplace_back("channels", std::to_string(simulated));
+      ring.params.emplace_back("order", "hosts");
+    }
+    if (rooted) {
+      const double piece = std::max(kPieceOfChain[protocol], bytes_ / simulated / kChainPieces[protocol]);
+      ring.params.emplace_back("broadcast_piece", size_text(piece));
+    }
     choices.push_back(std::move(ring));
   }
 
@@ -411,15 +418,16 @@ class Reckoning {
     const auto data_us = [&](double passes) {
       double gbytes_per_s = driven_nics_ * nic_ * tree.protocol.efficiency_network / passes;
       if (has_inside()) gbytes_per_s = std::min(gbytes_per_s, inside_rate() * tree.protocol.efficiency_inside / 2);
-      // Both trees of a pair have one NIC each at their heads.
       return bytes_ / (gbytes_per_s * 0.92 * tree_correction(protocol) * 1e3);
     };
     // Between two hosts a tree sends the buffer once each way; NCCL's tuner halves its rate whatever the number of hosts.
     tree.time_us = base + hops_us + data_us(hosts_ == 2 ? 1 : 2);
     tree.weighed_us = base + hops_us + data_us(2);
-    const std::uint32_t simulated = 2 * std::clamp((nics_ + 1) / 2, 1U, 8U);
-    tree.params.emplace_back("channels", std::to_string(simulated));
-    tree.params.emplace_back("piece", piece_text(simulated, kTreePieces));
+    // A channel has both trees of a pair, and one NIC.
+    const std::uint32_t pairs = std::min({tree.channels, driven_nics_, kRingsMax / 2});
+    tree.alike = tree.channels / pairs;
+    tree.params.emplace_back("channels", std::to_string(2 * pairs));
+    tree.params.emplace_back("piece", size_text(std::max(tree_chunk(protocol) * tree.alike, bytes_ / (2 * pairs) / kTreePieces)));
     choices.push_back(std::move(tree));
   }
 
@@ -541,6 +549,8 @@ class Reckoning {
       NcclChoice pxn = pairs;
       pxn.algorithm = "pxn";
       pxn.module = "hierarchical";
+      // A message is copied once, be it into the buffer of a neighbour.
+      pxn.protocol.efficiency_inside = constants_.share("p2p_efficiency") * (protocol == ll ? 0.5 : 1);
       choices.push_back(std::move(pxn));
     }
     choices.push_back(std::move(pairs));
@@ -558,12 +568,42 @@ class Reckoning {
     return log < kFactors[protocol].size() ? kFactors[protocol][log] : 1;
   }
 
-  /// Largest message, for so many pieces on every channel.
-  std::string piece_text(std::uint32_t channels, double pieces) const {
-    return std::to_string(std::max<std::int64_t>(512 * 1024, static_cast<std::int64_t>(std::ceil(bytes_ / channels / pieces)))) +
-           "B";
+  /// What a channel's trees pass on at once: a slot, less for less data. NCCL's calcCollChunking (src/enqueue.cc).
+  double tree_chunk(Protocol protocol) const {
+    double chunk = kSlot[protocol];
+    const double of_channel = bytes_ / channels_for(protocol);
+    const auto halve = [&](double chunks_wanted, double least) {
+      while (of_channel / chunk < chunks_wanted && chunk > least) chunk /= 2;
+    };
+    constexpr double kib = 1024;
+    if (protocol == simple) {
+      const double depth = per_host_ - 1 + log2_hosts();
+      halve(8 * depth, 128 * kib);
+      halve(4 * depth, 64 * kib);
+      halve(depth, 32 * kib);
+    } else if (protocol == ll128) {
+      const double steps = 1 + log2_hosts() + 0.1 * per_host_;
+      halve(64 * steps / per_host_, 128 * kib);
+      halve(16 * steps / per_host_, 32 * kib);
+    } else {
+      // Flags come with the data, as along a chain.
+      chunk = std::clamp(of_channel / 16, kPieceOfChain[ll], chunk);
+    }
+    return chunk;
   }
 
+  static std::string size_text(double bytes) {
+    return std::to_string(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(bytes)))) + "B";
+  }
+
+  // Data of a slot of a channel (NCCL's src/include/device.h): 8 lines of 8 B for each of 512 threads; 15 of 16 words of 8 B, 120 for each of 640
+  // threads; an eighth of 4 MiB.
+  static constexpr std::array<double, protocols> kSlot = {32 * 1024, 576'000, 512 * 1024};
+  // What goes on along a chain before its slot is full: what all threads take at once, a line or 8 words each, by LL and LL128, whose flags come with
+  // the data.
+  static constexpr std::array<double, protocols> kPieceOfChain = {4 * 1024, 38'400, 512 * 1024};
+  // Pieces are larger where these are more. LL has few, as each takes a slot here, where in fact several share one.
+  static constexpr std::array<double, protocols> kChainPieces = {32, 64, 64};
   static constexpr double kTreePieces = 32;
   static constexpr double kNvlsTreeMessages = 524'288;
   static constexpr double kNvlsHeadsMax = 32;  ///< NCCL_MAX_NVLS_ARITY
@@ -584,6 +624,7 @@ class Reckoning {
   double nic_ = 0;
   std::uint32_t nics_ = 1;
   std::uint32_t driven_nics_ = 1;
+  std::uint32_t fewest_ = UINT32_MAX;  ///< members of any host
 };
 
 std::string time_text(double us) {
@@ -613,12 +654,13 @@ std::string NcclTuner::machine_of(const GroupLayout& layout) const {
   return hardware.gpus == 8 ? "hgx_b200" : "gb200_nvl72";
 }
 
-std::vector<NcclChoice> NcclTuner::choices(const CollectiveRequest& request, std::string_view module,
+std::vector<NcclChoice> NcclTuner::choices(const CollectiveRequest& request, std::string_view algorithm,
                                            std::string_view protocol) const {
   const Constants constants(params_, machine_of(*request.layout));
   std::vector<NcclChoice> all = Reckoning(request, constants).all();
   std::erase_if(all, [&](const NcclChoice& choice) {
-    return (!module.empty() && choice.module != module) || (!protocol.empty() && choice.protocol.name != protocol);
+    const bool goes_by = choice.algorithm == algorithm || (choice.module == algorithm && choice.algorithm != "nvls");
+    return (!algorithm.empty() && !goes_by) || (!protocol.empty() && choice.protocol.name != protocol);
   });
   return all;
 }

@@ -44,7 +44,7 @@
 namespace weft {
 
 /// Parameter table "nccl": the machine, what the library may use, and the machine's constants; of those that are not given the
-// machine's stand.
+/// machine's stand.
 ParamTable nccl_params();
 /// Machines whose constants are known, in the order of the parameter's choices.
 std::span<const ModuleInfo> nccl_machines();
@@ -54,11 +54,11 @@ struct NcclChoice {
   std::string module;                                       ///< the algorithm that carries it out (collective_algorithms)
   std::vector<std::pair<std::string, std::string>> params;  ///< of the module, where the user gave none
   CollectiveProtocol protocol;
-  std::uint32_t channels = 1;
-  std::uint32_t alike = 1;  ///< channels that travel as one
-  double time_us = 0;       ///< on idle links
-  double weighed_us = 0;    ///< what NCCL's tuner takes it for, which decides
-  std::string reason;       ///< why it was taken
+  std::uint32_t channels = 0;  ///< 0: those of the module's program
+  std::uint32_t alike = 1;     ///< channels that travel as one
+  double time_us = 0;          ///< on idle links
+  double weighed_us = 0;       ///< what NCCL's tuner takes it for, which decides
+  std::string reason;          ///< why it was taken
 };
 
 class NcclTuner {
@@ -66,9 +66,9 @@ class NcclTuner {
   /// `nccl` is over nccl_params().
   explicit NcclTuner(const ParamSet& nccl) : params_(nccl) {}
 
-  /// What there is for the request, the best first; of equal ones in NCCL's order. Not empty. `module` and `protocol` leave only those that are carried
-  /// out by that algorithm or protocol; then it may be empty.
-  std::vector<NcclChoice> choices(const CollectiveRequest& request, std::string_view module = {},
+  /// What there is for the request, the best first; of equal ones in NCCL's order. Not empty. `algorithm` and `protocol` leave only those that are called
+  /// so or carried out by that algorithm (but for nvls, which an exchange of messages carries out), or go by that protocol; then it may be empty.
+  std::vector<NcclChoice> choices(const CollectiveRequest& request, std::string_view algorithm = {},
                                   std::string_view protocol = {}) const;
   /// The machine whose constants are taken for a group.
   std::string machine_of(const GroupLayout& layout) const;

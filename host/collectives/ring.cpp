@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kParams = {
+constexpr std::array<ParamSpec, 3> kParams = {
     {{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
       "Largest message of a ring broadcast or reduce, unless that took more than 65,535 pieces; smaller pieces fill the pipeline "
       "sooner and pay latency more often",
@@ -20,19 +20,36 @@ constexpr std::array<ParamSpec, 2> kParams = {
       "Rings at once, each on its share of the buffer and its own connections; on hosts with several of the group's GPUs they "
       "enter "
       "and leave by different rails",
-      "one ring in order of rank"}}};
+      "one ring in order of rank"},
+     {"order", ParamKind::choice, "auto", "", "", "auto|hosts",
+      "hosts: within hosts by rail, every second host backwards, so that a ring leaves a host and enters the next one on the same "
+      "rail. auto: so with several channels, and in order of rank with one",
+      "the order of the members' ranks is what formulas have in mind; NCCL orders rings by the machine, as its rules (nccl) do"}}};
 
-/// The order in which channel `channel` of `channels` visits the group. Within a host on a way that starts channel by channel at other
-/// GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
+/// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that begin, channel by channel, with
+/// other GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
 std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint32_t channel, std::uint32_t channels) {
-  const std::uint32_t per_host = layout.ranks_per_host();
-  const std::uint32_t start = channel * per_host / channels;
   std::vector<std::uint32_t> order;
   for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
-    for (std::uint32_t k = 0; k < per_host; ++k) {
-      const std::uint32_t step = host % 2 == 0 ? k : per_host - 1 - k;
-      order.push_back(layout.member_on_way(host, start, step));
-    }
+    std::vector<std::uint32_t> chain = layout.chain_of_host(host, channel * layout.members_of_host(host) / channels, false);
+    if (host % 2 == 1) std::reverse(chain.begin(), chain.end());
+    order.insert(order.end(), chain.begin(), chain.end());
+  }
+  return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
+}
+
+/// In one host whose GPUs are cabled to each other: the root, and the others in zigzag, every second channel mirrored. With twice as many channels as
+/// there are others each cable between those carries two.
+std::shared_ptr<const Subgroups> mesh_chain(const GroupLayout& layout, std::uint32_t root, std::uint32_t channel) {
+  std::vector<std::uint32_t> others;
+  for (std::uint32_t k = 0; k < layout.ranks(); ++k) {
+    if (layout.member_of_host(0, k) != root) others.push_back(layout.member_of_host(0, k));
+  }
+  const auto size = static_cast<std::uint32_t>(others.size());
+  std::vector<std::uint32_t> order = {root};
+  for (std::int64_t k = 0; k < size; ++k) {
+    const std::int64_t step = channel % 2 == 0 ? zigzag(k) : -zigzag(k);
+    order.push_back(others[wrapped(channel / 2 + step, size)]);
   }
   return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
 }
@@ -40,7 +57,9 @@ std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint
 class Ring final : public CollectiveAlgorithm {
  public:
   explicit Ring(const ParamSet& params)
-      : piece_(params.bytes("broadcast_piece")), channels_(static_cast<std::uint32_t>(params.integer("channels"))) {}
+      : piece_(params.bytes("broadcast_piece")),
+        channels_(static_cast<std::uint32_t>(params.integer("channels"))),
+        by_hosts_(params.text("order") == "hosts") {}
 
   bool supports(CollectiveType type) const override {
     switch (type) {
@@ -97,14 +116,14 @@ class Ring final : public CollectiveAlgorithm {
   }
 
   /// The ring of a channel and its slice of the buffer.
-  static PhaseGround ground(CollectivePlan& plan, std::uint32_t channel, std::uint32_t channels) {
+  PhaseGround ground(CollectivePlan& plan, std::uint32_t channel, std::uint32_t channels) const {
     PhaseGround ground;
     ground.channel = static_cast<std::uint8_t>(channel);
     ground.members = plan.request.ranks();
     ground.division = division(plan, channel, channels);
     if (plan.request.type == CollectiveType::all_reduce) {
       ground.base = channel * ground.members;
-    } else if (channels > 1) {
+    } else if (ground.division != 0 || channels > 1) {
       // Every rank's share is cut into channels.
       ground.base = channel;
       ground.stride = channels;
@@ -113,10 +132,13 @@ class Ring final : public CollectiveAlgorithm {
     return ground;
   }
 
-  static std::uint8_t division(CollectivePlan& plan, std::uint32_t channel, std::uint32_t channels) {
+  std::uint8_t division(CollectivePlan& plan, std::uint32_t channel, std::uint32_t channels) const {
     const GroupLayout& layout = *plan.request.layout;
-    if (channels == 1 || layout.host_count() == 1 || layout.ranks_per_host() <= 1) return 0;
-    return plan.add_division(ring_order(layout, channel, channels));
+    const bool is_mesh = layout.inside() == InsideLinks::full_mesh;
+    const bool in_order_of_rank = channels == 1 && (!by_hosts_ || plan.request.type == CollectiveType::all_to_all);
+    if (in_order_of_rank || layout.host_count() == layout.ranks() || (layout.host_count() == 1 && !is_mesh)) return 0;
+    const bool is_chain = layout.host_count() == 1 && has_root(plan.request.type);
+    return plan.add_division(is_chain ? mesh_chain(layout, plan.request.root, channel) : ring_order(layout, channel, channels));
   }
 
   /// Broadcast: a pipeline of pieces from the root once round the ring. Reduce: the same from the root's successor to the root.
@@ -173,6 +195,7 @@ class Ring final : public CollectiveAlgorithm {
 
   Bytes piece_;
   std::uint32_t channels_;
+  bool by_hosts_;
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) { return std::make_unique<Ring>(params); }

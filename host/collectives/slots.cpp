@@ -9,7 +9,18 @@
 
 namespace weft {
 
-CollectiveSlots::CollectiveSlots(const CollectivePlan& plan, std::uint32_t count, Bytes size) : count_(count), size_(size) {
+namespace {
+
+/// Of the message of a step, with equal parts.
+std::int64_t equal_bytes(const CollectivePlan& plan, const CollectiveStep& step) {
+  const std::int64_t part = (plan.buffer.count() + plan.parts - 1) / plan.parts;
+  return part * step.parts.count * step.parts.blocks;
+}
+
+}  // namespace
+
+CollectiveSlots::CollectiveSlots(const CollectivePlan& plan, std::uint32_t count, Bytes size, Bytes chunk)
+    : count_(count), size_(size), chunk_(chunk) {
   WEFT_CHECK(count >= 1 && size > Bytes::zero(), "there are slots, and they hold something");
   for (const CollectiveProgram& program : plan.programs) {
     using Rule = std::tuple<bool, std::uint8_t, PeerRule::Kind, std::uint8_t, std::int32_t>;
@@ -25,18 +36,26 @@ CollectiveSlots::CollectiveSlots(const CollectivePlan& plan, std::uint32_t count
       if (is_new) uses.push_back({i, step.channel, sends, 0, 0});
       Use& use = uses[found->second];
       const std::uint32_t taken = taken_by(plan, step);
-      use.slots += taken;
+      const std::uint32_t chunks = chunks_of(plan, step);
+      if (chunks > 1) cuts_ = true;
+      use.slots += chunks * taken;
       use.largest = std::max(use.largest, taken);
-      most += taken;
+      most += std::uint64_t{chunks} * taken;
     }
     if (most > count) limits_ = true;
   }
 }
 
+std::uint32_t CollectiveSlots::chunks_of(const CollectivePlan& plan, const CollectiveStep& step) const {
+  if (chunk_ == Bytes::zero() || step.from_splits) return 1;
+  const std::int64_t chunks = (equal_bytes(plan, step) + chunk_.count() - 1) / chunk_.count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(chunks, 1, chunks_max));
+}
+
 std::uint32_t CollectiveSlots::taken_by(const CollectivePlan& plan, const CollectiveStep& step) const {
   if (step.from_splits) return 1;
-  const std::int64_t part = (plan.buffer.count() + plan.parts - 1) / plan.parts;
-  const std::int64_t bytes = part * step.parts.count * step.parts.blocks;
+  const std::int64_t chunks = chunks_of(plan, step);
+  const std::int64_t bytes = (equal_bytes(plan, step) + chunks - 1) / chunks;
   const std::int64_t needed = (bytes + size_.count() - 1) / size_.count();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, std::max(1U, count_ / 2)));
 }

@@ -19,6 +19,9 @@ constexpr std::uint32_t wrapped(std::int64_t index, std::uint32_t size) {
   return static_cast<std::uint32_t>((index % n + n) % n);
 }
 
+/// 0, 1, -1, 2, -2 ...
+constexpr std::int64_t zigzag(std::int64_t k) { return k % 2 == 1 ? (k + 1) / 2 : -k / 2; }
+
 class Subgroups {
  public:
   /// The whole group in order of position.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -159,6 +160,7 @@ std::string case_name(const testing::TestParamInfo<CollectivePrograms::ParamType
 
 const std::vector<AlgorithmCase> kAlgorithms = {{"ring", {}},
                                                 {"ring", {{"channels", "3"}}},
+                                                {"ring", {{"order", "hosts"}}},
                                                 {"direct", {}},
                                                 {"double_binary_tree", {{"piece", "200000B"}}},
                                                 {"double_binary_tree", {{"channels", "6"}, {"piece", "100000B"}}},
@@ -183,6 +185,9 @@ std::vector<GroupLayout> irregular_layouts() {
       GroupLayout({{0, 1}, {1, 1}, {2, 1}, {0, 0}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {0, 2}, {3, 2}})};
   for (const std::uint32_t n : {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 14, 15, 16, 17, 22, 31, 33})
     layouts.push_back(GroupLayout::one_per_host(n));
+  const std::vector<GroupLayout::Seat> meshes = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 1}, {1, 2}, {1, 3}};
+  layouts.emplace_back(meshes, InsideLinks::full_mesh);
+  layouts.emplace_back(std::vector<GroupLayout::Seat>{{0, 4}, {0, 1}, {0, 2}, {0, 0}, {0, 3}}, InsideLinks::full_mesh);
   return layouts;
 }
 
@@ -239,6 +244,99 @@ const std::vector<AlgorithmCase> kInSwitches = {{"nvls", {}},
 
 INSTANTIATE_TEST_SUITE_P(InSwitches, IrregularGroups, testing::ValuesIn(kInSwitches),
                          [](const auto& given) { return name_of(given.param); });
+
+/// Channels of what one member sends another, in all, by (from, to).
+std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint8_t>> channels_between(const CollectivePlan& plan) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint8_t>> channels;
+  for (std::uint32_t p = 0; p < plan.request.ranks(); ++p) {
+    const CollectiveProgram& program = plan.program_of(p);
+    for (std::uint32_t s = 0; s < program.size(); ++s) {
+      const CollectiveStep& step = program.step(s);
+      if (step.kind == StepKind::send) channels[{p, plan.peer(step, p)}].insert(step.channel);
+    }
+  }
+  return channels;
+}
+
+GroupLayout meshes_of_eight(std::uint32_t hosts) {
+  std::vector<GroupLayout::Seat> seats;
+  for (std::uint32_t i = 0; i < 8 * hosts; ++i) seats.push_back({i / 8, i % 8});
+  return GroupLayout(std::move(seats), InsideLinks::full_mesh);
+}
+
+TEST(RingOrders, OfEightChannelsTakeEveryCableOfAMeshOfEightOnceInEachDirection) {
+  const GroupLayout layout = meshes_of_eight(3);
+  const auto ring = make_algorithm("ring", {{"channels", "8"}});
+  const auto channels = channels_between(ring->compile({CollectiveType::all_gather, 0, Bytes::mib(1), &layout, nullptr}));
+  std::map<std::uint32_t, std::size_t> out_of_host;
+  for (std::uint32_t from = 0; from < layout.ranks(); ++from) {
+    for (std::uint32_t to = 0; to < layout.ranks(); ++to) {
+      const auto found = channels.find({from, to});
+      const std::size_t count = found == channels.end() ? 0 : found->second.size();
+      if (from / 8 != to / 8) {
+        out_of_host[from] += count;
+      } else if (from != to) {
+        EXPECT_EQ(count, 1U) << from << " -> " << to;
+      }
+    }
+  }
+  // And every NIC sends for one of them.
+  for (std::uint32_t from = 0; from < layout.ranks(); ++from) EXPECT_EQ(out_of_host[from], 1U) << from;
+}
+
+TEST(RingOrders, ChainsFromARootTakeEveryCableBetweenTheOthersTwice) {
+  const GroupLayout layout = meshes_of_eight(1);
+  constexpr std::uint32_t root = 3;
+  for (const auto type : {CollectiveType::broadcast, CollectiveType::reduce}) {
+    const auto ring = make_algorithm("ring", {{"channels", "14"}});
+    for (const auto& [ends, channels] : channels_between(ring->compile({type, root, Bytes::mib(1), &layout, nullptr}))) {
+      const bool is_of_root = ends.first == root || ends.second == root;
+      EXPECT_EQ(channels.size(), 2U) << ends.first << " -> " << ends.second << (is_of_root ? ", of the root" : "");
+      EXPECT_NE(type == CollectiveType::broadcast ? ends.second : ends.first, root);
+    }
+  }
+}
+
+TEST(RingOrders, UseAllNicsOfHostsWithUnequallyManyMembers) {
+  std::vector<GroupLayout::Seat> seats;
+  for (std::uint32_t i = 0; i < 23; ++i) seats.push_back({i / 8, i % 8});
+  const GroupLayout layout(std::move(seats));
+  const auto ring = make_algorithm("ring", {{"channels", "7"}});
+  std::map<std::uint32_t, std::size_t> out_of_host;
+  for (const auto& [ends, channels] :
+       channels_between(ring->compile({CollectiveType::all_gather, 0, Bytes::mib(1), &layout, nullptr}))) {
+    if (layout.seat(ends.first).host != layout.seat(ends.second).host) out_of_host[ends.first] += channels.size();
+  }
+  // Seven of the eight of the first two hosts, and the seven of the last.
+  EXPECT_EQ(out_of_host.size(), 21U);
+  for (const auto& [member, count] : out_of_host) EXPECT_EQ(count, 1U) << member;
+}
+
+TEST(DoubleBinaryTrees, PutFourHalvesOnEveryNicOfEveryHostIfThereIsOneForEveryPair) {
+  // Up and down, a host with two children sends one half up and two down, and another half up, as a leaf of the other tree: four. Its pairs do so on a
+  // NIC each. Roots send up nothing.
+  const GroupLayout layout = GroupLayout::blocks(7, 4);
+  const auto trees = make_algorithm("double_binary_tree", {{"channels", "8"}});
+  std::map<std::uint32_t, std::size_t> out_of_host;
+  const CollectivePlan plan = trees->compile({CollectiveType::all_reduce, 0, Bytes::mib(1), &layout, nullptr});
+  for (std::uint32_t p = 0; p < layout.ranks(); ++p) {
+    const CollectiveProgram& program = plan.program_of(p);
+    std::set<std::pair<std::uint8_t, std::uint32_t>> sends;
+    for (std::uint32_t s = 0; s < program.size(); ++s) {
+      const CollectiveStep& step = program.step(s);
+      if (step.kind == StepKind::send && plan.peer(step, p) / 4 != p / 4) sends.emplace(step.channel, plan.peer(step, p));
+    }
+    out_of_host[p] = sends.size();
+  }
+  std::size_t all = 0;
+  for (std::uint32_t p = 0; p < layout.ranks(); ++p) {
+    EXPECT_EQ(out_of_host[p], out_of_host[p / 4 * 4]) << "NICs of a host are alike: " << p;
+    EXPECT_LE(out_of_host[p], 4U) << p;
+    all += out_of_host[p];
+  }
+  // Every edge of a tree is used both ways: 6 edges, 8 trees.
+  EXPECT_EQ(all, 6U * 2 * 8);
+}
 
 TEST(PartBytes, AddUpToTheBufferAndDifferByAtMostOne) {
   for (const std::int64_t buffer : {0LL, 1LL, 6LL, 7LL, 1000LL, 999'999'999'999LL}) {

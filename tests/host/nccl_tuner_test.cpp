@@ -69,7 +69,7 @@ TEST(NcclTuner, BetweenHostsTreesComeBeforeRingsForAsLongAsLatencyCounts) {
   const double inside_us = 2 * 79.0 / 80 * 1073741824 / (0.818 * 450e3);
   EXPECT_NEAR(ring->time_us, 16.5 + 11.6 + own_copy_us + latency_us + std::max(data_us, inside_us), 1);
   // All NICs of a host are used.
-  EXPECT_EQ(ring->params, (std::vector<std::pair<std::string, std::string>>{{"channels", "8"}}));
+  EXPECT_EQ(ring->params, (std::vector<std::pair<std::string, std::string>>{{"channels", "8"}, {"order", "hosts"}}));
 }
 
 // 256 MiB on 2 x 8 H100: 16 channels with 8 heads have 128 chunks of 128 KiB on their way, as 256 MiB is less than 16 times the 32 MiB of chunks of

@@ -100,6 +100,7 @@ struct RunOptions {
   std::string protocol = "ideal";
   std::string slots = "8";
   std::string slot_size = "512KiB";
+  std::string chunk = "auto";
   std::string broadcast_piece = "512KiB";
   std::string launch_latency = "0ns";
   Duration kernel_launch_latency;
@@ -118,9 +119,11 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
     selection.set(type, options.algorithm, {});
   }
   selection.set("protocol", options.protocol, {});
+  selection.set("rule_set", "fastest", {});
   selection.set("launch_latency", options.launch_latency, {});
   selection.set("slots", options.slots, {});
   selection.set("slot_size", options.slot_size, {});
+  selection.set("chunk", options.chunk, {});
   const auto& ring = find_module(collective_algorithms(), "ring", {});
   std::vector<ParamSet> module_params = {ParamSet("ring", ring.info.params)};
   module_params.front().set("broadcast_piece", options.broadcast_piece, {});
@@ -295,6 +298,40 @@ TEST(RankRunner, AMessageWaitsForSlots) {
   options.slots = "4";
   options.slot_size = "12500B";
   EXPECT_EQ(run(broadcast, options).end(1), Duration::us(15));
+}
+
+// Two ranks send each other one message of 75,000 B, in six chunks that go as the six pieces of AMessageWaitsForSlots do.
+TEST(RankRunner, ChunksOfAMessageWaitForSlots) {
+  const Workload all_gather = one_collective(CollectiveType::all_gather, 2, Bytes::of(75'000));
+  RunOptions options;
+  // Whole it takes 6 us on the wire, and 3 us.
+  for (const char* chunk : {"auto", "none", "75000B", "1MB"}) {
+    options.chunk = chunk;
+    EXPECT_EQ(run(all_gather, options).end(1), Duration::us(9)) << chunk;
+  }
+  options.chunk = "12500B";
+  for (const auto& [slots, end_us] : {std::pair("8", 14), std::pair("6", 14), std::pair("2", 20), std::pair("1", 5 * 7 + 4)}) {
+    options.slots = slots;
+    EXPECT_EQ(run(all_gather, options).end(1), Duration::us(end_us)) << slots;
+    EXPECT_EQ(run(all_gather, options).end(0), Duration::us(end_us)) << slots;
+  }
+  // Four slots, of which the sender hears when two are free.
+  options.slots = "4";
+  options.slot_size = "12500B";
+  EXPECT_EQ(run(all_gather, options).end(1), Duration::us(15));
+}
+
+// Both ends cut a message into as many parts, whatever remains: 1,000,003 B over 3 ranks in chunks of 7,001 B, through 3 slots.
+TEST(RankRunner, ChunksOfUnequalPartsAddUp) {
+  RunOptions options;
+  options.chunk = "7001B";
+  options.slots = "3";
+  options.slot_size = "5000B";
+  for (const CollectiveType type : {CollectiveType::all_reduce, CollectiveType::reduce_scatter, CollectiveType::all_to_all}) {
+    const Outcome outcome = run(one_collective(type, 3, Bytes::of(1'000'003)), options);
+    EXPECT_TRUE(outcome.waiting.empty());
+    EXPECT_GT(outcome.end(2), Duration::us(60));
+  }
 }
 
 // The receiver comes to the collective after 100 us and finds two pieces; what it takes over then is known at 103 us. At 103, 105, 110, 112 us; there at 116 us.

@@ -55,5 +55,35 @@ TEST(CableOutages, SlowCablesAreNotAvoided) {
   EXPECT_EQ(outages.next(), Time::max());
 }
 
+TEST(CableOutages, SharesAreFollowedWhereTheyAreAskedFor) {
+  const auto topology = star("3");
+  const LinkId cable = first_cable(*topology);
+  const LinkId reverse = topology->reverse(cable);
+  CableOutages outages(*topology, Duration::ms(10));
+  outages.follow_shares();
+  outages.change({cable, 0.5}, at_ms(0));
+  EXPECT_EQ(outages.next(), at_ms(10));
+  EXPECT_EQ(outages.shares()[cable.index()], 1);
+  EXPECT_TRUE(outages.take(at_ms(10)));
+  EXPECT_EQ(outages.shares()[cable.index()], 0.5);
+  EXPECT_EQ(outages.shares()[reverse.index()], 0.5);
+  EXPECT_FALSE(outages.avoided()[cable.index()]);
+  // It goes out, and comes back at another rate before anyone has noticed: one change, at 20 + 10 ms.
+  outages.change({cable, 0}, at_ms(15));
+  outages.change({cable, 0.25}, at_ms(20));
+  EXPECT_FALSE(outages.take(at_ms(25)));
+  EXPECT_TRUE(outages.take(at_ms(30)));
+  EXPECT_EQ(outages.shares()[cable.index()], 0.25);
+  outages.change({reverse, 0}, at_ms(40));
+  EXPECT_TRUE(outages.take(at_ms(50)));
+  EXPECT_TRUE(outages.avoided()[cable.index()]);
+  EXPECT_EQ(outages.shares()[cable.index()], 0);
+  // As before after some time.
+  outages.change({cable, 1}, at_ms(60));
+  outages.change({cable, 0.5}, at_ms(61));
+  outages.change({cable, 0}, at_ms(62));
+  EXPECT_FALSE(outages.take(at_ms(80)));
+}
+
 }  // namespace
 }  // namespace weft

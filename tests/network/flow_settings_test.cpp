@@ -45,6 +45,18 @@ TEST(FlowSettings, HashingGoesByTheSeedOfTheRunUnlessItHasItsOwn) {
   }
 }
 
+TEST(FlowSettings, OnlyRoutingsThatChooseByHashOrSprayWeighPaths) {
+  EXPECT_EQ(settings_with({}).path_rule.weights, PathWeights::equal);
+  for (const char* routing : {"ecmp", "e_ecmp", "spray"}) {
+    EXPECT_EQ(settings_with({{"routing", routing}, {"path_weights", "capacity"}}).path_rule.weights, PathWeights::capacity);
+  }
+  for (const char* routing : {"static", "adaptive", "adaptive_global"}) {
+    EXPECT_EQ(settings_with({{"routing", routing}, {"path_weights", "equal"}}).path_rule.weights, PathWeights::equal);
+    EXPECT_THROW(settings_with({{"routing", routing}, {"path_weights", "capacity"}}), InputError) << routing;
+  }
+  EXPECT_THROW(settings_with({{"path_weights", "rate"}}), InputError);
+}
+
 TEST(FlowSettings, ARateLimitIsAWordOrARate) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   EXPECT_EQ(settings_with({}).queue_pair_cap_bps(false), unlimited);

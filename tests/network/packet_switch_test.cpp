@@ -700,6 +700,7 @@ struct PausedSettings {
   bool keeps_pauses = false;
   std::optional<Time> later = {};  ///< as many packets again from then on
   Duration adaptive_band = {};
+  std::vector<std::int64_t> weights = {};  ///< of the ports to pausers: the switch chooses by them instead
 };
 
 /// A sender of packets of 1,000 bytes, a switch, and Pausers at its ports 1 and up. Entities 0, 1, 2 and up.
@@ -713,10 +714,11 @@ Engine paused(QueuePairs& routes, std::uint32_t packets, Time start, const Pause
   settings.keeps_pauses = paused.keeps_pauses;
   if (paused.pausers > 1) {
     QueuePairs::set_destination(route.there, NodeId(0));
-    settings.port_choice = {[&paused](NodeId, std::vector<std::uint16_t>& ports) {
+    settings.port_choice = {[&paused](NodeId, std::vector<std::uint16_t>& ports, std::vector<std::int64_t>& weights) {
                               for (std::uint16_t port = 1; port <= paused.pausers; ++port) ports.push_back(port);
+                              weights = paused.weights;
                             },
-                            1, true, paused.adaptive_band};
+                            1, paused.weights.empty(), paused.adaptive_band};
   }
   EngineBuilder builder;
   auto sender = std::make_unique<Endpoint>(EgressPort(kRate, kDelay + kPipeline, EntityId(1), 0));
@@ -908,6 +910,19 @@ TEST(PacketSwitch, AdaptiveChoiceIsAtRandomInABand) {
       EXPECT_LE(peak, 7'250U);
     }
   }
+}
+
+// Expectation: of 1,000 packets over ports of weights 3 and 1, 750 over the first, binomial with a standard deviation of sqrt(1000
+// x 3/4 x 1/4) = 14.
+TEST(PacketSwitch, SprayedPacketsTakePortsByTheirWeights) {
+  QueuePairs routes(2);
+  PausedSettings settings;
+  settings.pausers = 2;
+  settings.weights = {300, 100};
+  const Engine engine = paused(routes, 1000, Time::zero(), settings);
+  const std::size_t first = engine.entity_as<Pauser>(EntityId(2)).arrivals().size();
+  EXPECT_EQ(first + engine.entity_as<Pauser>(EntityId(3)).arrivals().size(), 1000U);
+  EXPECT_NEAR(static_cast<double>(first), 750, 5 * 14);
 }
 
 // Expectation: pauses of 5 us that take effect at p, p + 3 us and p + 20 us are two spans, of 8 and of 5 us; one that still holds ends now, and one that

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -99,7 +100,7 @@ TEST(PacketTopology, HostsDoNotRelay) {
 }
 
 // Without one of its cables a host of a cube is reached through others only, which flows do and packets do not; a switch that sprays goes on as if nothing
-// was out.
+// was out. Once it did not, as it took the ports that it knew for other destinations for ports to this one.
 TEST(PacketTopology, NoWayAroundLeadsThroughHosts) {
   const auto cubes = built("bcube", {{"n", "4"}, {"k", "1"}});
   const PacketTopology nodes(*cubes, {.seed = 1});
@@ -118,9 +119,46 @@ TEST(PacketTopology, NoWayAroundLeadsThroughHosts) {
   const NodeId passed = cubes->link(own.links[0]).destination;
   std::uint32_t node = nodes.host_count();
   while (nodes.switch_of(node) != passed) ++node;
-  std::vector<std::uint16_t> ports;
-  nodes.ports_to(ways, node, to, ports);
-  EXPECT_EQ(ports, std::vector<std::uint16_t>{own.ports[1]});
+  std::vector<std::uint16_t> ports = {77};
+  std::vector<std::int64_t> weights;
+  nodes.ports_to(ways, node, to, ports, weights);
+  EXPECT_TRUE(weights.empty());
+  EXPECT_EQ(ports, (std::vector<std::uint16_t>{77, own.ports[1]}));
+}
+
+// Leafs 2 and 3 over spines 4 and 5, whose cables have 400 and 100 Gb/s; after the first has gone down to 50, and after it is out.
+TEST(PacketTopology, PortsHaveTheWeightsOfTheWaysOn) {
+  TopologyBuilder builder("unequal");
+  std::vector<NodeId> nodes;
+  for (int i = 0; i < 2; ++i) nodes.push_back(builder.add_endpoint(builder.add_host(), NodeKind::host));
+  for (int i = 0; i < 4; ++i) nodes.push_back(builder.add_switch(1));
+  for (const auto& [a, b, gbps] : {std::tuple(0, 2, 400), std::tuple(1, 3, 400), std::tuple(2, 4, 400), std::tuple(2, 5, 400),
+                                   std::tuple(3, 4, 400), std::tuple(3, 5, 100)}) {
+    builder.add_cable(nodes[static_cast<std::size_t>(a)], nodes[static_cast<std::size_t>(b)], Bandwidth::gbps(gbps),
+                      Duration::ns(5));
+  }
+  const auto topology = std::move(builder).build(nullptr, SourcePlace::named("unequal"));
+  const PacketTopology weighed(*topology, {.seed = 1, .weights = PathWeights::capacity});
+  Detours ways(*topology, PathWeights::capacity);
+  std::vector<bool> avoided(topology->link_count(), false);
+  std::vector<double> shares(topology->link_count(), 1);
+  const auto weights_gbps = [&] {
+    std::vector<std::uint16_t> ports;
+    std::vector<std::int64_t> weights;
+    weighed.ports_to(ways, weighed.host_count(), nodes[1], ports, weights);
+    EXPECT_EQ(ports.size(), weights.size());
+    for (std::int64_t& weight : weights) weight /= 1'000'000'000;
+    return weights;
+  };
+  EXPECT_EQ(weights_gbps(), (std::vector<std::int64_t>{400, 100}));
+  EXPECT_EQ(weighed.capacity(nodes[2], nodes[1]), Bandwidth::gbps(400)) << "of the host's cable, as the ways between have 500";
+  shares[8] = shares[9] = 0.125;
+  ways.avoid(avoided, shares);
+  EXPECT_EQ(weights_gbps(), (std::vector<std::int64_t>{50, 100}));
+  avoided[8] = avoided[9] = true;
+  shares[8] = shares[9] = 0;
+  ways.avoid(avoided, shares);
+  EXPECT_EQ(weights_gbps().size(), 1U);
 }
 
 // Two hosts at neighbours of a ring of 16 switches, whose cable goes out: 17 hops the other way round.

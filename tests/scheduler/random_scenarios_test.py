@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Whole runs of clusters in which everything happens at once: each ends well, and in the same way on one thread and on two."""
 
+import collections
+import csv
 import os
 import pathlib
 import random
@@ -175,6 +177,74 @@ class PacketScenario:
             self.lines.append(f'event {{ at: "{self.draw.randrange(1500)}us" fail {{ part: "{part}" repair: "{repair}us"{factor} }} }}')
 
 
+class OptionsScenario:
+    """Short jobs in packet mode, with every option of cards, switches and congestion control drawn anew."""
+
+    FABRICS = {
+        "fat_tree": {"k": "4"},
+        "clos": PacketScenario.FABRICS["clos"][0],
+        "dual_plane_rail": PacketScenario.FABRICS["dual_plane_rail"][0],
+    }
+    ONE_WAY = ["ecmp", "e_ecmp", "static"]
+    PAUSE_FRAME = 84  # bytes on the wire; begins and ends at a switch's port
+
+    def __init__(self, seed):
+        self.draw = random.Random(seed)
+        self.fast_forward = 0
+        choose = self.draw.choice
+        builder = choose(sorted(self.FABRICS))
+        parameters = " ".join(_set(*item) for item in self.FABRICS[builder].items())
+        congestion_control = choose(["dcqcn", "dcqcn", "dctcp", "hpcc", "swift", "none"])
+        lossy = choose(["none", "none", "0"])
+        self.may_stand_still = self.draw.random() < 0.15
+        self.has_slow_host = self.draw.random() < 0.3
+        settings = {
+            "flow.routing": choose(self.ONE_WAY + ([] if congestion_control == "hpcc" else ["spray", "adaptive"])),
+            "flow.queue_pairs": choose(["1", "4"]),
+            "flow.mtu": choose(["1024B", "4096B", "9000B"]),
+            "packet.congestion_control": congestion_control,
+            "packet.ack_interval": choose(["1", "16"]),
+            "packet.window": choose(["auto", "none", "9kB", "300kB"]),
+            "packet.window_scaling": choose(["fixed", "rate"]),
+            "packet.answers": choose(["own_priority", "with_data"]),
+            "packet.retransmission": choose(["go_back_n", "selective_repeat"]),
+            "packet.retransmission_timeout": choose(["200us", "2ms"]),
+            "packet.adaptive_retransmission": choose(["off", "lossy", "on"]),
+            "packet.retries": "7" if self.may_stand_still else choose(["0", "7"]),
+            "packet.slow_restart": choose(["true", "false"]),
+            "packet.buffer": choose(["1200kB", "32MB", "5GiB"]),
+            "packet.alpha": choose(["0.125", "1"]),
+            "packet.lossy_alpha": choose(["0.25", "1"]),
+            "packet.pause_time": choose(["0ns", "20us"]),
+            "packet.ecn_kmin": choose(["10kB", "400kB"]),
+            "packet.ecn_at": choose(["enqueue", "dequeue"]),
+            "packet.adaptive_band": choose(["0ns", "1us"]),
+            "packet.profiles": choose(["none", "leaf: buffer=2MB alpha=0.25; *: ecn_kmin=20kB ecn_kmax=80kB", "leaf[01]: priority=0 lossy_alpha=2"]),
+            "packet.lossy": lossy,
+            "packet.lossy_queues": "tail_drop" if lossy == "none" else choose(["tail_drop", "wred"]),
+            "packet.watchdog": "100us" if self.may_stand_still else choose(["0s", "100us"]),
+            "packet.slow_hosts": "host1:100Gbps" if self.has_slow_host else "none",
+            "packet.receive_buffer": choose(["20kB", "262016B"]),
+            "packet.pausing_hosts": "host2:50us" if self.may_stand_still else "none",
+            "packet.headroom": choose(["auto", "20kB"]),
+            "packet.unsafe": "true",
+            "collective.slots": choose(["1", "8"]),
+            "collective.protocol": choose(["auto", "simple", "ll"]),
+            "collective.all_reduce": choose(["auto", "ring", "double_binary_tree", "direct"]),
+        }
+        self.lines = ["mode: PACKET", f'topology {{ builder: "{builder}" {parameters} }}']
+        self.lines += [_set(*item) for item in settings.items()]
+        for number in range(self.draw.randrange(1, 4)):
+            workload = {"ranks": choose([2, 4, 8, 16]), "buckets": 1, "forward_time": "20us", "backward_time": "30us",
+                        "parameters": choose([100_000, 400_000])}
+            self.lines.append(f'job {{ name: "job{number}" submit: "{self.draw.randrange(500)}us" iterations: {self.draw.randrange(1, 4)} '
+                              f'workload {{ template: "data_parallel" {" ".join(_set(*item) for item in workload.items())} }} }}')
+
+
+def _set(name, value):
+    return f'set {{ name: "{name}" value: "{value}" }}'
+
+
 class RandomScenarios(unittest.TestCase):
     def expect_ends_alike(self, make_scenario, count):
         with tempfile.TemporaryDirectory() as folder:
@@ -198,6 +268,44 @@ class RandomScenarios(unittest.TestCase):
 
     def test_packets_go_the_same_ways_where_cables_fail(self):
         self.expect_ends_alike(PacketScenario, SCENARIOS)
+
+    def test_options_of_packet_mode_lose_and_make_no_bytes(self):
+        paused = balanced = 0
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "scenario.textproto"
+            for seed in range(SCENARIOS):
+                scenario = OptionsScenario(seed)
+                path.write_text("\n".join(scenario.lines) + "\n")
+                outcomes = set()
+                for threads in (1, 2):
+                    results = pathlib.Path(folder) / "results"
+                    command = [WEFT, "run", str(path), f"--out={results}", f"--threads={threads}", "--no-flow-comparison"]
+                    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+                    if done.returncode != 0:
+                        self.assertTrue(scenario.may_stand_still and "[retry-exceeded]" in done.stderr, f"seed {seed}: {done.stderr}\n{path.read_text()}")
+                        outcomes.add(done.stderr)
+                        continue
+                    outcomes.add((re.search(r"fingerprint +(\w+)", done.stdout)[1], (results / "links.csv").read_text(), (results / "jobs.csv").read_text()))
+                self.assertEqual(len(outcomes), 1, f"seed {seed}\n{path.read_text()}")
+                outcome = outcomes.pop()
+                if isinstance(outcome, str):
+                    continue
+                links = list(csv.DictReader(outcome[1].splitlines()))
+                if any(int(link["drops"]) for link in links):
+                    continue
+                # What goes into a switch comes out of it, but for pause frames.
+                balance = collections.Counter()
+                for link in links:
+                    balance[link["src"]] -= int(link["bytes"])
+                    balance[link["dst"]] += int(link["bytes"])
+                of_switches = [bytes_ for node, bytes_ in balance.items() if not node.startswith("host")]
+                if any(float(link["pause_ns"]) for link in links) or scenario.has_slow_host:
+                    paused += 1
+                    self.assertFalse([bytes_ for bytes_ in of_switches if bytes_ % scenario.PAUSE_FRAME], f"seed {seed}\n{path.read_text()}")
+                else:
+                    balanced += 1
+                    self.assertFalse(any(of_switches), f"seed {seed}\n{path.read_text()}")
+        self.assertGreater(min(paused, balanced), SCENARIOS // 8)
 
     def test_jobs_in_flow_mode_alone_take_as_long_in_packet_mode(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -130,6 +130,9 @@ int run(RunOptions options, bool seed_given) {
   std::signal(SIGTERM, SIG_DFL);
   progress.clear();
   summary.load_wall_time_s = load_wall_time_s;
+  if (!options.quiet) {
+    for (const std::string& note : summary.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
 
   if (options.json) {
     std::cout << summary.to_json();

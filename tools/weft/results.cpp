@@ -70,8 +70,10 @@ double bits_to_other_hosts(const CollectivePlan& plan, std::uint32_t host) {
     const CollectiveProgram& program = plan.program_of(position);
     for (std::uint32_t i = 0; i < program.size(); ++i) {
       const CollectiveStep& step = program.step(i);
+      const auto is_elsewhere = [&](std::uint32_t member) { return layout.seat(member).host != host; };
       const bool leaves =
-          step.kind == StepKind::in_network || (step.kind == StepKind::send && layout.seat(plan.peer(step, position)).host != host);
+          (step.kind == StepKind::in_network && std::ranges::any_of(plan.members_of(step, position), is_elsewhere)) ||
+          (step.kind == StepKind::send && is_elsewhere(plan.peer(step, position)));
       if (leaves) bits += plan.moved_bytes(step, position).in_bits();
     }
   }

@@ -168,6 +168,7 @@ std::string RunSummary::to_json() const {
     if (flow_mode->mean_iteration_s > 0) json["flow_mode"]["mean_iteration_s"] = flow_mode->mean_iteration_s;
     json["flow_mode"]["mean_fct_s"] = flow_mode->mean_fct_s;
   }
+  if (!notes.empty()) json["notes"] = notes;
   json["events"] = events;
   json["fingerprint"] = fingerprint;
   json["machine"] = {{"threads", threads},

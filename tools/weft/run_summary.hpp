@@ -117,6 +117,8 @@ struct RunSummary {
   std::vector<TierUsage> tiers;              ///< likewise
   std::optional<FlowModeFigures> flow_mode;  ///< likewise, unless there is nothing to compare with
 
+  std::vector<std::string> notes;  ///< what settings, not the network, held back (run_notes)
+
   std::string fingerprint;
   std::uint64_t events = 0;
 

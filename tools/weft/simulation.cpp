@@ -25,6 +25,7 @@
 #include "scheduler/job_lifecycle.hpp"
 #include "tools/weft/parameter_changes.hpp"
 #include "tools/weft/results.hpp"
+#include "tools/weft/run_notes.hpp"
 #include "tools/weft/storage_entries.hpp"
 #include "tools/weft/stuck_ranks.hpp"
 #include "topologies/builders/server_presets.hpp"
@@ -735,6 +736,21 @@ class Assembly {
     if (!some_are_folded) summary.ranks_total = summary.ranks_simulated = 0;
   }
 
+  std::vector<std::string> notes(const Engine& engine, const std::vector<LinkUsage>& usage) const {
+    const Topology& topology = *scenario_.topology;
+    std::vector<SlotHoldup> holdups;
+    for (const EntityId host : hosts_) {
+      const std::vector<SlotHoldup> of_host = engine.entity_as<HostEntity>(host).slot_holdups();
+      holdups.insert(holdups.end(), of_host.begin(), of_host.end());
+    }
+    const auto slots = static_cast<std::uint32_t>(scenario_.parameters.of("collective").integer("slots"));
+    std::vector<std::string> notes = slot_notes(holdups, jobs_, topology, *flow_settings_, slots);
+    if (!packet_network_) return notes;
+    if (const auto narrowest = packet_network_->narrowest_window(engine)) notes.push_back(window_note(*narrowest, topology));
+    if (const auto shortest = packet_network_->shortest_headroom(usage)) notes.push_back(headroom_note(*shortest, topology));
+    return notes;
+  }
+
   void write_results(const Engine& engine, const RunReport& report, RunSummary& summary) {
     if (lifecycle_ != nullptr) {
       for (std::size_t i = 0; i < scenario_.jobs.size(); ++i) {
@@ -774,6 +790,7 @@ class Assembly {
         summary.packets = packet_network_->counters(engine, report.end_time);
         if (packet_network_->has_watchdog()) results_->write_storms(*scenario_.topology, packet_network_->storms(engine));
       }
+      summary.notes = notes(engine, usage);
       results_->write_links(*scenario_.topology, usage);
       if (congestion_) summary.congestion = results_->write_congestion(*congestion_, report.end_time);
     }
