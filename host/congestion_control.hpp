@@ -65,6 +65,13 @@ struct Acknowledgement {
   std::span<const HopTelemetry> hops_before = {};  ///< those of the last time that they were known
 };
 
+/// A congestion notification came.
+struct Notification {
+  Time now = {};
+  std::uint64_t sent = 0;          ///< packets of the queue pair, from its first one on
+  std::uint64_t acknowledged = 0;  ///< of them, all before this one
+};
+
 /// Something was found missing, or nothing was acknowledged for too long.
 struct Loss {
   std::int64_t in_flight = 0;
@@ -72,7 +79,7 @@ struct Loss {
   bool is_timeout = false;
 };
 
-/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 96 bytes.
+/// Of one queue pair, at its sender: a plain value of the algorithm's own, of at most 112 bytes.
 class CongestionState {
  public:
   CongestionState() = default;
@@ -92,7 +99,7 @@ class CongestionState {
   }
 
  private:
-  alignas(8) std::array<std::byte, 96> bytes_{};
+  alignas(8) std::array<std::byte, 112> bytes_{};
 };
 
 /// What is handed over: a state that its own begin() has made, and times that never go back for it.
@@ -113,7 +120,7 @@ class CongestionAlgorithm {
   /// Bytes that may be sent and not acknowledged; a packet may be in any case. Where there is a window, every packet asks for an answer.
   /// Either always or never no_window.
   virtual std::int64_t window(const CongestionState&) const { return no_window; }
-  virtual void on_notification(CongestionState&, Time) const {}
+  virtual void on_notification(CongestionState&, const Notification&) const {}
   virtual void on_acknowledged(CongestionState&, const Acknowledgement&) const {}
   virtual void on_loss(CongestionState&, const Loss&) const {}
 };

@@ -18,7 +18,7 @@ constexpr std::string_view kStudy =
     "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms, and keep it busy (tests/validation/README.md)";
 constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
 
-constexpr std::array<ParamSpec, 15> kParams = {{
+constexpr std::array<ParamSpec, 16> kParams = {{
     {.name = "g",
      .kind = ParamKind::real,
      .default_text = "0.0625",
@@ -138,6 +138,19 @@ constexpr std::array<ParamSpec, 15> kParams = {{
                 "between two "
                 "increases the first.",
      .origin = "DCQCN (SIGCOMM 2015), equation 1"},
+    {.name = "round_trips",
+     .kind = ParamKind::choice,
+     .default_text = "awaited",
+     .minimum = "",
+     .maximum = "",
+     .choices = "awaited|ignored",
+     .meaning =
+         "awaited: where a round trip of a queue pair's way, alone, is longer than rate_interval, then alpha_interval, "
+         "rate_interval and decrease_interval last a round trip; and after a notification that counted no other one does before "
+         "all is acknowledged that was sent by then. ignored: the times are what they are, however long the way.",
+     .origin =
+         "reactions at most once per window of data: RFC 3168, section 6.1.2, and DCTCP (SIGCOMM 2010), section 3.1; the times "
+         "of DCQCN are for round trips inside a data center"},
     {.name = "notification_interval",
      .kind = ParamKind::duration,
      .default_text = "50us",
@@ -185,14 +198,18 @@ class DcqcnAlgorithm final : public CongestionAlgorithm {
       : dcqcn_(settings), notification_interval_(notification_interval) {}
   MarkFeedback feedback() const override { return MarkFeedback::notifications; }
   Duration notification_interval() const override { return notification_interval_; }
-  CongestionState begin(const QueuePairLimits& limits) const override { return CongestionState(dcqcn_.begin(limits.line)); }
+  CongestionState begin(const QueuePairLimits& limits) const override {
+    return CongestionState(dcqcn_.begin(limits.line, limits.round_trip));
+  }
   double on_sent(CongestionState& state, std::int64_t bytes, Time now) const override {
     auto& dcqcn = state.as<DcqcnState>();
     const double rate_bps = dcqcn_.rate_bps(dcqcn, now);
     dcqcn_.on_sent(dcqcn, Bytes::of(bytes), now);
     return rate_bps;
   }
-  void on_notification(CongestionState& state, Time now) const override { dcqcn_.on_notification(state.as<DcqcnState>(), now); }
+  void on_notification(CongestionState& state, const Notification& notification) const override {
+    dcqcn_.on_notification(state.as<DcqcnState>(), notification);
+  }
 
  private:
   Dcqcn dcqcn_;
@@ -219,6 +236,7 @@ std::shared_ptr<const CongestionAlgorithm> make_dcqcn(const ParamSet& params) {
   settings.is_periodic = params.text("updates") == "periodic";
   settings.hyper_by_timer = params.text("hyper_by") == "timer";
   settings.hyper_grows = params.text("hyper_steps") == "growing";
+  settings.awaits_round_trips = params.text("round_trips") == "awaited";
   if (settings.is_periodic && settings.decrease_interval == Duration::zero()) {
     throw bad_value("decrease_interval", "0ns, and with dcqcn.updates = periodic the rate is cut once in it",
                     "give it some microseconds; network cards have 4us");
@@ -233,20 +251,22 @@ Dcqcn::Dcqcn(const DcqcnSettings& settings) : settings_(settings) {
              "intervals are above 0");
 }
 
-DcqcnState Dcqcn::begin(Bandwidth line) const {
+DcqcnState Dcqcn::begin(Bandwidth line, Duration round_trip) const {
   DcqcnState state;
   state.line_bps = static_cast<double>(line.in_bps());
   state.rate_bps = state.line_bps;
   state.target_bps = state.line_bps;
+  if (settings_.awaits_round_trips && round_trip > settings_.rate_interval) state.round_trip = round_trip;
   return state;
 }
 
-void Dcqcn::on_notification(DcqcnState& state, Time now) const {
+void Dcqcn::on_notification(DcqcnState& state, const Notification& notification) const {
+  const Time now = notification.now;
   if (settings_.is_periodic) {
     if (!state.notified) {
       state.notified = true;
       state.cut_at = state.alpha_at = now;
-      state.cut_due = now + settings_.decrease_interval;
+      state.cut_due = now + at_least_round_trip(state, settings_.decrease_interval);
       return;
     }
     bring_to(state, now);
@@ -256,13 +276,15 @@ void Dcqcn::on_notification(DcqcnState& state, Time now) const {
   }
   if (state.notified) {
     if (now - state.cut_at < settings_.decrease_interval) return;
+    if (state.round_trip > Duration::zero() && notification.acknowledged < state.sent) return;
     bring_to(state, now);
   }
   state.notified = true;
   state.cut_at = now;
+  state.sent = notification.sent;
   cut(state, now);
   state.alpha = (1 - settings_.g) * state.alpha + settings_.g;
-  state.alpha_at = now + settings_.alpha_interval;
+  state.alpha_at = now + at_least_round_trip(state, settings_.alpha_interval);
 }
 
 /// By alpha; what increases the rate begins anew.
@@ -270,7 +292,7 @@ void Dcqcn::cut(DcqcnState& state, Time now) const {
   if (!settings_.keeps_target || state.timer_count > 0 || state.byte_count > 0) state.target_bps = state.rate_bps;
   const double minimum = std::min(settings_.minimum_rate.in_bps(state.line_bps), state.line_bps);
   state.rate_bps = std::max(minimum, state.rate_bps * (1 - state.alpha / 2));
-  state.increase_at = now + settings_.rate_interval;
+  state.increase_at = now + at_least_round_trip(state, settings_.rate_interval);
   state.bytes_left = settings_.byte_counter.count();
   state.timer_count = 0;
   state.byte_count = 0;
@@ -319,13 +341,14 @@ void Dcqcn::pass_looks(DcqcnState& state, Time now) const {
 }
 
 /// Of which there is one every `interval` from the first notification on.
-Time Dcqcn::next_look(const DcqcnState& state, Duration interval, Time now) const {
+Time Dcqcn::next_look(const DcqcnState& state, Duration shortest, Time now) const {
+  const Duration interval = at_least_round_trip(state, shortest);
   return state.cut_at + interval * ((now - state.cut_at).in_ticks() / interval.in_ticks() + 1);
 }
 
 /// For all intervals without a notification that end by `now`.
 void Dcqcn::decay_alpha(DcqcnState& state, Time now) const {
-  const Duration interval = settings_.alpha_interval;
+  const Duration interval = at_least_round_trip(state, settings_.alpha_interval);
   if (settings_.is_periodic) {
     // However many there are, the same bits: nobody asks for alpha in between but at the looks themselves.
     std::int64_t count = (now - state.alpha_at).in_ticks() / interval.in_ticks();
@@ -346,14 +369,15 @@ void Dcqcn::decay_alpha(DcqcnState& state, Time now) const {
 }
 
 void Dcqcn::pass_increases(DcqcnState& state, Time now) const {
+  const Duration interval = at_least_round_trip(state, settings_.rate_interval);
   while (state.increase_at <= now) {
     if (state.rate_bps == state.line_bps && state.target_bps == state.line_bps) {
-      const std::int64_t count = (now - state.increase_at).in_ticks() / settings_.rate_interval.in_ticks() + 1;
+      const std::int64_t count = (now - state.increase_at).in_ticks() / interval.in_ticks() + 1;
       state.timer_count = static_cast<std::uint32_t>(std::min<std::int64_t>(state.timer_count + count, UINT32_MAX));
-      state.increase_at += settings_.rate_interval * count;
+      state.increase_at += interval * count;
       break;
     }
-    state.increase_at += settings_.rate_interval;
+    state.increase_at += interval;
     ++state.timer_count;
     increase(state);
   }

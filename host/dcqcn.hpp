@@ -13,6 +13,9 @@
 //     else                             additive increase    target += additive_increase, then as above
 //   With `keeps_target`, of notifications between two increases only the first sets the target: after a burst of them the rate goes back half-way
 //   to what it was before the burst.
+//   With `awaits_round_trips`, where a round trip of the queue pair's way takes longer than these times do, alpha_interval, rate_interval and decrease_interval last
+//   as long as it, and a notification that comes before all is acknowledged that was sent at the last one that counted does not count: it tells of a
+//   queue that has been answered.
 //   rate and target stay between minimum_rate and the line's rate. Notifications less than decrease_interval after one that counted do not count.
 //   Steps and minimum_rate are rates, or shares of the line's rate: so one set of numbers fits links of any rate.
 //
@@ -26,6 +29,7 @@
 // Threads: values; functions without side effects.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -60,6 +64,7 @@ struct DcqcnSettings {
   bool is_periodic = false;
   bool hyper_by_timer = false;
   bool hyper_grows = true;
+  bool awaits_round_trips = false;
 };
 
 struct DcqcnState {
@@ -75,7 +80,9 @@ struct DcqcnState {
   std::int64_t bytes_left = 0;     ///< until the next increase by bytes
   std::uint32_t timer_count = 0;
   std::uint32_t byte_count = 0;
-  bool notified = false;  ///< ever
+  bool notified = false;   ///< ever
+  Duration round_trip;     ///< that is awaited; zero: none
+  std::uint64_t sent = 0;  ///< packets, at the last notification that counted
 };
 
 /// The reaction point's arithmetic.
@@ -84,8 +91,8 @@ class Dcqcn {
   /// Requires: 0 < g <= 1, alpha_interval and rate_interval > 0, decrease_interval too if periodic (WEFT_CHECK).
   explicit Dcqcn(const DcqcnSettings& settings);
 
-  DcqcnState begin(Bandwidth line) const;
-  void on_notification(DcqcnState& state, Time now) const;
+  DcqcnState begin(Bandwidth line, Duration round_trip = {}) const;
+  void on_notification(DcqcnState& state, const Notification& notification) const;
   void on_sent(DcqcnState& state, Bytes bytes, Time now) const;
   /// Requires: times that are handed over never go back.
   double rate_bps(DcqcnState& state, Time now) const {
@@ -94,11 +101,12 @@ class Dcqcn {
   }
 
  private:
+  static Duration at_least_round_trip(const DcqcnState& state, Duration interval) { return std::max(interval, state.round_trip); }
   void bring_to(DcqcnState& state, Time now) const;
   void pass_looks(DcqcnState& state, Time now) const;
   void pass_increases(DcqcnState& state, Time now) const;
   void decay_alpha(DcqcnState& state, Time now) const;
-  Time next_look(const DcqcnState& state, Duration interval, Time now) const;
+  Time next_look(const DcqcnState& state, Duration shortest, Time now) const;
   void cut(DcqcnState& state, Time now) const;
   void increase(DcqcnState& state) const;
 

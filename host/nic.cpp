@@ -491,7 +491,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
     case PacketKind::cnp: {
       Sender& sender = *senders_[queue_pairs_.number_of(packet.queue_pair)];
       port_at(sender.port, now, context);
-      settings_.congestion->on_notification(sender.congestion, now);
+      settings_.congestion->on_notification(sender.congestion, {now, sender.sent_once, sender.acknowledged});
       return;
     }
     case PacketKind::pfc:

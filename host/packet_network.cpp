@@ -504,7 +504,9 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.rate_max = rate_max(there, transfer);
   plan.source_rate = there.source_rate;
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
-  plan.window = window(slowest(there, destination, plan.rate_max), back, plan);
+  const Bandwidth way_rate = slowest(there, destination, plan.rate_max);
+  plan.window = window(way_rate, back, plan);
+  if (packet_.paces_by_way) plan.rate_max = way_rate;
   plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 35> kPacketParams = {{
+constexpr std::array<ParamSpec, 36> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -63,6 +63,18 @@ constexpr std::array<ParamSpec, 35> kPacketParams = {{
          "packet at least.",
      .origin = "rate: the RDMA simulators around HPCC (VAR_WIN 1); so that marks shorten queues at once, and rates are not cut "
                "further while they drain"},
+    {.name = "pacing",
+     .kind = ParamKind::choice,
+     .default_text = "way",
+     .minimum = "",
+     .maximum = "",
+     .choices = "card|way",
+     .meaning =
+         "The highest rate of a queue pair. way: that of the slowest link of its way. card: that of its card's port, whatever is "
+         "beyond it: what is sent faster than the way takes it waits in switches, within packet.window.",
+     .origin =
+         "static rate of an InfiniBand path (PathRecord:Rate, inter-packet delay of the address vector; InfiniBand Architecture "
+         "Specification, volume 1, section 9.11), which operators set where cards are faster than long links"},
     {.name = "answers",
      .kind = ParamKind::choice,
      .default_text = "own_priority",
@@ -409,6 +421,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       selective_repeat(packet.text("retransmission") == "selective_repeat"),
       has_window(packet.text("window") != "none"),
       window(has_window ? packet.bytes_or("window", "auto") : std::nullopt),
+      paces_by_way(packet.text("pacing") == "way"),
       window_follows_rate(packet.text("window_scaling") == "rate"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
       adaptive_retransmission(packet.text("adaptive_retransmission") == "on"    ? Adaptive::on

@@ -31,7 +31,7 @@ constexpr std::array<NamedValue, 2> gh200 = {{
 }};
 
 // What the configurations of the simulators around HPCC have in common.
-constexpr std::array<NamedValue, 26> hpcc_family = {{
+constexpr std::array<NamedValue, 28> hpcc_family = {{
     {"flow.protocol", "hpcc", "48 B of headers per packet"},
     {"flow.mtu", "1000B", "payload of a packet"},
     {"flow.switching_delay", "0ns", "none"},
@@ -40,6 +40,7 @@ constexpr std::array<NamedValue, 26> hpcc_family = {{
     {"packet.card_delay", "0ns", "none"},
     {"packet.ack_interval", "1", "every data packet is answered (L2_ACK_INTERVAL 1)"},
     {"packet.answers", "own_priority", "acknowledgements go before data (ACK_HIGH_PRIO 1)"},
+    {"packet.pacing", "card", "queue pairs begin at the rate of their NIC"},
     {"packet.buffer", "32MB", "switch memory"},
     {"packet.reserved", "4kB", "per port and queue"},
     {"packet.alpha", "0.125", "an eighth of what is left"},
@@ -57,6 +58,7 @@ constexpr std::array<NamedValue, 26> hpcc_family = {{
     {"dcqcn.hyper_by", "timer", "increases by time alone"},
     {"dcqcn.hyper_steps", "equal", "hyper increases do not grow"},
     {"dcqcn.target", "first", "the target is not clamped until the rate was increased (CLAMP_TARGET_RATE 0)"},
+    {"dcqcn.round_trips", "ignored", "times do not depend on the way"},
     {"dcqcn.notification_interval", "0ns",
      "every mark comes back, a flag in the acknowledgement there and a packet of its own here"},
 }};
@@ -84,7 +86,7 @@ constexpr auto hpcc_no_window = join(join(hpcc_family, hpcc_steps), no_window);
 constexpr auto simai = join(join(hpcc_family, simai_steps), window_by_rate);
 
 // mlxconfig of ConnectX-4 and later, with NVIDIA's table of DCQCN parameters (DOCA, "DCQCN CC Parameters"). Steps do not grow with the port's rate.
-constexpr std::array<NamedValue, 16> connectx = {{
+constexpr std::array<NamedValue, 18> connectx = {{
     {"packet.congestion_control", "dcqcn", "ROCE_CC_ALGORITHM ECN"},
     {"dcqcn.updates", "periodic", "flags that are looked at every dce_tcp_rtt and rate_reduce_monitor_period"},
     {"dcqcn.g", "0.0048828125", "dce_tcp_g 1019: 1 - 1019/1024"},
@@ -101,12 +103,16 @@ constexpr std::array<NamedValue, 16> connectx = {{
     {"dcqcn.minimum_rate", "1Mbps", "rpg_min_rate 1"},
     {"dcqcn.target", "first", "clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1; rate_to_set_on_first_cnp 0: none"},
     {"dcqcn.notification_interval", "4us", "min_time_between_cnps 4"},
+    {"packet.pacing", "card", "rate_to_set_on_first_cnp 0 and no static rate: queue pairs begin at their port's rate"},
+    {"dcqcn.round_trips", "ignored", "times do not depend on the way"},
     {"packet.window_scaling", "fixed", "what a card has under way does not follow its rate"},
 }};
 
-constexpr std::array<NamedValue, 16> dcqcn_paper = {{
+constexpr std::array<NamedValue, 18> dcqcn_paper = {{
     {"packet.congestion_control", "dcqcn", "Zhu et al., SIGCOMM 2015, for links of 40 Gb/s"},
     {"packet.window", "none", "rates alone"},
+    {"packet.pacing", "card", "section 3.1: flows start at line rate"},
+    {"dcqcn.round_trips", "ignored", "times do not depend on the way"},
     {"packet.ecn_kmin", "12500B", "5 KB at 40 Gb/s: figure 14"},
     {"packet.ecn_kmax", "500kB", "200 KB at 40 Gb/s: figure 14"},
     {"packet.ecn_pmax", "0.01", "figure 14"},

@@ -25,19 +25,43 @@ TEST(Dcqcn, StaysAtLineRateUntilTheFirstNotification) {
 TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
   const Dcqcn dcqcn({});
   DcqcnState state = dcqcn.begin(kLine);
-  dcqcn.on_notification(state, at_us(10));
+  dcqcn.on_notification(state, {at_us(10)});
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(10)), 50e9);
   EXPECT_EQ(state.target_bps, 100e9);
-  dcqcn.on_notification(state, at_us(60));
+  dcqcn.on_notification(state, {at_us(60)});
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(60)), 25e9);
   EXPECT_EQ(state.target_bps, 50e9);
   // 110 us later alpha has decayed twice and recovery has halved the distance to the target twice: 50 - 25 / 4.
   const double alpha = std::pow(1 - 1.0 / 256, 2);
   EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(170)), 50e9 - 25e9 / 4);
   EXPECT_DOUBLE_EQ(state.alpha, alpha);
-  dcqcn.on_notification(state, at_us(170));
+  dcqcn.on_notification(state, {at_us(170)});
   EXPECT_DOUBLE_EQ(state.rate_bps, (50e9 - 25e9 / 4) * (1 - alpha / 2));
   EXPECT_DOUBLE_EQ(state.alpha, (1 - 1.0 / 256) * alpha + 1.0 / 256);
+}
+
+// Expectation: over a round trip of 1 ms, what comes before packet 500 is acknowledged, of which 1,000 were sent at the cut, tells of the same queue. What comes
+// after it cuts again. Recovery takes a step a round trip, of which 1 ms is one and 2.5 ms are two.
+TEST(Dcqcn, AnswersAQueueOnceOverALongWay) {
+  DcqcnSettings settings;
+  settings.awaits_round_trips = true;
+  const Dcqcn dcqcn(settings);
+  DcqcnState state = dcqcn.begin(kLine, Duration::ms(1));
+  dcqcn.on_notification(state, {at_us(0), 1'000, 10});
+  EXPECT_EQ(dcqcn.rate_bps(state, at_us(0)), 50e9);
+  dcqcn.on_notification(state, {at_us(50), 1'000, 500});
+  EXPECT_EQ(dcqcn.rate_bps(state, at_us(999)), 50e9);
+  EXPECT_EQ(dcqcn.rate_bps(state, at_us(1'000)), 75e9);
+  dcqcn.on_notification(state, {at_us(1'500), 1'200, 999});
+  EXPECT_EQ(dcqcn.rate_bps(state, at_us(1'999)), 75e9);
+  EXPECT_EQ(dcqcn.rate_bps(state, at_us(2'000)), 87.5e9);
+  dcqcn.on_notification(state, {at_us(2'500), 1'400, 1'000});
+  EXPECT_LT(dcqcn.rate_bps(state, at_us(2'500)), 45e9);
+  // Where round trips are short, each counts.
+  DcqcnState near = dcqcn.begin(kLine, Duration::us(10));
+  dcqcn.on_notification(near, {at_us(0), 1'000, 10});
+  dcqcn.on_notification(near, {at_us(50), 1'000, 500});
+  EXPECT_EQ(dcqcn.rate_bps(near, at_us(50)), 25e9);
 }
 
 // Expectation, with the timer alone: four steps of fast recovery (max(t, b) = 1 to 4 < 5) halve the distance to the target; from the fifth on the
@@ -45,8 +69,8 @@ TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
 TEST(Dcqcn, RecoversFastThenIncreasesAdditively) {
   const Dcqcn dcqcn({});
   DcqcnState state = dcqcn.begin(kLine);
-  dcqcn.on_notification(state, at_us(0));
-  dcqcn.on_notification(state, at_us(1));
+  dcqcn.on_notification(state, {at_us(0)});
+  dcqcn.on_notification(state, {at_us(1)});
   double rate = 25e9;
   double target = 50e9;
   for (int step = 1; step <= 40; ++step) {
@@ -63,8 +87,8 @@ TEST(Dcqcn, IncreasesHyperWhenTimerAndBytesHavePassed) {
   settings.byte_counter = Bytes::of(1000);
   const Dcqcn dcqcn(settings);
   DcqcnState state = dcqcn.begin(kLine);
-  dcqcn.on_notification(state, at_us(0));
-  dcqcn.on_notification(state, at_us(1));
+  dcqcn.on_notification(state, {at_us(0)});
+  dcqcn.on_notification(state, {at_us(1)});
   double target = 50e9;
   for (int step = 1; step <= 9; ++step) {
     const Time now = at_us(1 + 55 * step);
@@ -87,7 +111,7 @@ TEST(Dcqcn, IncreasesHyperWhenTimerAndBytesHavePassed) {
 TEST(Dcqcn, StaysBetweenMinimumAndLineRate) {
   const Dcqcn dcqcn({});
   DcqcnState state = dcqcn.begin(kLine);
-  for (int i = 0; i < 50; ++i) dcqcn.on_notification(state, at_us(i));
+  for (int i = 0; i < 50; ++i) dcqcn.on_notification(state, {at_us(i)});
   EXPECT_EQ(state.rate_bps, 100e6);
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(10'000'000)), 100e9);
   EXPECT_EQ(state.target_bps, 100e9);
@@ -98,7 +122,7 @@ TEST(Dcqcn, NotificationsWithinTheDecreaseIntervalDoNotCount) {
   settings.decrease_interval = Duration::us(4);
   const Dcqcn dcqcn(settings);
   DcqcnState state = dcqcn.begin(kLine);
-  for (const std::int64_t us : {0, 1, 3, 4, 7, 8}) dcqcn.on_notification(state, at_us(us));
+  for (const std::int64_t us : {0, 1, 3, 4, 7, 8}) dcqcn.on_notification(state, {at_us(us)});
   EXPECT_EQ(state.rate_bps, 100e9 / 8) << "those at 0, 4 and 8 us count";
 }
 
@@ -123,13 +147,13 @@ TEST(Dcqcn, PeriodicLooksSeeNotificationsWhenTimeComes) {
   const Dcqcn dcqcn(periodic());
   DcqcnState state = dcqcn.begin(kLine);
   const double keep = 1 - 1.0 / 256;
-  dcqcn.on_notification(state, at_us(10));
+  dcqcn.on_notification(state, {at_us(10)});
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(14) - Duration::ticks(1)), 100e9);
   double alpha = std::pow(keep, 4);
   double rate = 100e9 * (1 - alpha / 2);
   EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(14)), rate);
-  dcqcn.on_notification(state, at_us(14) + Duration::ns(500));
-  dcqcn.on_notification(state, at_us(15) + Duration::ns(500));
+  dcqcn.on_notification(state, {at_us(14) + Duration::ns(500)});
+  dcqcn.on_notification(state, {at_us(15) + Duration::ns(500)});
   for (int up = 0; up < 2; ++up) alpha = keep * alpha + 1.0 / 256;
   alpha *= keep * keep;
   EXPECT_DOUBLE_EQ(dcqcn.rate_bps(state, at_us(18) - Duration::ticks(1)), rate);
@@ -141,8 +165,8 @@ TEST(Dcqcn, PeriodicLooksSeeNotificationsWhenTimeComes) {
 TEST(Dcqcn, PeriodicIncreasesByTimeAlone) {
   const Dcqcn dcqcn(periodic());
   DcqcnState state = dcqcn.begin(kLine);
-  dcqcn.on_notification(state, at_us(0));
-  dcqcn.on_notification(state, at_us(5));
+  dcqcn.on_notification(state, {at_us(0)});
+  dcqcn.on_notification(state, {at_us(5)});
   dcqcn.rate_bps(state, at_us(8));
   double rate = state.rate_bps;
   double target = state.target_bps;
@@ -163,8 +187,8 @@ TEST(Dcqcn, StepsMayBeSharesOfTheLine) {
   for (const std::int64_t gbps : {40, 400}) {
     const Dcqcn dcqcn(settings);
     DcqcnState state = dcqcn.begin(Bandwidth::gbps(gbps));
-    dcqcn.on_notification(state, at_us(0));
-    dcqcn.on_notification(state, at_us(1));
+    dcqcn.on_notification(state, {at_us(0)});
+    dcqcn.on_notification(state, {at_us(1)});
     const double target = state.target_bps;
     dcqcn.rate_bps(state, at_us(56));
     EXPECT_DOUBLE_EQ(state.target_bps - target, 1e6 * static_cast<double>(gbps));
@@ -184,8 +208,8 @@ TEST(Dcqcn, IsTheSameHoweverOftenItIsAsked) {
       for (Time t = now; t < next; t = t + Duration::us(7)) dcqcn.rate_bps(often, t);
       now = next;
       if (random.below(4) == 0) {
-        dcqcn.on_notification(seldom, now);
-        dcqcn.on_notification(often, now);
+        dcqcn.on_notification(seldom, {now});
+        dcqcn.on_notification(often, {now});
       } else {
         const Bytes bytes = Bytes::of(static_cast<std::int64_t>(random.below(3'000'000)));
         dcqcn.on_sent(seldom, bytes, now);

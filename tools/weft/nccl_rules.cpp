@@ -84,12 +84,12 @@ std::string ranges_text(const std::vector<NcclTunedRange>& ranges) {
 /// The lines of every type under its name, equal ones under several.
 void append_by_type(std::string& text, const std::vector<std::pair<std::string_view, std::vector<std::string>>>& lines_of_type) {
   std::vector<std::pair<std::string, std::vector<std::string>>> merged;
-  for (const auto& [type, lines] : lines_of_type) {
-    const auto same = std::find_if(merged.begin(), merged.end(), [&](const auto& one) { return one.second == lines; });
+  for (const auto& of_type : lines_of_type) {
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const auto& one) { return one.second == of_type.second; });
     if (same == merged.end()) {
-      merged.emplace_back(type, lines);
+      merged.emplace_back(of_type.first, of_type.second);
     } else {
-      same->first += ", " + std::string(type);
+      same->first += ", " + std::string(of_type.first);
     }
   }
   for (const auto& [types, lines] : merged) {
