@@ -189,7 +189,10 @@ std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairPlan& plan) {
   QueuePairs::Route route = plan.route;
   std::vector<std::uint32_t>& ids = ids_of_rerouted_.try_emplace(&sender, 1, sender.queue_pair).first->second;
   for (const std::uint32_t id : ids) {
-    if (!measures_.telemetry && queue_pairs_[id].there == route.there && queue_pairs_[id].back == route.back) return id;
+    if (measures_.telemetry || queue_pairs_[id].there != route.there || queue_pairs_[id].back != route.back) continue;
+    // Its ring was as large as the window of the way that it comes from.
+    if (sender.measured != nullptr) sender.measured->sent_at.assign(std::bit_ceil(sender.window_max), Time::max());
+    return id;
   }
   if (sender.measured != nullptr) {
     route.details = &details_.emplace_back();
@@ -332,6 +335,11 @@ void Nic::set_window_max(Sender& sender, const QueuePairPlan& plan) const {
   if (plan.window) {
     sender.window_max = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.window->count()) / full_packet_);
     if (!sender.asks_always) sender.ask_interval = ask_interval_of(sender.window_max);
+  } else if (measures_.round_trips || measures_.telemetry) {
+    // Nothing else bounds it, and a ring has to.
+    const QueuePairLimits limit = limits(plan);
+    const double held = static_cast<double>(limit.line.in_bps()) / 8 * limit.round_trip.in_s() / full_packet_;
+    sender.window_max = 64 + 8 * static_cast<std::uint64_t>(held);
   }
   sender.next_to_ask = sender.next + sender.ask_interval - 1;
   sender.line_bps = static_cast<double>(std::min(plan.rate_max, ports_[sender.port].rate).in_bps());
@@ -348,13 +356,6 @@ QueuePairLimits Nic::limits(const QueuePairPlan& plan) const {
 void Nic::begin_measuring(Sender& sender, const QueuePairPlan& plan, QueuePairs::Details& details) {
   if (sender.measured == nullptr) sender.measured = std::make_unique<Measured>();
   Measured& measured = *sender.measured;
-  if (sender.window_max == Sender::no_window) {
-    // Nothing else bounds it, and a ring has to.
-    const QueuePairLimits limit = limits(plan);
-    const double held = static_cast<double>(limit.line.in_bps()) / 8 * limit.round_trip.in_s() / full_packet_;
-    sender.window_max = 64 + 8 * static_cast<std::uint64_t>(held);
-    set_window(sender);
-  }
   measured.sent_at.assign(std::bit_ceil(sender.window_max), Time::max());
   measured.before.clear();
   if (measures_.telemetry) details.telemetry = measured.telemetry = &rings_.emplace_back(sender.window_max, plan.switches);

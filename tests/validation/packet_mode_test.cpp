@@ -65,6 +65,20 @@ double last_end_ns(const ScenarioRun& run) {
   return last_ns;
 }
 
+// Expectation: packet.buffer is that of the sites' switches; border routers, whose memory is the builder's, hold the headroom of long cables still.
+TEST(PacketMode, BordersKeepTheirMemory) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology =
+      folder.write("net.textproto",
+                   "builder: \"multi_site\" set { name: \"wan_rtt\" value: \"0.5ms\" } set { name: \"fabric_params\" value: "
+                   "\"hosts=4\" }");
+  flags.flows = folder.write("flow.txt", flow_list({"0 40 3 100 1000000 0"})) + ":hpcc";
+  flags.settings = {"packet.buffer=16MB"};
+  EXPECT_EQ(run_scenario(flags).flows.size(), 1U);
+}
+
 // Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
 // alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
 TEST(PacketMode, ATransferAloneTakesItsIdealTime) {
