@@ -703,6 +703,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     sum.pause_storms += packet_switch.storms().size();
     for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
       const PacketPortCounters of_port = packet_switch.counters(port, end);
+      sum.waiting += of_port.waiting;
       sum.ecn_marks += of_port.ecn_marks;
       sum.drops += of_port.drops + of_port.queue_drops;
       sum.lossless_drops += of_port.headroom_drops;
