@@ -416,8 +416,12 @@ std::int64_t Nic::in_flight(const Sender& sender) const {
   return static_cast<std::int64_t>(sender.next - std::min(sender.next, sender.acknowledged)) * full_packet_;
 }
 
-bool Nic::has_packet(const Sender& sender) {
+bool Nic::has_packet(const Sender& sender) const {
   if (sender.is_cut_off || sender.is_closed) return false;
+  if (sender.restart.is_on() && repeats_alone()) {
+    return sender.restart.under_way < sender.restart.window &&
+           ((sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty());
+  }
   const std::uint64_t window = std::min(sender.window, sender.restart.window);
   return (sender.next != sender.end && sender.next - sender.acknowledged < window) || !sender.again.empty();
 }
@@ -437,7 +441,7 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
 }
 
 /// Whether the sender has a packet that may go; if it has data and none may, its port hears what it waits for.
-bool Nic::may_send(Sender& sender, Port& port) {
+bool Nic::may_send(Sender& sender, Port& port) const {
   const bool may = has_packet(sender);
   QueuePairWait wait = QueuePairWait::nothing;
   if (!may && sender.next != sender.end && !sender.is_cut_off && !sender.is_closed)
@@ -505,6 +509,7 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   receiver.complained = false;
   bool ends_message = packet.ends_message();
   if (ends_message) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now);
+  if (!receiver.reported.empty()) report_again(receiver, packet, receiver.expected - 1, now, context);
   if (!receiver.early.empty()) receiver.early.pop();
   for (; !receiver.early.empty() && receiver.early.front() != kMissing; receiver.early.pop()) {
     ++receiver.expected;
@@ -553,16 +558,33 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
                                      SweepContext& context) {
   const std::uint32_t known = receiver.early.size();
   while (receiver.early.size() <= ahead) receiver.early.push(kMissing);
-  if (receiver.early[ahead] != kMissing) return;
+  if (receiver.early[ahead] != kMissing) {
+    if (settings_.reports_gaps && packet.asks_for_answer()) acknowledge(receiver, packet, now, context);
+    return;
+  }
   receiver.early[ahead] = packet.ends_message() ? kEndsMessage : kHere;
   ++counters_.data_received;
   if (settings_.reports_gaps) {
+    if (ahead < known) report_again(receiver, packet, receiver.expected + ahead, now, context);
     for (std::uint32_t missing = known; missing < ahead; ++missing) {
+      receiver.reported.push(receiver.expected + missing);
       answer(PacketKind::nack, packet, receiver.expected + missing, ack_wire_bytes, now, context);
     }
   }
   if (++receiver.since_answer < settings_.ack_interval && !packet.asks_for_answer()) return;
   acknowledge(receiver, packet, now, context);
+}
+
+/// What was missing has come: what was reported before it, sent again before it, and has not come is missing again.
+[[gnu::noinline]] void Nic::report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now,
+                                         SweepContext& context) {
+  for (std::uint32_t left = receiver.reported.size(); left > 0; --left) {
+    const std::uint64_t missing = receiver.reported.front();
+    receiver.reported.pop();
+    if (missing == filled) return;
+    receiver.reported.push(missing);
+    answer(PacketKind::nack, packet, missing, ack_wire_bytes, now, context);
+  }
 }
 
 std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
@@ -615,15 +637,17 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   const auto more = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(sender.acknowledged));
   if (packet.kind() == PacketKind::nack && settings_.keeps_early) {
     if (more < 0) return;
-    sender.again.push(sender.acknowledged + static_cast<std::uint32_t>(more));
-    on_loss(sender, now);
-    return take_turn(number, port, now);
+    return on_missing(number, port, sender.acknowledged + static_cast<std::uint32_t>(more), now);
+  }
+  if (sender.restart.is_on() && repeats_alone()) {
+    sender.restart.note_answered();
+    sender.restart.grow(1);
   }
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
     sender.progress_at = sender.stalled_since = now;
     sender.timeouts = 0;
-    if (sender.restart.is_on()) sender.restart.grow(static_cast<std::uint64_t>(more));
+    if (sender.restart.is_on() && !repeats_alone()) sender.restart.grow(static_cast<std::uint64_t>(more));
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
     if (sender.acknowledged < sender.recover && sender.acknowledged >= sender.burst_end) {
@@ -658,6 +682,20 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
 }
 
+/// Selective repeat: the receiver has found that it was lost, and perhaps once more.
+[[gnu::noinline]] void Nic::on_missing(std::uint32_t number, Port& port, std::uint64_t packet, Time now) {
+  Sender& sender = *senders_[number];
+  const bool is_lost_again = packet < sender.reported;
+  sender.reported = std::max(sender.reported, packet + 1);
+  if (is_lost_again || packet >= sender.restart.cut_at) sender.restart.note_answered();
+  on_loss(sender, now);
+  // Losses among what was under way when it was cut are one.
+  if (settings_.slow_restart && packet >= sender.restart.cut_at)
+    sender.restart.cut(sender.next - sender.acknowledged, packet, sender.sent_once);
+  sender.again.push(packet);
+  take_turn(number, port, now);
+}
+
 /// Of those that were not acknowledged when the timer ran out.
 [[gnu::noinline]] void Nic::send_burst_again(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
@@ -679,6 +717,7 @@ void Nic::SlowRestart::cut(std::uint64_t in_flight, std::uint64_t acknowledged, 
   cut_at = sent_once;
   window = 1;
   counted = 0;
+  under_way = 0;
 }
 
 void Nic::SlowRestart::grow(std::uint64_t packets) {
@@ -827,6 +866,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   if (sender.restart.is_on()) {
     packet.ask_for_answer();
+    ++sender.restart.under_way;
   } else if (is_again) {
     if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
   } else if (sender.window != Sender::no_window) {
@@ -884,6 +924,11 @@ void Nic::note_part_sent(Outgoing& outgoing, const Port& port, Time now, Time le
     if (settings_.keeps_early && settings_.reports_gaps) {
       sender.recover = sender.sent_once;
       sender.burst = 1;
+      if (settings_.slow_restart) {
+        sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
+        // Bursts send all of it that is still missing.
+        while (!sender.again.empty()) sender.again.pop();
+      }
       send_burst_again(number, port, now);
     } else {
       if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);

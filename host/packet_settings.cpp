@@ -138,7 +138,8 @@ constexpr std::array<ParamSpec, 36> kPacketParams = {{
      .maximum = "",
      .choices = "",
      .meaning =
-         "Under go-back-N, a queue pair that goes back has one packet under way at first: each that is acknowledged makes that one "
+         "After a loss, a queue pair has one packet under way at first (with selective repeat, of those sent since): each that is "
+         "acknowledged makes that one "
          "more, up to half of what was under way at the loss, and then each window does, until it is what it was. false: it goes "
          "back at full rate.",
      .origin =
