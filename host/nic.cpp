@@ -190,7 +190,10 @@ std::uint32_t Nic::id_on_route(Sender& sender, const QueuePairPlan& plan) {
   QueuePairs::Route route = plan.route;
   std::vector<std::uint32_t>& ids = ids_of_rerouted_.try_emplace(&sender, 1, sender.queue_pair).first->second;
   for (const std::uint32_t id : ids) {
-    if (!measures_.telemetry && queue_pairs_[id].there == route.there && queue_pairs_[id].back == route.back) return id;
+    if (measures_.telemetry || queue_pairs_[id].there != route.there || queue_pairs_[id].back != route.back) continue;
+    // Its ring was as large as the window of the way that it comes from.
+    if (sender.measured != nullptr) sender.measured->sent_at.assign(std::bit_ceil(sender.window_max), Time::max());
+    return id;
   }
   if (sender.measured != nullptr) {
     route.details = &details_.emplace_back();
@@ -343,6 +346,11 @@ void Nic::set_window_max(Sender& sender, const QueuePairPlan& plan) const {
   if (plan.window) {
     sender.window_max = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(plan.window->count()) / full_packet_);
     if (!sender.asks_always) sender.ask_interval = ask_interval_of(sender.window_max);
+  } else if (measures_.round_trips || measures_.telemetry) {
+    // Nothing else bounds it, and a ring has to.
+    const QueuePairLimits limit = limits(plan);
+    const double held = static_cast<double>(limit.line.in_bps()) / 8 * limit.round_trip.in_s() / full_packet_;
+    sender.window_max = 64 + 8 * static_cast<std::uint64_t>(held);
   }
   sender.next_to_ask = sender.next + sender.ask_interval - 1;
   sender.line_bps = static_cast<double>(std::min(plan.rate_max, ports_[sender.port].rate).in_bps());
@@ -359,13 +367,6 @@ QueuePairLimits Nic::limits(const QueuePairPlan& plan) const {
 void Nic::begin_measuring(Sender& sender, const QueuePairPlan& plan, QueuePairs::Details& details) {
   if (sender.measured == nullptr) sender.measured = std::make_unique<Measured>();
   Measured& measured = *sender.measured;
-  if (sender.window_max == Sender::no_window) {
-    // Nothing else bounds it, and a ring has to.
-    const QueuePairLimits limit = limits(plan);
-    const double held = static_cast<double>(limit.line.in_bps()) / 8 * limit.round_trip.in_s() / full_packet_;
-    sender.window_max = 64 + 8 * static_cast<std::uint64_t>(held);
-    set_window(sender);
-  }
   measured.sent_at.assign(std::bit_ceil(sender.window_max), Time::max());
   measured.before.clear();
   if (measures_.telemetry) details.telemetry = measured.telemetry = &rings_.emplace_back(sender.window_max, plan.switches);
@@ -426,8 +427,12 @@ std::int64_t Nic::in_flight(const Sender& sender) const {
   return static_cast<std::int64_t>(sender.next - std::min(sender.next, sender.acknowledged)) * full_packet_;
 }
 
-bool Nic::has_packet(const Sender& sender) {
+bool Nic::has_packet(const Sender& sender) const {
   if (sender.is_cut_off || sender.is_closed) return false;
+  if (sender.restart.is_on() && repeats_alone()) {
+    return sender.restart.under_way < sender.restart.window &&
+           ((sender.next != sender.end && sender.next - sender.acknowledged < sender.window) || !sender.again.empty());
+  }
   const std::uint64_t window = std::min(sender.window, sender.restart.window);
   return (sender.next != sender.end && sender.next - sender.acknowledged < window) || !sender.again.empty();
 }
@@ -452,7 +457,7 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
 }
 
 /// Whether the sender has a packet that may go; if it has data and none may, its port hears what it waits for.
-bool Nic::may_send(Sender& sender, Port& port) {
+bool Nic::may_send(Sender& sender, Port& port) const {
   const bool may = has_packet(sender);
   QueuePairWait wait = QueuePairWait::nothing;
   if (!may && sender.next != sender.end && !sender.is_cut_off && !sender.is_closed)
@@ -520,6 +525,7 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   receiver.complained = false;
   bool ends_message = packet.ends_message();
   if (ends_message) deliver(receiver.messages.next(), queue_pairs_.card_of(packet.queue_pair), now);
+  if (!receiver.reported.empty()) report_again(receiver, packet, receiver.expected - 1, now, context);
   if (!receiver.early.empty()) receiver.early.pop();
   for (; !receiver.early.empty() && receiver.early.front() != kMissing; receiver.early.pop()) {
     ++receiver.expected;
@@ -568,16 +574,33 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
                                      SweepContext& context) {
   const std::uint32_t known = receiver.early.size();
   while (receiver.early.size() <= ahead) receiver.early.push(kMissing);
-  if (receiver.early[ahead] != kMissing) return;
+  if (receiver.early[ahead] != kMissing) {
+    if (settings_.reports_gaps && packet.asks_for_answer()) acknowledge(receiver, packet, now, context);
+    return;
+  }
   receiver.early[ahead] = packet.ends_message() ? kEndsMessage : kHere;
   ++counters_.data_received;
   if (settings_.reports_gaps) {
+    if (ahead < known) report_again(receiver, packet, receiver.expected + ahead, now, context);
     for (std::uint32_t missing = known; missing < ahead; ++missing) {
+      receiver.reported.push(receiver.expected + missing);
       answer(PacketKind::nack, packet, receiver.expected + missing, ack_wire_bytes, now, context);
     }
   }
   if (++receiver.since_answer < settings_.ack_interval && !packet.asks_for_answer()) return;
   acknowledge(receiver, packet, now, context);
+}
+
+/// What was missing has come: what was reported before it, sent again before it, and has not come is missing again.
+[[gnu::noinline]] void Nic::report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now,
+                                         SweepContext& context) {
+  for (std::uint32_t left = receiver.reported.size(); left > 0; --left) {
+    const std::uint64_t missing = receiver.reported.front();
+    receiver.reported.pop();
+    if (missing == filled) return;
+    receiver.reported.push(missing);
+    answer(PacketKind::nack, packet, missing, ack_wire_bytes, now, context);
+  }
 }
 
 std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
@@ -630,15 +653,17 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   const auto more = static_cast<std::int32_t>(packet.sequence - static_cast<std::uint32_t>(sender.acknowledged));
   if (packet.kind() == PacketKind::nack && settings_.keeps_early) {
     if (more < 0) return;
-    sender.again.push(sender.acknowledged + static_cast<std::uint32_t>(more));
-    on_loss(sender, now);
-    return take_turn(number, port, now);
+    return on_missing(number, port, sender.acknowledged + static_cast<std::uint32_t>(more), now);
+  }
+  if (sender.restart.is_on() && repeats_alone()) {
+    sender.restart.note_answered();
+    sender.restart.grow(1);
   }
   if (more > 0) {
     sender.acknowledged += static_cast<std::uint32_t>(more);
     sender.progress_at = sender.stalled_since = now;
     sender.timeouts = 0;
-    if (sender.restart.is_on()) sender.restart.grow(static_cast<std::uint64_t>(more));
+    if (sender.restart.is_on() && !repeats_alone()) sender.restart.grow(static_cast<std::uint64_t>(more));
     WEFT_CHECK(sender.acknowledged <= sender.sent_once, "only what was sent is acknowledged");
     if (sender.next < sender.acknowledged) go_back(number, port, sender.acknowledged, now);
     if (sender.acknowledged < sender.recover && sender.acknowledged >= sender.burst_end) {
@@ -673,6 +698,20 @@ void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context)
   }
 }
 
+/// Selective repeat: the receiver has found that it was lost, and perhaps once more.
+[[gnu::noinline]] void Nic::on_missing(std::uint32_t number, Port& port, std::uint64_t packet, Time now) {
+  Sender& sender = *senders_[number];
+  const bool is_lost_again = packet < sender.reported;
+  sender.reported = std::max(sender.reported, packet + 1);
+  if (is_lost_again || packet >= sender.restart.cut_at) sender.restart.note_answered();
+  on_loss(sender, now);
+  // Losses among what was under way when it was cut are one.
+  if (settings_.slow_restart && packet >= sender.restart.cut_at)
+    sender.restart.cut(sender.next - sender.acknowledged, packet, sender.sent_once);
+  sender.again.push(packet);
+  take_turn(number, port, now);
+}
+
 /// Of those that were not acknowledged when the timer ran out.
 [[gnu::noinline]] void Nic::send_burst_again(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
@@ -694,6 +733,7 @@ void Nic::SlowRestart::cut(std::uint64_t in_flight, std::uint64_t acknowledged, 
   cut_at = sent_once;
   window = 1;
   counted = 0;
+  under_way = 0;
 }
 
 void Nic::SlowRestart::grow(std::uint64_t packets) {
@@ -842,6 +882,7 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
   const double rate_bps = settings_.congestion->on_sent(sender.congestion, wire_bytes, now);
   if (sender.restart.is_on()) {
     packet.ask_for_answer();
+    ++sender.restart.under_way;
   } else if (is_again) {
     if (sequence + 1 == sender.burst_end || sender.asks_always) packet.ask_for_answer();
   } else if (sender.window != Sender::no_window) {
@@ -904,6 +945,11 @@ void Nic::note_part_sent(Outgoing& outgoing, const Port& port, Time now, Time le
     if (settings_.keeps_early && settings_.reports_gaps) {
       sender.recover = sender.sent_once;
       sender.burst = 1;
+      if (settings_.slow_restart) {
+        sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);
+        // Bursts send all of it that is still missing.
+        while (!sender.again.empty()) sender.again.pop();
+      }
       send_burst_again(number, port, now);
     } else {
       if (settings_.slow_restart) sender.restart.cut(sender.next - sender.acknowledged, sender.acknowledged, sender.sent_once);

@@ -16,8 +16,9 @@
 //                less, and the packet that fills the window
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
 //                negative acknowledgement, and the sender goes back to what is missing (go-back-N). With `keeps_early` it is kept: then each
-//                packet found missing is reported once and sent again alone (selective repeat), unless packets overtake each other on their
-//                ways anyhow (`reports_gaps` off). Marks (ECN) are answered as congestion
+//                packet found missing is reported and sent again alone (selective repeat), unless packets overtake each other on their
+//                ways anyhow (`reports_gaps` off). Repetitions go out in the order of reports: when one comes, what was reported before it and is missing still
+//                was lost again, and is reported again. Marks (ECN) are answered as congestion
 //                control wants: by notifications, spaced for each queue pair, or echoed in acknowledgements
 //   sent         when the last bit of the last part has left its port for the first time, + completion_latency, at the source's host, as in flow mode.
 //                What is lost is sent again without the host; the card keeps a transfer until all of it is acknowledged
@@ -27,8 +28,8 @@
 //                is paused just then, or the cable is out, as long again after that
 //                Each time in a row that nothing came back the time-out doubles, from a sixteenth up to the whole, where `adapts_timeout` is on; it is
 //                four round trips at least. Where nothing was acknowledged for `retries` whole time-outs, the queue pair gives up and sends no more
-//   slow restart (`slow_restart`) after a loss that makes it go back, a queue pair has one packet under way; each that is acknowledged makes that one more,
-//                up to half of what was under way at the loss, and from there on each window that is acknowledged does, until it is what it was
+//   slow restart (`slow_restart`) after a loss, a queue pair has one packet under way, with selective repeat of those sent since; each that is acknowledged
+//                (answered, with selective repeat) makes that one more, up to half of what was under way at the loss, and from there on each window that is acknowledged does, until it is what it was
 //   slow host    (`drain_rate`) what a port gets waits in the card until its host takes it, and is acknowledged before. The card pauses the switch where too
 //                much waits
 //   pause storm  (`pauses_for_good`) from that event on the switch is paused in all lossless priorities
@@ -206,10 +207,12 @@ class Nic final : public SweepNode {
     std::uint64_t full = 0;             ///< at which it ends
     std::uint64_t counted = 0;          ///< acknowledged since it grew last
     std::uint64_t cut_at = 0;           ///< packets before this one were sent when it was cut last: their losses are one
+    std::uint64_t under_way = 0;        ///< with gaps reported: sent since then, and neither answered nor found missing
 
     bool is_on() const { return window != UINT64_MAX; }
     void cut(std::uint64_t in_flight, std::uint64_t acknowledged, std::uint64_t sent_once);
     void grow(std::uint64_t packets);
+    void note_answered() { under_way -= under_way > 0 ? 1 : 0; }
   };
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
@@ -228,6 +231,7 @@ class Nic final : public SweepNode {
     std::uint32_t sending = 0;    ///< which of `parts` `next` is of
     Fifo<Part> parts;             ///< not acknowledged in full
     Fifo<std::uint64_t> again;    ///< packets to send again, with keeps_early
+    std::uint64_t reported = 0;   ///< packets before this one have been reported missing, or are not
     std::uint64_t recover = 0;    ///< packets before this one were sent when the timer last ran out, with keeps_early
     std::uint64_t burst_end = 0;  ///< of packets that were sent again since
     std::uint64_t burst = 0;      ///< how many
@@ -266,7 +270,8 @@ class Nic final : public SweepNode {
     bool complained = false;  ///< about the packet expected
     bool notified = false;    ///< ever
     Time notified_at;
-    Fifo<std::uint8_t> early;  ///< from `expected` on: 0 missing, else here, and 2 if it ends a message
+    Fifo<std::uint8_t> early;      ///< from `expected` on: 0 missing, else here, and 2 if it ends a message
+    Fifo<std::uint64_t> reported;  ///< what is missing, in the order of reports
     MessageReader messages;
   };
   /// What a host or the fabric is to hear of.
@@ -332,10 +337,11 @@ class Nic final : public SweepNode {
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
   void take_turn(std::uint32_t sender, Port& port, Time now);
-  static bool may_send(Sender& sender, Port& port);
+  bool may_send(Sender& sender, Port& port) const;
+  bool repeats_alone() const { return settings_.keeps_early && settings_.reports_gaps; }
   void note_holdup(Port& port, Time until) const;
   /// Whether the sender has a packet that may go.
-  static bool has_packet(const Sender& sender);
+  bool has_packet(const Sender& sender) const;
   /// Which of `insides_` limits it by its port.
   std::uint32_t inside_of(const Sender& sender, Bandwidth source_rate);
   void set_window(Sender& sender) const;
@@ -355,9 +361,11 @@ class Nic final : public SweepNode {
   Duration take_in(const Packet& packet, Port& port, Time now, SweepContext& context);
   void let_go(Port& port, Time now, SweepContext& context);
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
+  void report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now, SweepContext& context);
   void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
   void on_loss(Sender& sender, Time now, bool is_timeout = false) const;
   void send_burst_again(std::uint32_t sender, Port& port, Time now);
+  void on_missing(std::uint32_t sender, Port& port, std::uint64_t packet, Time now);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);
   void acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context);

@@ -62,7 +62,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
   }
   if (sprays() && packet_.congestion->measures().telemetry) {
     diagnostics.error("needs-one-way",
-                      "packet.congestion_control compares what switches tell of the same ports, and with flow.routing = " +
+                      "hpcc compares what switches tell of the same ports, and with flow.routing = " +
                           std::string(flow_.routing == Routing::spray ? "spray" : "adaptive") +
                           " every packet of a queue pair goes by others",
                       SourcePlace::named("packet.congestion_control"), "take flow.routing=ecmp, or swift, dctcp or dcqcn");
@@ -119,9 +119,10 @@ Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
   for (auto profile = packet_.profiles.rbegin(); profile != packet_.profiles.rend(); ++profile) {
     if (profile->buffer && selects(*profile, topology_, nodes_.switch_of(node))) return *profile->buffer;
   }
-  if (packet_.buffer) return *packet_.buffer;
   const std::span<const BufferClass> known = topology_.buffer_classes();
   const std::uint16_t buffer_class = topology_.node(nodes_.switch_of(node)).buffer_class;
+  const bool is_border = buffer_class < known.size() && known[buffer_class].name == border_buffer_class;
+  if (packet_.buffer && !is_border) return *packet_.buffer;
   return buffer_class < known.size() ? known[buffer_class].size : kDefaultBuffer;
 }
 
@@ -703,6 +704,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
     sum.pause_storms += packet_switch.storms().size();
     for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
       const PacketPortCounters of_port = packet_switch.counters(port, end);
+      sum.waiting += of_port.waiting;
       sum.ecn_marks += of_port.ecn_marks;
       sum.drops += of_port.drops + of_port.queue_drops;
       sum.lossless_drops += of_port.headroom_drops;

@@ -46,9 +46,9 @@ constexpr std::array<ParamSpec, 36> kPacketParams = {{
          "What a queue pair may have sent and not acknowledged, with headers, whatever congestion control says; such as 500kB. "
          "auto: what its way holds, which is the rate of its slowest link times the round trip when nothing else is under way, "
          "with a packet ahead of the acknowledgement at every hop, twice where packets take different ways, and the packets from "
-         "one "
-         "acknowledgement to the next. none: "
-         "any number of bytes.",
+         "one acknowledgement to the next. none: any number of bytes, but under hpcc and swift, which keep account of every packet "
+         "under "
+         "way, eight times what the way holds and 64 packets.",
      .origin =
          "one bandwidth-delay product: HPCC (SIGCOMM 2019), section 3.2, and RDMA simulators around it (HAS_WIN 1); IRN (SIGCOMM "
          "2018), section 3.2 (BDP-FC)"},
@@ -138,7 +138,8 @@ constexpr std::array<ParamSpec, 36> kPacketParams = {{
      .maximum = "",
      .choices = "",
      .meaning =
-         "Under go-back-N, a queue pair that goes back has one packet under way at first: each that is acknowledged makes that one "
+         "After a loss, a queue pair has one packet under way at first (with selective repeat, of those sent since): each that is "
+         "acknowledged makes that one "
          "more, up to half of what was under way at the loss, and then each window does, until it is what it was. false: it goes "
          "back at full rate.",
      .origin =
@@ -159,9 +160,9 @@ constexpr std::array<ParamSpec, 36> kPacketParams = {{
      .minimum = "",
      .maximum = "",
      .choices = "",
-     .meaning = "Packet memory of every switch, headroom included, such as 16MB; topology: as the topology says, 32 MB where it "
-                "says nothing. "
-                "Builders have a parameter per level.",
+     .meaning =
+         "Packet memory of every switch but border routers between sites, headroom included, such as 16MB; topology: as the "
+         "topology says, 32 MB where it says nothing. Builders have a parameter per level, and packet.profiles sets any switch.",
      .origin = "32 MB: the RDMA simulators around HPCC"},
     {.name = "reserved",
      .kind = ParamKind::bytes,

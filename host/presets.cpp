@@ -31,22 +31,18 @@ constexpr std::array<NamedValue, 2> gh200 = {{
 }};
 
 // What the configurations of the simulators around HPCC have in common.
-constexpr std::array<NamedValue, 28> hpcc_family = {{
+constexpr std::array<NamedValue, 24> hpcc_family = {{
     {"flow.protocol", "hpcc", "48 B of headers per packet"},
-    {"flow.mtu", "1000B", "payload of a packet"},
     {"flow.switching_delay", "0ns", "none"},
     {"flow.receive_latency", "0ns", "none"},
     {"flow.completion_latency", "0ns", "none"},
     {"packet.card_delay", "0ns", "none"},
     {"packet.ack_interval", "1", "every data packet is answered (L2_ACK_INTERVAL 1)"},
-    {"packet.answers", "own_priority", "acknowledgements go before data (ACK_HIGH_PRIO 1)"},
     {"packet.pacing", "card", "queue pairs begin at the rate of their NIC"},
     {"packet.buffer", "32MB", "switch memory"},
     {"packet.reserved", "4kB", "per port and queue"},
     {"packet.alpha", "0.125", "an eighth of what is left"},
     {"packet.ecn_at", "dequeue", "by the egress bytes that a packet leaves behind"},
-    {"packet.ecn_kmin", "400kB", "at 100 Gb/s (KMIN_MAP)"},
-    {"packet.ecn_kmax", "1600kB", "at 100 Gb/s (KMAX_MAP)"},
     {"packet.ecn_pmax", "0.2", "linear between both (PMAX_MAP)"},
     {"dcqcn.updates", "periodic", "notifications are looked at every alpha_interval and decrease_interval"},
     {"dcqcn.g", "0.00390625", "EWMA_GAIN"},
@@ -62,20 +58,32 @@ constexpr std::array<NamedValue, 28> hpcc_family = {{
     {"dcqcn.notification_interval", "0ns",
      "every mark comes back, a flag in the acknowledgement there and a packet of its own here"},
 }};
-constexpr std::array<NamedValue, 2> window_by_rate = {{
-    {"packet.window", "auto", "HAS_WIN 1: a bandwidth-delay product; there, the largest of all paths (GLOBAL_T 1)"},
+constexpr std::array<NamedValue, 3> window_by_rate = {{
+    {"packet.answers", "with_data", "acknowledgements wait their turn (ACK_HIGH_PRIO 0)"},
+    {"packet.window", "auto",
+     "HAS_WIN 1: a bandwidth-delay product, of its own path (GLOBAL_T 0, SimAI); HPCC's runs take that of the longest (GLOBAL_T "
+     "1)"},
     {"packet.window_scaling", "rate", "VAR_WIN 1"},
 }};
-constexpr std::array<NamedValue, 1> no_window = {{{"packet.window", "none", "HAS_WIN 0"}}};
+constexpr std::array<NamedValue, 2> no_window = {{
+    {"packet.answers", "own_priority", "acknowledgements go before data (ACK_HIGH_PRIO 1)"},
+    {"packet.window", "none", "HAS_WIN 0"},
+}};
 // HPCC's own runs of DCQCN (its run.py: dcqcn and dcqcn_vwin).
-constexpr std::array<NamedValue, 4> hpcc_steps = {{
+constexpr std::array<NamedValue, 7> hpcc_steps = {{
+    {"flow.mtu", "1000B", "payload of a packet (PACKET_PAYLOAD_SIZE 1000)"},
+    {"packet.ecn_kmin", "400kB", "100 kB for every 25 Gb/s (KMIN_MAP)"},
+    {"packet.ecn_kmax", "1600kB", "400 kB for every 25 Gb/s (KMAX_MAP)"},
     {"dcqcn.rate_interval", "300us", "RP_TIMER 300"},
     {"dcqcn.additive_increase", "0.02%", "RATE_AI: 5 Mb/s for every 25 Gb/s of the NIC"},
     {"dcqcn.hyper_increase", "0.2%", "RATE_HAI: 50 Mb/s for every 25 Gb/s of the NIC"},
     {"dcqcn.minimum_rate", "1Gbps", "MIN_RATE 1000"},
 }};
-// As the simulators of AI clusters that grew out of it are configured.
-constexpr std::array<NamedValue, 4> simai_steps = {{
+// As SimAI, of the simulators of AI clusters that grew out of it, is configured (its SimAI.conf).
+constexpr std::array<NamedValue, 7> simai_steps = {{
+    {"flow.mtu", "9000B", "payload of a packet (PACKET_PAYLOAD_SIZE 9000)"},
+    {"packet.ecn_kmin", "200kB", "800 kB at 400 Gb/s, 400 kB at 100 (KMIN_MAP); here in proportion to the rate, from 400 Gb/s"},
+    {"packet.ecn_kmax", "800kB", "3,200 kB at 400 Gb/s, 1,600 kB at 100 (KMAX_MAP); likewise"},
     {"dcqcn.rate_interval", "900us", "RP_TIMER 900"},
     {"dcqcn.additive_increase", "50Mbps", "RATE_AI 50"},
     {"dcqcn.hyper_increase", "100Mbps", "RATE_HAI 100"},
@@ -151,7 +159,7 @@ constexpr std::array<ModuleInfo, 14> presets = {{
      hpcc_no_window},
     {"preset",
      "simai",
-     "Packet mode: as preset hpcc, with the timer and steps of the simulators of AI clusters that grew out of it.",
+     "Packet mode: as preset hpcc, with packets, marks, timer and steps of SimAI, for its links of 400 Gb/s.",
      {},
      simai},
     {"preset",

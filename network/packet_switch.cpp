@@ -76,6 +76,8 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings, const std::vect
 
 PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
   const Contention& contention = contention_[port];
+  const std::uint64_t waited =
+      contention.waited_ticks + contention.data_waiting * static_cast<std::uint64_t>((now - Time::zero()).in_ticks());
   return {ports_[port].out.bytes_sent(),
           static_cast<std::uint64_t>(waiting_at(port)),
           static_cast<std::uint64_t>(contention.peak),
@@ -84,7 +86,8 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
           contention.queue_drops,
           contention.headroom_drops,
           contention.pauses.total(ports_[port].paused, now),
-          ports_[port].out.free_at()};
+          ports_[port].out.free_at(),
+          now == Time::zero() ? Duration::zero() : Duration::ticks(static_cast<std::int64_t>(waited))};
 }
 
 std::int64_t PacketSwitch::waiting_at(std::uint32_t port) const {
@@ -273,6 +276,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
   queued.packet = packet;
   queued.packet.next_hop();
   queued.account = account;
+  contention.note_joined(packet, now);
   if (classes_[priority].marks && markers_[account_of(to, priority)].marks(joined.bytes)) {
     contention.marks += packet.congestion_experienced() ? 0 : 1;
     queued.packet.mark();
@@ -347,6 +351,7 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
   const std::uint32_t account = queued.account;
   chosen.packets.pop();
   chosen.bytes -= packet.wire_bytes();
+  contention_[port_number].note_left(packet, now);
   if ((marks_leaving_ >> priority & 1U) != 0 && markers_[account_of(port_number, priority)].marks(chosen.bytes)) {
     contention_[port_number].marks += packet.congestion_experienced() ? 0 : 1;
     packet.mark();
@@ -481,6 +486,7 @@ void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority,
   port.waiting &= static_cast<std::uint8_t>(~(1U << priority));
   for (; !dropped.packets.empty(); dropped.packets.pop()) {
     const Queued& queued = dropped.packets.front();
+    contention_[port_number].note_left(queued.packet, now);
     drop(queued.packet, queued.account, now, context);
   }
 }

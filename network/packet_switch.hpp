@@ -108,6 +108,7 @@ struct PacketPortCounters {
   std::uint64_t headroom_drops = 0;  ///< of `drops`, as headroom was full
   Duration paused;                   ///< while the other end paused any priority
   Time busy_until;                   ///< when the last of the bytes had left
+  Duration waiting;  ///< of data packets that left by it or still wait, all together: from arrival until the first bit leaves
 };
 
 class PacketSwitch final : public SweepNode {
@@ -170,6 +171,19 @@ class PacketSwitch final : public SweepNode {
   /// What only packets that wait need.
   struct Contention {
     std::int64_t peak = 0;  ///< bytes waiting
+    /// Ticks at which data packets left the queues less those at which they joined, modulo 2^64, and how many wait.
+    std::uint64_t waited_ticks = 0;
+    std::uint64_t data_waiting = 0;
+    void note_joined(const Packet& packet, Time now) {
+      if (packet.kind() != PacketKind::data) return;
+      waited_ticks -= static_cast<std::uint64_t>((now - Time::zero()).in_ticks());
+      ++data_waiting;
+    }
+    void note_left(const Packet& packet, Time now) {
+      if (packet.kind() != PacketKind::data) return;
+      waited_ticks += static_cast<std::uint64_t>((now - Time::zero()).in_ticks());
+      --data_waiting;
+    }
     std::uint64_t marks = 0;
     std::uint64_t drops = 0;
     std::uint64_t queue_drops = 0;

@@ -61,6 +61,7 @@ struct PacketCounters {
   Duration held_by_pauses;
   Duration held_by_congestion_control;
   Duration held_by_acknowledgements;
+  Duration waiting;                 ///< data packets in switches, all together, from when a packet could leave until it does
   std::uint64_t acks = 0;           ///< negative ones included
   std::uint64_t notifications = 0;  ///< congestion notifications
   std::uint64_t ecn_marks = 0;

@@ -59,6 +59,9 @@ class Routes {
   virtual void next_hops(const Topology& topology, NodeId at, NodeId destination, std::vector<LinkId>& out) const = 0;
 };
 
+/// Name of the buffer class of border routers between sites: their memory is that of another kind of switch.
+inline constexpr std::string_view border_buffer_class = "border";
+
 /// A class of switch buffers, used by packet mode.
 struct BufferClass {
   std::string name;

@@ -303,6 +303,20 @@ TEST_F(ScenarioFaults, SettingsThatNothingAsksForAreNoted) {
   list.settings = {"flow.source_ports=8", "flow.ecmp_seed=3", "packet.ack_interval=4", "packet.watchdog=1ms",
                    "packet.watchdog_restoration=1ms"};
   EXPECT_TRUE(load_scenario(list).assumptions.empty());
+  list.settings = {"flow.forwarding=cut_through", "packet.adaptive_band=2us", "packet.receive_buffer=1MB",
+                   "packet.retransmission_timeout=0ns", "packet.retries=3"};
+  EXPECT_EQ(load_scenario(list).assumptions,
+            (std::vector<std::string>{"flow.forwarding is set and changes nothing: switches of packet mode store and forward",
+                                      "packet.adaptive_band is set and changes nothing: flow.routing is not adaptive",
+                                      "packet.receive_buffer is set and changes nothing: no host is slow (packet.slow_hosts)",
+                                      "packet.retries is set and changes nothing: packet.retransmission_timeout is 0: never"}));
+  list.settings = {"packet.adaptive_retransmission=off"};
+  EXPECT_EQ(
+      load_scenario(list).assumptions,
+      std::vector<std::string>{"packet.adaptive_retransmission is set and changes nothing: no priority is lossy (packet.lossy)"});
+  list.settings = {"flow.routing=adaptive",     "packet.adaptive_band=2us",           "packet.slow_hosts=host1:10Gbps",
+                   "packet.receive_buffer=1MB", "packet.adaptive_retransmission=off", "packet.lossy=0"};
+  EXPECT_TRUE(load_scenario(list).assumptions.empty());
 }
 
 // A scenario's fields were called by the flags of the command line, which the scenario does not have: "--time-zone says nothing about ...".

@@ -84,6 +84,27 @@ TEST(PacketAgainstFlow, AHashedPermutation) {
   }
 }
 
+// Expectation: 15 flows of 1 MB to one host lose packets in switches without PFC. What is missing alone is sent again under selective repeat, as slowly at first as
+// under go-back-N, which sends more: the last one ends no later.
+TEST(PacketAgainstFlow, SelectiveRepeatIsNoSlowerThanGoBackN) {
+  const ScratchFolder folder;
+  const std::string net = folder.write(
+      "net.textproto",
+      "builder: \"fat_tree\" set { name: \"k\" value: \"4\" } set { name: \"nic_rate\" value: \"100Gbps\" } set { name: "
+      "\"fabric_rate\" value: \"100Gbps\" }\n");
+  std::vector<std::string> rows;
+  for (int from = 1; from <= 15; ++from) rows.push_back(row(from, 0, 1'000'000));
+  for (const char* buffer : {"4MB", "500kB", "100kB"}) {
+    std::vector<std::string> settings{"packet.congestion_control=none", "packet.lossy=0", "packet.reserved=0B",
+                                      std::string("packet.buffer=") + buffer};
+    const Times all = times_of(net, rows, "packet", settings);
+    settings.emplace_back("packet.retransmission=selective_repeat");
+    const Times alone = times_of(net, rows, "packet", settings);
+    EXPECT_LT(alone.max_us, 1.02 * all.max_us) << buffer;
+    EXPECT_LT(alone.mean_us, 1.15 * all.mean_us) << buffer;
+  }
+}
+
 // Expectation: 64 flows of 1 MB end in the 5.37 ms that 64 x 1000 packets of 1048 B take on the link of 100 Gb/s to their receiver, as it hardly idles. Without a
 // window 64 MB set out at once, and what rates lose while they come back down the link is one or two percent more.
 TEST(PacketAgainstFlow, AnIncastUnderThePresetHpcc) {

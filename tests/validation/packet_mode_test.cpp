@@ -65,6 +65,35 @@ double last_end_ns(const ScenarioRun& run) {
   return last_ns;
 }
 
+// Expectation: two packets of 1,000 B reach a switch at once: with 16 B of their message and 82 B of headers, the second waits the 21.96 ns that the first takes at 400
+// Gb/s, and the two wait 10.98 ns on average.
+TEST(PacketMode, ThePacketBehindAnotherWaits) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology =
+      folder.write("net.txt", "4 1 3\n3\n0 3 400Gbps 0.001ms 0\n1 3 400Gbps 0.001ms 0\n2 3 400Gbps 0.001ms 0\n") + ":hpcc";
+  flags.flows = folder.write("flow.txt", flow_list({"0 2 3 100 1000 0", "1 2 3 100 1000 0"})) + ":hpcc";
+  const ScenarioRun run = run_scenario(flags);
+  ASSERT_TRUE(run.summary.packets.has_value());
+  EXPECT_EQ(run.summary.packets->data_packets, 2U);
+  EXPECT_NEAR(run.summary.packets->waiting.in_ns(), 21.96, 0.01);
+}
+
+// Expectation: packet.buffer is that of the sites' switches; border routers, whose memory is the builder's, hold the headroom of long cables still.
+TEST(PacketMode, BordersKeepTheirMemory) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.mode = "packet";
+  flags.topology =
+      folder.write("net.textproto",
+                   "builder: \"multi_site\" set { name: \"wan_rtt\" value: \"0.5ms\" } set { name: \"fabric_params\" value: "
+                   "\"hosts=4\" }");
+  flags.flows = folder.write("flow.txt", flow_list({"0 40 3 100 1000000 0"})) + ":hpcc";
+  flags.settings = {"packet.buffer=16MB"};
+  EXPECT_EQ(run_scenario(flags).flows.size(), 1U);
+}
+
 // Expectation: `ideal_fct_ns` is the closed form of a train of packets through store-and-forward hops of any rates, plus latencies; one queue pair
 // alone takes exactly that. Over fat trees, cards behind PCIe switches, cards with two ports, and dragonflies.
 TEST(PacketMode, ATransferAloneTakesItsIdealTime) {

@@ -4,17 +4,22 @@
 // Thread safety: as run_simulation().
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
 
 namespace weft {
 
-/// Runs a scenario of packet mode in flow mode, with as many threads as `options` says and without its results. None if flow mode refuses it, if it is interrupted, or if it
-/// takes longer than `wall_time_max_s`, as flow mode may where very many flows meet.
-std::optional<FlowModeFigures> flow_mode_figures(const Scenario& scenario, const SimulationOptions& options,
-                                                 double wall_time_max_s);
+struct FlowComparison {
+  std::optional<FlowModeFigures> figures;
+  std::string left_out_because;  ///< if there are none
+};
+
+/// Runs a scenario of packet mode in flow mode, with as many threads as `options` says and without its results. There are no figures if flow mode refuses it, if it
+/// is interrupted, or if it takes more than `events_max` events; so it does not depend on how fast the machine is.
+FlowComparison compare_with_flow_mode(const Scenario& scenario, const SimulationOptions& options, std::uint64_t events_max);
 
 }  // namespace weft

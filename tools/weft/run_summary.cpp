@@ -49,6 +49,19 @@ std::string held_up_text(const PacketCounters& packets) {
   return text;
 }
 
+/// Of a data packet in all switches on its way, beside what it takes alone.
+double mean_wait_s_of(const PacketCounters& packets) {
+  return packets.data_packets > 0 ? packets.waiting.in_s() / static_cast<double>(packets.data_packets) : 0;
+}
+
+std::string wait_text(const PacketCounters& packets, double mean_fct_s) {
+  std::string text;
+  const double wait_s = mean_wait_s_of(packets);
+  line(text, "  queues          a data packet waits %s in switches on its way, %.1f %% of a transfer's mean completion",
+       readable(wait_s).c_str(), mean_fct_s > 0 ? 100 * wait_s / mean_fct_s : 0.0);
+  return text;
+}
+
 std::string flow_mode_text(const RunSummary& run) {
   std::string text;
   const auto more = [](double packet_s, double flow_s) { return flow_s > 0 ? 100 * (packet_s / flow_s - 1) : 0.0; };
@@ -153,6 +166,7 @@ std::string RunSummary::to_json() const {
                      {"held_by_pauses_s", packets->held_by_pauses.in_s()},
                      {"held_by_congestion_control_s", packets->held_by_congestion_control.in_s()},
                      {"held_by_acknowledgements_s", packets->held_by_acknowledgements.in_s()}};
+    json["switches"] = {{"mean_packet_wait_s", mean_wait_s_of(*packets)}};
   }
   for (const TierUsage& tier : tiers) {
     json["tiers"].push_back({{"tiers", tier.tiers},
@@ -167,6 +181,8 @@ std::string RunSummary::to_json() const {
     json["flow_mode"] = {{"makespan_s", flow_mode->makespan_s}};
     if (flow_mode->mean_iteration_s > 0) json["flow_mode"]["mean_iteration_s"] = flow_mode->mean_iteration_s;
     json["flow_mode"]["mean_fct_s"] = flow_mode->mean_fct_s;
+  } else if (!no_flow_mode_because.empty()) {
+    json["flow_mode"] = {{"left_out_because", no_flow_mode_because}};
   }
   if (!notes.empty()) json["notes"] = notes;
   json["events"] = events;
@@ -300,6 +316,7 @@ std::string RunSummary::to_text() const {
             (longest.is_own ? "slows itself" : "had started") + "\n";
   }
   if (flow_mode) text += flow_mode_text(*this);
+  if (!no_flow_mode_because.empty()) text += "  in flow mode    not known: " + no_flow_mode_because + "\n";
   if (packets) {
     text += "  packets         " + std::to_string(packets->data_packets) + " of data" +
             (packets->data_repeated > 0 ? " (" + std::to_string(packets->data_repeated) + " sent again)" : "") + ", " +
@@ -312,6 +329,7 @@ std::string RunSummary::to_text() const {
                  ? " (" + std::to_string(packets->lossless_drops) + " in lossless priorities, for want of headroom)"
                  : "") +
             (packets->pause_storms > 0 ? ", " + counted(packets->pause_storms, "pause storm", "pause storms") : "") + "\n";
+    text += wait_text(*packets, mean_fct_s);
   }
   for (const TierUsage& tier : tiers) {
     line(text, "  %-15s %s, longest queue %.4g kB, %s, paused %s at most, %s", tier.tiers.c_str(),

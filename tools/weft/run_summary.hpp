@@ -115,7 +115,8 @@ struct RunSummary {
   std::optional<CongestionSummary> congestion;
   std::optional<PacketCounters> packets;     ///< in packet mode
   std::vector<TierUsage> tiers;              ///< likewise
-  std::optional<FlowModeFigures> flow_mode;  ///< likewise, unless there is nothing to compare with
+  std::optional<FlowModeFigures> flow_mode;  ///< likewise, if it was compared
+  std::string no_flow_mode_because;          ///< if it was to be, and there are no figures
 
   std::vector<std::string> notes;  ///< what settings, not the network, held back (run_notes)
 

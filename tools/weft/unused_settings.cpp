@@ -153,6 +153,16 @@ std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder)
     if (congestion_control != "dcqcn" || packet.text("window") == "none") {
       note("packet", "window_scaling", "only a window under dcqcn follows a rate");
     }
+    note("flow", "forwarding", "switches of packet mode store and forward");
+    if (scenario.parameters.of("flow").text("routing") != "adaptive")
+      note("packet", "adaptive_band", "flow.routing is not adaptive");
+    if (packet.text("slow_hosts") == "none") note("packet", "receive_buffer", "no host is slow (packet.slow_hosts)");
+    if (packet.duration("retransmission_timeout") == Duration::zero()) {
+      for (const char* name : {"retries", "adaptive_retransmission"})
+        note("packet", name, "packet.retransmission_timeout is 0: never");
+    } else if (packet.text("lossy") == "none" && packet.text("adaptive_retransmission") == "off") {
+      note("packet", "adaptive_retransmission", "no priority is lossy (packet.lossy)");
+    }
     if (packet.duration("watchdog") == Duration::zero()) note("packet", "watchdog_restoration", "packet.watchdog is off");
   }
   if (scenario.mode == Mode::packet && has_host_folding(scenario)) {

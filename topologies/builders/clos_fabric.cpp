@@ -260,7 +260,7 @@ std::shared_ptr<const Topology> build_fabrics(const std::string& name, const Clo
   buffers.agg = shape.aggs_per_pod > 0 && shape.second_tier_level == 2 ? builder.add_buffer_class({"agg", shape.agg_buffer}) : 0;
   const bool has_spines = shape.spines > 0 || shape.second_tier_level == 3;
   buffers.spine = has_spines ? builder.add_buffer_class({"spine", shape.spine_buffer}) : 0;
-  buffers.border = wan.borders_per_site > 0 ? builder.add_buffer_class({"border", wan.border_buffer}) : 0;
+  buffers.border = wan.borders_per_site > 0 ? builder.add_buffer_class({std::string(border_buffer_class), wan.border_buffer}) : 0;
 
   for (std::uint32_t site = 0; site < wan.sites; ++site) add_site(builder, shape, wan, site, buffers);
   const SiteLayout layout(shape, wan.borders_per_site);
