@@ -387,6 +387,7 @@ class Reckoning {
     if (hosts_ > 1) gbytes_per_s = std::min(gbytes_per_s, driven_nics_ * nic_ * ring.protocol.efficiency_network);
     ring.time_us = base + (steps - between) * (inside_us + kMessageInsideUs) + between * (network_us + kMessageNetworkUs) +
                    sent / (gbytes_per_s * 1e3);
+    if (hosts_ > 1) ring.weighed_us = ring.time_us - base + kBaseOfTuner[protocol];
     // Inside a host all rings load its links alike, but for meshes, whose cables take rings of as many orders.
     std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
     if (is_mesh()) simulated = std::min(kRingsMax, std::max(simulated, hosts_ == 1 ? 2 * (ranks_ - 1) : fewest_));
@@ -422,7 +423,11 @@ class Reckoning {
     };
     // Between two hosts a tree sends the buffer once each way; NCCL's tuner halves its rate whatever the number of hosts.
     tree.time_us = base + hops_us + data_us(hosts_ == 2 ? 1 : 2);
-    tree.weighed_us = base + hops_us + data_us(2);
+    tree.weighed_us = kBaseOfTuner[protocol] + hops_us + data_us(2);
+    if (protocol != ll) {
+      tree.protocol.efficiency_inside *= tree_correction(protocol);
+      tree.protocol.efficiency_network *= tree_correction(protocol);
+    }
     // A channel has both trees of a pair, and one NIC.
     const std::uint32_t pairs = std::min({tree.channels, driven_nics_, kRingsMax / 2});
     tree.alike = tree.channels / pairs;
@@ -475,10 +480,11 @@ class Reckoning {
     tree.protocol.efficiency_network = efficiency_network(simple) * driven_nics_ / nics_;
     const double network = nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
     const double gbytes_per_s = std::min(network, nvls_rate(per_host_));
-    tree.weighed_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (gbytes_per_s * 1e3);
+    const double without_base_us = 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (gbytes_per_s * 1e3);
+    tree.weighed_us = kNvlsBaseOfTuner + without_base_us;
     // The trees fill once on the way up and once on the way down, with a quarter of the buffer at most; NCCL's tuner does not count it.
     const double fill_us = 2 * std::min(bytes_ / 4, nvls_tree_chunks()) / (gbytes_per_s * 1e3);
-    tree.time_us = tree.weighed_us + fill_us;
+    tree.time_us = base + without_base_us + fill_us;
     tree.protocol.base_latency = in_us(base + fill_us - 2 * kMessageInsideUs);
     // As many pieces as fill the trees, fewer for groups of very many messages: each piece has about two inside for every two members of a host.
     const double messages = ranks_ * std::max(8.0, per_host_);
@@ -604,6 +610,9 @@ class Reckoning {
   static constexpr std::array<double, protocols> kPieceOfChain = {4 * 1024, 38'400, 512 * 1024};
   // Pieces are larger where these are more. LL has few, as each takes a slot here, where in fact several share one.
   static constexpr std::array<double, protocols> kChainPieces = {32, 64, 64};
+  // What NCCL's tuner counts for a collective to begin: it chooses between hosts by these, whatever the machine's fits say.
+  static constexpr std::array<double, protocols> kBaseOfTuner = {6.6, 14, 8.4};
+  static constexpr double kNvlsBaseOfTuner = 25;
   static constexpr double kTreePieces = 32;
   static constexpr double kNvlsTreeMessages = 524'288;
   static constexpr double kNvlsHeadsMax = 32;  ///< NCCL_MAX_NVLS_ARITY
