@@ -29,9 +29,8 @@ constexpr std::array<ParamSpec, collective_types + 7> kTable = {{
     {"all_to_all_v", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_to_all_v", kRules},
     {"protocol", ParamKind::choice, kAuto, "", "", "", "What moving data costs beside the network's own time", kRules},
     {"rule_set", ParamKind::choice, "nccl", "", "", "nccl|fastest",
-     "Who picks what is auto, after rules of your own: NCCL's tuner for the machine, or the rules that `weft modules --rules` "
-     "prints, which take "
-     "the algorithm that is fastest on the links alone",
+     "Who picks what is auto, after rules of your own: NCCL's tuner for the machine, or rules that take the algorithm that is "
+     "fastest on the links alone; `weft modules --rules` prints what either does",
      "what the field runs"},
     {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
      "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
@@ -239,7 +238,7 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
                                      [&](const NcclChoice& choice) { return given == nullptr || choice.protocol.name == *given; });
       NcclChoice best = fits == choices.end() ? choices.front() : *fits;
       best.reason =
-          is_fixed || !chosen.reason.empty() ? chosen.reason : tuner_->machine_of(*request.layout) + ", " + to_text(choices);
+          is_fixed || !chosen.reason.empty() ? chosen.reason : to_text(choices) + " (" + tuner_->machine_of(*request.layout) + ")";
       if (!chosen.module.empty()) best.algorithm = chosen.module;
       if (gives(best.module, "channels")) best.channels = 0;
       if (given == nullptr || (fits != choices.end() && !gives(*given))) return best;

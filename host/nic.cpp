@@ -172,6 +172,7 @@ void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, 
     sender.in_turn = sender.has_timer = false;
     sender.port = plan.route.there[0];
     sender.inside_hosts = plan.inside_hosts;
+    sender.inside = inside_of(sender, plan.source_rate);
     set_window_max(sender, plan);
     sender.queue_pair = id_on_route(sender, plan);
   }
@@ -259,6 +260,8 @@ void Nic::leave_port(Sender& sender, Port& port) {
   plan.route.details = &details;
   sender.queue_pair = queue_pairs_.open(card_, number, plan.route);
   sender.port = plan.route.there[0];
+  sender.source = transfer.source;
+  sender.inside = inside_of(sender, plan.source_rate);
   sender.priority = static_cast<std::uint8_t>(settings_.uses_priorities ? transfer.priority : 0);
   sender.inside_hosts = plan.inside_hosts;
   sender.round_trip = plan.round_trip;
@@ -324,6 +327,14 @@ void Nic::append(Sender& sender, const Message& message) {
 }
 
 /// Requires: congestion control has a window.
+std::uint32_t Nic::inside_of(const Sender& sender, Bandwidth source_rate) {
+  if (source_rate >= ports_[sender.port].rate) return Sender::not_limited;
+  const auto number = static_cast<std::uint32_t>(insides_.size());
+  const auto [found, is_new] = inside_by_source_.emplace(std::pair(sender.source, sender.port), number);
+  if (is_new) insides_.push_back({source_rate, Time::zero()});
+  return found->second;
+}
+
 void Nic::set_window(Sender& sender) const {
   const auto bytes = static_cast<std::uint64_t>(settings_.congestion->window(sender.congestion));
   sender.window = std::min(sender.window_max, std::max<std::uint64_t>(1, bytes / full_packet_));
@@ -430,6 +441,11 @@ void Nic::take_turn(std::uint32_t number, Port& port, Time now) {
   Sender& sender = *senders_[number];
   if (sender.in_turn) return;
   if (!may_send(sender, port)) return;
+  if (sender.inside != Sender::not_limited) {
+    Inside& inside = insides_[sender.inside];
+    sender.next_at = std::max({sender.next_at, now, inside.free_at});
+    inside.free_at = sender.next_at + transmit_time(Bytes::of(full_packet_), inside.rate);
+  }
   sender.in_turn = true;
   if (sender.next_at <= now) {
     port.lines[sender.priority].push(number);
@@ -873,6 +889,11 @@ void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& co
     // First the window: whoever fills it asks for an answer.
     if (settings_.window_follows_rate && !sender.asks_always) follow_rate(sender, rate_bps);
     if (asks_for_answer(sender, sequence)) packet.ask_for_answer();
+  }
+  if (sender.inside != Sender::not_limited && wire_bytes < full_packet_) {
+    Inside& inside = insides_[sender.inside];
+    if (inside.free_at == sender.next_at + transmit_time(Bytes::of(full_packet_), inside.rate))
+      inside.free_at = sender.next_at + transmit_time(Bytes::of(wire_bytes), inside.rate);
   }
   const Time left = send(packet, port, now, context);
   counters_.sending += left - now;

@@ -10,7 +10,8 @@
 //                first used, and is cut into packets of wire_format.content_per_packet(), the last with the rest
 //   sending      each port takes one packet at a time: answers first, then the highest priority that is not paused; within it queue pairs in turn,
 //                each no sooner than its last packet's wire bytes / rate after that (pacing; the rate is the queue pair's highest or congestion control's,
-//                host/congestion_control), and no further than its windows: what its way holds (QueuePairPlan::window) and what congestion control
+//                host/congestion_control; where what leads from a GPU to the port is slower than the port, all queue pairs of that GPU by that port have its
+//                rate together), and no further than its windows: what its way holds (QueuePairPlan::window) and what congestion control
 //                allows. Where the latter gives one, every packet asks for an answer; else every `ack_interval`th, or fifth of a window if that is
 //                less, and the packet that fills the window
 //   arriving     in order: acknowledged every `ack_interval` packets and at a message's end. A packet that comes too early is answered once by a
@@ -111,7 +112,9 @@ struct NicSettings {
 struct QueuePairPlan {
   QueuePairs::Route route;                         ///< by which of the host's ports it leaves, and on; and back
   Bandwidth rate_max = Bandwidth::bps(INT64_MAX);  ///< whatever its port can do
-  Duration round_trip = {};                        ///< of a full packet and its acknowledgement, alone
+  /// What lies between its GPU and its port can do, for all queue pairs of both together.
+  Bandwidth source_rate = Bandwidth::bps(INT64_MAX);
+  Duration round_trip = {};          ///< of a full packet and its acknowledgement, alone
   std::optional<Bytes> window = {};  ///< at most so much is sent and not acknowledged, full packets on the wire; none: any
   std::uint32_t switches = 0;        ///< on the way
   Duration inside_hosts = {};        ///< added to the delivery: what both ends take between the GPU and the port
@@ -214,6 +217,7 @@ class Nic final : public SweepNode {
   /// The sending end of a queue pair. Packets are numbered in 64 bits, of which packets carry 32.
   struct Sender {
     static constexpr std::uint64_t no_window = UINT64_MAX;
+    static constexpr std::uint32_t not_limited = UINT32_MAX;
     std::uint32_t queue_pair = 0;
     std::uint16_t port = 0;
     std::uint8_t priority = 0;
@@ -252,6 +256,13 @@ class Nic final : public SweepNode {
     Fifo<std::unique_ptr<MessagePage>> pages;  ///< in use
     std::uint32_t in_last_page = 0;
     std::uint32_t acknowledged_in_pages = 0;
+    NodeId source;
+    std::uint32_t inside = not_limited;  ///< which of `insides_` it shares
+  };
+  /// What queue pairs of a GPU share on the way to a port that could do more: each takes the next time that is free when it gets in turn.
+  struct Inside {
+    Bandwidth rate;
+    Time free_at;
   };
   struct Receiver {
     std::uint64_t expected = 0;
@@ -331,6 +342,8 @@ class Nic final : public SweepNode {
   void note_holdup(Port& port, Time until) const;
   /// Whether the sender has a packet that may go.
   bool has_packet(const Sender& sender) const;
+  /// Which of `insides_` limits it by its port.
+  std::uint32_t inside_of(const Sender& sender, Bandwidth source_rate);
   void set_window(Sender& sender) const;
   void set_window_max(Sender& sender, const QueuePairPlan& plan) const;
   void follow_rate(Sender& sender, double rate_bps) const;
@@ -399,6 +412,8 @@ class Nic final : public SweepNode {
   std::deque<TelemetryRing> rings_;
   std::vector<Sender*> senders_;  ///< by number of the queue pair; one that got another route has several
   std::map<Key, std::uint32_t> sender_by_key_;
+  std::vector<Inside> insides_;
+  std::map<std::pair<NodeId, std::uint16_t>, std::uint32_t> inside_by_source_;     ///< and port
   std::unordered_map<const Sender*, std::vector<std::uint32_t>> ids_of_rerouted_;  ///< their queue pairs, on all their routes
   std::unordered_set<StayId> stopped_;
   std::vector<Outgoing> outgoing_;

@@ -503,6 +503,7 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, destination);
   plan.route.back = back.ports;
   plan.rate_max = rate_max(there, transfer);
+  plan.source_rate = there.source_rate;
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
   const Bandwidth way_rate = slowest(there, destination, plan.rate_max);
   plan.window = window(way_rate, back, plan);

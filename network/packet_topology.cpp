@@ -99,6 +99,7 @@ PacketTopology::Followed PacketTopology::follow(const WeighedRoutes& routes, Nod
     if (port_of_link_[id.index()] == kInside) {
       way.inside_hosts += link.propagation_delay;
       way.inside_rate = std::min(way.inside_rate, link.rate);
+      if (way.links.empty()) way.source_rate = way.inside_rate;
       continue;
     }
     const HostId from = topology_.node(link.source).host;

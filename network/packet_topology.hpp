@@ -3,7 +3,7 @@
 // Where it sits: host/packet_network makes its nodes and their ports by it, and asks it for the routes of queue pairs.
 //
 // Model: a host is one node, whose ports are the cables that leave it, wherever inside they begin; what lies between a GPU and a port (PCIe
-// switches, NICs) delays and limits queue pairs but queues nothing. Nodes are numbered: hosts first, then packet switches. The ports of a node
+// switches, NICs) delays and limits queue pairs but queues nothing; those of a GPU by one port share what leads to it. Nodes are numbered: hosts first, then packet switches. The ports of a node
 // are numbered in order of their links.
 // Threads: immutable; any thread may ask.
 #pragma once
@@ -50,6 +50,7 @@ class PacketTopology {
     std::vector<LinkId> links;  ///< between nodes
     Duration inside_hosts;      ///< propagation before the first of them and after the last
     Bandwidth inside_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());  ///< the least there
+    Bandwidth source_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());  ///< the least before the first of them
   };
   /// The one of network/ecmp. Throws InputError [relaying-host] where it leads through a third host, [long-path]
   /// where it has more hops than a route holds.

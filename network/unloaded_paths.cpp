@@ -48,12 +48,19 @@ UnloadedPath UnloadedPaths::path(NodeId source, NodeId destination, std::uint32_
     }
   }
   path.rate_bps_ = settings_.queue_pair_cap_bps(path.is_inside_host_) * settings_.queue_pairs;
-  for (const auto& [link, load] : loads)
-    path.rate_bps_ = std::min(path.rate_bps_, static_cast<double>(topology_.link(link).rate.in_bps()) / load);
+  for (const auto& [link, load] : loads) {
+    const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) / load;
+    if (rate_bps >= path.rate_bps_) continue;
+    path.rate_bps_ = rate_bps;
+    path.slowest_ = link;
+  }
   if (path.is_inside_host_) {
     path.latencies_ = settings_.nvlink_latency + settings_.completion_latency;
   } else {
-    path.rate_bps_ = std::min(path.rate_bps_, staging_.cap_bps(source, destination));
+    if (const double cap_bps = staging_.cap_bps(source, destination); cap_bps < path.rate_bps_) {
+      path.rate_bps_ = cap_bps;
+      path.slowest_ = LinkId::none();
+    }
     path.delay_.limit_to(path.rate_bps_);
     path.latencies_ = settings_.wqe_latency + staging_.delay(source) + staging_.delay(destination) + settings_.receive_latency;
   }

@@ -29,6 +29,8 @@ class UnloadedPath {
   /// From being handed over until the destination hears of it.
   Duration message_time(Bytes payload) const;
   double rate_bps() const { return rate_bps_; }
+  /// The link that sets the rate; none() where queue pairs or staging do.
+  LinkId slowest() const { return slowest_; }
 
  private:
   friend class UnloadedPaths;
@@ -36,6 +38,7 @@ class UnloadedPath {
   PathDelay delay_;     ///< the longest of any queue pair
   Duration latencies_;  ///< of both hosts
   double rate_bps_ = 0;
+  LinkId slowest_ = LinkId::none();
   bool is_inside_host_ = false;
 };
 

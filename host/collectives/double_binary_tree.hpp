@@ -3,7 +3,8 @@
 // Model (Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, Parallel Computing 35, 2009; for
 // all_reduce as in NCCL 2.4: Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019)
 //   - A tree joins hosts (binary_tree); inside a host the members are a chain behind its head, the member that talks to other hosts' heads.
-//     The first tree has its heads on the first rail and its chains run by rail, the second on the last rail and back.
+//     The first tree has its heads on the first rail and its chains run by rail, the second on the last rail and back. Where every two members
+//     have a cable of their own, chains are ways that use all of them (GroupLayout::chain_of_host).
 //   - all_reduce: hosts in order of first appearance; in the second tree mirrored if their number is even, shifted by one if odd.
 //   - broadcast, reduce: both trees hang under the root, which is the head of its host. The other hosts follow in order, beginning behind
 //     the root's; in the second tree their order is mirrored or shifted. So the root sends or receives every byte once, everybody else as

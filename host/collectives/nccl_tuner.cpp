@@ -27,7 +27,7 @@ constexpr ParamSpec share(std::string_view name, std::string_view value, std::st
   return {name, ParamKind::real, value, "0.01", "1", "", meaning, origin};
 }
 
-constexpr std::array<ParamSpec, 42> kParams = {{
+constexpr std::array<ParamSpec, 44> kParams = {{
     {"machine", ParamKind::choice, "auto", "", "",
      "auto|hgx_a100|hgx_h100|hgx_h200|hgx_b200|gb200_nvl72|gb300_nvl72|gh200|mi300x|mi355x_8",
      "Machine whose constants stand for those that are not given; auto takes the one that the topology's `server` names, else the "
@@ -63,11 +63,16 @@ constexpr std::array<ParamSpec, 42> kParams = {{
     time("nvls_fill", "42.1us", "What filling the pipelines of NVLS takes at fill_bytes; less for less, in proportion", kHopperFit),
     share("nvls_efficiency", "0.664", "Share of NVLink's rate that NVLS gets; below 0.02 the machine has none",
           "fitted as above; NCCL has 0.824 x 0.85 x 15/16 = 0.657 on Hopper"),
+    share("nvls_rate_max", "1", "Most of NVLink's rate at which NVLS takes a buffer, however many GPUs there are",
+          "none; one host of Hopper stays below it"),
     time("p2p_ll_base", "6.9us", "Once per all-to-all of messages of 16 KiB at most (NCCL_P2P_LL_THRESHOLD)", kHopperFit),
     time("p2p_base", "13.1us", "Once per all-to-all of larger messages", kHopperFit),
     time("p2p_fill", "13.2us", "What filling the pipelines of an all-to-all takes at fill_bytes; less for less, in proportion",
          kHopperFit),
     share("p2p_efficiency", "0.733", "Share of NVLink's rate that sends and receives get", kHopperFit),
+    {"p2p_peers", ParamKind::integer, "1000000", "1", "1000000", "",
+     "Peers on other hosts with which an all-to-all gets half of the NICs' share: one thread per GPU serves all of its connections",
+     "none: HGX hosts keep theirs, N/(N-1) of the NIC's rate on N hosts (NVIDIA, nccl-tests issue 130)"},
     time("inside_ll_hop", "0ns", "Per step inside a host of a collective between hosts by LL, beyond the message's own latency",
          "NCCL's tuner: 0.6 us on NVLink, what a message takes by itself"),
     time("inside_ll128_hop", "1.05us", "The same by LL128", "NCCL's tuner: 1.9 us on NVLink, less 0.85 us of the message"),
@@ -122,7 +127,11 @@ constexpr std::array<NamedValue, 1> hgx_h200 = {{
 constexpr std::string_view kBlackwellFit =
     "fitted to every second size of all_reduce, all_gather, reduce_scatter and alltoall on 2 and 4 GB200, NCCL 2.29.2 "
     "(aiconfigurator)";
-constexpr std::array<NamedValue, 20> gb200 = {{
+constexpr std::string_view kDomainFit =
+    "fitted to one all_reduce of 16 GiB on 32 GB200 in one domain (909 GB/s of bus bandwidth, GCP A4X)";
+constexpr std::string_view kPeersFit =
+    "fitted to one all-to-all of 16 GiB on 2 domains of 72 GB200 (65 GB/s of bus bandwidth, GCP A4X)";
+constexpr std::array<NamedValue, 22> gb200 = {{
     {"ll_base", "8.15us", kBlackwellFit},
     {"ll_hop", "360ns", kBlackwellFit},
     {"ll_rate", "158Gbps", kBlackwellFit},
@@ -138,6 +147,8 @@ constexpr std::array<NamedValue, 20> gb200 = {{
     {"nvls_base", "32.1us", kBlackwellFit},
     {"nvls_fill", "39.6us", kBlackwellFit},
     {"nvls_efficiency", "0.616", "fitted as above; NCCL has 0.802 x 0.74 x 31/32 = 0.575 on Blackwell"},
+    {"nvls_rate_max", "0.524", kDomainFit},
+    {"p2p_peers", "145", kPeersFit},
     {"p2p_ll_base", "10.6us", kBlackwellFit},
     {"p2p_base", "16us", kBlackwellFit},
     {"p2p_fill", "7.1us", kBlackwellFit},
@@ -191,6 +202,21 @@ constexpr std::array<NamedValue, 12> mi300x = {{
     {"own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
     {"channels", "28", "RCCL: four per cable of a GPU"},
 }};
+constexpr std::array<NamedValue, 12> mi355x_8 = {{
+    {"launch", "8us", "assumption: empty all-reduces of rccl-tests take about 20 us"},
+    {"ll_base", "8us", "assumption: as above"},
+    {"ll128_base", "12us", "assumption: as above"},
+    {"ll128_rate", "1000Gbps", "assumption: between LL and Simple"},
+    {"simple_base", "20us", "assumption: as on Hopper"},
+    {"simple_hop", "3us", "NCCL's tuner, 3.4 us"},
+    {"reduce_efficiency", "0.757",
+     "an all_reduce of 8 GiB on 8 MI355X, 407 GB/s of bus bandwidth (Oracle's guide to its BM.GPU.MI355X)"},
+    {"copy_efficiency", "0.757", "as an all_reduce"},
+    {"nvls_efficiency", "0.01", "there is no switch"},
+    {"p2p_efficiency", "0.7", kRccl},
+    {"own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
+    {"channels", "28", "RCCL: four per cable of a GPU"},
+}};
 
 constexpr std::array<ModuleInfo, 9> kMachines = {{
     {"machine", "hgx_a100", "NCCL on DGX or HGX A100.", {}, hgx_a100},
@@ -201,7 +227,7 @@ constexpr std::array<ModuleInfo, 9> kMachines = {{
     {"machine", "gb300_nvl72", "NCCL in an NVLink domain of GB300, whose NVLink is that of GB200.", {}, gb200},
     {"machine", "gh200", "NCCL on nodes with one GH200.", {}, gh200},
     {"machine", "mi300x", "RCCL on 8 MI300X.", {}, mi300x},
-    {"machine", "mi355x_8", "RCCL on 8 MI355X, by the shares of MI300X.", {}, mi300x},
+    {"machine", "mi355x_8", "RCCL on 8 MI355X, by what is known of MI300X.", {}, mi355x_8},
 }};
 
 enum Protocol : std::uint32_t { ll, ll128, simple, protocols };
@@ -273,7 +299,10 @@ class Reckoning {
         add_pairs(choices);
         break;
     }
-    std::stable_sort(choices.begin(), choices.end(), [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
+    for (NcclChoice& choice : choices) {
+      if (choice.weighed_us == 0) choice.weighed_us = choice.time_us;
+    }
+    std::stable_sort(choices.begin(), choices.end(), [](const auto& a, const auto& b) { return a.weighed_us < b.weighed_us; });
     return choices;
   }
 
@@ -385,11 +414,15 @@ class Reckoning {
     tree.protocol.hop_latency_network = in_us(network_us);
     const double base = constants_.us("launch") + constants_.us("", protocol, "_base");
     tree.protocol.base_latency = in_us(base);
-    const double network = driven_nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
-    double gbytes_per_s = has_inside() ? std::min(network, inside_rate() * tree.protocol.efficiency_inside / 2) : network;
-    gbytes_per_s *= 0.92 * tree_correction(protocol);
-    tree.time_us = base + 2 * ((per_host_ - 1) * (inside_us + kMessageInsideUs) + log2_hosts() * (network_us + kMessageNetworkUs)) +
-                   bytes_ / (gbytes_per_s * 1e3);
+    const double hops_us = 2 * ((per_host_ - 1) * (inside_us + kMessageInsideUs) + log2_hosts() * (network_us + kMessageNetworkUs));
+    const auto data_us = [&](double passes) {
+      double gbytes_per_s = driven_nics_ * nic_ * tree.protocol.efficiency_network / passes;
+      if (has_inside()) gbytes_per_s = std::min(gbytes_per_s, inside_rate() * tree.protocol.efficiency_inside / 2);
+      return bytes_ / (gbytes_per_s * 0.92 * tree_correction(protocol) * 1e3);
+    };
+    // Between two hosts a tree sends the buffer once each way; NCCL's tuner halves its rate whatever the number of hosts.
+    tree.time_us = base + hops_us + data_us(hosts_ == 2 ? 1 : 2);
+    tree.weighed_us = base + hops_us + data_us(2);
     // A channel has both trees of a pair, and one NIC.
     const std::uint32_t pairs = std::min({tree.channels, driven_nics_, kRingsMax / 2});
     tree.alike = tree.channels / pairs;
@@ -402,16 +435,34 @@ class Reckoning {
     // Of gathered and scattered buffers NVLS takes only those that are registered for it.
     if (request_.type != CollectiveType::all_reduce || hosts_ > 1 || !has_nvls()) return;
     NcclChoice nvls = choice("nvls", "direct", simple);
-    const double base = constants_.us("launch") + constants_.us("nvls_base") + filled("nvls_fill");
+    // Every head holds chunks of all channels; the fits are of 8 GPUs at most.
+    const double heads = std::max(1.0, nvls_heads(ranks_) / kFittedHeads);
+    const double fill_us = constants_.us("nvls_fill") * std::min(heads, bytes_ / constants_.bytes("fill_bytes"));
+    const double base = constants_.us("launch") + constants_.us("nvls_base") + fill_us;
     nvls.protocol.base_latency = in_us(base - 2 * kMessageInsideUs);
     nvls.protocol.efficiency_inside = nvls_exchange_efficiency(ranks_);
-    nvls.time_us = base + (1 + 1.0 / ranks_) * bytes_ / (nvlink_ * constants_.share("nvls_efficiency") * 1e3);
+    nvls.time_us = base + bytes_ / (nvls_rate(ranks_) * 1e3);
     choices.push_back(std::move(nvls));
   }
 
-  /// Messages of an exchange put 2 (n-1)/n of the buffer on a link, switches that add up and multiply 1 + 1/n.
-  double nvls_exchange_efficiency(double members) const {
-    return constants_.share("nvls_efficiency") * 2 * (members - 1) / (members + 1);
+  /// GB/s of the buffer that NVLS takes within a host: 1 + 1/n of it cross a GPU's links.
+  double nvls_rate(double members) const {
+    return nvlink_ * std::min(constants_.share("nvls_efficiency") * members / (members + 1), constants_.share("nvls_rate_max"));
+  }
+  /// Of an exchange by messages, which put 2 (n-1)/n of the buffer on a link, for it to take as long.
+  double nvls_exchange_efficiency(double members) const { return 2 * (members - 1) / members * nvls_rate(members) / nvlink_; }
+  static double nvls_heads(double members) { return std::min(members, kNvlsHeadsMax); }
+
+  /// Bytes of a buffer that nvls_tree has on its way between two hosts of its trees: a chunk per channel and head. NCCL takes smaller chunks of smaller
+  /// buffers and from 4 hosts on (src/enqueue.cc, 2.22: NVLS_TREE).
+  double nvls_tree_chunks() const {
+    const double at_once = constants_.number("channels") * nvls_heads(per_host_);
+    double chunk = (hosts_ >= 4 ? 64 : 512) * 1024.0;
+    const std::array<std::pair<double, double>, 4> smaller = {{{32, 256}, {16, 128}, {4, 64}, {1, 32}}};
+    for (const auto& [times, kib] : smaller) {
+      if (bytes_ < times * at_once * chunk) chunk = std::min(chunk, kib * 1024);
+    }
+    return at_once * chunk;
   }
 
   void add_nvls_tree(std::vector<NcclChoice>& choices) const {
@@ -419,13 +470,16 @@ class Reckoning {
     NcclChoice tree = choice("nvls_tree", "nvls_tree", simple);
     const double base = constants_.us("launch") + constants_.us("nvls_base");
     const double network_us = constants_.us("nvls_tree_hop");
-    tree.protocol.base_latency = in_us(base - 2 * kMessageInsideUs);
     tree.protocol.hop_latency_network = in_us(network_us);
     tree.protocol.efficiency_inside = nvls_exchange_efficiency(per_host_);
     tree.protocol.efficiency_network = efficiency_network(simple) * driven_nics_ / nics_;
     const double network = nics_ * nic_ * tree.protocol.efficiency_network / (hosts_ == 2 ? 1 : 2);
-    const double inside = nvlink_ * constants_.share("nvls_efficiency") * per_host_ / (per_host_ + 1);
-    tree.time_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (std::min(network, inside) * 1e3);
+    const double gbytes_per_s = std::min(network, nvls_rate(per_host_));
+    tree.weighed_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + bytes_ / (gbytes_per_s * 1e3);
+    // The trees fill once on the way up and once on the way down, with a quarter of the buffer at most; NCCL's tuner does not count it.
+    const double fill_us = 2 * std::min(bytes_ / 4, nvls_tree_chunks()) / (gbytes_per_s * 1e3);
+    tree.time_us = tree.weighed_us + fill_us;
+    tree.protocol.base_latency = in_us(base + fill_us - 2 * kMessageInsideUs);
     // As many pieces as fill the trees, fewer for groups of very many messages: each piece has about two inside for every two members of a host.
     const double messages = ranks_ * std::max(8.0, per_host_);
     tree.params.emplace_back("pieces", std::to_string(static_cast<int>(std::clamp(kNvlsTreeMessages / messages, 8.0, 64.0))));
@@ -477,7 +531,9 @@ class Reckoning {
     pairs.protocol.efficiency_inside = protocol == ll ? efficiency_inside(ll, "p2p_efficiency")
                                        : nvlink_ > 0  ? constants_.share("p2p_efficiency")
                                                       : 1;
-    pairs.protocol.efficiency_network = protocol == ll ? 0.5 * efficiency_network(simple) : efficiency_network(simple);
+    const double peers = ranks_ - per_host_;  // on other hosts
+    const double served = 1 / (1 + peers / constants_.number("p2p_peers"));
+    pairs.protocol.efficiency_network = (protocol == ll ? 0.5 : 1) * served * efficiency_network(simple);
     const double network_us = constants_.us("ring_", protocol, "_hop");
     pairs.protocol.hop_latency_network = in_us(network_us);
     const double outside = hosts_ == 1 ? 0 : bytes_ * (ranks_ - per_host_) / ranks_;
@@ -550,6 +606,8 @@ class Reckoning {
   static constexpr std::array<double, protocols> kChainPieces = {32, 64, 64};
   static constexpr double kTreePieces = 32;
   static constexpr double kNvlsTreeMessages = 524'288;
+  static constexpr double kNvlsHeadsMax = 32;  ///< NCCL_MAX_NVLS_ARITY
+  static constexpr double kFittedHeads = 8;
   static constexpr std::uint32_t kRingsMax = 32;
   // What a message of no bytes takes by itself with the defaults of the table `flow`, across one packet switch.
   static constexpr double kMessageInsideUs = 0.85;
@@ -608,11 +666,14 @@ std::vector<NcclChoice> NcclTuner::choices(const CollectiveRequest& request, std
 }
 
 std::string to_text(std::span<const NcclChoice> choices) {
-  const auto one = [](const NcclChoice& choice) {
-    return choice.algorithm + "/" + choice.protocol.name + " " + time_text(choice.time_us);
-  };
+  const auto name = [](const NcclChoice& choice) { return choice.algorithm + "/" + choice.protocol.name; };
   if (choices.empty()) return "";
-  return one(choices[0]) + (choices.size() > 1 ? ", next " + one(choices[1]) : "");
+  const NcclChoice& best = choices[0];
+  std::string text = name(best) + ", " + std::to_string(best.channels) + (best.channels == 1 ? " channel" : " channels") + ": " +
+                     time_text(best.time_us) + " predicted";
+  if (std::abs(best.weighed_us - best.time_us) > 0.01 * best.time_us)
+    text += ", " + time_text(best.weighed_us) + " by NCCL's tuner";
+  return text + (choices.size() > 1 ? "; next " + name(choices[1]) + " " + time_text(choices[1].time_us) : "");
 }
 
 }  // namespace weft

@@ -13,12 +13,13 @@
 //   ring        base + (p (n-1) - p (H-1)) inside hop + p (H-1) network hop + p (n-1)/n B / min(NVLink, NICs of a host)
 //   tree        base + 2 ((G-1) inside hop + log2 H network hop) + B / (NICs/2), NICs for two hosts
 //   nvls        base + (1 + 1/n) B / NVLink
-//   nvls_tree   base + 2 log2 H network hop + B / min(NICs/2, NVLink n/(n+1))
+//   nvls_tree   base + 2 log2 H network hop + B / min(NICs/2, NVLink G/(G+1)), NICs for two hosts
 //   PAT         base + log2 H hop/3.5 + 2.8 us n + (n-1)/n B / (0.75 NICs)
 // LL and LL128 copy at a rate of their own per pass; Simple takes the longer to fill its pipelines the more there is to fill them
 // with, and copies a rank's own share from its input to its output. Constants are those of the machine (`weft modules machine`):
 // the tables of NCCL's tuner where nothing better is known, fits to measured collectives where they are there
-// (tests/validation/README.md says which and how well). Channels: NCCL takes one fewer as long as every thread had less than a
+// (tests/validation/README.md says which and how well). What NCCL's tuner leaves out of its own reckoning (that trees of NVLS fill up with chunks on their
+// way up and down, that trees between two hosts send the buffer once) takes its time and does not count where the choice is made. Channels: NCCL takes one fewer as long as every thread had less than a
 // threshold to do; rings with channels enter and leave hosts by all NICs. Channels that do the same on the same links travel as
 // one message, which takes as long.
 //
@@ -55,8 +56,9 @@ struct NcclChoice {
   CollectiveProtocol protocol;
   std::uint32_t channels = 0;  ///< 0: those of the module's program
   std::uint32_t alike = 1;     ///< channels that travel as one
-  double time_us = 0;       ///< on idle links
-  std::string reason;       ///< why it was taken
+  double time_us = 0;          ///< on idle links
+  double weighed_us = 0;       ///< what NCCL's tuner takes it for, which decides
+  std::string reason;          ///< why it was taken
 };
 
 class NcclTuner {
@@ -75,7 +77,7 @@ class NcclTuner {
   ParamSet params_;
 };
 
-/// What was chosen against what, for notes: "ring/ll128 25.1 us, next ring/simple 31 us".
+/// What was chosen against what, for notes: "ring/ll128, 16 channels: 25.1 us predicted; next ring/simple 31 us".
 std::string to_text(std::span<const NcclChoice> choices);
 
 }  // namespace weft

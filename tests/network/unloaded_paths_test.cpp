@@ -46,6 +46,7 @@ TEST(UnloadedPaths, AMessageTakesWhatFollowsFromItsLinks) {
     UnloadedPaths paths(*line.topology, flow);
     const UnloadedPath path = paths.path(line.a, line.b, 0);
     EXPECT_DOUBLE_EQ(path.rate_bps(), 100e9) << routing;
+    EXPECT_EQ(line.topology->link(path.slowest()).rate, Bandwidth::gbps(100)) << routing;
     EXPECT_NEAR(path.leave_time(Bytes::of(1'000'000)).in_ns(), 81'608.48, 0.02) << routing;
     EXPECT_NEAR(path.message_time(Bytes::of(1'000'000)).in_ns(), 81'608.48 + 1000 + 6000 + 1000 + 250.68 + 500, 0.05) << routing;
   }
@@ -67,6 +68,7 @@ TEST(UnloadedPaths, QueuePairsShareAMessage) {
   const FlowSettings flow = settings({{"queue_pairs", "4"}, {"queue_pair_rate_max", "10Gbps"}});
   UnloadedPaths paths(*line.topology, flow);
   EXPECT_DOUBLE_EQ(paths.path(line.a, line.b, 0).rate_bps(), 40e9);
+  EXPECT_TRUE(paths.path(line.a, line.b, 0).slowest().is_none());
 }
 
 }  // namespace

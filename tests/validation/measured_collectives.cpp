@@ -61,21 +61,6 @@ std::string in_capitals(std::string_view name) {
   return text;
 }
 
-/// All sizes in one run: each collective begins when the one before has ended.
-std::string workload_text(const MeasuredCollectives& set, const std::vector<CollectiveTime>& times) {
-  std::ostringstream text;
-  text << "ranks: " << set.ranks << "\nrole { name: \"all\"\n";
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    text << "  op { name: \"c" << i << "\" ";
-    if (i > 0) text << "deps: \"c" << i - 1 << "\" ";
-    // Of an all_gather a rank brings its share.
-    const double bytes = set.collective == "all_gather" ? times[i].bytes / set.ranks : times[i].bytes;
-    text << "collective { type: " << in_capitals(set.collective) << " size: \"" << static_cast<long long>(bytes) << "B\" } }\n";
-  }
-  text << "}\n";
-  return text.str();
-}
-
 std::string percent_text(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f %%", share * 100);
@@ -193,12 +178,13 @@ const std::vector<MeasuredCollectives>& measured_collectives() {
 std::vector<CollectiveTime> simulate(const MeasuredCollectives& set) {
   std::vector<CollectiveTime> times = read_measured(set);
   const ScratchFolder folder;
-  folder.write("work.textproto", workload_text(set, times));
+  folder.write("work.textproto", collectives_workload_text(set.collective, set.ranks, times));
   RunFlags flags;
   flags.scenario_file =
       folder.write("scenario.textproto", "topology { " + set.topology + " }\njob { workload { file: \"work.textproto\" } }\n");
   ScenarioRunOptions options;
   options.collectives_by_rules = true;
+  options.reads_flows = false;
   for (const auto& row : run_scenario(flags, options).collectives) {
     times.at(std::stoul(row.at("op").substr(1))).simulated_us = std::stod(row.at("duration_ns")) * 1e-3;
   }
@@ -222,20 +208,35 @@ ErrorSummary summarize_errors(const std::vector<CollectiveTime>& times) {
   return {median, errors.back()};
 }
 
+std::string collectives_workload_text(std::string_view collective, unsigned ranks, const std::vector<CollectiveTime>& times) {
+  std::ostringstream text;
+  text << "ranks: " << ranks << "\nrole { name: \"all\"\n";
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    text << "  op { name: \"c" << i << "\" ";
+    if (i > 0) text << "deps: \"c" << i - 1 << "\" ";
+    // Of an all_gather a rank brings its share.
+    const double bytes = collective == "all_gather" ? times[i].bytes / ranks : times[i].bytes;
+    text << "collective { type: " << in_capitals(collective) << " size: \"" << static_cast<long long>(bytes) << "B\" } }\n";
+  }
+  text << "}\n";
+  return text.str();
+}
+
+std::string error_cells(const std::vector<CollectiveTime>& times) {
+  if (times.empty()) return "0 | | ";
+  const ErrorSummary errors = summarize_errors(times);
+  return std::to_string(times.size()) + " | " + percent_text(errors.median) + " | " + percent_text(errors.worst);
+}
+
 std::string measured_collectives_table() {
   std::string table =
       "| machine | collective | ranks | sizes held out, 64 KiB to 16 MiB | median error | worst | from 16 MiB on | median error | "
       "worst |\n"
       "|---|---|---|---|---|---|---|---|---|\n";
-  const auto cells = [](const std::vector<CollectiveTime>& times) {
-    if (times.empty()) return std::string("0 | | ");
-    const ErrorSummary errors = summarize_errors(times);
-    return std::to_string(times.size()) + " | " + percent_text(errors.median) + " | " + percent_text(errors.worst);
-  };
   std::vector<CollectiveTime> all;
   const auto add_row = [&](const std::string& what, const std::vector<CollectiveTime>& times) {
-    table +=
-        "| " + what + " | " + cells(held_out(times, SizeClass::medium)) + " | " + cells(held_out(times, SizeClass::large)) + " |\n";
+    table += "| " + what + " | " + error_cells(held_out(times, SizeClass::medium)) + " | " +
+             error_cells(held_out(times, SizeClass::large)) + " |\n";
   };
   for (const MeasuredCollectives& set : measured_collectives()) {
     const std::vector<CollectiveTime> times = simulate(set);

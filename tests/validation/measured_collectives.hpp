@@ -53,6 +53,11 @@ struct ErrorSummary {
 };
 ErrorSummary summarize_errors(const std::vector<CollectiveTime>& times);
 
+/// Cells of a table: how many times, median error, worst.
+std::string error_cells(const std::vector<CollectiveTime>& times);
+/// A workload that runs all sizes, each collective ("c0", "c1" and so on) when the one before has ended.
+std::string collectives_workload_text(std::string_view collective, unsigned ranks, const std::vector<CollectiveTime>& times);
+
 /// The Markdown table of all data sets, with a final newline.
 std::string measured_collectives_table();
 

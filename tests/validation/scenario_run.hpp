@@ -98,6 +98,7 @@ struct ScenarioRunOptions {
   bool trace = false;
   std::optional<Duration> sample = {};
   bool collectives_by_rules = false;  ///< leaves to the rules what the scenario does not say of collectives
+  bool reads_flows = true;            ///< of runs of very many nobody wants to read the table
 };
 
 /// Says of collectives what the scenario does not: rings, all pairs at once, and no cost beside the network's, so that times follow by hand.
@@ -127,7 +128,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   run.jobs = read_table(simulation.out / "jobs.csv");
   run.iterations = read_table(simulation.out / "iterations.csv");
   run.collectives = read_table(simulation.out / "collectives.csv");
-  run.flows = read_table(simulation.out / "flows.csv");
+  if (options.reads_flows) run.flows = read_table(simulation.out / "flows.csv");
   run.links = read_table(simulation.out / "links.csv");
   if (std::filesystem::exists(simulation.out / "pause_storms.csv"))
     run.pause_storms = read_table(simulation.out / "pause_storms.csv");

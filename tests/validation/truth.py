@@ -82,6 +82,16 @@ class Cases:
             flow, packet = self.modes(f"--topology={net}", f"--workload={work}", "--set=collective.all_reduce=ring", packet=[NONE])
             yield both(f"the same on two sites, round trip {rtt}", flow, packet, 0.02)
 
+    def slots_across_sites(self):
+        net = self.topology("multi_site", wan_rtt="50ms", fabric_params="hosts=8 hosts_per_leaf_group=8 spines=8")
+        arguments = [f"--topology={net}", f"--workload={self.collective(128, 'ALL_REDUCE', '64KiB')}", "--set=collective.all_reduce=ring"]
+        held = self.run(*arguments)
+        lifted = self.run(*arguments, "--set=collective.slots=254")
+        notes = len(held.summary.get("notes", [])), len(lifted.summary.get("notes", []))
+        yield ("the same, round trip 50ms: slots that hold the path back, and as many as there are messages", "a note, then none and two round trips",
+               f"{held.seconds() * 1e3:.4g} ms and {counted(notes[0])}, then {lifted.seconds() * 1e3:.4g} ms and {counted(notes[1])}",
+               notes == (1, 0) and abs(lifted.seconds() / 0.1 - 1) < 0.02)
+
     def two_flows_fill_a_link(self):
         net = self.write("line.txt", "4 1 3\n3\n" + "".join(f"{i} 3 100Gbps 0.0005ms 0\n" for i in range(3))) + ":hpcc"
         flows = self.flows([(0, 2, 60_000_000, 0), (1, 2, 60_000_000, 0)])
@@ -133,6 +143,10 @@ class Cases:
             yield both(f"iteration of a 6.7B model on {gpus} GPUs", flow, packet, 0.05)
 
 
+def counted(notes):
+    return "no note" if notes == 0 else f"{notes} note" + "s" * (notes > 1)
+
+
 def both(what, flow, packet, tolerance):
     off = packet / flow - 1
     return what, f"flow mode +- {tolerance:.0%}", f"flow {flow * 1e3:.4g} ms, packet {packet * 1e3:.4g} ms, {off:+.2%}", abs(off) <= tolerance
@@ -148,8 +162,8 @@ def main():
     print("| case | should be | is | |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         cases = Cases(os.path.abspath(options.weft), folder)
-        groups = [cases.rings_without_congestion_control, cases.rings_across_sites, cases.two_flows_fill_a_link, cases.fast_card_to_slow_card,
-                  cases.permutation, cases.all_reduce_on_known_machines, cases.seeds]
+        groups = [cases.rings_without_congestion_control, cases.rings_across_sites, cases.slots_across_sites, cases.two_flows_fill_a_link,
+                  cases.fast_card_to_slow_card, cases.permutation, cases.all_reduce_on_known_machines, cases.seeds]
         if options.long:
             groups.append(cases.language_models)
         for group in groups:

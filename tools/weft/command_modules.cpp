@@ -24,6 +24,8 @@
 #include "scheduler/policy.hpp"
 #include "scheduler/storage.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/nccl_rules.hpp"
+#include "tools/weft/parameters.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/builders/server_presets.hpp"
 #include "topologies/topology_reader.hpp"
@@ -175,8 +177,32 @@ int print_modules(const std::string& wanted, bool as_json) {
   return kExitDone;
 }
 
-int print_rules() {
-  std::cout << built_in_rules_text();
+/// Which rules `weft modules --rules` prints.
+struct RulesOptions {
+  std::string rule_set;  ///< "" none, "all", or one of collective.rule_set
+  std::string machine;   ///< "" all
+  std::vector<std::string> settings;
+};
+
+int print_rules(const RulesOptions& options) {
+  if (options.rule_set != "fastest") {
+    const SourcePlace place = SourcePlace::named("weft modules --rules");
+    std::vector<ModuleInfo> machines(nccl_machines().begin(), nccl_machines().end());
+    if (!options.machine.empty()) {
+      std::vector<std::string> known;
+      for (const ModuleInfo& machine : machines) known.emplace_back(machine.name);
+      std::erase_if(machines, [&](const ModuleInfo& machine) { return machine.name != options.machine; });
+      if (machines.empty()) {
+        throw InputError({Severity::error, "unknown-machine", "there is no machine \"" + options.machine + "\"", place,
+                          suggestion(options.machine, known, "machine")});
+      }
+    }
+    ParamSet nccl("nccl", nccl_params());
+    set_from_flags(nccl, options.settings);
+    std::cout << nccl_rules_text(machines, nccl);
+  }
+  if (options.rule_set == "all") std::cout << "\n";
+  if (options.rule_set != "nccl") std::cout << built_in_rules_text();
   return kExitDone;
 }
 
@@ -185,21 +211,35 @@ int print_rules() {
 void add_modules_command(CLI::App& app, Action& action) {
   auto kind = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
-  auto rules = std::make_shared<bool>(false);
+  auto rules = std::make_shared<RulesOptions>();
   CLI::App* command =
       app.add_subcommand("modules", "List what can be chosen by name, with every parameter, its default and its origin");
   command->footer(
       "Examples:\n  weft modules topology\n  weft modules flow\n  weft modules --json\n"
-      "  weft modules --rules > rules.textproto");
+      "  weft modules --rules=nccl --machine=hgx_h100\n"
+      "  weft modules --rules=fastest > rules.textproto");
   command->add_option("kind", *kind, "Only this kind (topology, scheduler, collective, ...) or this module")->type_name("KIND");
   CLI::Option* json = command->add_flag("--json", *as_json, "Print JSON");
-  command
-      ->add_flag("--rules", *rules,
-                 "Print the rules by which auto picks collective algorithms, as a file that collective.rules takes")
-      ->excludes(json)
-      ->excludes("kind");
-  command->callback([kind, as_json, rules, &action] {
-    action = [kind, as_json, rules] { return *rules ? print_rules() : print_modules(*kind, *as_json); };
+  CLI::Option* rule_set =
+      command
+          ->add_option("--rules", rules->rule_set,
+                       "Print how auto picks collective algorithms: what rule set nccl takes at which size on which machine, and "
+                       "the rules of "
+                       "fastest as a file that collective.rules takes; only one of them by --rules=nccl or --rules=fastest")
+          ->type_name("SET")
+          ->expected(0, 1)
+          ->check(CLI::IsMember({"all", "nccl", "fastest"}))
+          ->excludes(json)
+          ->excludes("kind");
+  command->add_option("--machine", rules->machine, "With --rules: only this one of `weft modules machine`")
+      ->type_name("NAME")
+      ->needs(rule_set);
+  command->add_option("--set", rules->settings, "With --rules: a parameter of `weft modules nccl`, repeatable")
+      ->type_name("nccl.PARAM=VALUE")
+      ->needs(rule_set);
+  command->callback([kind, as_json, rules, rule_set, &action] {
+    if (rule_set->count() > 0 && rules->rule_set.empty()) rules->rule_set = "all";
+    action = [kind, as_json, rules] { return rules->rule_set.empty() ? print_modules(*kind, *as_json) : print_rules(*rules); };
   });
 }
 

@@ -43,6 +43,7 @@ struct SlotLimit {
   std::uint32_t messages = 0;  ///< that may be under way
   Duration round_trip;         ///< from a message's first byte until its sender knows that its slots are free
   double rate_bps = 0;
+  LinkId slowest;
   double share = 0;  ///< of the collectives' time, in which sends waited
   std::uint64_t slots_needed = 0;
 
@@ -63,6 +64,7 @@ SlotLimit limit_of(const SlotHoldup& holdup, UnloadedPaths& paths) {
   const std::uint32_t told = (slots.told_from(holdup.connection) + holdup.message_slots - 1) / holdup.message_slots;
   limit.round_trip = leaving * told + beyond;
   limit.rate_bps = there.rate_bps();
+  limit.slowest = there.slowest();
   const Duration waited = std::min(holdup.held, limit.round_trip * static_cast<std::int64_t>(holdup.times));
   limit.share = waited.in_s() / holdup.under_way.in_s();
   // With more slots a message may take more of them. Half of all are free again before the receiver tells of them.
@@ -73,8 +75,23 @@ SlotLimit limit_of(const SlotHoldup& holdup, UnloadedPaths& paths) {
   return limit;
 }
 
-/// Whether slots, and not what happens to be slow at the receiver, are the limit.
-bool is_held_back(const SlotLimit& limit) { return limit.share >= kToldFrom && limit.let_through() < limit.path_bytes(); }
+/// What slots let through of all connections of a plan that share a link which sets their rate.
+class SharedLinks {
+ public:
+  explicit SharedLinks(const std::vector<SlotLimit>& limits) {
+    for (const SlotLimit& limit : limits) let_through_[key(limit)] += limit.let_through();
+  }
+  /// Whether slots are the limit, and neither the link nor what happens to be slow at the receiver.
+  bool are_held_back(const SlotLimit& limit) const {
+    const double let_through = limit.slowest.is_none() ? limit.let_through() : let_through_.at(key(limit));
+    return limit.share >= kToldFrom && let_through < limit.path_bytes();
+  }
+
+ private:
+  using Key = std::tuple<LinkId, StayId, const CollectivePlan*>;
+  static Key key(const SlotLimit& limit) { return {limit.slowest, limit.holdup->stay, limit.holdup->plan}; }
+  std::map<Key, double> let_through_;
+};
 
 }  // namespace
 
@@ -91,10 +108,17 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
     const auto place = [](const SlotHoldup& of) { return std::tuple(of.stay, of.rank, of.peer, of.channel, of.op); };
     return place(*a.holdup) < place(*b.holdup);
   };
+  std::vector<SlotLimit> limits;
   for (const SlotHoldup& holdup : holdups) {
+    // Looking for paths takes longer.
+    if (holdup.held.in_s() < kToldFrom * holdup.under_way.in_s()) continue;
     if (!paths) paths.emplace(topology, settings);
-    const SlotLimit limit = limit_of(holdup, *paths);
-    if (!is_held_back(limit)) continue;
+    limits.push_back(limit_of(holdup, *paths));
+  }
+  const SharedLinks links(limits);
+  for (const SlotLimit& limit : limits) {
+    if (!links.are_held_back(limit)) continue;
+    const SlotHoldup& holdup = *limit.holdup;
     const RunningJob& job = jobs.at(holdup.stay);
     Found& found = by_kind[{std::string(to_text(holdup.plan->request.type)), holdup.plan->algorithm}];
     if (found.connections == 0 || is_worse(limit, found.worst)) found.worst = limit;

@@ -1,8 +1,10 @@
 #include "tools/weft/run_summary.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/counted.hpp"
 #include "tools/weft/readable.hpp"
@@ -10,6 +12,9 @@
 namespace weft {
 
 namespace {
+
+/// Ways of carrying out collectives that are explained on screen.
+constexpr std::size_t kPickedToldMax = 8;
 
 std::string readable_gpu_time(double gpu_s) {
   char buffer[48];
@@ -261,9 +266,21 @@ std::string RunSummary::to_text() const {
       picked += (picked.empty() ? "" : "; ") + type + " " + names;
     }
     text += "  picked          " + picked + "\n";
-    for (const auto& [choice, largest] : picked_because) {
-      text += "                  " + choice[0] + " of " + weft::to_text(Bytes::of(largest.size_bytes)) + ", " +
-              std::to_string(largest.ranks) + " ranks: " + largest.reason + "\n";
+    // The largest first; equal ones by name.
+    std::vector<std::pair<std::array<std::string, 3>, PickedCollective>> largest_first(picked_because.begin(),
+                                                                                       picked_because.end());
+    std::stable_sort(largest_first.begin(), largest_first.end(),
+                     [](const auto& a, const auto& b) { return a.second.size_bytes > b.second.size_bytes; });
+    const std::size_t told = std::min(largest_first.size(), kPickedToldMax);
+    for (std::size_t i = 0; i < told; ++i) {
+      const auto& [choice, largest] = largest_first[i];
+      text += "                  " + choice[0] + " of " + weft::to_text(Bytes::of(largest.size_bytes)) + " over " +
+              std::to_string(largest.ranks) + " ranks: " + largest.reason +
+              (choice[2] == "ideal" ? "; by protocol ideal steps cost nothing beside the network's own time" : "") + "\n";
+    }
+    if (told < largest_first.size()) {
+      text += "                  and " + std::to_string(largest_first.size() - told) +
+              " more of smaller ones: picked_because in summary.json; each collective is in collectives.csv\n";
     }
   }
   if (ranks_simulated > 0) {

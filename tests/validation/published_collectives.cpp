@@ -1,0 +1,77 @@
+#include "published_collectives.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "scenario_run.hpp"
+
+namespace weft {
+
+namespace {
+
+std::string topology_text(const PublishedCollectives& set) {
+  const auto setting = [](const std::string& name, const std::string& value) {
+    return " set { name: \"" + name + "\" value: \"" + value + "\" }";
+  };
+  std::string text = set.hosts == 1 ? "builder: \"lone_server\"" : "builder: \"rail_optimized\"";
+  text += setting("server", set.machine) + setting("gpus_per_host", std::to_string(set.gpus_per_host));
+  if (set.hosts == 1) return text;
+  return text + setting("hosts", std::to_string(set.hosts)) + setting("nics_per_host", std::to_string(set.nics_per_host)) +
+         setting("nic_rate", std::to_string(set.nic_gbps) + "Gbps");
+}
+
+}  // namespace
+
+std::vector<PublishedCollectives> published_collectives() {
+  std::vector<PublishedCollectives> sets;
+  for (const auto& row : read_table(std::filesystem::path(WEFT_SOURCE_DIR) / "tests/validation/published_collectives.csv")) {
+    const auto number = [&row](const char* column) { return static_cast<unsigned>(std::stoul(row.at(column))); };
+    PublishedCollectives set{row.at("source"),        row.at("machine"),         number("hosts"),
+                             number("gpus_per_host"), number("nics_per_host"),   number("nic_gbps"),
+                             row.at("collective"),    row.at("fitted") == "yes", {}};
+    const auto same = [&set](const PublishedCollectives& other) {
+      return other.source == set.source && other.machine == set.machine && other.hosts == set.hosts &&
+             other.gpus_per_host == set.gpus_per_host && other.collective == set.collective;
+    };
+    if (sets.empty() || !same(sets.back())) sets.push_back(std::move(set));
+    sets.back().times.push_back({std::stod(row.at("size_bytes")), std::stod(row.at("time_us")), 0, !sets.back().fitted});
+  }
+  return sets;
+}
+
+std::vector<CollectiveTime> simulate(const PublishedCollectives& set) {
+  std::vector<CollectiveTime> times = set.times;
+  const ScratchFolder folder;
+  folder.write("work.textproto", collectives_workload_text(set.collective, set.hosts * set.gpus_per_host, times));
+  RunFlags flags;
+  flags.scenario_file = folder.write("scenario.textproto",
+                                     "topology { " + topology_text(set) + " }\njob { workload { file: \"work.textproto\" } }\n");
+  ScenarioRunOptions options;
+  options.collectives_by_rules = true;
+  options.reads_flows = false;
+  for (const auto& row : run_scenario(flags, options).collectives) {
+    times.at(std::stoul(row.at("op").substr(1))).simulated_us = std::stod(row.at("duration_ns")) * 1e-3;
+  }
+  return times;
+}
+
+std::string published_collectives_table() {
+  std::string table =
+      "| source | machine | hosts x GPUs | collective | 64 KiB to 16 MiB | median error | worst | from 16 MiB on | median error | "
+      "worst |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n";
+  std::vector<CollectiveTime> all;
+  for (const PublishedCollectives& set : published_collectives()) {
+    std::vector<CollectiveTime> times = simulate(set);
+    all.insert(all.end(), times.begin(), times.end());
+    for (CollectiveTime& time : times) time.held_out = true;
+    table += "| " + set.source + (set.fitted ? " (fitted)" : "") + " | " + set.machine + " | " + std::to_string(set.hosts) + " x " +
+             std::to_string(set.gpus_per_host) + " | " + set.collective + " | " + error_cells(held_out(times, SizeClass::medium)) +
+             " | " + error_cells(held_out(times, SizeClass::large)) + " |\n";
+  }
+  table += "| all that nothing was fitted to | | | | " + error_cells(held_out(all, SizeClass::medium)) + " | " +
+           error_cells(held_out(all, SizeClass::large)) + " |\n";
+  return table;
+}
+
+}  // namespace weft
