@@ -58,12 +58,14 @@ constexpr std::array<NamedValue, 24> hpcc_family = {{
     {"dcqcn.notification_interval", "0ns",
      "every mark comes back, a flag in the acknowledgement there and a packet of its own here"},
 }};
-constexpr std::array<NamedValue, 3> window_by_rate = {{
-    {"packet.answers", "with_data", "acknowledgements wait their turn (ACK_HIGH_PRIO 0)"},
-    {"packet.window", "auto",
-     "HAS_WIN 1: a bandwidth-delay product, of its own path (GLOBAL_T 0, SimAI); HPCC's runs take that of the longest (GLOBAL_T "
-     "1)"},
+constexpr std::array<NamedValue, 2> window_by_rate = {{
+    {"packet.window", "auto", "HAS_WIN 1: a bandwidth-delay product of its own way (SimAI: GLOBAL_T 0)"},
     {"packet.window_scaling", "rate", "VAR_WIN 1"},
+}};
+constexpr std::array<NamedValue, 1> answers_first = {{
+    {"packet.answers", "own_priority",
+     "assumption: ACK_HIGH_PRIO 0 there, where every window is that of the longest way (GLOBAL_T 1), long enough for "
+     "acknowledgements that wait behind data"},
 }};
 constexpr std::array<NamedValue, 2> no_window = {{
     {"packet.answers", "own_priority", "acknowledgements go before data (ACK_HIGH_PRIO 1)"},
@@ -80,7 +82,8 @@ constexpr std::array<NamedValue, 7> hpcc_steps = {{
     {"dcqcn.minimum_rate", "1Gbps", "MIN_RATE 1000"},
 }};
 // As SimAI, of the simulators of AI clusters that grew out of it, is configured (its SimAI.conf).
-constexpr std::array<NamedValue, 7> simai_steps = {{
+constexpr std::array<NamedValue, 8> simai_steps = {{
+    {"packet.answers", "with_data", "acknowledgements wait their turn (ACK_HIGH_PRIO 0)"},
     {"flow.mtu", "9000B", "payload of a packet (PACKET_PAYLOAD_SIZE 9000)"},
     {"packet.ecn_kmin", "200kB", "800 kB at 400 Gb/s, 400 kB at 100 (KMIN_MAP); here in proportion to the rate, from 400 Gb/s"},
     {"packet.ecn_kmax", "800kB", "3,200 kB at 400 Gb/s, 1,600 kB at 100 (KMAX_MAP); likewise"},
@@ -89,7 +92,7 @@ constexpr std::array<NamedValue, 7> simai_steps = {{
     {"dcqcn.hyper_increase", "100Mbps", "RATE_HAI 100"},
     {"dcqcn.minimum_rate", "100Mbps", "MIN_RATE 100"},
 }};
-constexpr auto hpcc = join(join(hpcc_family, hpcc_steps), window_by_rate);
+constexpr auto hpcc = join(join(join(hpcc_family, hpcc_steps), window_by_rate), answers_first);
 constexpr auto hpcc_no_window = join(join(hpcc_family, hpcc_steps), no_window);
 constexpr auto simai = join(join(hpcc_family, simai_steps), window_by_rate);
 

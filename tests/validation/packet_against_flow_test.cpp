@@ -93,7 +93,7 @@ TEST(PacketAgainstFlow, SelectiveRepeatIsNoSlowerThanGoBackN) {
       "builder: \"fat_tree\" set { name: \"k\" value: \"4\" } set { name: \"nic_rate\" value: \"100Gbps\" } set { name: "
       "\"fabric_rate\" value: \"100Gbps\" }\n");
   std::vector<std::string> rows;
-  for (int from = 1; from <= 15; ++from) rows.push_back(row(from, 0, 1'000'000));
+  for (int from = 1; from <= 15; ++from) rows.push_back(std::to_string(from) + " 0 3 100 1000000 0");
   for (const char* buffer : {"4MB", "500kB", "100kB"}) {
     std::vector<std::string> settings{"packet.congestion_control=none", "packet.lossy=0", "packet.reserved=0B",
                                       std::string("packet.buffer=") + buffer};
