@@ -1,6 +1,7 @@
 #include "host/job_messages.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -173,10 +174,22 @@ std::vector<PartIndex> JobMessages::indices_of(const CollectiveProgram& program)
   return indices;
 }
 
+std::uint64_t JobMessages::costs_hash(const CollectiveProtocol& protocol) {
+  std::uint64_t hash = text_hash(protocol.name);
+  for (const Duration latency : {protocol.base_latency, protocol.hop_latency_inside, protocol.hop_latency_network}) {
+    hash = combine(hash, static_cast<std::uint64_t>(latency.in_ticks()));
+  }
+  for (const double share : {protocol.efficiency_inside, protocol.efficiency_network}) {
+    hash = combine(hash, std::bit_cast<std::uint64_t>(share));
+  }
+  return hash;
+}
+
 /// Messages of the job at hand with their paths, and the first colours of its ranks. False if folding cannot be looked for.
 bool JobMessages::collect_messages() {
   const PlacedJob& job = jobs_[job_];
   const Workload& workload = *job.workload;
+  control_rules_.clear();
   for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
     const std::uint16_t role = workload.role_of[rank];
     const Node& endpoint = topology_.node((*job.endpoint_of_rank)[rank]);
@@ -194,7 +207,8 @@ bool JobMessages::collect_messages() {
         const CollectivePlan* plan = job.collectives->find(op, group_id, position);
         if (plan == nullptr) continue;
         // Groups of one size may be carried out in several ways where rules pick them.
-        colour = combine(combine(colour, text_hash(plan->algorithm)), text_hash(plan->protocol.name));
+        colour =
+            combine(combine(combine(colour, text_hash(plan->algorithm)), costs_hash(plan->protocol)), plan->slots.cuts() ? 1 : 0);
         colour = combine(colour, plan->role_at(position));
         colour = combine(colour, sizes_hash(*plan, position));
         for (const Route& route : routes_of(*plan, position)) {
@@ -235,8 +249,11 @@ bool JobMessages::add_controls(std::uint32_t rank, const CollectivePlan& plan, s
   for (const Route& route : routes) {
     const std::uint32_t peer = peer_of(route);
     if (slots.at({peer, route.channel}) <= plan.slots.count() || peer == position) continue;
-    const std::uint32_t connection = slots_connection(communicator, route.channel);
+    const std::uint32_t connection = slots_connection(communicator, route.channel, plan.request.type);
     const auto [kind, is_first] = note_kind(connection, route.kind, true);
+    // Who is told depends on the rule, and what is told does not name it.
+    const auto rule = control_rules_.try_emplace({connection, group[peer].index(), group[position].index()}, kind).first->second;
+    if (rule != kind) return false;
     if (!is_first) continue;
     const std::uint32_t source = first_rank_[job_] + group[peer].index();
     const std::uint32_t destination = first_rank_[job_] + rank;

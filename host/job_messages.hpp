@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -96,6 +97,7 @@ class JobMessages {
   const std::vector<Route>& routes_of(const CollectivePlan& plan, std::uint32_t position);
   std::uint64_t kind_of(const CollectivePlan& plan, std::uint32_t position, const CollectiveStep& step);
   std::uint64_t sizes_hash(const CollectivePlan& plan, std::uint32_t position);
+  static std::uint64_t costs_hash(const CollectiveProtocol& protocol);
   static std::uint64_t all_sizes_hash(const CollectivePlan& plan, std::uint32_t position);
   static std::vector<PartIndex> indices_of(const CollectiveProgram& program);
   bool collect_messages();
@@ -124,6 +126,8 @@ class JobMessages {
   std::vector<std::uint64_t> sent_by_;  ///< by kind: the last of those pairs that sends it
   std::vector<Message> messages_;
   std::vector<Message> controls_;
+  /// Of the job at hand: kinds of control messages by connection, who tells and who is told.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> control_rules_;
   std::vector<std::uint64_t> first_colours_;
 };
 

@@ -364,8 +364,8 @@ void RankRunner::note_taken_over(ActiveCollective& active, std::uint64_t stream,
   MessageTag tag = job_.tags->unpack(stream);
   tag.detail = std::exchange(account->taken, 0);
   account->told += tag.detail;
-  shared_.network.start({job_.stay, endpoint_, peer, slots_connection(op.communicator, description.channel), op.priority,
-                         job_.tags->pack(tag), Bytes::zero()},
+  shared_.network.start({job_.stay, endpoint_, peer, slots_connection(op.communicator, description.channel, op.collective),
+                         op.priority, job_.tags->pack(tag), Bytes::zero()},
                         context);
 }
 
@@ -375,7 +375,7 @@ void RankRunner::on_slots_told(const Transfer& transfer, EventContext& context) 
   const auto found = active_.find(stream);
   WEFT_CHECK(found != active_.end(), "a sender hears of slots as long as it has something to send");
   ActiveCollective& active = found->second;
-  SlotAccount* const account = account_of(active, transfer.source, channel_of_connection(transfer.connection), true);
+  SlotAccount* const account = account_of(active, transfer.source, channel_of_slots(transfer.connection), true);
   WEFT_CHECK(account != nullptr && account->taken >= tag.detail, "both ends of a connection count its slots alike");
   account->taken -= tag.detail;
   while (!account->waiting.empty()) {

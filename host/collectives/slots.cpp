@@ -6,6 +6,7 @@
 
 #include "core/check.hpp"
 #include "host/collectives/collective_program.hpp"
+#include "host/message_tag.hpp"
 
 namespace weft {
 
@@ -31,6 +32,7 @@ CollectiveSlots::CollectiveSlots(const CollectivePlan& plan, std::uint32_t count
       const CollectiveStep& step = program.step(i);
       const bool sends = step.kind == StepKind::send;
       if (!sends && step.kind != StepKind::receive && step.kind != StepKind::receive_reduce) continue;
+      WEFT_CHECK(step.channel < channels_with_slots, "what is told of slots names the channel");
       const Rule rule(sends, step.channel, step.peer.kind, step.peer.division, step.peer.operand);
       const auto [found, is_new] = known.try_emplace(rule, uses.size());
       if (is_new) uses.push_back({i, step.channel, sends, 0, 0});

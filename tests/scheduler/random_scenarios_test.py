@@ -199,6 +199,8 @@ class OptionsScenario:
         self.may_stand_still = self.draw.random() < 0.15
         self.has_slow_host = self.draw.random() < 0.3
         settings = {
+            "dcqcn.round_trips": choose(["awaited", "ignored"]),
+            "flow.path_weights": "equal",
             "flow.routing": choose(self.ONE_WAY + ([] if congestion_control == "hpcc" else ["spray", "adaptive"])),
             "flow.queue_pairs": choose(["1", "4"]),
             "flow.mtu": choose(["1024B", "4096B", "9000B"]),
@@ -206,6 +208,7 @@ class OptionsScenario:
             "packet.ack_interval": choose(["1", "16"]),
             "packet.window": choose(["auto", "none", "9kB", "300kB"]),
             "packet.window_scaling": choose(["fixed", "rate"]),
+            "packet.pacing": choose(["way", "card"]),
             "packet.answers": choose(["own_priority", "with_data"]),
             "packet.retransmission": choose(["go_back_n", "selective_repeat"]),
             "packet.retransmission_timeout": choose(["200us", "2ms"]),
@@ -232,6 +235,8 @@ class OptionsScenario:
             "collective.protocol": choose(["auto", "simple", "ll"]),
             "collective.all_reduce": choose(["auto", "ring", "double_binary_tree", "direct"]),
         }
+        if settings["flow.routing"] in ("ecmp", "e_ecmp", "spray"):
+            settings["flow.path_weights"] = choose(["equal", "capacity"])
         self.lines = ["mode: PACKET", f'topology {{ builder: "{builder}" {parameters} }}']
         self.lines += [_set(*item) for item in settings.items()]
         for number in range(self.draw.randrange(1, 4)):

@@ -110,6 +110,14 @@ const std::vector<FoldingCase>& folding_cases() {
        "ranks: 32 role { op { name: \"ar\" collective { type: ALL_REDUCE size: \"64MiB\" } } }",
        {"flow.routing=spray", "collective.all_reduce=hierarchical", "hierarchical.pieces=4", "collective.slots=2"},
        1},
+      // Two collectives of one communicator find the same peer by different rules, and each is told of its slots by its own.
+      {"TwoRulesWithTwoSlots",
+       "builder: \"rail_optimized\" set { name: \"hosts\" value: \"4\" }",
+       "ranks: 32 role { op { name: \"aa\" collective { type: ALL_TO_ALL size: \"64MiB\" } } "
+       "op { name: \"ar\" deps: \"aa\" collective { type: ALL_REDUCE size: \"64MiB\" } } }",
+       {"flow.routing=spray", "collective.all_reduce=halving_doubling", "collective.all_to_all=hierarchical", "collective.slots=2",
+        "collective.chunk=256KiB"},
+       1},
       // 1,000,000 bytes over 12 ranks: part i ends at floor((i + 1) x 250,000 / 3), so sizes repeat every three positions.
       {"PartsThatDifferByAByte",
        "builder: \"single_switch\" set { name: \"hosts\" value: \"24\" }",

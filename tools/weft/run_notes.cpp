@@ -54,7 +54,8 @@ struct SlotLimit {
 SlotLimit limit_of(const SlotHoldup& holdup, UnloadedPaths& paths) {
   const CollectiveSlots& slots = holdup.plan->slots;
   const UnloadedPath there = paths.path(holdup.source, holdup.peer, connection_number(holdup.communicator, holdup.channel));
-  const UnloadedPath back = paths.path(holdup.peer, holdup.source, slots_connection(holdup.communicator, holdup.channel));
+  const UnloadedPath back =
+      paths.path(holdup.peer, holdup.source, slots_connection(holdup.communicator, holdup.channel, holdup.plan->request.type));
   const Duration leaving = there.leave_time(holdup.message);
   const Duration beyond = there.message_time(holdup.message) - leaving + holdup.take_over + back.message_time(Bytes::zero());
   SlotLimit limit;
