@@ -41,13 +41,12 @@ inline constexpr std::uint8_t channels_with_slots = 32;
 /// Of what receivers tell senders of their slots (collectives/slots) in collectives of a type: those of several types may find the same peer by several
 /// rules, which folding tells apart by connection. Requires: channel < channels_with_slots.
 constexpr std::uint32_t slots_connection(std::uint16_t communicator, std::uint8_t channel, CollectiveType type) {
-  return control_connection |
-         connection_number(communicator, static_cast<std::uint8_t>(channel | static_cast<std::uint8_t>(type) << 5));
+  return control_connection | connection_number(communicator, static_cast<std::uint8_t>(channel + static_cast<std::uint8_t>(type) *
+                                                                                                      channels_with_slots));
 }
 constexpr std::uint8_t channel_of_slots(std::uint32_t connection) {
   return static_cast<std::uint8_t>(connection >> 16) % channels_with_slots;
 }
-constexpr std::uint16_t communicator_of_connection(std::uint32_t connection) { return static_cast<std::uint16_t>(connection); }
 /// Of data and checkpoints on their way from or to where they lie: no communicator's.
 inline constexpr std::uint32_t storage_connection = 1U << (transfer_connection_bits - 1);
 static_assert(connection_number(UINT16_MAX, UINT8_MAX) < control_connection && control_connection < storage_connection);

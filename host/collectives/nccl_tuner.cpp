@@ -202,21 +202,17 @@ constexpr std::array<NamedValue, 12> mi300x = {{
     {"own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
     {"channels", "28", "RCCL: four per cable of a GPU"},
 }};
-constexpr std::array<NamedValue, 12> mi355x_8 = {{
-    {"launch", "8us", "assumption: empty all-reduces of rccl-tests take about 20 us"},
-    {"ll_base", "8us", "assumption: as above"},
-    {"ll128_base", "12us", "assumption: as above"},
-    {"ll128_rate", "1000Gbps", "assumption: between LL and Simple"},
-    {"simple_base", "20us", "assumption: as on Hopper"},
-    {"simple_hop", "3us", "NCCL's tuner, 3.4 us"},
-    {"reduce_efficiency", "0.757",
-     "an all_reduce of 8 GiB on 8 MI355X, 407 GB/s of bus bandwidth (Oracle's guide to its BM.GPU.MI355X)"},
-    {"copy_efficiency", "0.757", "as an all_reduce"},
-    {"nvls_efficiency", "0.01", "there is no switch"},
-    {"p2p_efficiency", "0.7", kRccl},
-    {"own_copy_rate", "16Tbps", "assumption: from HBM to HBM"},
-    {"channels", "28", "RCCL: four per cable of a GPU"},
-}};
+constexpr std::array<NamedValue, 12> mi355x_8 = [] {
+  std::array<NamedValue, 12> values = mi300x;
+  for (NamedValue& value : values) {
+    if (value.name == "reduce_efficiency") {
+      value = {value.name, "0.757",
+               "an all_reduce of 8 GiB on 8 MI355X, 407 GB/s of bus bandwidth (Oracle's guide to its BM.GPU.MI355X)"};
+    }
+    if (value.name == "copy_efficiency") value = {value.name, "0.757", "as an all_reduce"};
+  }
+  return values;
+}();
 
 constexpr std::array<ModuleInfo, 9> kMachines = {{
     {"machine", "hgx_a100", "NCCL on DGX or HGX A100.", {}, hgx_a100},

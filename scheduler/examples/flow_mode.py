@@ -45,14 +45,14 @@ def add_options(parser, hosts, quick_hosts):
     parser.add_argument("set", nargs="*", help="parameters, such as host.fold_tolerance=0ns; after --")
 
 
-def settings_of(parser, options, of_figure=None):
+def settings_of(parser, options):
     """What is set, by name; --quick is applied to the options."""
     if options.quick:
         options.hosts = options.quick_hosts
     wrong = [setting for setting in options.set if "=" not in setting]
     if wrong:
         parser.error(f"{wrong[0]} is no NAME=VALUE")
-    return {**SETTINGS, **(of_figure or {}), **dict(setting.split("=", 1) for setting in options.set)}
+    return {**SETTINGS, **dict(setting.split("=", 1) for setting in options.set)}
 
 
 def drawn_jobs(options, sizes):

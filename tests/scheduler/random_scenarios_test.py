@@ -22,6 +22,8 @@ HOSTS = 16
 class Scenario:
     """Jobs on a small fat tree, with data and checkpoints elsewhere, failures, drains and changes of policy."""
 
+    may_stand_still = False
+
     def __init__(self, seed):
         self.draw = random.Random(seed)
         self.has_storage = self.chance(0.6)
@@ -103,6 +105,8 @@ class Scenario:
 
 class PacketScenario:
     """Short jobs in packet mode, while switches and cables of all kinds of fabrics fail for microseconds to milliseconds."""
+
+    may_stand_still = False
 
     # Parameters of a builder, and the parts that fail.
     FABRICS = {
@@ -190,7 +194,6 @@ class OptionsScenario:
 
     def __init__(self, seed):
         self.draw = random.Random(seed)
-        self.fast_forward = 0
         choose = self.draw.choice
         builder = choose(sorted(self.FABRICS))
         parameters = " ".join(_set(*item) for item in self.FABRICS[builder].items())
@@ -251,22 +254,30 @@ def _set(name, value):
 
 
 class RandomScenarios(unittest.TestCase):
+    def outcome_on_threads(self, folder, seed, scenario, option):
+        """What one thread and two come to: fingerprint, links.csv and jobs.csv, or why it failed where it may."""
+        path = pathlib.Path(folder) / "scenario.textproto"
+        path.write_text("\n".join(scenario.lines) + "\n")
+        outcomes = set()
+        for threads in (1, 2):
+            results = pathlib.Path(folder) / "results"
+            command = [WEFT, "run", str(path), f"--out={results}", f"--threads={threads}", option]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+            if done.returncode != 0:
+                self.assertTrue(scenario.may_stand_still and "[retry-exceeded]" in done.stderr, f"seed {seed}: {done.stderr}\n{path.read_text()}")
+                outcomes.add(done.stderr)
+                continue
+            fingerprint = re.search(r"fingerprint +(\w+)", done.stdout)[1]
+            # Packets that are lost show in no fingerprint.
+            outcomes.add((fingerprint, (results / "links.csv").read_text(), (results / "jobs.csv").read_text()))
+        self.assertEqual(len(outcomes), 1, f"seed {seed}\n{path.read_text()}")
+        return outcomes.pop()
+
     def expect_ends_alike(self, make_scenario, count):
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "scenario.textproto"
             for seed in range(count):
                 scenario = make_scenario(seed)
-                path.write_text("\n".join(scenario.lines) + "\n")
-                outcomes = set()
-                for threads in (1, 2):
-                    results = pathlib.Path(folder) / "results"
-                    command = [WEFT, "run", str(path), f"--out={results}", f"--threads={threads}", f"--fast-forward={scenario.fast_forward}"]
-                    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-                    self.assertEqual(done.returncode, 0, f"seed {seed}: {done.stderr}\n{path.read_text()}")
-                    fingerprint = re.search(r"fingerprint +(\w+)", done.stdout)[1]
-                    # Packets that are lost show in no fingerprint.
-                    outcomes.add((fingerprint, (results / "links.csv").read_text(), (results / "jobs.csv").read_text()))
-                self.assertEqual(len(outcomes), 1, f"seed {seed}\n{path.read_text()}")
+                self.outcome_on_threads(folder, seed, scenario, f"--fast-forward={scenario.fast_forward}")
 
     def test_they_end_alike_on_one_thread_and_two(self):
         self.expect_ends_alike(Scenario, SCENARIOS)
@@ -277,22 +288,9 @@ class RandomScenarios(unittest.TestCase):
     def test_options_of_packet_mode_lose_and_make_no_bytes(self):
         paused = balanced = 0
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "scenario.textproto"
             for seed in range(SCENARIOS):
                 scenario = OptionsScenario(seed)
-                path.write_text("\n".join(scenario.lines) + "\n")
-                outcomes = set()
-                for threads in (1, 2):
-                    results = pathlib.Path(folder) / "results"
-                    command = [WEFT, "run", str(path), f"--out={results}", f"--threads={threads}", "--no-flow-comparison"]
-                    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-                    if done.returncode != 0:
-                        self.assertTrue(scenario.may_stand_still and "[retry-exceeded]" in done.stderr, f"seed {seed}: {done.stderr}\n{path.read_text()}")
-                        outcomes.add(done.stderr)
-                        continue
-                    outcomes.add((re.search(r"fingerprint +(\w+)", done.stdout)[1], (results / "links.csv").read_text(), (results / "jobs.csv").read_text()))
-                self.assertEqual(len(outcomes), 1, f"seed {seed}\n{path.read_text()}")
-                outcome = outcomes.pop()
+                outcome = self.outcome_on_threads(folder, seed, scenario, "--no-flow-comparison")
                 if isinstance(outcome, str):
                     continue
                 links = list(csv.DictReader(outcome[1].splitlines()))
@@ -306,10 +304,10 @@ class RandomScenarios(unittest.TestCase):
                 of_switches = [bytes_ for node, bytes_ in balance.items() if not node.startswith("host")]
                 if any(float(link["pause_ns"]) for link in links) or scenario.has_slow_host:
                     paused += 1
-                    self.assertFalse([bytes_ for bytes_ in of_switches if bytes_ % scenario.PAUSE_FRAME], f"seed {seed}\n{path.read_text()}")
+                    self.assertFalse([bytes_ for bytes_ in of_switches if bytes_ % scenario.PAUSE_FRAME], f"seed {seed}: {scenario.lines}")
                 else:
                     balanced += 1
-                    self.assertFalse(any(of_switches), f"seed {seed}\n{path.read_text()}")
+                    self.assertFalse(any(of_switches), f"seed {seed}: {scenario.lines}")
         self.assertGreater(min(paused, balanced), SCENARIOS // 8)
 
     def test_jobs_in_flow_mode_alone_take_as_long_in_packet_mode(self):

@@ -175,19 +175,23 @@ const std::vector<MeasuredCollectives>& measured_collectives() {
   return sets;
 }
 
-std::vector<CollectiveTime> simulate(const MeasuredCollectives& set) {
-  std::vector<CollectiveTime> times = read_measured(set);
+void simulate(std::string_view collective, const std::string& topology, unsigned ranks, std::vector<CollectiveTime>& times) {
   const ScratchFolder folder;
-  folder.write("work.textproto", collectives_workload_text(set.collective, set.ranks, times));
+  folder.write("work.textproto", collectives_workload_text(collective, ranks, times));
   RunFlags flags;
   flags.scenario_file =
-      folder.write("scenario.textproto", "topology { " + set.topology + " }\njob { workload { file: \"work.textproto\" } }\n");
+      folder.write("scenario.textproto", "topology { " + topology + " }\njob { workload { file: \"work.textproto\" } }\n");
   ScenarioRunOptions options;
   options.collectives_by_rules = true;
   options.reads_flows = false;
   for (const auto& row : run_scenario(flags, options).collectives) {
     times.at(std::stoul(row.at("op").substr(1))).simulated_us = std::stod(row.at("duration_ns")) * 1e-3;
   }
+}
+
+std::vector<CollectiveTime> simulate(const MeasuredCollectives& set) {
+  std::vector<CollectiveTime> times = read_measured(set);
+  simulate(set.collective, set.topology, set.ranks, times);
   return times;
 }
 

@@ -40,6 +40,8 @@ struct CollectiveTime {
   double error() const { return simulated_us / measured_us - 1; }
 };
 
+/// Fills in what the times of a collective are in Weft, on a topology in protobuf text.
+void simulate(std::string_view collective, const std::string& topology, unsigned ranks, std::vector<CollectiveTime>& times);
 /// Reads a data set and simulates it, by size. Requires: its file is there.
 std::vector<CollectiveTime> simulate(const MeasuredCollectives& set);
 

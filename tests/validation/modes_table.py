@@ -18,6 +18,8 @@ import sys
 import tempfile
 from typing import NamedTuple
 
+from truth import Cases
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 H100_RAILS = os.path.join(ROOT, "topologies", "presets", "rail_128_h100.textproto")
 KMIN_AT_100G = 400e3  # packet.ecn_kmin, in proportion to the rate of a port
@@ -105,17 +107,7 @@ class Both:
         return ", ".join(parts) or "queues alone"
 
 
-class Scenarios:
-    def __init__(self, weft, folder):
-        self.weft = weft
-        self.folder = folder
-
-    def write(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
+class Scenarios(Cases):
     def random(self, seed):
         """Name and how to run it: pairs, many to one, or a collective, on one of the fabrics."""
         draw = random.Random(seed)

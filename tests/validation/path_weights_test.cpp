@@ -204,21 +204,27 @@ TEST(PathWeights, FollowWhatCablesCarry) {
 
 // --- Folded ---------------------------------------------------------------------------------------------------------------------------
 
+/// An all-to-all of all hosts with host.fold_ranks "on" and "off".
+std::map<std::string, ScenarioRun> with_and_without_folding(const std::vector<std::string>& settings) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.topology = two_leafs(folder, "400Gbps", "100Gbps", "100Gbps");
+  flags.workload =
+      folder.write("work.textproto", "ranks: 8 role { op { name: \"a\" collective { type: ALL_TO_ALL size: \"8MB\" } } }");
+  std::map<std::string, ScenarioRun> runs;
+  for (const char* fold : {"on", "off"}) {
+    flags.settings = settings;
+    flags.settings.push_back(std::string("host.fold_ranks=") + fold);
+    runs.emplace(fold, run_scenario(flags));
+  }
+  return runs;
+}
+
 // Expectation: ranks that are alike stay so, as what is sprayed by capacity differs by link and not by rank; folding changes no
 // result. Leafs of four hosts and uplinks of 400 and 100 Gb/s: a ring that goes round leaf by leaf has one in four of its messages
 // on them.
 TEST(PathWeights, FoldedRanksTakeTheSameShares) {
-  const ScratchFolder folder;
-  const std::string net = two_leafs(folder, "400Gbps", "100Gbps", "100Gbps");
-  std::map<std::string, ScenarioRun> runs;
-  for (const char* fold : {"on", "off"}) {
-    RunFlags flags;
-    flags.topology = net;
-    flags.workload =
-        folder.write("work.textproto", "ranks: 8 role { op { name: \"a\" collective { type: ALL_TO_ALL size: \"8MB\" } } }");
-    flags.settings = {"flow.routing=spray", kCapacity, std::string("host.fold_ranks=") + fold};
-    runs.emplace(fold, run_scenario(flags));
-  }
+  const std::map<std::string, ScenarioRun> runs = with_and_without_folding({"flow.routing=spray", kCapacity});
   EXPECT_GT(runs.at("on").summary.ranks_simulated, 0U);
   EXPECT_LT(runs.at("on").summary.ranks_simulated, 8U);
   EXPECT_NEAR(runs.at("on").summary.makespan.in_ns(), runs.at("off").summary.makespan.in_ns(), 1);
@@ -231,17 +237,7 @@ TEST(PathWeights, FoldedRanksTakeTheSameShares) {
 // Expectation: hashed paths that differ tell ranks apart as they do without weights; where folding finds no two ranks alike it says
 // nothing wrong.
 TEST(PathWeights, HashedPathsAreFoldedOnlyWhereTheyAreAlike) {
-  const ScratchFolder folder;
-  const std::string net = two_leafs(folder, "400Gbps", "100Gbps", "100Gbps");
-  std::map<std::string, ScenarioRun> runs;
-  for (const char* fold : {"on", "off"}) {
-    RunFlags flags;
-    flags.topology = net;
-    flags.workload =
-        folder.write("work.textproto", "ranks: 8 role { op { name: \"a\" collective { type: ALL_TO_ALL size: \"8MB\" } } }");
-    flags.settings = {kCapacity, std::string("host.fold_ranks=") + fold};
-    runs.emplace(fold, run_scenario(flags, ScenarioRunOptions{}));
-  }
+  const std::map<std::string, ScenarioRun> runs = with_and_without_folding({kCapacity});
   EXPECT_NEAR(runs.at("on").summary.makespan.in_ns(), runs.at("off").summary.makespan.in_ns(), 1);
 }
 
