@@ -15,13 +15,15 @@
 //   nvls        base + (1 + 1/n) B / NVLink
 //   nvls_tree   base + 2 log2 H network hop + B / min(NICs/2, NVLink G/(G+1)), NICs for two hosts
 //   PAT         base + log2 H hop/3.5 + 2.8 us n + (n-1)/n B / (0.75 NICs)
-// LL and LL128 copy at a rate of their own per pass; Simple takes the longer to fill its pipelines the more there is to fill them
-// with, and copies a rank's own share from its input to its output. Constants are those of the machine (`weft modules machine`):
-// the tables of NCCL's tuner where nothing better is known, fits to measured collectives where they are there
-// (tests/validation/README.md says which and how well). What NCCL's tuner leaves out of its own reckoning (that trees of NVLS fill up with chunks on their
-// way up and down, that trees between two hosts send the buffer once) takes its time and does not count where the choice is made. Channels: NCCL takes one fewer as long as every thread had less than a
-// threshold to do; rings with channels enter and leave hosts by all NICs. Channels that do the same on the same links travel as
-// one message, which takes as long.
+// What a collective takes before anything moves (base) goes by protocol, and between hosts has values of its own (`between_*`,
+// `nvls_tree_base`). LL and LL128 copy at a rate of their own per pass; Simple takes the longer to fill its pipelines the more there
+// is to fill them with, between hosts the longest where rings only copy, and copies a rank's own share from its input to its output.
+// Constants are those of the machine (`weft modules machine`): the tables of NCCL's tuner where nothing better is known, fits to
+// measured collectives where they are there (tests/validation/README.md says which and how well). What NCCL's tuner leaves out of its
+// own reckoning (that trees of NVLS fill up with chunks on their way up and down, that trees between two hosts send the buffer once,
+// that trees by LL128 get two thirds of the rate it counts with) takes its time and does not count where the choice is made.
+// Channels: NCCL takes one fewer as long as every thread had less than a threshold to do; rings with channels enter and leave hosts
+// by all NICs. Channels that do the same on the same links travel as one message, which takes as long.
 //
 // Where a machine's GPUs are cabled to each other (full mesh), its rings use all cables; here they are all pairs at once, which
 // loads cables alike.

@@ -75,17 +75,53 @@ TEST(NcclTuner, BetweenHostsTreesComeBeforeRingsForAsLongAsLatencyCounts) {
 // 256 MiB on 2 x 8 H100: 16 channels with 8 heads have 128 chunks of 128 KiB on their way, as 256 MiB is less than 16 times the 32 MiB of chunks of
 // 256 KiB and more than 4 times the 16 MiB that are left. They fill up twice, at the 265.6 GB/s that NVLS leaves, and NCCL's tuner does not count it.
 TEST(NcclTuner, TreesOfNvlsFillUpWithChunks) {
-  // They begin in 31.4 us, of which NCCL's tuner counts 25.
+  // They begin in 31.4 us, of which NCCL's tuner counts 25. A step between hosts takes 18.6 us and the 2.3 us of a message, 18 us where it is
+  // weighed; 2 log2 H of them.
   constexpr double beginning_us = 31.4 - 25;
+  constexpr double hops_us = 2 * (18.6 + 2.3 - 18);
   const auto all = choices(GroupLayout::blocks(2, 8), CollectiveType::all_reduce, Bytes::mib(256));
   ASSERT_EQ(all.front().algorithm, "nvls_tree");
-  EXPECT_NEAR(all.front().time_us - all.front().weighed_us - beginning_us, 2 * 16 * 1048576 / (0.664 * 450e3 * 8.0 / 9), 0.1);
+  EXPECT_NEAR(all.front().time_us - all.front().weighed_us - beginning_us - hops_us, 2 * 16 * 1048576 / (0.664 * 450e3 * 8.0 / 9),
+              0.1);
   // From 4 hosts on chunks have 64 KiB at most; 8 MiB on 4 hosts are 8 times fewer than would fill them, so a quarter of the buffer does.
   const auto four = choices(GroupLayout::blocks(4, 8), CollectiveType::all_reduce, Bytes::mib(8));
   const auto tree =
       std::find_if(four.begin(), four.end(), [](const NcclChoice& choice) { return choice.algorithm == "nvls_tree"; });
   ASSERT_NE(tree, four.end());
-  EXPECT_NEAR(tree->time_us - tree->weighed_us - beginning_us, 2 * 2 * 1048576 / (0.97 * 8 * 50e3 / 2), 0.1);
+  EXPECT_NEAR(tree->time_us - tree->weighed_us - beginning_us - 2 * hops_us, 2 * 2 * 1048576 / (0.97 * 8 * 50e3 / 2), 0.1);
+}
+
+// A tree by LL128 takes its bytes at 0.65 of the rate by which it is weighed.
+TEST(NcclTuner, TreesByLl128GetLessThanTheyAreWeighedWith) {
+  const auto tree_of = [](Bytes size) {
+    const auto all = choices(GroupLayout::blocks(4, 8), CollectiveType::all_reduce, size);
+    const auto tree = std::find_if(all.begin(), all.end(), [](const NcclChoice& choice) {
+      return choice.algorithm == "tree" && choice.protocol.name == "ll128";
+    });
+    EXPECT_NE(tree, all.end());
+    return *tree;
+  };
+  const NcclChoice less = tree_of(Bytes::mib(4));
+  const NcclChoice more = tree_of(Bytes::mib(8));
+  EXPECT_NEAR((more.weighed_us - less.weighed_us) / (more.time_us - less.time_us), 0.65, 1e-3);
+}
+
+// Between hosts a collective begins as measured there: other constants than those of one host, which move nothing here.
+TEST(NcclTuner, BetweenHostsCollectivesBeginAsMeasuredThere) {
+  const auto ring_us = [](CollectiveType type, const char* name, const char* value) {
+    const auto all = choices(GroupLayout::blocks(2, 8), type, Bytes::mib(64), constants({{name, value}}));
+    const auto ring = std::find_if(all.begin(), all.end(), [](const NcclChoice& choice) {
+      return choice.algorithm == "ring" && choice.protocol.name == "simple";
+    });
+    EXPECT_NE(ring, all.end());
+    return ring->time_us;
+  };
+  const double standing = ring_us(CollectiveType::all_gather, "channels", "16");
+  EXPECT_DOUBLE_EQ(ring_us(CollectiveType::all_gather, "simple_base", "100us"), standing);
+  EXPECT_NEAR(ring_us(CollectiveType::all_gather, "between_simple_base", "26.5us"), standing + 10, 1e-6);
+  EXPECT_NEAR(ring_us(CollectiveType::all_gather, "between_copy_base", "50us"), standing + 10, 1e-6);
+  const double reducing = ring_us(CollectiveType::all_reduce, "channels", "16");
+  EXPECT_DOUBLE_EQ(ring_us(CollectiveType::all_reduce, "between_copy_base", "50us"), reducing);
 }
 
 // Between two hosts of A100 a tree takes 1 GiB at 0.92 of what its NVLinks leave in two directions, 0.798 x 300 GB/s / 2, which is less than its NICs'

@@ -26,15 +26,14 @@ std::vector<PublishedCollectives> published_collectives() {
   std::vector<PublishedCollectives> sets;
   for (const auto& row : read_table(std::filesystem::path(WEFT_SOURCE_DIR) / "tests/validation/published_collectives.csv")) {
     const auto number = [&row](const char* column) { return static_cast<unsigned>(std::stoul(row.at(column))); };
-    PublishedCollectives set{row.at("source"),        row.at("machine"),         number("hosts"),
-                             number("gpus_per_host"), number("nics_per_host"),   number("nic_gbps"),
-                             row.at("collective"),    row.at("fitted") == "yes", {}};
+    PublishedCollectives set{row.at("source"),        row.at("machine"),  number("hosts"),      number("gpus_per_host"),
+                             number("nics_per_host"), number("nic_gbps"), row.at("collective"), {}};
     const auto same = [&set](const PublishedCollectives& other) {
       return other.source == set.source && other.machine == set.machine && other.hosts == set.hosts &&
              other.gpus_per_host == set.gpus_per_host && other.collective == set.collective;
     };
     if (sets.empty() || !same(sets.back())) sets.push_back(std::move(set));
-    sets.back().times.push_back({std::stod(row.at("size_bytes")), std::stod(row.at("time_us")), 0, !sets.back().fitted});
+    sets.back().times.push_back({std::stod(row.at("size_bytes")), std::stod(row.at("time_us")), 0, row.at("fitted") == "no"});
   }
   return sets;
 }
@@ -54,8 +53,13 @@ std::string published_collectives_table() {
   for (const PublishedCollectives& set : published_collectives()) {
     std::vector<CollectiveTime> times = simulate(set);
     all.insert(all.end(), times.begin(), times.end());
+    const auto held = std::count_if(times.begin(), times.end(), [](const CollectiveTime& time) { return time.held_out; });
+    const auto fits = std::ssize(times) - held;
+    const std::string fitted = held == 0  ? " (fitted)"
+                               : fits > 0 ? " (" + std::to_string(fits) + " of " + std::to_string(times.size()) + " fitted)"
+                                          : "";
     for (CollectiveTime& time : times) time.held_out = true;
-    table += "| " + set.source + (set.fitted ? " (fitted)" : "") + " | " + set.machine + " | " + std::to_string(set.hosts) + " x " +
+    table += "| " + set.source + fitted + " | " + set.machine + " | " + std::to_string(set.hosts) + " x " +
              std::to_string(set.gpus_per_host) + " | " + set.collective + " | " + error_cells(held_out(times, SizeClass::medium)) +
              " | " + error_cells(held_out(times, SizeClass::large)) + " |\n";
   }

@@ -4,7 +4,8 @@
 //
 // published_collectives.csv holds numbers alone: source, machine, hosts and their GPUs and NICs, collective, size as nccl-tests counts it (the whole
 // buffer) and time, the faster of out of place and in place. Weft runs each on hosts of that machine in a rail-optimized fabric, one host by itself,
-// with as many GPUs and NICs of that rate; nothing else is set. No constant was fitted to rows with `fitted` = no.
+// with as many GPUs and NICs of that rate; nothing else is set. No constant was fitted to rows with `fitted` = no; sets with both are fitted at every second size, or at
+// one.
 #pragma once
 
 #include <string>
@@ -22,8 +23,7 @@ struct PublishedCollectives {
   unsigned nics_per_host = 8;
   unsigned nic_gbps = 400;
   std::string collective;
-  bool fitted = false;                ///< some constant was, to one of its times
-  std::vector<CollectiveTime> times;  ///< by size, not simulated yet
+  std::vector<CollectiveTime> times;  ///< by size, not simulated yet; held out unless `fitted` = yes
 };
 
 /// All rows, one set after the other as they stand in the file.
