@@ -306,6 +306,18 @@ def no_machine_paths(tree):
                 yield file.path, number, f'"{match.group(0)}..." is a place on one machine; use a path relative to the project or a temporary folder asked for'
 
 
+def pinned_actions(tree):
+    """Workflows run actions of others by commit: a tag can be moved to other code."""
+    action = re.compile(r"^\s*-?\s*uses:\s*(\S+)")
+    for file in tree.files:
+        if not str(file.path).startswith(".github/"):
+            continue
+        for number, line in enumerate(file.lines, 1):
+            match = action.match(line)
+            if match and not match.group(1).startswith("./") and not re.search(r"@[0-9a-f]{40}$", match.group(1)):
+                yield file.path, number, f'"{match.group(1)}" may change; name its commit, 40 hexadecimal digits, and the version beside it'
+
+
 def integer_ratio(tree):
     """No ratio of two whole-number literals where a real number is meant: 1 / 16 is 0."""
     ratio = re.compile(r"(?<![\w.'/])\d[\d']*[uUlL]*\s*/\s*\d[\d']*[uUlL]*(?![\w.'])")
@@ -401,7 +413,7 @@ def clang_format(tree):
 
 RULES = [
     include_arrows, link_arrows, header_manual, leftovers, commented_code, quiet_libraries, no_globals, no_self_registration,
-    file_pairs, top_folders, no_machine_paths, integer_ratio, seeded_randomness, ordered_iteration, doc_paths, white_space,
+    file_pairs, top_folders, no_machine_paths, pinned_actions, integer_ratio, seeded_randomness, ordered_iteration, doc_paths, white_space,
     clang_format,
 ]  # fmt: skip
 

@@ -121,6 +121,10 @@ BAD = {
         ({"tests/core/thing_test.cpp": 'auto f = "/tmp/x";\n'}, "tests/core/thing_test.cpp:1"),
         ({"core/CMakeLists.txt": "set(A /home/someone/a)\n"}, "core/CMakeLists.txt:1"),
     ],
+    "pinned_actions": [
+        ({".github/workflows/a.yml": "steps:\n  - uses: actions/checkout@v4\n"}, ".github/workflows/a.yml:2"),
+        ({".github/workflows/a.yml": "steps:\n  - uses: actions/checkout@11bd719\n"}, ".github/workflows/a.yml:2"),
+    ],
     "integer_ratio": [
         ({"network/pipe.cpp": "double gain = 1 / 16;\n"}, "network/pipe.cpp:1"),
         ({"network/pipe.cpp": "double f(double x) {\n  return x * (3 / 4);\n}\n"}, "network/pipe.cpp:2"),
@@ -161,6 +165,9 @@ ALLOWED = {
     },
     "integer_ratio": {"core/thing.cpp": "double a = 1.0 / 16;\nint b(int n) { return n / 2; }\ndouble c = 3 / 4.0;\n"},
     "no_machine_paths": {"README.md": "Unpack it into ~/work/x or build/tmp/x; see https://example.org/home/page.\n"},
+    "pinned_actions": {
+        ".github/workflows/a.yml": "steps:\n  - uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683  # v4.2.2\n  - uses: ./here\n"
+    },
     "ordered_iteration": {
         "core/thing.cpp": """void f(std::unordered_map<int, int>& m) {
   for (auto& [a, b] : m) keys.push_back(a);

@@ -10,6 +10,7 @@
 #include "tools/weft/commands.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
+#include "tools/weft/validators.hpp"
 #include "workloads/job_templates/job_templates.hpp"
 #include "workloads/job_trace_reader.hpp"
 #include "workloads/job_traces/weft_csv.hpp"
@@ -62,7 +63,10 @@ void add_jobs_command(CLI::App& app, Action& action) {
   make->add_option("--set", flags->settings, "Parameter of the template, repeatable")
       ->type_name("param=value")
       ->allow_extra_args(false);
-  make->add_option("--seed", flags->seed, "Seed of all random streams")->type_name("N")->capture_default_str();
+  make->add_option("--seed", flags->seed, "Seed of all random streams")
+      ->type_name("N")
+      ->capture_default_str()
+      ->transform(whole_number<std::uint64_t>());
   make->add_option("--out", flags->out, "CSV for `weft run --jobs=FILE:weft`; default: only say what it would hold")
       ->type_name("FILE");
   make->footer(

@@ -23,6 +23,7 @@
 #include "tools/weft/simulation.hpp"
 #include "tools/weft/snapshot_file.hpp"
 #include "tools/weft/temporary_folder.hpp"
+#include "tools/weft/validators.hpp"
 #include "topologies/reduced_topology.hpp"
 
 namespace weft {
@@ -498,7 +499,7 @@ void add_predict_command(CLI::App& app, Action& action) {
   command->add_option("--threads", options->threads, "Threads that look ahead, 0: one per core; answers do not depend on them")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
+      ->transform(whole_number<std::uint32_t>(0, 1024));
   command->add_flag("--json", options->json, "Print JSON, with all jobs");
   command->callback([options, &action] {
     if (options->drain.empty() && options->start.empty()) throw CLI::RequiredError("--drain=NODE or --start=JOB");

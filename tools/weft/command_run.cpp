@@ -187,13 +187,15 @@ void add_run_command(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"job", "flow", "packet"}));
   add_workload_flags(*command, flags.workload_options);
   add_job_trace_flags(*command, flags.jobs_options);
-  command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")->type_name("N")->check(at_least_one());
+  command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
+      ->type_name("N")
+      ->transform(whole_number<std::uint64_t>(1));
   command->add_option("--hosts", flags.hosts, "Job mode without a topology: number of hosts")
       ->type_name("N")
-      ->check(at_least_one());
+      ->transform(whole_number<std::uint32_t>(1));
   command->add_option("--gpus-per-host", flags.gpus_per_host, "GPUs on each of them; default: the scenario's, or 8")
       ->type_name("N")
-      ->check(at_least_one());
+      ->transform(whole_number<std::uint32_t>(1));
   command->add_option("--scheduler", flags.scheduler, "Scheduling policy; default fcfs")->type_name("NAME");
   command->add_option("--placement", flags.placement, "Placement; default first_fit")->type_name("NAME");
   command
@@ -202,17 +204,19 @@ void add_run_command(CLI::App& app, Action& action) {
           "Flow and packet mode: simulate N iterations of all jobs whenever one starts, ends or stops, and let them go on at that "
           "pace until the next does; prints what that risks. As --set=scheduler.fast_forward=N; default 0, simulate every "
           "iteration")
-      ->type_name("N");
+      ->type_name("N")
+      ->transform(whole_number<std::uint64_t>());
   CLI::Option* seed = command
                           ->add_option("--seed", options->seed,
                                        "Seed of every random choice: hashed paths, marks, failures, durations; some have a seed of "
                                        "their own (flow.ecmp_seed)")
                           ->type_name("N")
-                          ->capture_default_str();
+                          ->capture_default_str()
+                          ->transform(whole_number<std::uint64_t>());
   command->add_option("--threads", options->threads, "Worker threads; results do not depend on them")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+      ->transform(whole_number<std::uint32_t>(1, 1024));
   command
       ->add_option("--zeta", options->zeta,
                    "Entities closer than this share a logical process: auto, table (by mean job size) or a duration such as 500ns; "

@@ -10,6 +10,7 @@
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
+#include "tools/weft/validators.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_partition.hpp"
 #include "topologies/topology_reader.hpp"
@@ -218,7 +219,8 @@ void add_topology_command(CLI::App& app, Action& action) {
   partition_command
       ->add_option("--lps", flags->lps_min, "Without --zeta: the longest lookahead that leaves so many logical processes")
       ->type_name("N")
-      ->default_val(8);
+      ->default_val(8)
+      ->transform(whole_number<std::uint32_t>(1));
   add_json(partition_command);
   partition_command->callback([flags, &action] { action = [flags] { return partition(*flags); }; });
 }

@@ -1,20 +1,31 @@
-// Checks of what flags are given, beyond those that CLI11 has.
+// Checks of what flags are given, as strict as those of parameters: CLI11 reads "-1" as 2^64 - 1, "010" as 8 and stops at the largest number.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <string>
+
+#include "core/diagnostics.hpp"
 
 namespace weft {
 
-/// For whole numbers of which 0 makes no sense. CLI::PositiveNumber names the largest double when it refuses one.
-inline CLI::Validator at_least_one() {
-  const auto complaint = [](const std::string& text) {
-    std::int64_t value = 0;
-    const bool is_number = CLI::detail::lexical_cast(text, value);
-    return is_number && value < 1 ? text + " is too few, at least 1 is needed" : std::string();
+/// Decimal digits of a number from `least` to `most`, both among the numbers of the type that receives it; else a complaint that names the range.
+template <class Number>
+CLI::Validator whole_number(Number least = 0, Number most = std::numeric_limits<Number>::max()) {
+  const auto complaint = [least, most](std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = !text.empty() && end == text.data() + text.size() && error != std::errc::invalid_argument;
+    if (!is_number || error == std::errc::result_out_of_range || value < least || value > most) {
+      return in_quotes(text) + " is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+    }
+    text = std::to_string(value);
+    return std::string();
   };
-  return {complaint, "POSITIVE"};
+  const bool is_bounded = most < std::numeric_limits<Number>::max();
+  return {complaint, is_bounded ? std::to_string(least) + ".." + std::to_string(most) : ""};
 }
 
 }  // namespace weft

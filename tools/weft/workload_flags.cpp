@@ -10,14 +10,15 @@ namespace weft {
 void add_workload_flags(CLI::App& command, WorkloadOptions& options) {
   command.add_option("--ranks", options.ranks, "Replay a one-rank trace on N ranks; default: the ranks in the files")
       ->type_name("N")
-      ->check(at_least_one());
+      ->transform(whole_number<std::uint32_t>(1));
   command
       .add_option("--iteration", options.iteration,
                   "Which iteration of a recorded trace to take, from 0 among those that all ranks have; default: a typical one, "
                   "and the whole trace with "
                   "--as-recorded; read by " +
                       readers_of(workload_formats(), reads_iteration))
-      ->type_name("N");
+      ->type_name("N")
+      ->transform(whole_number<std::uint32_t>());
   command
       .add_option("--process-groups", options.process_groups_path,
                   "Process groups that the trace itself does not hold: JSON; read by " +
