@@ -66,6 +66,12 @@ void RunManifest::add_params(const ParamSet& params) { params_.push_back(params)
 void RunManifest::set(const std::string& key, const std::string& value) { facts_.push_back({key, value, 0, false}); }
 void RunManifest::set(const std::string& key, std::uint64_t value) { facts_.push_back({key, "", value, true}); }
 
+std::vector<std::string> RunManifest::input_paths() const {
+  std::vector<std::string> paths;
+  for (const Input& input : inputs_) paths.push_back(input.path);
+  return paths;
+}
+
 std::string RunManifest::to_json() const {
   nlohmann::ordered_json json;
   for (const Fact& fact : facts_) {
@@ -75,6 +81,7 @@ std::string RunManifest::to_json() const {
       json[fact.key] = fact.text;
     }
   }
+  json["results"] = results_;
   json["inputs"] = nlohmann::ordered_json::array();
   for (const Input& input : inputs_) {
     json["inputs"].push_back({{"role", input.role},

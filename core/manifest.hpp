@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/params.hpp"
@@ -27,6 +28,11 @@ class RunManifest {
   void set(const std::string& key, const std::string& value);
   void set(const std::string& key, std::uint64_t value);
 
+  /// Names of the files that the run writes; `results` in the JSON.
+  void set_results(std::vector<std::string> names) { results_ = std::move(names); }
+
+  /// Of all inputs, as they were given.
+  std::vector<std::string> input_paths() const;
   /// JSON, indented, keys in order of insertion, with a final newline.
   std::string to_json() const;
 
@@ -45,6 +51,7 @@ class RunManifest {
     std::uint64_t size_bytes = 0;
   };
   std::vector<Fact> facts_;
+  std::vector<std::string> results_;
   std::vector<Input> inputs_;
   std::vector<ParamSet> params_;
 };

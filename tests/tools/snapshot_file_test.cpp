@@ -54,7 +54,10 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   SimulationOptions options;
   options.out = folder_ / "out";
   options.until = options.snapshot = Time::zero() + Duration::s(60);
-  options.on_snapshot = [&](const ClusterSnapshot& snapshot) { taken = snapshot; };
+  options.on_snapshot = [&](const ClusterSnapshot& snapshot) {
+    taken = snapshot;
+    return std::string();
+  };
   run_simulation(scenario, options);
   using State = ClusterSnapshot::State;
   std::vector<State> states;
@@ -64,7 +67,7 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   taken.out_of_service = {};
 
   const std::string path = (folder_ / snapshot_file).string();
-  write_snapshot(path, flags, scenario, taken);
+  std::ofstream(path) << to_snapshot_text(flags, scenario, taken);
   const LoadedSnapshot read = read_snapshot(path, {"scheduler.fast_forward=3"});
   EXPECT_EQ(read.scenario.parameters.of("scheduler").integer("fast_forward"), 3);
   EXPECT_EQ(read.scenario.parameters.of("checkpoint").integer("every"), 4);

@@ -1,9 +1,15 @@
 // Reads the command line of `weft`, runs one subcommand, turns failures into messages and exit statuses.
 #include "tools/weft/commands.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -67,9 +73,27 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return kExitInput;
 }
 
-}  // namespace
+/// Standard streams that the caller closed are taken by nothing else: a file that was opened next would get what is printed.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Reading and writing the wrong way round fails, as on a closed stream.
+    if (fcntl(stream, F_GETFD) == -1) (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
 
-int run_command_line(int argc, char** argv) {
+/// Throws InputError [cannot-write] if any of what was printed is lost.
+void check_standard_output() {
+  errno = 0;
+  std::cout.flush();
+  const bool is_lost = !std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!is_lost) return;
+  const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
+  throw InputError({Severity::error, "cannot-write", "what was to be printed cannot be written" + why,
+                    SourcePlace::named("standard output"), "check where it goes: a full disk, a closed stream"});
+}
+
+/// Reads the command line and runs what it says.
+int read_and_run(int argc, char** argv) {
   CLI::App app{
       "Weft simulates AI training clusters: hosts with GPUs, the fabric between them, the jobs on them and the scheduler that\n"
       "places them.\n\n"
@@ -106,8 +130,19 @@ int run_command_line(int argc, char** argv) {
     return report_usage_error(app, error);
   }
 
+  return action();
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  keep_standard_streams();
+  // A limit on the size of files is an error of writing, not a signal.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return action();
+    const int status = read_and_run(argc, argv);
+    check_standard_output();
+    return status;
   } catch (const InputError& error) {
     std::fputs(error.what(), stderr);
     return kExitInput;

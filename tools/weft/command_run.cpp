@@ -106,11 +106,10 @@ int run(RunOptions options, bool seed_given) {
   simulation.interrupt = &interrupted;
   simulation.until = until;
   simulation.snapshot = snapshot_at;
-  const std::filesystem::path snapshot_path = simulation.out / snapshot_file;
   bool has_snapshot = false;
   simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
-    write_snapshot(snapshot_path, options.flags, scenario, snapshot);
     has_snapshot = true;
+    return to_snapshot_text(options.flags, scenario, snapshot);
   };
   simulation.log = logger(options.log);
   simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
@@ -171,7 +170,8 @@ void add_run_command(CLI::App& app, Action& action) {
       "Results: summary.json, manifest.json, jobs.csv, cluster.csv, iterations.csv, communicators.csv, collectives.csv,\n"
       "flows.csv, links.csv in --out; trace.json with --trace, link_samples.csv with --sample, pause_storms.csv with\n"
       "packet.watchdog above 0, congestion.csv and congested_jobs.csv with flow.detect_congestion=on,\n"
-      "snapshot.textproto with --snapshot.");
+      "snapshot.textproto with --snapshot. They get their names together when the run is complete. What an earlier run left\n"
+      "in --out goes, as its manifest lists it; other files are never replaced.");
   RunFlags& flags = options->flags;
   command->add_option("scenario", flags.scenario_file, "Scenario in protobuf text format")->type_name("SCENARIO.textproto");
   command->add_option("--topology", flags.topology, "Topology: weft (*.textproto), hpcc, simai, simgrid, astrasim-network or nccl")

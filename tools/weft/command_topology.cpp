@@ -206,6 +206,7 @@ void add_topology_command(CLI::App& app, Action& action) {
     action = [flags] {
       const auto topology = load(*flags);
       print_assumptions(*topology);
+      check_keeps_inputs(split_format(flags->out).file, std::vector{split_format(flags->input).file});
       write(*topology, flags->out, flags->to);
       return kExitDone;
     };

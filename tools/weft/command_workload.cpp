@@ -34,6 +34,13 @@ Workload load(const WorkloadFlags& flags) {
   return load_workload(file.file, file.format, flags.options);
 }
 
+std::vector<std::string> inputs(const WorkloadFlags& flags) {
+  const FileAndFormat file = split_format(flags.input);
+  std::vector<std::string> files = workload_files(file.file, file.format);
+  if (!flags.options.process_groups_path.empty()) files.push_back(flags.options.process_groups_path);
+  return files;
+}
+
 nlohmann::ordered_json to_json(const WorkloadSummary& summary) {
   nlohmann::ordered_json json = {{"name", summary.name}, {"ranks", summary.ranks}, {"ops", summary.ops}};
   json["roles"] = nlohmann::ordered_json::array();
@@ -109,6 +116,7 @@ int import(const WorkloadFlags& flags) {
   is_text_file(flags.out);
   const Workload workload = load(flags);
   print_notes(workload);
+  check_keeps_inputs(flags.out, inputs(flags));
   write(workload, flags.out);
   std::cout << "wrote " << flags.out << " (" << std::filesystem::file_size(flags.out) << " bytes)\n";
   return kExitDone;

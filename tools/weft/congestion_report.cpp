@@ -34,11 +34,11 @@ bool detects_congestion(const Scenario& scenario) {
   return scenario.mode == Mode::flow && !scenario.flows && scenario.parameters.of("flow").text("detect_congestion") == "on";
 }
 
-CongestionReport::CongestionReport(const Scenario& scenario, const std::filesystem::path& folder)
+CongestionReport::CongestionReport(const Scenario& scenario, ResultsFolder& folder)
     : scenario_(scenario),
-      periods_(folder / congestion_file,
+      periods_(folder.result(congestion_file),
                "link,cause,begin_s,end_s,duration_s,congested_share,lost_share,trigger,slowed,jobs,multiplicity"),
-      jobs_(folder / congested_jobs_file, "job,periods,in_periods_s,congested_s,lost_share,triggered") {
+      jobs_(folder.result(congested_jobs_file), "job,periods,in_periods_s,congested_s,lost_share,triggered") {
   WEFT_CHECK(detects_congestion(scenario), "congestion is reported where it is looked for");
 }
 
@@ -105,9 +105,9 @@ CongestionSummary CongestionReport::write(const CongestionMonitor& monitor, Time
   return summary;
 }
 
-void CongestionReport::commit() {
-  periods_.commit();
-  jobs_.commit();
+void CongestionReport::close() {
+  periods_.close();
+  jobs_.close();
 }
 
 }  // namespace weft

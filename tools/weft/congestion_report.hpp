@@ -16,12 +16,11 @@
 // Threads: belongs to the scheduler's logical process, then to whoever writes the results.
 #pragma once
 
-#include <filesystem>
-
 #include "core/ids.hpp"
 #include "network/congestion_monitor.hpp"
 #include "network/congestion_periods.hpp"
 #include "tools/weft/output_file.hpp"
+#include "tools/weft/results_folder.hpp"
 #include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
 
@@ -36,14 +35,14 @@ bool detects_congestion(const Scenario& scenario);
 class CongestionReport {
  public:
   /// Keeps a reference. Requires: detects_congestion(scenario).
-  CongestionReport(const Scenario& scenario, const std::filesystem::path& folder);
+  CongestionReport(const Scenario& scenario, ResultsFolder& folder);
 
   void note_start(JobId job, Time start) { starts_[job].push_back(start); }
   void note_coasting(JobId job, const CoastingSpan& span) { coasting_[job].push_back(span); }
 
   /// Fills the tables. `end`: of the run.
   CongestionSummary write(const CongestionMonitor& monitor, Time end);
-  void commit();
+  void close();
 
  private:
   const std::string& name_of(JobId job) const { return scenario_.jobs[job.index()].name; }

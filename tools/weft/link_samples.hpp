@@ -45,7 +45,8 @@ class LinkSampler {
   void skip_to(Time time);
 
   const std::vector<LinkSample>& samples() const { return samples_; }
-  void commit() { file_.commit(); }
+  /// Its table is complete.
+  void close() { file_.close(); }
 
  private:
   const Topology& topology_;

@@ -1,5 +1,9 @@
 #include "tools/weft/output_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,10 +16,33 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void fail_write(const std::filesystem::path& path) {
-  throw InputError({Severity::error, "cannot-write", std::string("the file cannot be written: ") + std::strerror(errno),
-                    SourcePlace::named(path.string()),
-                    "check the folder's permissions and free space, or choose another with --out=DIR"});
+[[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why) {
+  throw InputError({Severity::error, "cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
+                    "check the folder's permissions and free space, or choose another with --out"});
+}
+
+[[noreturn]] void fail_write(const std::filesystem::path& path) { fail_write(path, std::strerror(errno)); }
+
+std::FILE* create(const std::filesystem::path& path) {
+  // Without waiting, as opening a pipe would.
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (file < 0) {
+    if (errno == ELOOP) fail_write(path, "it is a link");
+    if (errno == ENXIO) fail_write(path, "it is a pipe or a socket");
+    fail_write(path);
+  }
+  struct stat found {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+    close(file);
+    fail_write(path, "it is not a regular file");
+  }
+  std::FILE* const stream = ftruncate(file, 0) == 0 ? fdopen(file, "wb") : nullptr;
+  if (stream == nullptr) {
+    const int why = errno;
+    close(file);
+    fail_write(path, std::strerror(why));
+  }
+  return stream;
 }
 
 template <class Number>
@@ -30,23 +57,25 @@ void append_number(std::string& text, Number value) {
 OutputFile::OutputFile(std::filesystem::path path)
     : path_(std::move(path)),
       partial_(path_.string() + ".partial"),
-      file_(std::fopen(partial_.c_str(), "wb"), std::fclose),
-      last_flush_(std::chrono::steady_clock::now()) {
-  if (!file_) fail_write(path_);
-}
+      file_(create(partial_), std::fclose),
+      last_flush_(std::chrono::steady_clock::now()) {}
 
 void OutputFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail_write(path_);
   const auto now = std::chrono::steady_clock::now();
   if (now - last_flush_ > std::chrono::seconds(1)) {
-    std::fflush(file_.get());
+    if (std::fflush(file_.get()) != 0) fail_write(path_);
     last_flush_ = now;
   }
 }
 
-void OutputFile::commit() {
-  if (std::fflush(file_.get()) != 0) fail_write(path_);
+void OutputFile::close() {
+  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_write(path_);
   if (std::fclose(file_.release()) != 0) fail_write(path_);
+}
+
+void OutputFile::commit() {
+  close();
   std::error_code error;
   std::filesystem::rename(partial_, path_, error);
   if (error) {
@@ -118,6 +147,17 @@ void CsvFile::end_row() {
   row_.clear();
   first_ = true;
   ++rows_;
+}
+
+void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    for (const std::filesystem::path& written : {out, std::filesystem::path(out.string() + ".partial")}) {
+      std::error_code is_not_there;
+      if (!std::filesystem::equivalent(written, input, is_not_there)) continue;
+      throw InputError({Severity::error, "input-in-the-way", "this file is read as \"" + input + "\", and would be replaced",
+                        SourcePlace::named(written.string()), "choose another with --out"});
+    }
+  }
 }
 
 std::string shortest(double value) {

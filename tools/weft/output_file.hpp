@@ -1,7 +1,8 @@
 // Output files: a result appears under its name only when it is complete.
 //
-// A file grows as `NAME.partial` and is renamed to NAME by commit(). A killed run leaves the .partial files, whose finished rows are
-// readable; a run that never got so far leaves nothing. Rows are flushed once a second so that little is lost.
+// A file grows as `NAME.partial` and is renamed to NAME by commit(), or with others by ResultsFolder::publish(). Who is killed leaves
+// .partial files, whose finished rows are readable. Rows are flushed once a second so that little is lost; a disk that is full
+// is found then, or at the end, never passed over.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,14 +21,17 @@ namespace weft {
 
 class OutputFile {
  public:
-  /// Creates `path`.partial. Throws InputError [cannot-write].
+  /// Creates `path`.partial, or empties it; follows no link. Throws InputError [cannot-write].
   explicit OutputFile(std::filesystem::path path);
   OutputFile(OutputFile&&) noexcept = default;
   OutputFile& operator=(OutputFile&&) noexcept = default;
   ~OutputFile() = default;
 
+  /// Throws InputError [cannot-write], as do the others.
   void write(std::string_view text);
-  /// Flushes, closes and renames. Throws InputError [cannot-write] when the disk is full.
+  /// All of it is written; its name is still `path`.partial.
+  void close();
+  /// Closes and renames.
   void commit();
   const std::filesystem::path& path() const { return path_; }
 
@@ -49,6 +54,7 @@ class CsvFile {
   /// Nanoseconds, exact to the tick: "1234.56".
   CsvFile& nanoseconds(Duration value);
   void end_row();
+  void close() { file_.close(); }
   void commit() { file_.commit(); }
   std::uint64_t rows() const { return rows_; }
 
@@ -59,6 +65,9 @@ class CsvFile {
   bool first_ = true;
   std::uint64_t rows_ = 0;
 };
+
+/// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a command reads.
+void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs);
 
 /// Shortest decimal text that reads back to `value`.
 std::string shortest(double value);

@@ -18,27 +18,7 @@ namespace weft {
 
 namespace {
 
-std::filesystem::path created(std::filesystem::path folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw InputError({Severity::error, "cannot-write", "the folder cannot be created: " + error.message(),
-                      SourcePlace::named(folder.string()), "choose another with --out=DIR"});
-  }
-  return folder;
-}
-
-/// An earlier run's files go: they would be taken for this one's if it wrote fewer, or failed.
-std::filesystem::path without_old_results(std::filesystem::path folder) {
-  for (const char* name : {"summary.json", "manifest.json", "jobs.csv", "cluster.csv", "iterations.csv", "communicators.csv",
-                           "collectives.csv", "flows.csv", "links.csv", link_samples_file, pause_storms_file, events_file,
-                           congestion_file, congested_jobs_file, "trace.json", snapshot_file}) {
-    std::error_code ignored;
-    std::filesystem::remove(folder / name, ignored);
-    std::filesystem::remove(folder / (std::string(name) + ".partial"), ignored);
-  }
-  return folder;
-}
+bool has_events(const Scenario& scenario) { return !scenario.events.empty() || !scenario.handlers.empty(); }
 
 /// nccl-tests' factor from algorithm bandwidth to bus bandwidth; the bytes it applies to are those of the whole operation.
 double bus_factor(CollectiveType type, double ranks) {
@@ -186,25 +166,39 @@ void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) 
 
 }  // namespace
 
-ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, std::filesystem::path folder)
+std::vector<std::string> result_names(const Scenario& scenario, const MoreResults& more) {
+  std::vector<std::string> names = {"jobs.csv",        "cluster.csv", "iterations.csv", "communicators.csv",
+                                    "collectives.csv", "flows.csv",   "links.csv",      summary_file};
+  if (scenario.mode == Mode::packet) names.emplace_back(pause_storms_file);
+  if (has_events(scenario)) names.emplace_back(events_file);
+  if (detects_congestion(scenario)) names.insert(names.end(), {congestion_file, congested_jobs_file});
+  if (more.trace) names.emplace_back(trace_file);
+  if (more.samples) names.emplace_back(link_samples_file);
+  if (more.snapshot) names.emplace_back(snapshot_file);
+  return names;
+}
+
+ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, ResultsFolder& folder)
     : scenario_(scenario),
       stays_(jobs),
-      folder_(without_old_results(created(std::move(folder)))),
-      jobs_(folder_ / "jobs.csv",
+      folder_(folder),
+      jobs_(folder_.result("jobs.csv"),
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
             "placement,failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,"
             "goodput_samples_per_s,elastic_restarts"),
-      cluster_(folder_ / "cluster.csv",
+      cluster_(folder_.result("cluster.csv"),
                "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
-      iterations_(folder_ / "iterations.csv", "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
-      communicators_(folder_ / "communicators.csv",
+      iterations_(folder_.result("iterations.csv"), "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
+      communicators_(folder_.result("communicators.csv"),
                      "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
-      collectives_(folder_ / "collectives.csv",
+      collectives_(folder_.result("collectives.csv"),
                    "job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,protocol,start_ns,end_ns,duration_ns,"
                    "bus_bandwidth_gbps,multiplicity,channels,bus_bandwidth_gbytes_per_s,nic_share"),
-      flows_(folder_ / "flows.csv", "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
-      links_(folder_ / "links.csv", "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {
-  if (!scenario.events.empty() || !scenario.handlers.empty()) events_.emplace(folder_ / events_file, "time_s,event,subject,by");
+      flows_(folder_.result("flows.csv"),
+             "flow_id,job,src,dst,size_bytes,start_ns,end_ns,fct_ns,ideal_fct_ns,slowdown,multiplicity"),
+      links_(folder_.result("links.csv"),
+             "link,src,dst,rate_bps,bytes,mean_utilization,peak_queue_bytes,ecn_marks,pause_ns,drops") {
+  if (has_events(scenario)) events_.emplace(folder_.result(events_file), "time_s,event,subject,by");
   if (detects_congestion(scenario)) congestion_.emplace(scenario, folder_);
 }
 
@@ -456,7 +450,7 @@ void ResultsWriter::write_links(const Topology& topology, std::span<const LinkUs
 }
 
 void ResultsWriter::write_storms(const Topology& topology, std::span<const LinkStorm> storms) {
-  storms_.emplace(folder_ / pause_storms_file, "time_ns,link,priority,drops");
+  storms_.emplace(folder_.result(pause_storms_file), "time_ns,link,priority,drops");
   for (const LinkStorm& of_link : storms) {
     storms_->nanoseconds(of_link.storm.found - Time::zero())
         .text(topology.link_name(of_link.link))
@@ -496,7 +490,7 @@ void ResultsWriter::add_to_tier(const Topology& topology, const Link& link, cons
 
 void ResultsWriter::write_trace(std::span<const OpRecord> records, std::span<const LinkSample> samples,
                                 std::span<const LinkPause> pauses) {
-  trace_.emplace(folder_ / "trace.json");
+  trace_.emplace(folder_.result(trace_file));
   trace_->write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   bool first = true;
   const auto add = [&](const nlohmann::ordered_json& event) {
@@ -598,24 +592,22 @@ void ResultsWriter::fill(RunSummary& summary) const {
   summary.tiers = tiers_;
 }
 
+void ResultsWriter::write_snapshot(std::string_view text) {
+  OutputFile snapshot(folder_.result(snapshot_file));
+  snapshot.write(text);
+  snapshot.close();
+}
+
 void ResultsWriter::finish(const RunSummary& summary) {
-  OutputFile manifest(folder_ / "manifest.json");
-  manifest.write(scenario_.manifest.to_json());
-  OutputFile headline(folder_ / "summary.json");
+  OutputFile headline(folder_.result(summary_file));
   headline.write(summary.to_json());
-  jobs_.commit();
-  cluster_.commit();
-  iterations_.commit();
-  communicators_.commit();
-  collectives_.commit();
-  flows_.commit();
-  links_.commit();
-  if (storms_) storms_->commit();
-  if (events_) events_->commit();
-  if (congestion_) congestion_->commit();
-  if (trace_) trace_->commit();
-  manifest.commit();
-  headline.commit();
+  headline.close();
+  for (CsvFile* table : {&jobs_, &cluster_, &iterations_, &communicators_, &collectives_, &flows_, &links_}) table->close();
+  if (storms_) storms_->close();
+  if (events_) events_->close();
+  if (congestion_) congestion_->close();
+  if (trace_) trace_->close();
+  folder_.publish();
 }
 
 }  // namespace weft

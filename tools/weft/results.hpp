@@ -1,7 +1,7 @@
 // Results: the files of a run's folder, written while the run goes on and completed when it ends.
 //
 // Where it sits: the simulation registers a ResultsWriter as observer of the scheduler (jobs, iterations) and of the fabric (flows);
-// finish() writes what the entities recorded (collectives, links, trace) and the summary and manifest, and gives every file its final name.
+// finish() writes what the entities recorded (collectives, links, trace) and the summary, and all files get their final names at once.
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement,
 //                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,goodput_samples_per_s,elastic_restarts
@@ -36,12 +36,12 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/host_entity.hpp"
@@ -52,11 +52,15 @@
 #include "tools/weft/congestion_report.hpp"
 #include "tools/weft/link_samples.hpp"
 #include "tools/weft/output_file.hpp"
+#include "tools/weft/results_folder.hpp"
 #include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {
 
+inline constexpr const char* summary_file = "summary.json";
+/// If asked for.
+inline constexpr const char* trace_file = "trace.json";
 /// In the folder, besides the above, if samples are taken.
 inline constexpr const char* link_samples_file = "link_samples.csv";
 /// Likewise, if switches have a watchdog.
@@ -64,11 +68,20 @@ inline constexpr const char* pause_storms_file = "pause_storms.csv";
 /// Likewise, if the scenario has events or handlers.
 inline constexpr const char* events_file = "events.csv";
 
+/// What is written besides when it is asked for.
+struct MoreResults {
+  bool trace = false;
+  bool samples = false;
+  bool snapshot = false;
+};
+
+/// All files that a run of the scenario may write, the manifest apart.
+std::vector<std::string> result_names(const Scenario& scenario, const MoreResults& more);
+
 class ResultsWriter final : public JobObserver, public FlowObserver {
  public:
-  /// Creates the folder, or clears it of an earlier run's results, and the tables that grow with the run.
-  /// Keeps references.
-  ResultsWriter(const Scenario& scenario, const JobTable& jobs, std::filesystem::path folder);
+  /// Creates the tables that grow with the run. Keeps references. Requires: `folder` may hold result_names().
+  ResultsWriter(const Scenario& scenario, const JobTable& jobs, ResultsFolder& folder);
 
   void job_started(const JobSpec& spec, const JobRecord& record) override;
   void job_coasted(const JobSpec& spec, const JobRecord& record, Time begin, Time end) override;
@@ -99,7 +112,9 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
 
   /// Completes `summary` with the means over jobs, iterations and flows.
   void fill(RunSummary& summary) const;
-  /// Writes summary and manifest and gives every file its final name.
+  /// snapshot.textproto.
+  void write_snapshot(std::string_view text);
+  /// Writes the summary and gives every file its final name. Requires: the sampler's file is closed.
   void finish(const RunSummary& summary);
 
  private:
@@ -121,7 +136,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   const Scenario& scenario_;
   const JobTable& stays_;
   std::vector<std::string> node_names_;  ///< by node; empty until asked for
-  std::filesystem::path folder_;
+  ResultsFolder& folder_;
   CsvFile jobs_;
   CsvFile cluster_;
   CsvFile iterations_;

@@ -166,12 +166,12 @@ class Assembly {
   }
 
   /// After check(). Throws NewFoldingPlan. `started`: when the first run of the scenario did.
-  RunSummary run(std::chrono::steady_clock::time_point started) {
+  RunSummary run(std::chrono::steady_clock::time_point started, ResultsFolder& folder) {
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
-    results_.emplace(scenario_, jobs_, options_.out);
+    results_.emplace(scenario_, jobs_, folder);
     if (options_.sample && packet_network_) {
-      sampler_.emplace(*scenario_.topology, *packet_network_, *options_.sample, options_.out / link_samples_file, options_.trace);
+      sampler_.emplace(*scenario_.topology, *packet_network_, *options_.sample, folder.result(link_samples_file), options_.trace);
     }
     if (scenario_.flows) {
       add_flow_list(builder);
@@ -416,7 +416,7 @@ class Assembly {
     settings.seed = scenario_.seed;
     settings.observer = &*results_;
     settings.snapshot_at = options_.snapshot;
-    settings.on_snapshot = options_.on_snapshot;
+    settings.on_snapshot = [this](const ClusterSnapshot& snapshot) { results_->write_snapshot(options_.on_snapshot(snapshot)); };
     settings.from = options_.from;
     if (!hosts_.empty()) {
       settings.wiring.entity_of_host = hosts_;
@@ -770,7 +770,7 @@ class Assembly {
       exposures.insert(exposures.end(), of_host.begin(), of_host.end());
     }
     results_->write_communicators(exposures);
-    if (sampler_) sampler_->commit();
+    if (sampler_) sampler_->close();
     if (options_.trace) {
       const std::vector<LinkPause> pauses =
           packet_network_ ? packet_network_->pauses(engine, report.end_time) : std::vector<LinkPause>();
@@ -860,10 +860,12 @@ RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) 
   CollectiveLibrary library = collective_library(scenario);
   Assembly(scenario, {}, library, {}).check();
   const auto started = std::chrono::steady_clock::now();
+  ResultsFolder folder(options.out, scenario.manifest,
+                       result_names(scenario, {options.trace, options.sample.has_value(), options.snapshot.has_value()}));
   FoldingPlan plan;
   while (true) {
     try {
-      return Assembly(scenario, options, library, plan).run(started);
+      return Assembly(scenario, options, library, plan).run(started, folder);
     } catch (NewFoldingPlan& better) {
       plan = std::move(better.plan);
     }

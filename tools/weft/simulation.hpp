@@ -25,17 +25,17 @@ namespace weft {
 struct SimulationOptions {
   std::uint32_t threads = 1;
   std::string zeta = "auto";       ///< "auto", "table", or a duration
-  std::filesystem::path out;       ///< created when the run starts
+  std::filesystem::path out;       ///< created and locked when the run starts (tools/weft/results_folder)
   bool trace = false;              ///< also write trace.json
   std::optional<Duration> sample;  ///< also write link_samples.csv, in packet mode
   const std::atomic<bool>* interrupt = nullptr;
-  std::optional<Time> until;     ///< the run stops after the events of that instant
-  std::optional<Time> snapshot;  ///< when on_snapshot is called, unless all jobs have ended
-  std::function<void(const ClusterSnapshot&)> on_snapshot;
-  std::shared_ptr<const ClusterSnapshot> from;         ///< the jobs go on from there; null: the cluster begins empty
-  std::shared_ptr<const KnownFootprints> footprints;   ///< on the scenario's topology, of jobs of `from`; may be null
-  std::function<void(const ClusterSnapshot&)> at_end;  ///< called when the run has stopped or ended
-  std::function<void(RunSummary&)> complete_summary;   ///< called before the summary is written, if the run has not been cut off
+  std::optional<Time> until;                                       ///< the run stops after the events of that instant
+  std::optional<Time> snapshot;                                    ///< when on_snapshot is called, unless all jobs have ended
+  std::function<std::string(const ClusterSnapshot&)> on_snapshot;  ///< returns the text of snapshot.textproto
+  std::shared_ptr<const ClusterSnapshot> from;                     ///< the jobs go on from there; null: the cluster begins empty
+  std::shared_ptr<const KnownFootprints> footprints;               ///< on the scenario's topology, of jobs of `from`; may be null
+  std::function<void(const ClusterSnapshot&)> at_end;              ///< called when the run has stopped or ended
+  std::function<void(RunSummary&)> complete_summary;  ///< called before the summary is written, if the run has not been cut off
   /// Called now and then with the state of the run; `share` of the work done, negative if unknown.
   std::function<void(Time sim_time, std::uint64_t events, double share)> progress;
   Log log;
@@ -48,7 +48,7 @@ void check_simulation(const Scenario& scenario);
 std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
                                                      std::uint32_t threads);
 
-/// Runs to the end, or until told to stop. Throws InputError [cannot-write], [bad-zeta], and [stuck] when the jobs of a finished run have not
+/// Runs to the end, or until told to stop. Throws InputError as ResultsFolder does, [bad-zeta], and [stuck] when the jobs of a finished run have not
 /// finished, naming the ranks that wait and what for.
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options);
 

@@ -9,7 +9,6 @@
 #include "core/source_text.hpp"
 #include "core/textproto.hpp"
 #include "scheduler/elastic_restart.hpp"
-#include "tools/weft/output_file.hpp"
 #include "tools/weft/snapshot.pb.h"
 #include "workloads/rank_list.hpp"
 
@@ -164,8 +163,7 @@ void check_snapshot_flags(const RunFlags& flags) {
                     SourcePlace::named("--snapshot"), "put what --workload or --jobs name into a scenario file, and run that"});
 }
 
-void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, const Scenario& scenario,
-                    const ClusterSnapshot& taken) {
+std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, const ClusterSnapshot& taken) {
   snapshot::Snapshot file;
   snapshot::Run& run = *file.mutable_run();
   run.set_scenario(absolute(flags.scenario_file));
@@ -200,9 +198,7 @@ void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, co
   }
   std::string text;
   google::protobuf::TextFormat::PrintToString(file, &text);
-  OutputFile output(path);
-  output.write(text);
-  output.commit();
+  return text;
 }
 
 LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::string>& settings) {

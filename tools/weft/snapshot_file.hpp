@@ -4,7 +4,6 @@
 // Thread safety: belongs to one thread.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -16,10 +15,10 @@ namespace weft {
 /// In the results of a run.
 inline constexpr const char* snapshot_file = "snapshot.textproto";
 
-/// Paths in `flags` are made absolute. Throws InputError [cannot-write], and [cannot-snapshot] if the flags name inputs that no scenario holds.
+/// Paths in `flags` are made absolute. Throws InputError [cannot-snapshot] if the flags name inputs that no scenario holds.
 void check_snapshot_flags(const RunFlags& flags);
-void write_snapshot(const std::filesystem::path& path, const RunFlags& flags, const Scenario& scenario,
-                    const ClusterSnapshot& snapshot);
+/// The file's text.
+std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, const ClusterSnapshot& snapshot);
 
 struct LoadedSnapshot {
   Scenario scenario;
