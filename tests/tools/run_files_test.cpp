@@ -1,5 +1,6 @@
 // What happens to files when runs go wrong: killed, starved of disk, two at a time, over their own inputs.
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <chrono>
@@ -49,6 +50,19 @@ std::int64_t whole_rows(const fs::path& table) {
     if (file.eof() || std::count(line.begin(), line.end(), ',') != commas) return -1;
   }
   return rows;
+}
+
+/// A run that was killed while names changed has a child that changes the rest; it holds the lock.
+void wait_until_unlocked(const fs::path& out) {
+  for (int waited = 0; waited < 10'000; ++waited) {
+    const int file = open((out / "manifest.json.partial").c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return;
+    const bool is_free = flock(file, LOCK_EX | LOCK_NB) == 0;
+    close(file);
+    if (is_free) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ADD_FAILURE() << "the lock does not die with its process";
 }
 
 /// A complete set of one run, or no final name at all. Returns whether it is a set.
@@ -102,6 +116,7 @@ TEST_P(RunFilesByMode, AKillLeavesACompleteSetOrNone) {
     std::this_thread::sleep_for(std::chrono::duration<double>(moment));
     process.kill(SIGKILL);
     process.wait();
+    wait_until_unlocked(folder / "out");
     SCOPED_TRACE("killed after " + std::to_string(moment) + " of " + std::to_string(seconds) + " s");
     complete += holds_one_run_or_none(folder / "out") ? 1 : 0;
   }
