@@ -93,6 +93,13 @@ std::size_t error_count_of(const Diagnostic& error) {
 
 }  // namespace
 
+void SourcePlace::show(std::string_view text) {
+  const std::size_t at = column > 0 ? static_cast<std::size_t>(column) - 1 : 0;
+  const std::size_t first = text.size() <= shown_max || at <= shown_max / 2 ? 0 : std::min(at - shown_max / 2, text.size());
+  line_text = std::string(text.substr(first, shown_max));
+  shown_from = static_cast<int>(first);
+}
+
 std::string Diagnostic::to_text() const {
   std::string text = printable(place.file);
   if (place.line > 0) {
@@ -102,16 +109,9 @@ std::string Diagnostic::to_text() const {
   text += severity == Severity::error ? ": error: " : ": warning: ";
   text += printable(message) + " [" + code + "]\n";
   if (place.line > 0 && !place.line_text.empty()) {
-    // A very long line (a generated file) is shown as a window around the column.
-    constexpr std::size_t kWidth = 120;
-    std::string_view source = place.line_text;
-    std::size_t first = 0;
+    const std::string_view source = place.line_text;
+    const auto first = static_cast<std::size_t>(place.shown_from);
     const std::size_t column = place.column > 0 ? static_cast<std::size_t>(place.column) - 1 : 0;
-    if (source.size() > kWidth) {
-      first = column > kWidth / 2 ? column - kWidth / 2 : 0;
-      first = std::min(first, source.size());
-      source = source.substr(first, kWidth);
-    }
     const std::string number = std::to_string(place.line);
     const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
     text += margin + number + " | " + printable(source) + "\n";

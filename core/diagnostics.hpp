@@ -26,7 +26,13 @@ struct SourcePlace {
   int line = 0;
   int column = 0;
   int length = 1;         ///< characters to underline
-  std::string line_text;  ///< the source line, for the caret; may be empty
+  std::string line_text;  ///< what is shown of the source line, for the caret; may be empty
+  int shown_from = 0;     ///< bytes of the line before that
+
+  /// Longer lines are shown as a window of this many bytes around the column.
+  static constexpr std::size_t shown_max = 120;
+  /// Shows `line`. Requires: `column` is set. A place holds no more of the line than is shown: files of one long line have many places.
+  void show(std::string_view line);
 
   /// A file as a whole, or a flag.
   static SourcePlace named(std::string name) {

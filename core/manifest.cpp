@@ -3,13 +3,11 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "core/check.hpp"
+#include "core/input_file.hpp"
 
 namespace weft {
 
@@ -48,16 +46,14 @@ std::string sha256_hex(std::string_view bytes) {
 
 void RunManifest::add_input(const std::string& role, const std::string& path, const std::string& format) {
   Input input{role, path, format, "", 0};
-  std::error_code unknown;
-  if (std::ifstream file(path, std::ios::binary); file && std::filesystem::is_regular_file(path, unknown)) {
-    Sha256 hash;
-    std::vector<char> chunk(1 << 20);
-    while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || file.gcount() > 0) {
-      hash.add(chunk.data(), static_cast<std::size_t>(file.gcount()));
-      input.size_bytes += static_cast<std::uint64_t>(file.gcount());
-    }
-    input.sha256 = hash.hex();
+  StoredFile file(path);
+  Sha256 hash;
+  std::vector<char> chunk(1 << 20);
+  while (const std::size_t n = file.read(chunk.data(), chunk.size())) {
+    hash.add(chunk.data(), n);
+    input.size_bytes += n;
   }
+  input.sha256 = hash.hex();
   inputs_.push_back(std::move(input));
 }
 

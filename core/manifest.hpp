@@ -19,8 +19,7 @@ std::string sha256_hex(std::string_view bytes);
 
 class RunManifest {
  public:
-  /// An input file as stored (a .gz file is hashed packed). Reads the file; one that cannot be read twice, as it is gone or a pipe, has an empty
-  /// hash.
+  /// An input file as stored (a .gz file is hashed packed). Reads the file. Throws what StoredFile does.
   void add_input(const std::string& role, const std::string& path, const std::string& format);
   /// Every parameter of a module with its value, default and origin.
   void add_params(const ParamSet& params);

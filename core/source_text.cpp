@@ -1,14 +1,12 @@
 #include "core/source_text.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <memory>
+
+#include "core/input_file.hpp"
+#include "core/stage.hpp"
 
 namespace weft {
 
@@ -60,54 +58,15 @@ std::size_t first_invalid_utf8(std::string_view text) {
 }  // namespace
 
 SourceText SourceText::read(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code ec;
-  const fs::file_status status = fs::status(path, ec);
-  if (!fs::exists(status)) {
-    std::string help = "check the path";
-    const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-    std::vector<std::string> siblings;
-    for (fs::directory_iterator it(parent, ec), end; !ec && it != end; it.increment(ec)) {
-      siblings.push_back(it->path().filename().string());
-    }
-    std::sort(siblings.begin(), siblings.end());
-    const std::string best = closest(fs::path(path).filename().string(), siblings);
-    if (!best.empty()) {
-      help = "did you mean \"" + (fs::path(path).has_parent_path() ? (fs::path(path).parent_path() / best).string() : best) + "\"?";
-    }
-    throw InputError({Severity::error, "no-file", "there is no such file", SourcePlace::named(path), help});
-  }
-  if (fs::is_directory(status)) {
-    throw InputError({Severity::error, "is-directory", "this is a directory, a file is needed", SourcePlace::named(path),
-                      "name a file inside it"});
-  }
-  // gzread hands plain files through unchanged.
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) {
-    throw InputError({Severity::error, "unreadable", std::string("the file cannot be opened: ") + std::strerror(errno),
-                      SourcePlace::named(path), "check its permissions"});
-  }
-  gzbuffer(file.get(), 1 << 18);
+  const Stage stage("while reading " + path);
+  InputFile file(path);
   std::string text;
   // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it comes.
-  constexpr std::uintmax_t reserved_max = 1U << 30;
-  if (const std::uintmax_t size = fs::file_size(path, ec); !ec) text.reserve(std::min(size, reserved_max));
+  constexpr std::uint64_t reserved_max = 1U << 30;
+  text.reserve(std::min(file.stored_size(), reserved_max));
   std::vector<char> chunk(1 << 18);
-  for (;;) {
-    const int n = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
-    if (n > 0) text.append(chunk.data(), static_cast<std::size_t>(n));
-    if (n == 0) break;
-    if (n < 0) {
-      throw InputError({Severity::error, "bad-gzip", "the compressed file is damaged", SourcePlace::named(path),
-                        "unpack it with gunzip to see where, or fetch it again"});
-    }
-  }
-  int error = Z_OK;
-  gzerror(file.get(), &error);
-  if (error == Z_BUF_ERROR) {
-    throw InputError({Severity::error, "bad-gzip", "the compressed file ends too early", SourcePlace::named(path),
-                      "it was cut off; fetch it again"});
-  }
+  while (const std::size_t n = file.read(chunk.data(), chunk.size())) text.append(chunk.data(), n);
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   return SourceText(path, std::move(text));
 }
 
@@ -121,10 +80,14 @@ SourceText::SourceText(std::string name, std::string text) : name_(std::move(nam
 std::string_view SourceText::line(std::size_t number) const {
   if (number == 0 || number > line_starts_.size()) return {};
   const std::size_t begin = line_starts_[number - 1];
-  std::string_view rest = std::string_view(text_).substr(begin);
-  rest = rest.substr(0, rest.find('\n'));
+  std::string_view rest = std::string_view(text_).substr(begin, line_end(number) - begin);
   if (!rest.empty() && rest.back() == '\r') rest.remove_suffix(1);
   return rest;
+}
+
+std::size_t SourceText::line_end(std::size_t number) const {
+  if (number < line_starts_.size()) return line_starts_[number] - 1;
+  return text_.ends_with('\n') ? text_.size() - 1 : text_.size();
 }
 
 SourcePlace SourceText::whole_file() const { return SourcePlace::named(name_); }
@@ -134,7 +97,7 @@ SourcePlace SourceText::at(int line_number, int column, int length) const {
   place.line = line_number;
   place.column = column;
   place.length = length;
-  place.line_text = std::string(line(static_cast<std::size_t>(line_number)));
+  place.show(line(static_cast<std::size_t>(line_number)));
   return place;
 }
 
@@ -145,6 +108,10 @@ SourcePlace SourceText::at_offset(std::size_t offset, int length) const {
 }
 
 void SourceText::require_utf8_text(std::string_view what) const {
+  if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
+    throw InputError({Severity::error, "not-utf8", "the file is UTF-16 text, by its byte order mark", whole_file(),
+                      "a " + std::string(what) + " is a text file in UTF-8; save it as that"});
+  }
   if (std::all_of(text_.begin(), text_.end(), [](unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); })) {
     throw InputError(
         {Severity::error, "empty-file", "the file is empty", whole_file(), "a " + std::string(what) + " is expected here"});

@@ -1,7 +1,7 @@
 // A text or binary input file held in memory, able to say where in it something stands.
 //
 // Where it sits: every reader starts with SourceText::read(); the places it makes end up in diagnostics.
-// gzip files (".gz", or gzip magic) are unpacked while reading, so every format may be compressed.
+// gzip files are unpacked while reading (core/input_file), so every format may be compressed. A UTF-8 byte order mark is left out.
 // Thread safety: immutable after construction.
 #pragma once
 
@@ -16,8 +16,9 @@ namespace weft {
 
 class SourceText {
  public:
-  /// Reads a whole file. Throws InputError [no-file], [is-directory], [unreadable], [bad-gzip].
+  /// Reads a whole file. Throws what InputFile does.
   static SourceText read(const std::string& path);
+  static constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   /// Wraps a text that did not come from a file; `name` is what diagnostics call it.
   SourceText(std::string name, std::string text);
 
@@ -37,6 +38,8 @@ class SourceText {
   void require_utf8_text(std::string_view what) const;
 
  private:
+  std::size_t line_end(std::size_t number) const;
+
   std::string name_;
   std::string text_;
   std::vector<std::size_t> line_starts_;

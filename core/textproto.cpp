@@ -3,6 +3,9 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -31,6 +34,20 @@ std::size_t word_length(std::string_view line, std::size_t column) {
   return length == 0 ? 1 : length;
 }
 
+/// What to write where the parser met something else.
+std::string syntax_help(std::string_view message) {
+  const auto says = [message](std::string_view part) { return message.find(part) != std::string_view::npos; };
+  if (says("Expected string")) return "texts stand in double quotes: name: \"value\"";
+  if (says("Expected integer") || says("Expected double")) return "this field takes a plain number, without quotes or unit";
+  if (says("Expected \":\"")) return "a value stands behind a colon: name: value; a group of fields in braces: name { ... }";
+  if (says("Expected \"{\"") || says("Expected \"<\"")) return "this field is a group of fields: name { field: value }";
+  if (says("Expected identifier")) return "a field's name is expected here, as in name: value or name { ... }";
+  if (says("true") && says("false")) return "write true or false";
+  if (says("String literals cannot cross line")) return "is a closing quote missing?";
+  if (says("deep")) return "is a closing \"}\" missing?";
+  return "fields are written name: value, or name { ... }; comments begin with #";
+}
+
 /// Deeper messages are refused; those of the project are not.
 constexpr int nesting_max = 64;
 
@@ -50,8 +67,8 @@ const Descriptor* find_message(const Descriptor* root, const std::string& full_n
 /// Turns the library's messages into ours: a code, a suggestion for misspelt fields, a caret.
 class Collector : public google::protobuf::io::ErrorCollector {
  public:
-  Collector(const SourceText& source, const Descriptor* root, Diagnostics& diagnostics)
-      : source_(source), root_(root), diagnostics_(diagnostics) {}
+  Collector(const SourceText& source, const TabStops& tabs, const Descriptor* root, Diagnostics& diagnostics)
+      : source_(source), tabs_(tabs), root_(root), diagnostics_(diagnostics) {}
 
   /// The parser warns of what it steps over to read on, fields that do not exist: an error like any other.
   void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
@@ -65,7 +82,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
       return;
     }
     const std::string_view text = source_.line(static_cast<std::size_t>(line) + 1);
-    auto start = static_cast<std::size_t>(tab_free_column(text, column));
+    auto start = static_cast<std::size_t>(tabs_.bytes_before(line, column));
     std::string code = "syntax";
     std::string said = message;
     std::string help;
@@ -99,9 +116,10 @@ class Collector : public google::protobuf::io::ErrorCollector {
       code = "unexpected-end";
       said = "the text ends too early";
       help = "is a closing \"}\" missing?";
-    } else if (message.find("Expected") != std::string::npos || message.find("out of range") != std::string::npos ||
-               message.find("Invalid") != std::string::npos) {
-      help = message.find("out of range") != std::string::npos ? "the number does not fit this field" : "";
+    } else if (message.find("out of range") != std::string::npos) {
+      help = "the number does not fit this field";
+    } else {
+      help = syntax_help(message);
     }
     if (start > text.size()) start = text.size();
     diagnostics_.error(code, said, source_.at(line + 1, static_cast<int>(start) + 1, static_cast<int>(word_length(text, start))),
@@ -109,17 +127,6 @@ class Collector : public google::protobuf::io::ErrorCollector {
   }
 
  private:
-  /// The library counts a tab as a jump to the next multiple of eight; diagnostics count bytes.
-  static int tab_free_column(std::string_view line, int column) {
-    int seen = 0;
-    int bytes = 0;
-    while (bytes < static_cast<int>(line.size()) && seen < column) {
-      seen += line[static_cast<std::size_t>(bytes)] == '\t' ? 8 - seen % 8 : 1;
-      ++bytes;
-    }
-    return bytes + (column > seen ? column - seen : 0);
-  }
-
   static void collect_enum_values(const Descriptor* message, const std::string& field, std::vector<std::string>& names, int depth) {
     if (depth > 8 || !names.empty()) return;
     for (int i = 0; i < message->field_count(); ++i) {
@@ -135,11 +142,38 @@ class Collector : public google::protobuf::io::ErrorCollector {
   }
 
   const SourceText& source_;
+  const TabStops& tabs_;
   const Descriptor* root_;
   Diagnostics& diagnostics_;
 };
 
 }  // namespace
+
+TabStops::TabStops(std::string_view text) {
+  if (text.find('\t') == std::string_view::npos) return;
+  int line = 0;
+  int byte = 0;
+  int column = 0;
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      byte = column = 0;
+      continue;
+    }
+    ++byte;
+    column += c == '\t' ? 8 - column % 8 : 1;
+    if (c == '\t') tabs_.push_back({line, byte, column});
+  }
+}
+
+int TabStops::bytes_before(int line, int column) const {
+  const auto is_after = [](const std::pair<int, int>& place, const Tab& tab) {
+    return place < std::pair(tab.line, tab.end_column);
+  };
+  const auto after = std::upper_bound(tabs_.begin(), tabs_.end(), std::pair(line, column), is_after);
+  if (after == tabs_.begin() || std::prev(after)->line != line) return column;
+  return std::prev(after)->end_byte + column - std::prev(after)->end_column;
+}
 
 SourcePlace FieldPlaces::of(const google::protobuf::Message& message, const std::string& name, int index) const {
   if (tree_ == nullptr) return source_->whole_file();
@@ -149,7 +183,7 @@ SourcePlace FieldPlaces::of(const google::protobuf::Message& message, const std:
   if (location.line < 0) return source_->whole_file();
   const std::string_view text = source_->line(static_cast<std::size_t>(location.line) + 1);
   // The library gives the place of the field's name; the value is what a reader wants to see underlined.
-  auto column = static_cast<std::size_t>(location.column);
+  auto column = static_cast<std::size_t>(tabs_->bytes_before(location.line, location.column));
   const std::size_t after_name = column + name.size();
   if (text.substr(std::min(column, text.size()), name.size()) == name && after_name < text.size()) {
     std::size_t value = after_name;
@@ -161,16 +195,16 @@ SourcePlace FieldPlaces::of(const google::protobuf::Message& message, const std:
 
 FieldPlaces FieldPlaces::inside(const google::protobuf::Message& message, const std::string& name, int index) const {
   const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
-  if (tree_ == nullptr || field == nullptr) return {*source_, nullptr};
-  return {*source_, tree_->GetTreeForNested(field, field->is_repeated() ? index : -1)};
+  if (tree_ == nullptr || field == nullptr) return {*source_, nullptr, nullptr};
+  return {*source_, tree_->GetTreeForNested(field, field->is_repeated() ? index : -1), tabs_};
 }
 
 TextprotoDocument::TextprotoDocument(const SourceText& source, google::protobuf::Message& message, Diagnostics& diagnostics)
-    : source_(&source) {
+    : source_(&source), tabs_(source.text()) {
   source.require_utf8_text("protobuf text file");
   const std::string text(source.text());
   Diagnostics first;
-  Collector first_collector(source, message.GetDescriptor(), first);
+  Collector first_collector(source, tabs_, message.GetDescriptor(), first);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&first_collector);
   parser.WriteLocationsTo(&tree_);
@@ -181,7 +215,7 @@ TextprotoDocument::TextprotoDocument(const SourceText& source, google::protobuf:
     return;
   }
   // The parser stops at a field that does not exist. Once more, stepping over it, to report them all.
-  Collector collector(source, message.GetDescriptor(), diagnostics);
+  Collector collector(source, tabs_, message.GetDescriptor(), diagnostics);
   const std::unique_ptr<google::protobuf::Message> discarded(message.New());
   google::protobuf::TextFormat::Parser lenient;
   lenient.RecordErrorsTo(&collector);

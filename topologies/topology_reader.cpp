@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/stage.hpp"
 #include "topologies/formats/astra_network.hpp"
 #include "topologies/formats/hpcc.hpp"
 #include "topologies/formats/nccl_topology.hpp"
@@ -57,6 +58,7 @@ std::shared_ptr<const Topology> read_topology(const SourceText& source, const st
 }
 
 std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format) {
+  const Stage stage("while reading " + path);
   const SourceText source = SourceText::read(path);
   if (!format.empty()) return read_topology(source, format);
   if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_topology(source, "weft");

@@ -1,22 +1,17 @@
 #include "workloads/byte_stream.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
+#include <utility>
 #include <vector>
 
-#include "core/source_text.hpp"
+#include "core/input_file.hpp"
 
 namespace weft {
 
 struct ByteStream::State {
   static constexpr std::size_t block_bytes = 1U << 18;
 
-  std::string path;
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file{nullptr, gzclose};
+  InputFile file;
   std::vector<char> block = std::vector<char>(block_bytes);
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -28,40 +23,22 @@ struct ByteStream::State {
     block_offset += end;
     begin = 0;
     end = 0;
-    const int n = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
-    int error = Z_OK;
-    gzerror(file.get(), &error);
-    if (n < 0 || (n == 0 && error == Z_BUF_ERROR)) {
-      throw InputError({Severity::error, "bad-gzip",
-                        n < 0 ? "the compressed file is damaged" : "the compressed file ends too early", SourcePlace::named(path),
-                        "unpack it with gunzip to see where, or fetch it again"});
-    }
-    end = static_cast<std::size_t>(n);
+    end = file.read(block.data(), block.size());
     return end > 0;
   }
 };
 
-ByteStream::ByteStream(const std::string& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
-  std::error_code ec;
-  const auto status = std::filesystem::status(path, ec);
-  // What is no file is reported by the one place that knows how to say it.
-  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) SourceText::read(path);
-  state_->file.reset(gzopen(path.c_str(), "rb"));
-  if (!state_->file) {
-    throw InputError({Severity::error, "unreadable", std::string("the file cannot be opened: ") + std::strerror(errno), place(),
-                      "check its permissions"});
-  }
-  gzbuffer(state_->file.get(), 1U << 18);
-}
+ByteStream::ByteStream(const std::string& path) : state_(std::make_unique<State>(InputFile(path))) {}
 
 ByteStream::~ByteStream() = default;
 ByteStream::ByteStream(ByteStream&&) noexcept = default;
 ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 
-const std::string& ByteStream::path() const { return state_->path; }
+const std::string& ByteStream::path() const { return state_->file.path(); }
 
-SourcePlace ByteStream::place() const { return SourcePlace::named(state_->path); }
+SourcePlace ByteStream::place() const { return state_->file.place(); }
+
+std::uint64_t ByteStream::stored_size() const { return state_->file.stored_size(); }
 
 std::uint64_t ByteStream::offset() const { return state_->block_offset + state_->begin; }
 

@@ -17,7 +17,7 @@ namespace weft {
 
 class ByteStream {
  public:
-  /// Throws InputError [no-file], [is-directory], [unreadable].
+  /// Throws what InputFile does.
   explicit ByteStream(const std::string& path);
   ~ByteStream();
   ByteStream(ByteStream&&) noexcept;
@@ -25,9 +25,11 @@ class ByteStream {
 
   const std::string& path() const;
   SourcePlace place() const;
+  /// Of the file, packed or not.
+  std::uint64_t stored_size() const;
   /// Bytes read so far, of the unpacked content.
   std::uint64_t offset() const;
-  /// Throws InputError [bad-gzip].
+  /// Throws InputError [bad-gzip], [too-large].
   bool at_end();
 
   enum class Outcome : std::uint8_t { ok, cut_off, malformed };

@@ -62,8 +62,7 @@ CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> column
       position_(columns.size(), kAbsent) {
   source.require_utf8_text("CSV table");
   const std::size_t errors_before = diagnostics.error_count();
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (const char* const wrong = split(source.text().starts_with(byte_order_mark) ? byte_order_mark.size() : 0)) {
+  if (const char* const wrong = split(0)) {
     diagnostics.error("bad-quotes", wrong, place_of(fields_.back()), quotes_help);
     return;
   }

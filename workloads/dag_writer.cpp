@@ -207,7 +207,6 @@ void write_workload_binary(const Workload& workload, const std::function<void(st
         piece.add_name_length(static_cast<std::uint32_t>(dag.name(OpId(i)).size()));
         piece.mutable_names()->append(dag.name(OpId(i)));
       }
-      drop_zeros(*piece.mutable_kind());
       drop_zeros(*piece.mutable_collective());
       drop_zeros(*piece.mutable_relative());
       drop_zeros(*piece.mutable_communicator());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/counted.hpp"
+#include "core/stage.hpp"
 #include "workloads/format_options.hpp"
 #include "workloads/job_traces/acme.hpp"
 #include "workloads/job_traces/gavel.hpp"
@@ -85,6 +86,7 @@ void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, 
 std::span<const JobTraceFormat> job_trace_formats() { return kFormats; }
 
 JobTrace load_job_trace(const std::string& path, std::string_view format, const JobTraceOptions& options) {
+  const Stage stage("while reading " + path);
   if (format.empty()) format = "weft";
   std::vector<std::string> names;
   for (const JobTraceFormat& known : kFormats) {

@@ -21,8 +21,6 @@ namespace pb = workload_file;
 constexpr std::uint32_t kOpsPerPieceMax = 1U << 20;
 /// Larger fields than the largest sensible piece are a damaged file.
 constexpr std::uint64_t kFieldBytesMax = std::uint64_t{1} << 28;
-/// Announced numbers are trusted for reserving memory up to here only.
-constexpr std::uint64_t kReservedMax = std::uint64_t{1} << 27;
 
 enum WireType : std::uint32_t { varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
 
@@ -105,7 +103,7 @@ class BinaryReader {
     Diagnostics diagnostics;
     // Without a tree of places every error stands for the file as a whole.
     const SourceText nowhere(stream_.path(), std::string());
-    workload_ = read_frame(header_, FieldPlaces(nowhere, nullptr), stream_.place(), diagnostics);
+    workload_ = read_frame(header_, FieldPlaces(nowhere, nullptr, nullptr), stream_.place(), diagnostics);
     diagnostics.throw_if_errors();
     for (const pb::Communicator& communicator : header_.communicator()) {
       if (communicator.priority() > 0) {
@@ -133,6 +131,12 @@ class BinaryReader {
            "roles come first and pieces follow in their order");
     }
     const std::uint32_t count = piece_.op_count();
+    if (count > bytes.size()) {
+      fail("bad-piece",
+           "packed ops at byte " + std::to_string(offset) + " are " + std::to_string(count) + " in " +
+               counted(bytes.size(), "byte", "bytes"),
+           "the file is damaged; write it again");
+    }
     const auto fits = [count](int size) { return size == 0 || static_cast<std::uint32_t>(size) == count; };
     if (count > kOpsPerPieceMax || !fits(piece_.kind_size()) || !fits(piece_.collective_size()) || !fits(piece_.relative_size()) ||
         !fits(piece_.communicator_size()) || !fits(piece_.stream_size()) || !fits(piece_.peer_size()) || !fits(piece_.tag_size()) ||
@@ -146,8 +150,9 @@ class BinaryReader {
       role_ = piece_.role();
       const pb::Role& role = header_.role(static_cast<int>(*role_));
       builder_ = RoleBuilder();
-      builder_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(role.packed_op_count(), kReservedMax)),
-                       static_cast<std::size_t>(std::min<std::uint64_t>(role.packed_edge_count(), kReservedMax)));
+      // Ops and edges take a byte each at least; what is announced beyond that is a gzip file's, or a lie.
+      builder_.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(role.packed_op_count(), stream_.stored_size())),
+                       static_cast<std::size_t>(std::min<std::uint64_t>(role.packed_edge_count(), stream_.stored_size())));
       edge_count_ = 0;
     }
     int next_distance = 0;

@@ -1,29 +1,19 @@
 #include "workloads/text_lines.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 #include <cstring>
-#include <filesystem>
+#include <utility>
 
+#include "core/input_file.hpp"
 #include "core/source_text.hpp"
 
 namespace weft {
 
-namespace {
-
-/// Longer lines are not repeated in messages.
-constexpr std::size_t kShownLineMax = 400;
-
-}  // namespace
-
 struct TextLines::State {
   static constexpr std::size_t block_bytes = 1U << 18;
 
-  std::string path;
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file{nullptr, gzclose};
+  InputFile file;
   std::vector<char> buffer = std::vector<char>(block_bytes);
   std::size_t begin = 0;  ///< of what is still to be read
   std::size_t end = 0;
@@ -32,7 +22,7 @@ struct TextLines::State {
   int number = 0;
 
   [[noreturn]] void fail(std::string code, std::string message, std::string help) const {
-    throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
+    throw InputError({Severity::error, std::move(code), std::move(message), file.place(), std::move(help)});
   }
 
   /// Moves what is left to the front and reads on behind it.
@@ -41,34 +31,25 @@ struct TextLines::State {
     end -= begin;
     begin = 0;
     if (end == buffer.size()) buffer.resize(buffer.size() * 2);
-    const std::size_t room = std::min<std::size_t>(buffer.size() - end, INT_MAX);
-    const int n = gzread(file.get(), buffer.data() + end, static_cast<unsigned>(room));
-    int error = Z_OK;
-    gzerror(file.get(), &error);
-    if (n < 0 || (n == 0 && error == Z_BUF_ERROR)) {
-      fail("bad-gzip", n < 0 ? "the compressed file is damaged" : "the compressed file ends too early",
-           "unpack it with gunzip to see where, or fetch it again");
-    }
-    end += static_cast<std::size_t>(n);
+    const std::size_t n = file.read(buffer.data() + end, buffer.size() - end);
+    end += n;
     at_end = n == 0;
   }
 };
 
-TextLines::TextLines(const std::string& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
-  std::error_code ec;
-  const auto status = std::filesystem::status(path, ec);
-  // What is no file is reported by the one place that knows how to say it.
-  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) SourceText::read(path);
-  state_->file.reset(gzopen(path.c_str(), "rb"));
-  if (!state_->file)
-    state_->fail("unreadable", std::string("the file cannot be opened: ") + std::strerror(errno), "check its permissions");
-  gzbuffer(state_->file.get(), State::block_bytes);
+TextLines::TextLines(const std::string& path) : state_(std::make_unique<State>(InputFile(path))) {
+  State& s = *state_;
+  while (!s.at_end && s.end < SourceText::byte_order_mark.size()) s.refill();
+  const std::string_view start(s.buffer.data(), s.end);
+  if (start.starts_with(SourceText::byte_order_mark)) s.begin = SourceText::byte_order_mark.size();
+  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF")) {
+    s.fail("not-utf8", "the file is UTF-16 text, by its byte order mark", "save it as UTF-8");
+  }
 }
 
 TextLines::~TextLines() = default;
 
-const std::string& TextLines::path() const { return state_->path; }
+const std::string& TextLines::path() const { return state_->file.path(); }
 
 bool TextLines::next() {
   State& s = *state_;
@@ -102,11 +83,11 @@ SourcePlace TextLines::place(std::size_t offset, std::size_t length) const {
   place.line = state_->number;
   place.column = static_cast<int>(std::min<std::size_t>(offset, INT_MAX - 1)) + 1;
   place.length = static_cast<int>(std::clamp<std::size_t>(length, 1, INT_MAX));
-  if (state_->line.size() <= kShownLineMax) place.line_text = std::string(state_->line);
+  place.show(state_->line);
   return place;
 }
 
-SourcePlace TextLines::whole_file() const { return SourcePlace::named(state_->path); }
+SourcePlace TextLines::whole_file() const { return state_->file.place(); }
 
 SourcePlace place_in_line(const std::string& path, int line, int column, int length) {
   SourcePlace place = SourcePlace::named(path);
@@ -115,7 +96,7 @@ SourcePlace place_in_line(const std::string& path, int line, int column, int len
   place.length = length;
   TextLines lines(path);
   while (lines.number() < line && lines.next()) continue;
-  if (lines.number() == line && lines.line().size() <= kShownLineMax) place.line_text = std::string(lines.line());
+  if (lines.number() == line) place.show(lines.line());
   return place;
 }
 

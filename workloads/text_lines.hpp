@@ -19,7 +19,7 @@ namespace weft {
 
 class TextLines {
  public:
-  /// Throws InputError [no-file], [is-directory], [unreadable].
+  /// Throws what InputFile does, and [not-utf8] for UTF-16.
   explicit TextLines(const std::string& path);
   ~TextLines();
   TextLines(const TextLines&) = delete;
@@ -33,7 +33,7 @@ class TextLines {
   /// From 1; 0 before the first call of next(). At the end of the file: that of the last line.
   int number() const;
 
-  /// Place of a piece of the current line. Lines too long to be shown come without their text.
+  /// Place of a piece of the current line.
   SourcePlace place(std::size_t offset, std::size_t length) const;
   SourcePlace whole_file() const;
 

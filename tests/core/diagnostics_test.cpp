@@ -8,13 +8,13 @@
 namespace weft {
 namespace {
 
-SourcePlace place_at(int line, int column, int length, std::string line_text) {
+SourcePlace place_at(int line, int column, int length, std::string_view line_text) {
   SourcePlace place;
   place.file = "cluster.textproto";
   place.line = line;
   place.column = column;
   place.length = length;
-  place.line_text = std::move(line_text);
+  place.show(line_text);
   return place;
 }
 

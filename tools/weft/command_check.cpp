@@ -9,6 +9,7 @@
 
 #include "core/counted.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/input_flags.hpp"
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/scenario.hpp"
@@ -46,7 +47,7 @@ std::string as_notes(std::span<const std::string> assumptions) {
 /// An input as given, and what it was taken for, or why it was taken for nothing.
 struct Recognised {
   std::string text;
-  InputFile file = {};
+  RecognisedInput file = {};
   std::optional<InputError> error = {};
 };
 
@@ -79,7 +80,7 @@ void refuse_flags_without_input(const std::vector<Recognised>& inputs, const Che
 }
 
 /// Reads one input of whatever kind.
-Content check_one(const InputFile& input, const CheckOptions& options) {
+Content check_one(const RecognisedInput& input, const CheckOptions& options) {
   switch (input.kind) {
     case InputKind::scenario: {
       RunFlags flags;
@@ -171,6 +172,7 @@ void add_check_command(CLI::App& app, Action& action) {
   command->add_option("files", *inputs, "Inputs to check")->type_name("FILE[:format]")->required();
   add_workload_flags(*command, options->workload);
   add_job_trace_flags(*command, options->jobs);
+  add_input_flags(*command);
   command->callback([inputs, options, &action] { action = [inputs, options] { return check(*inputs, *options); }; });
 }
 

@@ -18,6 +18,7 @@
 
 #include "core/check.hpp"
 #include "core/diagnostics.hpp"
+#include "core/stage.hpp"
 #include "tools/weft/version.hpp"
 
 namespace weft {
@@ -158,7 +159,10 @@ int run_command_line(int argc, char** argv) {
                  failure.what());
     return kExitBug;
   } catch (const std::bad_alloc&) {
-    std::fputs("weft: error: out of memory\n  help: fewer jobs or ranks at a time, or a machine with more memory\n", stderr);
+    const std::string stage = Stage::left_by_exception().empty() ? "" : " " + Stage::left_by_exception();
+    const Diagnostic diagnostic{Severity::error, "out-of-memory", "out of memory" + stage, SourcePlace::named("weft"),
+                                "fewer jobs or ranks at a time, or a machine with more memory"};
+    std::fputs(diagnostic.to_text().c_str(), stderr);
     return kExitInput;
   } catch (const std::exception& failure) {
     std::fprintf(stderr,

@@ -18,6 +18,7 @@
 #include "scheduler/elastic_restart.hpp"
 #include "scheduler/failures/part.hpp"
 #include "tools/weft/commands.hpp"
+#include "tools/weft/input_flags.hpp"
 #include "tools/weft/parameter_changes.hpp"
 #include "tools/weft/readable.hpp"
 #include "tools/weft/simulation.hpp"
@@ -501,6 +502,7 @@ void add_predict_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->transform(whole_number<std::uint32_t>(0, 1024));
   command->add_flag("--json", options->json, "Print JSON, with all jobs");
+  add_input_flags(*command);
   command->callback([options, &action] {
     if (options->drain.empty() && options->start.empty()) throw CLI::RequiredError("--drain=NODE or --start=JOB");
     action = [options] { return predict(*options); };

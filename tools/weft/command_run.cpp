@@ -12,6 +12,7 @@
 #include "core/counted.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/flow_comparison.hpp"
+#include "tools/weft/input_flags.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/progress.hpp"
 #include "tools/weft/scenario.hpp"
@@ -251,6 +252,7 @@ void add_run_command(CLI::App& app, Action& action) {
                     "takes far less as a rule");
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
+  add_input_flags(*command);
   command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });
 }
 

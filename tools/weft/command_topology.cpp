@@ -7,6 +7,7 @@
 #include <span>
 
 #include "tools/weft/commands.hpp"
+#include "tools/weft/input_flags.hpp"
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
@@ -187,6 +188,7 @@ void add_topology_command(CLI::App& app, Action& action) {
   CLI::App* show_command = command->add_subcommand("show", "Hosts, switches, cables, tiers, oversubscription, diameter");
   add_file(show_command);
   add_json(show_command);
+  add_input_flags(*show_command);
   show_command->callback([flags, &action] { action = [flags] { return show_summary(*load(*flags), flags->json); }; });
 
   CLI::App* convert_command = command->add_subcommand("convert", "Write a topology in another format");
@@ -202,6 +204,7 @@ void add_topology_command(CLI::App& app, Action& action) {
   convert_command->footer("Formats to write:\n" + formats +
                           "What the format cannot hold is told as a note, or refused where it would change the network.\n"
                           "Example:\n  weft topology convert platform.xml:simgrid --out=net.textproto");
+  add_input_flags(*convert_command);
   convert_command->callback([flags, &action] {
     action = [flags] {
       const auto topology = load(*flags);
@@ -223,6 +226,7 @@ void add_topology_command(CLI::App& app, Action& action) {
       ->default_val(8)
       ->transform(whole_number<std::uint32_t>(1));
   add_json(partition_command);
+  add_input_flags(*partition_command);
   partition_command->callback([flags, &action] { action = [flags] { return partition(*flags); }; });
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/weft/commands.hpp"
+#include "tools/weft/input_flags.hpp"
 #include "tools/weft/input_kind.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
@@ -156,6 +157,7 @@ void add_input_options(CLI::App* command, const std::shared_ptr<WorkloadFlags>& 
       ->type_name("FILE[:format]")
       ->required();
   add_workload_flags(*command, flags->options);
+  add_input_flags(*command);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ FileAndFormat split_format(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-InputFile recognise_input(const std::string& text) {
+RecognisedInput recognise_input(const std::string& text) {
   const FileAndFormat given = split_format(text);
   if (given.format.empty() || given.format == "weft") return {own_kind(given.file), given.file, "weft"};
   std::vector<std::string> names = {"weft"};

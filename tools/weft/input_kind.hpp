@@ -8,7 +8,7 @@ namespace weft {
 
 enum class InputKind : std::uint8_t { scenario, topology, workload, jobs, flows, measurements };
 
-struct InputFile {
+struct RecognisedInput {
   InputKind kind = InputKind::scenario;
   std::string file;
   std::string format;
@@ -23,6 +23,6 @@ FileAndFormat split_format(const std::string& text);
 
 /// `text` is "FILE[:format]". Throws InputError [unknown-format] for a format nobody reads and [unknown-input] where neither the format nor the
 /// content tells.
-InputFile recognise_input(const std::string& text);
+RecognisedInput recognise_input(const std::string& text);
 
 }  // namespace weft

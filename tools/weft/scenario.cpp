@@ -10,6 +10,7 @@
 
 #include "core/counted.hpp"
 #include "core/source_text.hpp"
+#include "core/stage.hpp"
 #include "core/textproto.hpp"
 #include "core/textproto_settings.hpp"
 #include "scheduler/failures/fleet.hpp"
@@ -1266,6 +1267,7 @@ void note_unfelt_checkpoints(Scenario& scenario) {
 }  // namespace
 
 Scenario load_scenario(const RunFlags& flags, Probing probing) {
+  const Stage stage("while loading " + (flags.scenario_file.empty() ? std::string("the inputs") : flags.scenario_file));
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
   WorkloadShelf shelf(scenario);

@@ -10,6 +10,7 @@
 #include "core/check.hpp"
 #include "core/counted.hpp"
 #include "core/engine.hpp"
+#include "core/stage.hpp"
 #include "host/collective_library.hpp"
 #include "host/congestion_control.hpp"
 #include "host/coupled_jobs.hpp"
@@ -847,6 +848,7 @@ std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, c
 }
 
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {
+  const Stage stage("while simulating " + scenario.name);
   scenario.manifest.set("name", scenario.name);
   scenario.manifest.set("mode", std::string(to_text(scenario.mode)));
   scenario.manifest.set("seed", scenario.seed);

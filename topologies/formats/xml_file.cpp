@@ -54,16 +54,24 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
     : source_(source), diagnostics_(diagnostics) {
   source.require_utf8_text("XML file");
   const std::string_view text = source.text();
-  const pugi::xml_parse_result result =
-      document_.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
-  if (!result) {
+  const pugi::xml_parse_result result = document_.load_buffer(
+      text.data(), text.size(), pugi::parse_default | pugi::parse_doctype | pugi::parse_fragment, pugi::encoding_utf8);
+  if (!result || !document_.document_element()) {
     const std::size_t at = std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text.size() - 1);
-    std::string message = result.description();
+    std::string message = result ? "no document element found" : result.description();
     if (!message.empty()) message.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(message.front())));
     throw InputError({Severity::error, "bad-xml", "this is no well-formed XML: " + message, source.at_offset(at),
                       std::string(what) + " is expected; every element must be closed by its own name"});
   }
   root_ = document_.document_element();
+  // Unless it is told to read fragments, the parser throws text beside the root away without a word.
+  for (const pugi::xml_node node : document_.children()) {
+    if (node.type() != pugi::node_pcdata && node.type() != pugi::node_cdata) continue;
+    const auto start = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0));
+    const std::size_t at = std::min(text.find_first_not_of(" \t\r\n", start), text.size() - 1);
+    throw InputError({Severity::error, "bad-xml", "this is no well-formed XML: there is text outside of its element",
+                      source.at_offset(at), std::string(what) + " is expected; nothing but comments stands beside it"});
+  }
   if (root_.name() != root) {
     throw InputError({Severity::error, "wrong-root",
                       "the file holds <" + std::string(root_.name()) + ">, not <" + std::string(root) + ">", place(root_),

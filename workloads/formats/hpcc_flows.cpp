@@ -7,6 +7,7 @@
 
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
+#include "core/stage.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/plain_number.hpp"
 
@@ -147,6 +148,9 @@ class FlowReader {
 
 FlowList import_hpcc_flows(const SourceText& source) { return FlowReader(source).read(); }
 
-FlowList import_hpcc_flows(const std::string& path) { return import_hpcc_flows(SourceText::read(path)); }
+FlowList import_hpcc_flows(const std::string& path) {
+  const Stage stage("while reading " + path);
+  return import_hpcc_flows(SourceText::read(path));
+}
 
 }  // namespace weft
