@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/input_file.hpp"
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 
 namespace weft {
 
@@ -58,16 +58,17 @@ std::size_t first_invalid_utf8(std::string_view text) {
 }  // namespace
 
 SourceText SourceText::read(const std::string& path) {
-  const Stage stage("while reading " + path);
-  InputFile file(path);
-  std::string text;
-  // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it comes.
-  constexpr std::uint64_t reserved_max = 1U << 30;
-  text.reserve(std::min(file.stored_size(), reserved_max));
-  std::vector<char> chunk(1 << 18);
-  while (const std::size_t n = file.read(chunk.data(), chunk.size())) text.append(chunk.data(), n);
-  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
-  return SourceText(path, std::move(text));
+  return naming_memory_use("while reading " + path, [&path] {
+    InputFile file(path);
+    std::string text;
+    // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it comes.
+    constexpr std::uint64_t reserved_max = 1U << 30;
+    text.reserve(std::min(file.stored_size(), reserved_max));
+    std::vector<char> chunk(1 << 18);
+    while (const std::size_t n = file.read(chunk.data(), chunk.size())) text.append(chunk.data(), n);
+    if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+    return SourceText(path, std::move(text));
+  });
 }
 
 SourceText::SourceText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 #include "topologies/formats/astra_network.hpp"
 #include "topologies/formats/hpcc.hpp"
 #include "topologies/formats/nccl_topology.hpp"
@@ -58,12 +58,13 @@ std::shared_ptr<const Topology> read_topology(const SourceText& source, const st
 }
 
 std::shared_ptr<const Topology> load_topology(const std::string& path, const std::string& format) {
-  const Stage stage("while reading " + path);
-  const SourceText source = SourceText::read(path);
-  if (!format.empty()) return read_topology(source, format);
-  if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_topology(source, "weft");
-  fail_format("the format of this topology is not given", path,
-              "append it to the path, such as " + path + ":hpcc; only *.textproto files are known by their ending");
+  return naming_memory_use("while reading " + path, [&] {
+    const SourceText source = SourceText::read(path);
+    if (!format.empty()) return read_topology(source, format);
+    if (path.ends_with(".textproto") || path.ends_with(".textproto.gz")) return read_topology(source, "weft");
+    fail_format("the format of this topology is not given", path,
+                "append it to the path, such as " + path + ":hpcc; only *.textproto files are known by their ending");
+  });
 }
 
 }  // namespace weft

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/counted.hpp"
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 #include "workloads/format_options.hpp"
 #include "workloads/job_traces/acme.hpp"
 #include "workloads/job_traces/gavel.hpp"
@@ -86,13 +86,12 @@ void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, 
 std::span<const JobTraceFormat> job_trace_formats() { return kFormats; }
 
 JobTrace load_job_trace(const std::string& path, std::string_view format, const JobTraceOptions& options) {
-  const Stage stage("while reading " + path);
   if (format.empty()) format = "weft";
   std::vector<std::string> names;
   for (const JobTraceFormat& known : kFormats) {
     if (known.name == format) {
       refuse_unread_flags(path, known, options);
-      return known.read(SourceText::read(path), options);
+      return naming_memory_use("while reading " + path, [&] { return known.read(SourceText::read(path), options); });
     }
     names.emplace_back(known.name);
   }

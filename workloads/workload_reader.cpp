@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/counted.hpp"
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 #include "workloads/dag_reader.hpp"
 #include "workloads/format_options.hpp"
 #include "workloads/formats/chakra.hpp"
@@ -125,10 +125,9 @@ void refuse_unread_flags(const std::string& path, const WorkloadFormat& format, 
 std::span<const WorkloadFormat> workload_formats() { return kFormats; }
 
 Workload load_workload(const std::string& path, std::string_view format, const WorkloadOptions& options) {
-  const Stage stage("while reading " + path);
   const WorkloadFormat& known = find_format(path, format);
   refuse_unread_flags(path, known, options);
-  return known.load(path, options);
+  return naming_memory_use("while reading " + path, [&] { return known.load(path, options); });
 }
 
 std::vector<std::string> workload_files(const std::string& path, std::string_view format) {

@@ -99,7 +99,7 @@ TEST_F(ResultsFolders, ANewRunRemovesWhatAKilledOneLeft) {
 TEST_F(ResultsFolders, AManifestThatIsCutOffClaimsWhatItStillLists) {
   std::string whole;
   {
-    auto run = open({"a.csv"}, {"/nowhere"});
+    auto run = open({"a.csv"});
     write(*run, "a.csv", "1");
     whole = content(folder_ / "manifest.json.partial");
   }

@@ -18,7 +18,7 @@
 
 #include "core/check.hpp"
 #include "core/diagnostics.hpp"
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 #include "tools/weft/version.hpp"
 
 namespace weft {
@@ -93,6 +93,13 @@ void check_standard_output() {
                     SourcePlace::named("standard output"), "check where it goes: a full disk, a closed stream"});
 }
 
+int report_out_of_memory(const char* message) {
+  const Diagnostic diagnostic{Severity::error, "out-of-memory", message, SourcePlace::named("weft"),
+                              "fewer jobs or ranks at a time, or a machine with more memory"};
+  std::fputs(diagnostic.to_text().c_str(), stderr);
+  return kExitInput;
+}
+
 /// Reads the command line and runs what it says.
 int read_and_run(int argc, char** argv) {
   CLI::App app{
@@ -158,12 +165,10 @@ int run_command_line(int argc, char** argv) {
                  "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",
                  failure.what());
     return kExitBug;
+  } catch (const OutOfMemory& failure) {
+    return report_out_of_memory(failure.what());
   } catch (const std::bad_alloc&) {
-    const std::string stage = Stage::left_by_exception().empty() ? "" : " " + Stage::left_by_exception();
-    const Diagnostic diagnostic{Severity::error, "out-of-memory", "out of memory" + stage, SourcePlace::named("weft"),
-                                "fewer jobs or ranks at a time, or a machine with more memory"};
-    std::fputs(diagnostic.to_text().c_str(), stderr);
-    return kExitInput;
+    return report_out_of_memory("out of memory");
   } catch (const std::exception& failure) {
     std::fprintf(stderr,
                  "weft: internal error: %s\n  help: this is a bug in Weft; please report it with the command and its inputs\n",

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "core/counted.hpp"
+#include "core/out_of_memory.hpp"
 #include "core/source_text.hpp"
-#include "core/stage.hpp"
 #include "core/textproto.hpp"
 #include "core/textproto_settings.hpp"
 #include "scheduler/failures/fleet.hpp"
@@ -1264,10 +1264,7 @@ void note_unfelt_checkpoints(Scenario& scenario) {
       "fast forward: checkpoints that jobs write while they are not simulated put nothing on the network and slow nobody down");
 }
 
-}  // namespace
-
-Scenario load_scenario(const RunFlags& flags, Probing probing) {
-  const Stage stage("while loading " + (flags.scenario_file.empty() ? std::string("the inputs") : flags.scenario_file));
+Scenario read_scenario(const RunFlags& flags, Probing probing) {
   Scenario scenario;
   scenario.manifest.set("weft_version", version_text());
   WorkloadShelf shelf(scenario);
@@ -1315,6 +1312,13 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
   if (scenario.name.empty() && !scenario.jobs.empty()) scenario.name = scenario.jobs.front().name;
   if (scenario.name.empty() && scenario.flows) scenario.name = scenario.flows->name;
   return scenario;
+}
+
+}  // namespace
+
+Scenario load_scenario(const RunFlags& flags, Probing probing) {
+  return naming_memory_use("while loading " + (flags.scenario_file.empty() ? "the inputs" : flags.scenario_file),
+                           [&] { return read_scenario(flags, probing); });
 }
 
 ClusterState empty_cluster(const Scenario& scenario) {

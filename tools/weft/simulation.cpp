@@ -10,7 +10,7 @@
 #include "core/check.hpp"
 #include "core/counted.hpp"
 #include "core/engine.hpp"
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 #include "host/collective_library.hpp"
 #include "host/congestion_control.hpp"
 #include "host/coupled_jobs.hpp"
@@ -848,7 +848,6 @@ std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, c
 }
 
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {
-  const Stage stage("while simulating " + scenario.name);
   scenario.manifest.set("name", scenario.name);
   scenario.manifest.set("mode", std::string(to_text(scenario.mode)));
   scenario.manifest.set("seed", scenario.seed);
@@ -867,7 +866,8 @@ RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) 
   FoldingPlan plan;
   while (true) {
     try {
-      return Assembly(scenario, options, library, plan).run(started, folder);
+      return naming_memory_use("while simulating " + scenario.name,
+                               [&] { return Assembly(scenario, options, library, plan).run(started, folder); });
     } catch (NewFoldingPlan& better) {
       plan = std::move(better.plan);
     }

@@ -7,7 +7,7 @@
 
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
-#include "core/stage.hpp"
+#include "core/out_of_memory.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/plain_number.hpp"
 
@@ -149,8 +149,7 @@ class FlowReader {
 FlowList import_hpcc_flows(const SourceText& source) { return FlowReader(source).read(); }
 
 FlowList import_hpcc_flows(const std::string& path) {
-  const Stage stage("while reading " + path);
-  return import_hpcc_flows(SourceText::read(path));
+  return naming_memory_use("while reading " + path, [&] { return import_hpcc_flows(SourceText::read(path)); });
 }
 
 }  // namespace weft
