@@ -44,7 +44,6 @@ NicPortCounters Nic::port_counters(std::uint32_t number, Time now) const {
   NicPortCounters counters;
   counters.bytes = port.out.bytes_sent();
   counters.pauses = port.pauses;
-  counters.busy_until = port.out.free_at();
   counters.paused = port.clock.total(port.paused, now);
   counters.holdups = port.holdups.times();
   return counters;
@@ -506,6 +505,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
 
 void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   Receiver& receiver = receivers_[receiver_of(packet.queue_pair)];
+  counters_.last_data = std::max(counters_.last_data, now);
   if (packet.congestion_experienced() && feedback_ == MarkFeedback::notifications &&
       (!receiver.notified || now - receiver.notified_at >= notification_interval_)) {
     receiver.notified = true;

@@ -152,7 +152,6 @@ struct NicPortCounters {
   std::uint64_t bytes = 0;
   std::uint64_t pauses = 0;  ///< received
   Duration paused;           ///< while the other end paused any priority
-  Time busy_until;           ///< when the last of the bytes had left
   HoldupTimes holdups;
 };
 
@@ -162,6 +161,7 @@ struct NicCounters {
   Duration sending;                 ///< data, of all ports together
   Duration sending_again;           ///< of that
   std::uint64_t data_received = 0;  ///< in order
+  Time last_data;                   ///< when any came last, in order or not
   std::uint64_t acks_sent = 0;      ///< negative ones included
   std::uint64_t notifications_sent = 0;
 };

@@ -515,11 +515,12 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
 
 // --- Results ----------------------------------------------------------------------------------------------------------------------
 
-/// What a transfer takes alone: every queue pair's packets follow each other as close as the slowest link so far lets them, and no link carries what
-/// all queue pairs send over it in less than its time.
+/// The least that a transfer takes: every queue pair's packets follow each other as close as the slowest link so far lets them, and no link carries what all
+/// queue pairs send over it in less than its time. Alone it takes just that, but for windows that are too small, congestion control, and a tick per link where
+/// a packet is not a whole number of them.
 Duration PacketNetwork::ideal(const Transfer& transfer) const {
   struct Load {
-    double bits = 0;
+    Bytes bytes;
     Duration rest_min = Duration::max();  ///< from there to the destination, for the last packet of a queue pair
   };
   std::map<LinkId, Load> loads;
@@ -530,40 +531,58 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     const PacketTrain train = flow_.wire_format.train(part_of(transfer.size, flow_.queue_pairs, i));
     const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, i);
     inside = way.inside_hosts;
-    // Sprayed packets share what lies between with nobody in the best case.
-    const auto is_shared = [&](std::size_t hop) { return !sprays() || hop == 0 || hop + 1 == way.links.size(); };
-    Duration first_through;  // the first full packet has left the hop
-    Duration spacing = transmit_time(train.full, rate_max(way, transfer));
-    Duration last_through;  // the last packet has arrived at the hop
-    for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
-      const Duration full = transmit_time(train.full, rate_of(way, hop));
-      if (is_shared(hop)) spacing = std::max(spacing, full);
-      first_through += full;
-      if (train.packets > 1) last_through = std::max(last_through, first_through + spacing * (train.packets - 2));
-      last_through += transmit_time(train.last, rate_of(way, hop));
-      const Duration cable = topology_.link(way.links[hop]).propagation_delay;
-      const Duration onward = cable + (hop + 1 < way.links.size() ? flow_.switching_delay : Duration::zero());
-      first_through += onward;
-      last_through += onward;
-    }
-    longest = std::max(longest, last_through);
+    Bandwidth rate = rate_max(way, transfer);
+    if (packet_.paces_by_way) rate = slowest(way, transfer.destination, rate);
+    longest = std::max(longest, ideal(train, way, rate));
     Duration rest;
     for (std::size_t hop = way.links.size(); hop-- > 0;) {
       rest += topology_.link(way.links[hop]).propagation_delay;
-      if (is_shared(hop)) {
+      if (is_shared(way, hop)) {
         Load& load = loads[way.links[hop]];
-        load.bits += (train.full * (train.packets - 1) + train.last).in_bits();
+        load.bytes += train.full * (train.packets - 1) + train.last;
         load.rest_min = std::min(load.rest_min, rest);
       }
-      rest += transmit_time(train.last, rate_of(way, hop)) + flow_.switching_delay;
+      rest += EgressPort::least_time(train.last, rate_of(way, hop)) + flow_.switching_delay;
     }
   }
-  for (const auto& [link, load] : loads) {
-    longest =
-        std::max(longest, fluid_transmit_time(load.bits, static_cast<double>(topology_.link(link).rate.in_bps())) + load.rest_min);
-  }
+  for (const auto& [link, load] : loads)
+    longest = std::max(longest, EgressPort::least_time(load.bytes, topology_.link(link).rate) + load.rest_min);
   return entry_latency(transfer) + longest + inside + staging_.delay(transfer.destination) +
          std::max(flow_.receive_latency, packet_.card_delay);
+}
+
+/// Sprayed packets share what lies between with nobody in the best case.
+bool PacketNetwork::is_shared(const PacketTopology::Way& way, std::size_t hop) const {
+  return !sprays() || hop == 0 || hop + 1 == way.links.size();
+}
+
+/// Of a queue pair's packets, until all have come to the end of the way.
+Duration PacketNetwork::ideal(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const {
+  const bool is_many = train.packets > 1;
+  const std::int64_t between = is_many ? train.packets - 2 : 0;
+  // As cards pace queue pairs that are slower than their ports.
+  const Duration spacing = rate_max < rate_of(way, 0)
+                               ? Duration::from_seconds(train.full.in_bits() / static_cast<double>(rate_max.in_bps()))
+                               : Duration::zero();
+  Duration first;                                 // until the first full packet has come to the hop
+  Duration last = spacing * (train.packets - 1);  // until the last packet has
+  Duration behind = spacing * between;            // what those between them take at the slowest hop so far
+  for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
+    const Bandwidth rate = rate_of(way, hop);
+    const bool is_end = hop + 1 == way.links.size();
+    const Duration begun = is_many ? std::min(first, last) : last;
+    first += EgressPort::least_time(train.full, rate);
+    if (is_shared(way, hop)) behind = std::max(behind, EgressPort::least_time(train.full * between, rate));
+    // Sprayed packets overtake larger ones; all have come when these have, too, and the last link has carried all.
+    if (is_many && (hop == 0 || !sprays())) last = std::max(last, first + behind);
+    last += EgressPort::least_time(train.last, rate);
+    if (is_many && sprays() && hop > 0 && is_end)
+      last = std::max({last, first + behind, begun + EgressPort::least_time(train.full * (train.packets - 1) + train.last, rate)});
+    const Duration onward = topology_.link(way.links[hop]).propagation_delay + (is_end ? Duration::zero() : flow_.switching_delay);
+    first += onward;
+    last += onward;
+  }
+  return last;
 }
 
 std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) const {
@@ -666,14 +685,10 @@ std::optional<ShortHeadroom> PacketNetwork::shortest_headroom(std::span<const Li
   return shortest;
 }
 
-Time PacketNetwork::busy_until(const Engine& engine) const {
+Time PacketNetwork::last_data(const Engine& engine) const {
   Time last;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    const EntityId id(first_entity_ + node);
-    for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
-      last = std::max(last, nodes_.is_host(node) ? engine.entity_as<Nic>(id).port_counters(port, last).busy_until
-                                                 : engine.entity_as<PacketSwitch>(id).counters(port, last).busy_until);
-    }
+    if (nodes_.is_host(node)) last = std::max(last, engine.entity_as<Nic>(EntityId(first_entity_ + node)).counters().last_data);
   }
   return last;
 }

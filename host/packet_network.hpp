@@ -140,8 +140,8 @@ class PacketNetwork {
   std::optional<NarrowWindow> narrowest_window(const Engine& engine) const;
   /// Of cables that have carried something, the one that is furthest from the headroom that it needs (packet.unsafe).
   std::optional<ShortHeadroom> shortest_headroom(std::span<const LinkUsage> usage) const;
-  /// Until when cables have carried something.
-  Time busy_until(const Engine& engine) const;
+  /// When the last packet of data came to a card, in time or once more.
+  Time last_data(const Engine& engine) const;
   /// As of `end`, like add_usage().
   PacketCounters counters(const Engine& engine, Time end) const;
   /// Whether switches that wait for each other go on sending pauses for ever: the run does not end by itself then.
@@ -181,6 +181,8 @@ class PacketNetwork {
   std::optional<Bytes> window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
+  Duration ideal(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const;
+  bool is_shared(const PacketTopology::Way& way, std::size_t hop) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
   std::vector<PacketClass> classes_of(std::uint32_t node) const;

@@ -22,6 +22,11 @@ void EgressPort::set_rate(std::int64_t rate_bps) {
   ticks_per_byte_ = byte_work % rate_bps_ == 0 && ticks <= UINT32_MAX ? static_cast<std::uint32_t>(ticks) : 0;
 }
 
+Duration EgressPort::least_time(Bytes size, Bandwidth rate) {
+  __extension__ using Wide = unsigned __int128;
+  return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(size.count()) * byte_work / static_cast<Wide>(rate.in_bps())));
+}
+
 [[gnu::noinline]] void EgressPort::give_turn_to_flows(Time start, Bandwidth load) {
   __extension__ using Wide = unsigned __int128;
   // A cable may have become slower than flows know yet.

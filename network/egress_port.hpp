@@ -47,6 +47,9 @@ class EgressPort {
   /// The packet that has just been sent began at `start`; flows take `load` of the cable.
   void give_turn_to_flows(Time start, Bandwidth load);
 
+  /// The least that so many bytes ever take, one after another: rounded down, as rounding up may have been paid before them.
+  static Duration least_time(Bytes size, Bandwidth rate);
+
   /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives what it takes and the propagation delay later.
   void send(const Packet& packet, Time start, SweepContext& context) {
     free_at_ = start + Duration::ticks(ticks_for(packet.wire_bytes()));

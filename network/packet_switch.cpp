@@ -86,7 +86,6 @@ PacketPortCounters PacketSwitch::counters(std::uint32_t port, Time now) const {
           contention.queue_drops,
           contention.headroom_drops,
           contention.pauses.total(ports_[port].paused, now),
-          ports_[port].out.free_at(),
           now == Time::zero() ? Duration::zero() : Duration::ticks(static_cast<std::int64_t>(waited))};
 }
 

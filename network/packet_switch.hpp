@@ -107,7 +107,6 @@ struct PacketPortCounters {
   std::uint64_t queue_drops = 0;     ///< of what was to leave by it in lossy ones
   std::uint64_t headroom_drops = 0;  ///< of `drops`, as headroom was full
   Duration paused;                   ///< while the other end paused any priority
-  Time busy_until;                   ///< when the last of the bytes had left
   Duration waiting;  ///< of data packets that left by it or still wait, all together: from arrival until the first bit leaves
 };
 

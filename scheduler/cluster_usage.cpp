@@ -11,6 +11,7 @@ void ClusterUsage::advance(Time now, const ClusterSample& state) {
   busy_gpu_s_ += elapsed_s * state.busy_gpus;
   stranded_gpu_s_ += elapsed_s * state.stranded_gpus();
   out_gpu_s_ += elapsed_s * state.gpus_out;
+  draining_gpu_s_ += elapsed_s * state.draining_gpus;
   queued_job_s_ += elapsed_s * static_cast<double>(state.waiting_jobs);
   up_to_ = now;
 }

@@ -28,6 +28,7 @@ class ClusterUsage {
   double busy_gpu_s() const { return busy_gpu_s_; }
   double stranded_gpu_s() const { return stranded_gpu_s_; }
   double out_gpu_s() const { return out_gpu_s_; }
+  double draining_gpu_s() const { return draining_gpu_s_; }
   /// Means from time 0 to up_to(); 0 at 0.
   double gpus_busy_mean() const { return mean(busy_gpu_s_); }
   double queue_length_mean() const { return mean(queued_job_s_); }
@@ -41,6 +42,7 @@ class ClusterUsage {
   double busy_gpu_s_ = 0;
   double stranded_gpu_s_ = 0;
   double out_gpu_s_ = 0;
+  double draining_gpu_s_ = 0;
   double queued_job_s_ = 0;
 };
 

@@ -830,7 +830,8 @@ ClusterSample JobLifecycle::sample() const {
   sample.free_gpus = cluster_.free_gpus();
   sample.busy_gpus = cluster_.held_gpus();
   sample.fragmented_gpus = cluster_.fragmented_gpus();
-  sample.gpus_out = cluster_.gpu_count() - cluster_.gpus_in_service();
+  sample.gpus_out = cluster_.gpu_count() - cluster_.held_gpus() - cluster_.free_gpus();
+  sample.draining_gpus = cluster_.gpu_count() - cluster_.gpus_in_service() - sample.gpus_out;
   return sample;
 }
 
@@ -856,6 +857,7 @@ JobCounters JobLifecycle::counters() const {
   result.busy_gpu_s = usage_.busy_gpu_s();
   result.stranded_gpu_s = usage_.stranded_gpu_s();
   result.out_gpu_s = usage_.out_gpu_s();
+  result.draining_gpu_s = usage_.draining_gpu_s();
   result.gpus_busy_mean = usage_.gpus_busy_mean();
   result.queue_length_mean = usage_.queue_length_mean();
   double useful_gpu_s = 0;

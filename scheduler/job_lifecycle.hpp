@@ -129,7 +129,8 @@ struct JobCounters {
   std::uint64_t passes = 0;            ///< calls of the policy
   double busy_gpu_s = 0;               ///< GPU-seconds held by jobs
   double stranded_gpu_s = 0;           ///< GPU-seconds that nobody held while jobs waited
-  double out_gpu_s = 0;                ///< GPU-seconds out of service, spares that wait among them
+  double out_gpu_s = 0;                ///< GPU-seconds out of service and held by no job, spares that wait among them
+  double draining_gpu_s = 0;           ///< of busy_gpu_s, GPU-seconds out of service already
   std::uint64_t failures = 0;          ///< of parts, links that degrade among them
   std::uint64_t flaps = 0;             ///< of links
   std::uint64_t moved = 0;             ///< jobs, off hosts that were drained

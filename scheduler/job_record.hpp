@@ -70,7 +70,7 @@ struct IterationRecord {
   Duration exposed_communication;
 };
 
-/// How the cluster stood from `since` on, until the next of these.
+/// How the cluster stood from `since` on, until the next of these. busy_gpus + free_gpus + gpus_out is the whole cluster.
 struct ClusterSample {
   Time since;
   std::uint64_t running_jobs = 0;
@@ -79,15 +79,17 @@ struct ClusterSample {
   std::uint32_t busy_gpus = 0;
   std::uint32_t free_gpus = 0;
   std::uint32_t fragmented_gpus = 0;  ///< of the free ones, those on hosts that are partly held or out of service
-  std::uint32_t gpus_out = 0;         ///< of service: failed ones, drained ones and spares, be they held still or not
+  std::uint32_t gpus_out = 0;         ///< of service, and held by no job: failed ones, drained ones and spares
+  std::uint32_t draining_gpus =
+      0;  ///< of the busy ones, those out of service: until a drained host's jobs leave it, until a failure is known
 
   /// Free while jobs wait.
   std::uint32_t stranded_gpus() const { return waiting_jobs > 0 ? free_gpus : 0; }
   /// Whether all but the instant is the same.
   bool is_like(const ClusterSample& other) const {
-    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, free_gpus, fragmented_gpus, gpus_out) ==
+    return std::tie(running_jobs, waiting_jobs, waiting_gpus, busy_gpus, free_gpus, fragmented_gpus, gpus_out, draining_gpus) ==
            std::tie(other.running_jobs, other.waiting_jobs, other.waiting_gpus, other.busy_gpus, other.free_gpus,
-                    other.fragmented_gpus, other.gpus_out);
+                    other.fragmented_gpus, other.gpus_out, other.draining_gpus);
   }
 };
 

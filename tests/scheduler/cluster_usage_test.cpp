@@ -16,6 +16,7 @@ ClusterSample state(Time since, std::uint32_t busy, std::uint32_t free, std::uin
   sample.free_gpus = free;
   sample.waiting_jobs = waiting;
   sample.gpus_out = 10 - busy - free;
+  sample.draining_gpus = busy / 8;
   return sample;
 }
 
@@ -28,7 +29,7 @@ class Watcher final : public JobObserver {
 };
 
 // Expectation, of 10 GPUs: 2 s with 6 busy, 3 free, none waiting; 4 s with 8 busy, 1 free, 3 waiting.
-//   busy 2 x 6 + 4 x 8 = 44 GPU-s, stranded 4 x 1 = 4, out 2 x 1 + 4 x 1 = 6; over 6 s 44/6 busy and 4 x 3 / 6 = 2 waiting.
+//   busy 2 x 6 + 4 x 8 = 44 GPU-s, stranded 4 x 1 = 4, out 2 x 1 + 4 x 1 = 6, draining 4 x 1 = 4; over 6 s 44/6 busy and 4 x 3 / 6 = 2 waiting.
 TEST(ClusterUsage, SumsGpuTimeByWhatTheClusterWasIn) {
   ClusterUsage usage(nullptr, Time::zero());
   EXPECT_EQ(usage.gpus_busy_mean(), 0);
@@ -38,6 +39,7 @@ TEST(ClusterUsage, SumsGpuTimeByWhatTheClusterWasIn) {
   EXPECT_DOUBLE_EQ(usage.busy_gpu_s(), 44);
   EXPECT_DOUBLE_EQ(usage.stranded_gpu_s(), 4);
   EXPECT_DOUBLE_EQ(usage.out_gpu_s(), 6);
+  EXPECT_DOUBLE_EQ(usage.draining_gpu_s(), 4);
   EXPECT_DOUBLE_EQ(usage.gpus_busy_mean(), 44.0 / 6);
   EXPECT_DOUBLE_EQ(usage.queue_length_mean(), 2);
 }

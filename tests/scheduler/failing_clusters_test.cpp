@@ -53,7 +53,8 @@ TEST(FailingClusters, JobsFallBackToTheirLastCheckpoint) {
   EXPECT_EQ(record.preemptions, 0U);
   EXPECT_EQ(run.counters.failures, 1U);
   EXPECT_DOUBLE_EQ(run.counters.lost_to_failures_gpu_s, 4 * 23.0);
-  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 4 * 40.0);
+  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 4 * 30.0);
+  EXPECT_DOUBLE_EQ(run.counters.draining_gpu_s, 4 * 10.0) << "until the failure is known";
   EXPECT_DOUBLE_EQ(run.counters.effective_time_ratio, 100.0 / 167);
 }
 
@@ -143,7 +144,8 @@ TEST(Maintenance, JobsMove) {
   EXPECT_EQ(record.checkpointing, Duration::s(3 + 3));
   EXPECT_EQ(record.useful(), Duration::s(100));
   EXPECT_EQ(record.preemptions + record.failures, 0U);
-  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 4 * 53.0);
+  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 4 * 50.0);
+  EXPECT_DOUBLE_EQ(run.counters.draining_gpu_s, 4 * 3.0) << "while its checkpoint is written";
 }
 
 // A ends at 100; the work takes until 150, when B gets both hosts.

@@ -3,6 +3,7 @@
 
 import collections
 import csv
+import json
 import os
 import pathlib
 import random
@@ -268,10 +269,31 @@ class RandomScenarios(unittest.TestCase):
                 outcomes.add(done.stderr)
                 continue
             fingerprint = re.search(r"fingerprint +(\w+)", done.stdout)[1]
+            self.expect_true_figures(results, f"seed {seed}\n{path.read_text()}")
             # Packets that are lost show in no fingerprint.
             outcomes.add((fingerprint, (results / "links.csv").read_text(), (results / "jobs.csv").read_text()))
         self.assertEqual(len(outcomes), 1, f"seed {seed}\n{path.read_text()}")
         return outcomes.pop()
+
+    def expect_true_figures(self, results, which):
+        """Parts sum up to their wholes."""
+        summary = json.loads((results / "summary.json").read_text())
+        for row in csv.DictReader((results / "cluster.csv").read_text().splitlines()):
+            busy, free, out = int(row["busy_gpus"]), int(row["free_gpus"]), int(row["gpus_out"])
+            self.assertEqual(busy + free + out, summary["gpus"], which)
+            self.assertLessEqual(int(row["draining_gpus"]), busy, which)
+        total_s = summary["gpus"] * summary["makespan_s"]
+        self.assertLessEqual(summary["gpu_time_s"] + summary["out_of_service_gpu_time_s"], total_s * (1 + 1e-9), which)
+        self.assertLessEqual(summary["draining_gpu_time_s"], summary["gpu_time_s"], which)
+        span_s = summary.get("link_utilization_over_s", 0)
+        if span_s:
+            self.assertGreaterEqual(span_s, summary["makespan_s"])
+        for row in csv.DictReader((results / "links.csv").read_text().splitlines()):
+            utilization = int(row["bytes"]) * 8 / (int(row["rate_bps"]) * span_s) if span_s else 0
+            self.assertAlmostEqual(float(row["mean_utilization"]), utilization, 9, which)
+            self.assertLessEqual(utilization, 1, which)
+        for row in csv.DictReader((results / "flows.csv").read_text().splitlines()):
+            self.assertGreaterEqual(float(row["slowdown"]), 1, f"{row} {which}")
 
     def expect_ends_alike(self, make_scenario, count):
         with tempfile.TemporaryDirectory() as folder:

@@ -186,8 +186,9 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, Res
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
             "placement,failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,"
             "goodput_samples_per_s,elastic_restarts"),
-      cluster_(folder_.result("cluster.csv"),
-               "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out"),
+      cluster_(
+          folder_.result("cluster.csv"),
+          "time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out,draining_gpus"),
       iterations_(folder_.result("iterations.csv"), "job,iteration,start_s,end_s,duration_s,exposed_comm_s"),
       communicators_(folder_.result("communicators.csv"),
                      "job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share"),
@@ -230,6 +231,7 @@ void ResultsWriter::cluster_changed(const ClusterSample& sample) {
   cluster_.number(std::uint64_t{sample.stranded_gpus()})
       .number(std::uint64_t{sample.fragmented_gpus})
       .number(std::uint64_t{sample.gpus_out})
+      .number(std::uint64_t{sample.draining_gpus})
       .end_row();
 }
 

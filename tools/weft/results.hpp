@@ -5,7 +5,8 @@
 //
 //   jobs.csv         job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,placement,
 //                    failures,moves,lost_s,overhead_s,checkpoint_s,goodput_iterations_per_s,goodput_samples_per_s,elastic_restarts
-//   cluster.csv      time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out
+//   cluster.csv      time_s,running_jobs,waiting_jobs,waiting_gpus,busy_gpus,free_gpus,stranded_gpus,fragmented_gpus,gpus_out,
+//                    draining_gpus
 //   iterations.csv   job,iteration,start_s,end_s,duration_s,exposed_comm_s
 //   communicators.csv job,communicator,groups,group_size_min,group_size_max,exposed_s,exposed_share
 //   collectives.csv  job,iteration,op,kind,communicator,group,ranks,size_bytes,algorithm,protocol,start_ns,end_ns,duration_ns,
@@ -29,8 +30,11 @@
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
 // lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection; of jobs that were cancelled all), from starts until the
 // job got on, and for writing checkpoints. goodput_iterations_per_s: iterations that count, from the first start to the end, and the samples in them if the scenario
-// says how many an iteration has. gpus_out: out of service, failed ones, drained ones
-// and spares, some of which may still be held.
+// says how many an iteration has.
+// busy_gpus + free_gpus + gpus_out is the whole cluster. gpus_out: out of service and held by no job: failed ones, drained ones and spares. draining_gpus: of the busy
+// ones, those out of service already: a job holds them until it leaves the drained host, or until the failure is known.
+// mean_utilization: bytes over what the link carries at its rate in link_utilization_over_s of summary.json: the makespan, unless the network still moved
+// something at its end (the last checkpoint of a job that has ended, packets sent again that had come after all); then until that had come.
 // In flow mode no queue forms and nothing is marked, paused or dropped: those columns are 0 by the model, as they are of links inside a host.
 // Threads: job and iteration hooks come from one logical process, flow hooks from another; the two touch different files.
 #pragma once

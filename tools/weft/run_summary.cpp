@@ -97,6 +97,7 @@ std::string RunSummary::to_json() const {
   if (flaps > 0) json["link_flaps"] = flaps;
   json["moves"] = moves;
   json["out_of_service_gpu_time_s"] = out_of_service_gpu_time_s;
+  json["draining_gpu_time_s"] = draining_gpu_time_s;
   json["lost_to_preemptions_gpu_time_s"] = lost_to_preemptions_gpu_time_s;
   json["lost_to_failures_gpu_time_s"] = lost_to_failures_gpu_time_s;
   json["lost_to_moves_gpu_time_s"] = lost_to_moves_gpu_time_s;
@@ -142,6 +143,7 @@ std::string RunSummary::to_json() const {
   json["mean_fct_s"] = mean_fct_s;
   json["mean_slowdown"] = mean_slowdown;
   json["max_link_utilization"] = max_link_utilization;
+  if (!busiest_link.empty()) json["link_utilization_over_s"] = link_utilization_over.in_s();
   json["busiest_link"] = busiest_link;
   if (congestion) {
     json["congestion"] = {{"periods", congestion->periods},
@@ -226,7 +228,11 @@ std::string RunSummary::to_text() const {
       line(text, "  cancelled       %s, for which %s of work was lost", counted(jobs_cancelled, "job", "jobs").c_str(),
            readable_gpu_time(lost_to_cancellations_gpu_time_s).c_str());
     }
-    if (out_of_service_gpu_time_s > 0) line(text, "  out of service  %s", readable_gpu_time(out_of_service_gpu_time_s).c_str());
+    if (out_of_service_gpu_time_s > 0 || draining_gpu_time_s > 0) {
+      text += "  out of service  " + readable_gpu_time(out_of_service_gpu_time_s);
+      if (draining_gpu_time_s > 0) text += ", and " + readable_gpu_time(draining_gpu_time_s) + " that jobs held on";
+      text += "\n";
+    }
     if (checkpoint_gpu_time_s > 0) line(text, "  checkpoints     took %s", readable_gpu_time(checkpoint_gpu_time_s).c_str());
     if (overhead_gpu_time_s > 0) line(text, "  starts          took %s", readable_gpu_time(overhead_gpu_time_s).c_str());
     if (goodput < gpu_utilization)
@@ -299,7 +305,11 @@ std::string RunSummary::to_text() const {
     if (!busiest_link.empty() && fast_forward && fast_forward->jumps > 0) {
       line(text, "  busiest link    %s, by what was simulated", busiest_link.c_str());
     } else if (!busiest_link.empty()) {
-      line(text, "  busiest link    %s, %.1f %% of its capacity over the run", busiest_link.c_str(), max_link_utilization * 100);
+      const std::string span = link_utilization_over == makespan
+                                   ? "the run"
+                                   : readable(link_utilization_over.in_s()) + ", with what was on its way at its end";
+      line(text, "  busiest link    %s, %.1f %% of its capacity over %s", busiest_link.c_str(), max_link_utilization * 100,
+           span.c_str());
     }
   }
   if (congestion && congestion->periods == 0) {

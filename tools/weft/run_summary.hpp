@@ -72,7 +72,8 @@ struct RunSummary {
   std::uint64_t flaps = 0;               ///< of links
   std::uint64_t moves = 0;               ///< of jobs, off hosts that were drained
   std::uint64_t elastic_restarts = 0;    ///< on fewer GPUs than the job wants
-  double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares
+  double out_of_service_gpu_time_s = 0;  ///< GPU-seconds of failed GPUs, drained ones and spares that no job holds
+  double draining_gpu_time_s = 0;        ///< of gpu_time_s: out of service already, and still held
   // Of gpu_time_s.
   double lost_to_preemptions_gpu_time_s = 0;    ///< for work that did not count in the end
   double lost_to_failures_gpu_time_s = 0;       ///< likewise, and from failures until their detection
@@ -111,6 +112,7 @@ struct RunSummary {
   double mean_fct_s = 0;     ///< flow completion time
   double mean_slowdown = 0;  ///< completion time over the uncontended one
   double max_link_utilization = 0;
+  Duration link_utilization_over;  ///< the makespan, and what the network moved after it
   std::string busiest_link;
   std::optional<CongestionSummary> congestion;
   std::optional<PacketCounters> packets;     ///< in packet mode

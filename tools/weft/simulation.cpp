@@ -664,6 +664,43 @@ class Assembly {
 
   Time first_flow() const { return Time::zero() + std::ranges::min_element(scenario_.flows->flows, {}, &ListedFlow::start)->start; }
 
+  struct Span {
+    Time begin;
+    Time end;
+    Duration length() const { return end - begin; }
+  };
+
+  /// From the first submission or start to the end of the last job or delivery, however long parts are repaired after it; of a run that was cut off before,
+  /// until then.
+  Span makespan() const {
+    Time begin;
+    Time end;
+    bool is_over = false;
+    if (lifecycle_ != nullptr) {
+      begin = lifecycle_->counters().first_submit;
+      end = lifecycle_->counters().last_end;
+      is_over = lifecycle_->all_finished();
+    } else {
+      begin = first_flow();
+      const std::uint64_t delivered = packet_network_ ? packet_network_->delivered() : flow_source_->delivered();
+      if (flow_source_ != nullptr) end = flow_source_->last_delivery();
+      for (const FlowListSink* sink : flow_sinks_) end = std::max(end, sink->last_delivery());
+      is_over = delivered == scenario_.flows->flows.size();
+    }
+    if (cut_off_at_ && !is_over) end = *cut_off_at_;
+    return {begin, std::max(begin, end)};
+  }
+
+  /// The makespan, and after it until the network has moved what jobs left behind: the last checkpoints of jobs that have ended, packets sent again that had
+  /// come after all.
+  Span network_span(const Engine& engine) const {
+    Span span = makespan();
+    if (cut_off_at_ && *cut_off_at_ <= span.end) return span;
+    span.end = std::max(span.end, engine.entity_as<FlowFabric>(fabric_).busy_until());
+    if (packet_network_) span.end = std::max(span.end, packet_network_->last_data(engine));
+    return span;
+  }
+
   RunSummary summarise(const RunReport& report) const {
     RunSummary summary;
     summary.name = scenario_.name;
@@ -674,21 +711,20 @@ class Assembly {
     summary.logical_processes = report.lp_count;
     summary.lookahead = report.lookahead;
     summary.fingerprint = report.fingerprint.to_text();
-    summary.makespan = report.end_time - Time::zero();
+    summary.makespan = makespan().length();
     summary.jobs_total = scenario_.jobs.size();
     if (lifecycle_ != nullptr) {
       const JobCounters counters = lifecycle_->counters();
       summary.gpus = lifecycle_->cluster().gpu_count();
       summary.jobs_finished = counters.finished;
       summary.jobs_cancelled = counters.cancelled;
-      // A run that was cut off has used GPUs until then, not just until its last finished job.
-      summary.makespan = cut_off_at_ ? *cut_off_at_ - std::min(counters.first_submit, *cut_off_at_) : counters.makespan();
       summary.gpu_time_s = counters.busy_gpu_s;
       summary.stranded_gpu_time_s = counters.stranded_gpu_s;
       summary.preemptions = counters.preempted;
       summary.failures = counters.failures;
       summary.flaps = counters.flaps;
       summary.out_of_service_gpu_time_s = counters.out_gpu_s;
+      summary.draining_gpu_time_s = counters.draining_gpu_s;
       summary.lost_to_preemptions_gpu_time_s = counters.lost_to_preemptions_gpu_s;
       summary.moves = counters.moved;
       summary.elastic_restarts = counters.elastic_restarts;
@@ -707,10 +743,6 @@ class Assembly {
       summary.goodput = offered_s > 0 ? (counters.busy_gpu_s - not_useful_s) / offered_s : 0;
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
-      Time last = first_flow();
-      if (flow_source_ != nullptr) last = std::max(last, flow_source_->last_delivery());
-      for (const FlowListSink* sink : flow_sinks_) last = std::max(last, sink->last_delivery());
-      summary.makespan = last - first_flow();
     }
     if (plan_.folding != nullptr) {
       summary.ranks_simulated = plan_.folding->class_count();
@@ -778,17 +810,14 @@ class Assembly {
       results_->write_trace(records, sampler_ ? std::span(sampler_->samples()) : std::span<const LinkSample>(), pauses);
     }
     if (fabric_ != EntityId::none()) {
-      const Time begin = scenario_.flows ? first_flow() : lifecycle_->counters().first_submit;
-      // Parts may fail and be repaired for long after the last job, whose last checkpoint may still be on its way.
-      const bool is_over = lifecycle_ != nullptr && lifecycle_->all_finished();
-      const auto& fabric = engine.entity_as<FlowFabric>(fabric_);
-      Time end = is_over ? std::max(lifecycle_->counters().last_end, fabric.busy_until()) : report.end_time;
-      if (is_over && packet_network_) end = std::max(end, packet_network_->busy_until(engine));
-      std::vector<LinkUsage> usage = fabric.link_usage(begin, end, report.end_time);
+      const Span span = network_span(engine);
+      summary.link_utilization_over = span.length();
+      const Time now = cut_off_at_.value_or(report.end_time);
+      std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(span.begin, span.end, now);
       if (packet_network_) {
-        packet_network_->add_usage(engine, begin, end, report.end_time, usage);
+        packet_network_->add_usage(engine, span.begin, span.end, now, usage);
         add_packet_transfers(engine);
-        summary.packets = packet_network_->counters(engine, report.end_time);
+        summary.packets = packet_network_->counters(engine, now);
         if (packet_network_->has_watchdog()) results_->write_storms(*scenario_.topology, packet_network_->storms(engine));
       }
       summary.notes = notes(engine, usage);

@@ -265,7 +265,8 @@ TEST(NetworkService, JobsStopWithoutTheirLeaf) {
   EXPECT_EQ(run.records[0].lost_to_failures, Duration::s(5));
   EXPECT_EQ(run.records[1].failures, 0U);
   EXPECT_EQ(run.records[1].end, at_s(110));
-  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 2 * 65.0);
+  EXPECT_DOUBLE_EQ(run.counters.out_gpu_s, 2 * 60.0);
+  EXPECT_DOUBLE_EQ(run.counters.draining_gpu_s, 2 * 5.0);
 }
 
 }  // namespace
