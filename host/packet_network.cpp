@@ -624,24 +624,36 @@ std::uint64_t PacketNetwork::drops_of(const Engine& engine, std::uint32_t node) 
 std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) const {
   std::vector<StoppedQueuePair> all;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up()) {
-      const Transfer& transfer = given_up.transfer;
-      StoppedQueuePair stopped{transfer, given_up.time, given_up.time - given_up.progress_at, NodeId::none(), 0};
-      for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
-        const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, part);
-        for (std::size_t hop = 1; hop < way.links.size(); ++hop) {
-          const std::uint32_t node = nodes_.begin_of(way.links[hop]).node;
-          const std::uint64_t drops = drops_of(engine, node);
-          if (drops <= stopped.drops) continue;
-          stopped.drops = drops;
-          stopped.worst = nodes_.switch_of(node);
-        }
-      }
-      all.push_back(stopped);
-    }
+    for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up())
+      all.push_back({given_up.transfer, given_up.time, given_up.time - given_up.progress_at});
   }
   std::ranges::stable_sort(all, {}, &StoppedQueuePair::time);
   return all;
+}
+
+WorstSwitch PacketNetwork::worst_switch(const Engine& engine, const Transfer& transfer) const {
+  WorstSwitch worst;
+  for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
+    const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, part);
+    for (std::size_t hop = 1; hop < way.links.size(); ++hop) {
+      const std::uint32_t node = nodes_.begin_of(way.links[hop]).node;
+      const std::uint64_t drops = drops_of(engine, node);
+      if (drops > worst.drops) worst = {nodes_.switch_of(node), drops};
+    }
+  }
+  return worst;
+}
+
+std::optional<std::uint64_t> PacketNetwork::repeats_max() const {
+  if (packet_.repeats_max == 0 || packet_.retries > 0) return std::nullopt;
+  return packet_.repeats_max;
+}
+
+std::vector<std::uint64_t> PacketNetwork::repeats(const Engine& engine) const {
+  std::vector<std::uint64_t> by_host;
+  for (std::uint32_t host = 0; host < nodes_.host_count(); ++host)
+    by_host.push_back(engine.entity_as<Nic>(card_of(HostId(host))).counters().data_repeated);
+  return by_host;
 }
 
 std::optional<NarrowWindow> PacketNetwork::narrowest_window(const Engine& engine) const {

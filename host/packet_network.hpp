@@ -69,8 +69,12 @@ struct StoppedQueuePair {
   Transfer transfer;  ///< the first that it did not end
   Time time;
   Duration without_answer;
-  NodeId worst = NodeId::none();  ///< the switch on the transfer's ways that dropped most, if any did
-  std::uint64_t drops = 0;        ///< there, of anybody
+};
+
+/// The switch on a transfer's ways that dropped most packets, of anybody.
+struct WorstSwitch {
+  NodeId node = NodeId::none();  ///< none() if none was dropped
+  std::uint64_t drops = 0;
 };
 
 /// A time during which the end of a link asked for a pause of any priority.
@@ -135,6 +139,11 @@ class PacketNetwork {
   std::optional<Time> pauses_from(HostId host) const;
   /// In order of time.
   std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
+  WorstSwitch worst_switch(const Engine& engine, const Transfer& transfer) const;
+  /// How often cards may send again what does not come; none: as often as they like, or queue pairs give up before.
+  std::optional<std::uint64_t> repeats_max() const;
+  /// Packets sent again, by host.
+  std::vector<std::uint64_t> repeats(const Engine& engine) const;
   /// Of transfers that were larger than their windows, the one whose window is the smallest part of what its way holds; none if all
   /// windows were large enough.
   std::optional<NarrowWindow> narrowest_window(const Engine& engine) const;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
 
-constexpr std::array<ParamSpec, 36> kPacketParams = {{
+constexpr std::array<ParamSpec, 37> kPacketParams = {{
     {.name = "congestion_control",
      .kind = ParamKind::choice,
      .default_text = "dcqcn",
@@ -131,6 +131,15 @@ constexpr std::array<ParamSpec, 36> kPacketParams = {{
          "cables of the run fail it waits for other ways.",
      .origin = "NCCL_IB_RETRY_CNT; NVIDIA, Adaptive Retransmission: Parameters Control: ACK timeout times retries, then "
                "IBV_WC_RETRY_EXC_ERR"},
+    {.name = "repeats_max",
+     .kind = ParamKind::integer,
+     .default_text = "100000",
+     .minimum = "0",
+     .maximum = "",
+     .choices = "",
+     .meaning = "With packet.retries = 0, packets that a card sends again while nothing new comes to any card, after which the run "
+                "ends with the error livelock, unless cables of the run fail; 0: it goes on. It is looked for every 10 ms.",
+     .origin = "round figure: the content of 400 MB, thousands of windows"},
     {.name = "slow_restart",
      .kind = ParamKind::boolean,
      .default_text = "true",
@@ -429,6 +438,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
                               : packet.text("adaptive_retransmission") == "off" ? Adaptive::off
                                                                                 : Adaptive::lossy),
       retries(static_cast<std::uint32_t>(packet.integer("retries"))),
+      repeats_max(static_cast<std::uint64_t>(packet.integer("repeats_max"))),
       slow_restart(packet.boolean("slow_restart")),
       card_delay(packet.duration("card_delay")),
       buffer(packet.bytes_or("buffer", "topology")),

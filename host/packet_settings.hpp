@@ -39,7 +39,8 @@ struct PacketSettings {
   Duration retransmission_timeout;
   enum class Adaptive : std::uint8_t { off, lossy, on };
   Adaptive adaptive_retransmission = Adaptive::lossy;
-  std::uint32_t retries = 0;  ///< 0: any number
+  std::uint32_t retries = 0;      ///< 0: any number
+  std::uint64_t repeats_max = 0;  ///< of a card, without anything new anywhere; 0: any number
   bool slow_restart = true;
   Duration card_delay;
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says

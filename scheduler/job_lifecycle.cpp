@@ -10,6 +10,7 @@
 #include "core/check.hpp"
 #include "core/counted.hpp"
 #include "core/diagnostics.hpp"
+#include "core/readable.hpp"
 #include "scheduler/job_lifecycle_events.hpp"
 
 namespace weft {
@@ -31,6 +32,11 @@ constexpr std::array params_table = {
               "them jobs go on at the pace that these had, and nothing is simulated until the next such moment. 0: every "
               "iteration is simulated",
               "Arcadia, section 6.3; 2 or more, as one says nothing of how much they differ"},
+    ParamSpec{
+        "setbacks_max", ParamKind::integer, "1000", "0", "", "",
+        "stops of jobs and failures of parts, one after another and at least as many as there are hosts, without anything kept "
+        "of any job's work, after which the run ends and says so (status 1), if no job may get on; 0: it goes on",
+        "round figure: nobody waits for a job so long that never reached its next checkpoint in so many starts"},
 };
 
 /// Time on a placement, as time of all GPUs of the job.
@@ -88,6 +94,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
       progress_(jobs_.size()),
       fast_forward_(settings_.fast_forward, jobs_.size()),
       usage_(settings_.observer, settings_.from == nullptr ? Time::zero() : settings_.from->at),
+      progress_watch_(settings_.setbacks_max, jobs_.size(), cluster_.host_count()),
       queue_(jobs_.size()),
       running_(jobs_.size()),
       handler_wake_(settings_.handlers.size()),
@@ -133,6 +140,10 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
     job_called_.emplace(event.subject, JobId(static_cast<std::uint32_t>(named - jobs_.begin())));
   }
   if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
+  if (!jobs_.empty()) changes_until_ = jobs_.back().submit;
+  for (const ScriptedEvent& event : settings_.events) changes_until_ = std::max(changes_until_, event.at);
+  for (const Drain& drain : settings_.maintenance.drains)
+    changes_until_ = std::max(changes_until_, drain.at + std::min(drain.duration, Time::max() - drain.at));
   WEFT_CHECK(settings_.from == nullptr || settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
 }
 
@@ -178,6 +189,7 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
 /// What was to happen to a job that has been stopped since, what its ranks said before they knew, wishes of a policy that has had another pass
 /// since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
+  if (standstill_) return true;
   const bool is_of_jobs = event.kind == job_arrives || event.kind == scripted_event || event.kind == handler_wakes;
   if ((is_of_service(event.kind) || is_of_jobs) && all_finished()) return true;
   if (event.kind == parts_fail) return event.key.time != next_failure_;
@@ -210,6 +222,8 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
   take(event, context);
   if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
   if (!happenings_.empty()) tell_handlers(context);
+  // The pass that is to come may start somebody.
+  if (!pass_requested_ && progress_watch_.is_due(context.now())) look_for_progress(context);
 }
 
 void JobLifecycle::take(const Event& event, EventContext& context) {
@@ -439,6 +453,7 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   Progress& progress = progress_[job.index()];
   const StayAccount account = charge(record, *running, now);
   const Time until = got_on_until(*running, now);
+  const KeptWork kept_before = progress.kept;
   const auto whole = [&](Duration time) { return of_all_gpus(time, record, running->placement); };
   const Duration lost = whole(std::max(Duration::zero(), now - running->since - account.overhead - account.writing - account.work));
   Duration work = account.work;
@@ -464,6 +479,14 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
       record.lost_to_moves +=
           whole(std::max(Duration::zero(), until - running->since - account.overhead - account.writing - account.work_whole));
       break;
+  }
+  // What one start keeps for another to begin with may have moved by rounding.
+  const bool has_more =
+      progress.kept.iterations > kept_before.iterations || progress.kept.work > kept_before.work + Duration::us(1);
+  if (has_more || why == Leaving::ends || why == Leaving::is_cancelled) {
+    progress_watch_.gets_on(job, now);
+  } else {
+    progress_watch_.is_stopped(job, now - running->since);
   }
   if (jobs_[job.index()].workload != nullptr) {
     progress.iterating += work;
@@ -835,6 +858,51 @@ ClusterSample JobLifecycle::sample() const {
   return sample;
 }
 
+void JobLifecycle::look_for_progress(EventContext& context) {
+  const auto may = [&](JobId job) { return may_get_on(job, context.now()); };
+  if (all_finished() || context.now() < changes_until_ || std::any_of(queue_.begin(), queue_.end(), may) ||
+      std::any_of(running_.begin(), running_.end(), may)) {
+    progress_watch_.begin_anew(context.now());
+    return;
+  }
+  standstill_ = {context.now(), no_progress(context.now())};
+  for (const JobId job : running_) halt(job, context);
+}
+
+/// One that only waited has shown nothing; one that runs for the first time, or kept something in this start, may be longer at it than others fail.
+bool JobLifecycle::may_get_on(JobId job, Time now) const {
+  const Running* const running = running_state_[job.index()].get();
+  if (running == nullptr) {
+    const std::optional<Time>& started = records_[job.index()].last_start;
+    return started && *started >= progress_watch_.begin() && !progress_watch_.is_hopeless(job);
+  }
+  if (!progress_watch_.is_hopeless(job)) return true;
+  const KeptWork kept = kept_of(job, account(*running, got_on_until(*running, now)).kept);
+  const KeptWork& before = progress_[job.index()].kept;
+  return kept.iterations > before.iterations || kept.work > before.work + Duration::us(1);
+}
+
+Diagnostic JobLifecycle::no_progress(Time now) const {
+  const std::uint64_t failures = progress_watch_.failures();
+  const std::uint64_t stops = progress_watch_.stops();
+  std::string text = "no job gets on: in the last " + readable((now - progress_watch_.begin()).in_s()) + " ";
+  if (failures > 0) text += counted(failures, "part", "parts") + " failed" + (stops > 0 ? ", and " : "");
+  if (stops > 0) text += counted(stops, "start", "starts") + " of jobs came to nothing";
+  JobId most = JobId::none();
+  for (const JobRecord& record : records_) {
+    if (record.end || record.cancelled) continue;
+    if (most.is_none() || progress_watch_.streak(record.id).stops > progress_watch_.streak(most).stops) most = record.id;
+  }
+  text += "; " + state_text(most);
+  if (const ProgressWatch::Streak& streak = progress_watch_.streak(most); streak.stops > 0) {
+    text += ", and was stopped " + counted(streak.stops, "time", "times") + " in a row before any of its work was kept, after " +
+            readable(streak.lost.in_s() / static_cast<double>(streak.stops)) + " on average";
+  }
+  return {Severity::error, "no-progress", text, SourcePlace::named("scheduler.setbacks_max"),
+          "keep work more often (checkpoint.every, checkpoint.interval), start jobs faster (scheduler.start_overhead), or let less "
+          "fail and be repaired sooner (failure); scheduler.setbacks_max is how often is too often, 0 if nothing is"};
+}
+
 void JobLifecycle::close_open_stays(Time now) {
   for (const JobId job : queue_) records_[job.index()].wait += now - progress_[job.index()].queued;
   for (const JobId job : running_) {
@@ -906,28 +974,35 @@ bool JobLifecycle::is_under_way(StayId stay) const {
   return running != nullptr && running->stay == stay;
 }
 
-void JobLifecycle::require_all_finished() const {
-  if (all_finished()) return;
+std::string JobLifecycle::unfinished_text() const {
   constexpr std::size_t named_max = 5;
   std::string names;
-  std::size_t unfinished = 0;
+  std::size_t named = 0;
   for (const JobRecord& record : records_) {
-    if (record.end || record.cancelled) continue;
-    if (unfinished < named_max) names += (unfinished == 0 ? "" : "; ") + state_text(record.id);
-    ++unfinished;
+    if (record.end || record.cancelled || named == named_max) continue;
+    names += (named++ == 0 ? "" : "; ") + state_text(record.id);
   }
+  return names;
+}
+
+std::optional<Diagnostic> JobLifecycle::never_repaired() const {
+  if (all_finished()) return std::nullopt;
   std::uint32_t out = cluster_.gpu_count() - cluster_.gpus_in_service();
   for (const HostId host : settings_.storage.hosts) out -= cluster_.gpu_count(host);
   const bool nobody_runs =
       std::none_of(running_.begin(), running_.end(), [this](JobId job) { return !running_state_[job.index()]->failed_at; });
-  if (out > 0 && nobody_runs) {
-    throw InputError({Severity::error, "never-repaired",
-                      "the run ends with jobs that never got GPUs again: " + names + "; " + std::to_string(out) + " of " +
-                          counted(cluster_.gpu_count(), "GPU is", "GPUs are") + " out of service",
-                      SourcePlace::named("failure"), "make repairs shorter, failures rarer or the cluster larger"});
-  }
-  WEFT_CHECK(unfinished == 0, "every job has ended when the run is over, but " + std::to_string(unfinished) + " of " +
-                                  std::to_string(jobs_.size()) + " have not: " + names);
+  if (out == 0 || !nobody_runs) return std::nullopt;
+  return Diagnostic{Severity::error, "never-repaired",
+                    "the run ends with jobs that never got GPUs again: " + unfinished_text() + "; " + std::to_string(out) + " of " +
+                        counted(cluster_.gpu_count(), "GPU is", "GPUs are") + " out of service",
+                    SourcePlace::named("failure"), "make repairs shorter, failures rarer or the cluster larger"};
+}
+
+void JobLifecycle::require_all_finished() const {
+  if (all_finished()) return;
+  WEFT_CHECK(false, "every job has ended when the run is over, but " +
+                        std::to_string(jobs_.size() - counters_.finished - counters_.cancelled) + " of " +
+                        std::to_string(jobs_.size()) + " have not: " + unfinished_text());
 }
 
 }  // namespace weft

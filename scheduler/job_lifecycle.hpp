@@ -47,6 +47,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/engine.hpp"
 #include "core/entity.hpp"
 #include "core/params.hpp"
@@ -69,6 +70,7 @@
 #include "scheduler/job_spec.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
+#include "scheduler/progress_watch.hpp"
 #include "scheduler/scripted_events.hpp"
 #include "scheduler/settings_change.hpp"
 #include "scheduler/storage.hpp"
@@ -100,6 +102,7 @@ struct JobLifecycleSettings {
   Duration control_delay;                ///< of messages to hosts
   Duration start_overhead = {};          ///< from the start of a job until it gets on, each time
   Duration round = {};                   ///< between passes of the policy; zero: whenever something has happened
+  std::uint64_t setbacks_max = 0;        ///< without anything kept of any job, after which the run ends; 0: it goes on
   std::uint64_t fast_forward = 0;        ///< iterations to simulate before jobs coast; 0: all are simulated
   std::vector<Time> speed_changes = {};  ///< of hosts, each once: what was measured before holds no more
   CheckpointPlan checkpoints = {};
@@ -175,12 +178,19 @@ class JobLifecycle final : public Entity {
   ClusterSnapshot snapshot(Time now) const;
   /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for by `now`, and the observer the last sample.
   void close_open_stays(Time now);
+  /// When and why the run got nowhere any more, and nothing was simulated after it.
+  struct Standstill {
+    Time at;
+    Diagnostic why;
+  };
+  const std::optional<Standstill>& standstill() const { return standstill_; }
   /// All have ended or were cancelled.
   bool all_finished() const { return counters_.finished + counters_.cancelled == jobs_.size(); }
   /// What a job does or waits for, as a sentence without its stop: "job "a" waits for 8 GPUs".
   std::string state_text(JobId job) const;
-  /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for, or, if what they wait for are GPUs out of service, throws
-  /// InputError [never-repaired]. For the end of a run.
+  /// At the end of a run: [never-repaired] with jobs that wait for GPUs out of service, if there are any and nobody runs.
+  std::optional<Diagnostic> never_repaired() const;
+  /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for. For the end of a run.
   void require_all_finished() const;
   /// Whether the ranks of a stay hold their GPUs still. Requires: a job's stay in `wiring.jobs`.
   bool is_under_way(StayId stay) const;
@@ -343,6 +353,12 @@ class JobLifecycle final : public Entity {
   void begin_work_on_idle_hosts(EventContext& context);
   JobView view(JobId job, Time now) const;
   Duration duration_of(JobId job) const;
+  /// The watch is due: may anybody get on still?
+  void look_for_progress(EventContext& context);
+  bool may_get_on(JobId job, Time now) const;
+  Diagnostic no_progress(Time now) const;
+  /// What jobs that have not ended do or wait for; some of them.
+  std::string unfinished_text() const;
   void request_launch(EventContext& context);
   /// Starts the ranks of those that wait for it.
   void launch(EventContext& context);
@@ -365,6 +381,9 @@ class JobLifecycle final : public Entity {
   std::vector<std::uint32_t> waiting_drains_;            ///< that have begun, on hosts where jobs still are
   FastForward fast_forward_;
   ClusterUsage usage_;
+  ProgressWatch progress_watch_;
+  std::optional<Standstill> standstill_;
+  Time changes_until_;  ///< jobs arrive, hosts are drained or come back, or a scenario changes something
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;                            ///< since the last pass

@@ -66,6 +66,8 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
     running_state_[holder.index()]->failed_at = context.now();
     ++records_[holder.index()].failures;
   }
+  const Time now = context.now();
+  progress_watch_.part_fails(failure.repair < Time::max() - now ? now + failure.repair : Time::max());
   // A flap is over before anybody looks.
   const Duration detection = failure.fault == Fault::flaps ? Duration::zero() : settings_.failures.detection;
   if (detection > Time::max() - context.now()) return;

@@ -20,6 +20,7 @@ using testing_scheduler::job;
 using testing_scheduler::policy_called;
 using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
+using testing_scheduler::run_jobs_as_far_as_they_get;
 using testing_scheduler::settings_with;
 using testing_scheduler::StayLog;
 using testing_scheduler::Stays;
@@ -178,15 +179,99 @@ TEST(Maintenance, IsAnnouncedAndHasSpares) {
 TEST(FailingClusters, NobodyWaitsForEverWithoutBeingNamed) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.failures.log = {{at_s(20), {PartKind::host, 0}, Duration::max()}};
-  try {
-    run_jobs({job("A", 0, 4, Duration::s(50))}, ClusterState(1, 4), std::move(settings));
-    FAIL() << "the job ended";
-  } catch (const InputError& error) {
-    ASSERT_EQ(error.diagnostics().size(), 1U);
-    EXPECT_EQ(error.diagnostics()[0].code, "never-repaired");
-    EXPECT_EQ(error.diagnostics()[0].message,
-              "the run ends with jobs that never got GPUs again: job \"A\" waits for 4 GPUs; 4 of 4 GPUs are out of service");
+  const FinishedRun run = run_jobs_as_far_as_they_get({job("A", 0, 4, Duration::s(50))}, ClusterState(1, 4), std::move(settings));
+  ASSERT_TRUE(run.never_repaired);
+  EXPECT_EQ(run.never_repaired->code, "never-repaired");
+  EXPECT_EQ(run.never_repaired->message,
+            "the run ends with jobs that never got GPUs again: job \"A\" waits for 4 GPUs; 4 of 4 GPUs are out of service");
+}
+
+// Host 0 fails after 5 s, is repaired in 1, and so on, `count` times; iterations take 10 s.
+JobLifecycleSettings fails_again_and_again(int count) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.setbacks_max = 20;
+  settings.checkpoints.every = 1;
+  for (int i = 0; i < count; ++i) settings.failures.log.push_back(host_fails(5 + 6 * i, 0, 1));
+  return settings;
+}
+
+JobSpec in_iterations(JobSpec spec, std::uint64_t iterations) {
+  spec.iterations = iterations;
+  return spec;
+}
+
+// Each cycle is a failure and a stop. After 10 cycles, and the repair at 60 s, the job was stopped too seldom to be given up. After 10 more, at 120 s, it was not.
+TEST(Standstill, IsFoundWhereNothingIsKept) {
+  const FinishedRun run = run_jobs_as_far_as_they_get({in_iterations(job("A", 0, 4, Duration::s(100)), 10)}, ClusterState(1, 4),
+                                                      fails_again_and_again(1'000));
+  ASSERT_TRUE(run.standstill);
+  EXPECT_EQ(run.standstill->at, at_s(120));
+  EXPECT_EQ(run.standstill->why.code, "no-progress");
+  EXPECT_EQ(run.standstill->why.message,
+            "no job gets on: in the last 60 s 10 parts failed, and 10 starts of jobs came to nothing; job \"A\" is running, "
+            "and was stopped 20 times in a row before any of its work was kept, after 5 s on average");
+  EXPECT_EQ(run.counters.failures, 20U) << "what was to come is left";
+}
+
+TEST(Standstill, IsNoneWithoutABound) {
+  JobLifecycleSettings settings = fails_again_and_again(200);
+  settings.setbacks_max = 0;
+  const FinishedRun run = run_jobs({in_iterations(job("A", 0, 4, Duration::s(100)), 10)}, ClusterState(1, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(200 * 6 + 100));
+}
+
+// Every fifteenth time the host holds for 11 s: an iteration is kept.
+TEST(Standstill, IsNoneWhereSomethingIsKept) {
+  JobLifecycleSettings settings = fails_again_and_again(0);
+  std::int64_t at = 0;
+  for (int i = 1; i <= 150; ++i) {
+    at += i % 15 == 0 ? 11 : 5;
+    settings.failures.log.push_back(host_fails(at, 0, 1));
+    at += 1;
   }
+  const FinishedRun run = run_jobs({in_iterations(job("A", 0, 4, Duration::s(200)), 20)}, ClusterState(1, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(at + 100));
+}
+
+// B needs longer than A's host needs to fail 1,000 times, and writes no checkpoint; A gets B's host.
+TEST(Standstill, IsNoneWhileAnotherJobRuns) {
+  JobLifecycleSettings settings = fails_again_and_again(1'000);
+  const FinishedRun run = run_jobs({in_iterations(job("A", 0, 4, Duration::s(100)), 10), job("B", 1, 4, Duration::s(10'000))},
+                                   ClusterState(2, 4), std::move(settings));
+  EXPECT_EQ(run.records[1].end, at_s(10'001));
+  EXPECT_EQ(run.records[0].end, at_s(6'000 + 100)) << "when its host fails no more";
+}
+
+// The job needs both hosts. One is drained until 3,000 s, while the other fails 400 times and nobody can run.
+TEST(Standstill, IsNoneWhileHostsComeBack) {
+  JobLifecycleSettings settings = fails_again_and_again(400);
+  settings.maintenance.drains = {{at_s(0), HostId(1), Duration::s(3'000)}};
+  const FinishedRun run = run_jobs({job("A", 1, 8, Duration::s(50))}, ClusterState(2, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(3'050));
+}
+
+// The same, as the other host is repaired in 3,000 s.
+TEST(Standstill, IsNoneWhileRepairsThatTakeLongAreUnderWay) {
+  JobLifecycleSettings settings = fails_again_and_again(400);
+  settings.failures.log.insert(settings.failures.log.begin(), host_fails(1, 1, 2'999));
+  const FinishedRun run = run_jobs({job("A", 2, 8, Duration::s(50))}, ClusterState(2, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(3'050));
+}
+
+TEST(Standstill, IsNoneBeforeTheLastJobHasCome) {
+  const FinishedRun run = run_jobs({job("A", 0, 4, Duration::s(1)), job("B", 10'000, 4, Duration::s(50))}, ClusterState(1, 4),
+                                   fails_again_and_again(1'000));
+  EXPECT_EQ(run.records[1].end, at_s(10'050));
+}
+
+// Of two hosts that the job needs one is out at any time: it never runs. 20 have failed by 39 s, the last of them works again at 42 s, when one more has failed.
+TEST(Standstill, IsFoundWhereNobodyRuns) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.setbacks_max = 20;
+  for (int i = 0; i < 1'000; ++i) settings.failures.log.push_back(host_fails(1 + 2 * i, static_cast<std::uint32_t>(i % 2), 3));
+  const FinishedRun run = run_jobs_as_far_as_they_get({job("A", 2, 8, Duration::s(50))}, ClusterState(2, 4), std::move(settings));
+  ASSERT_TRUE(run.standstill);
+  EXPECT_EQ(run.standstill->why.message, "no job gets on: in the last 42 s 21 parts failed; job \"A\" waits for 8 GPUs");
 }
 
 // Expected time of W of work in segments of tau, each but the last with a checkpoint of delta, restarts of R (the first start as well) that may fail

@@ -54,15 +54,18 @@ inline JobLifecycleSettings settings_with(std::unique_ptr<SchedulingPolicy> poli
   return settings;
 }
 
-/// A finished run in job mode.
+/// A run in job mode, finished or at a standstill.
 struct FinishedRun {
   std::vector<JobRecord> records;
   JobCounters counters;
   RunReport report;
+  std::optional<JobLifecycle::Standstill> standstill = {};
+  std::optional<Diagnostic> never_repaired = {};
 };
 
-inline FinishedRun run_jobs(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings,
-                            std::uint32_t threads = 1) {
+/// The run ends as it does.
+inline FinishedRun run_jobs_as_far_as_they_get(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings,
+                                               std::uint32_t threads = 1) {
   EngineBuilder builder;
   const EntityId id =
       JobLifecycle::add_to(builder, std::make_unique<JobLifecycle>(std::move(jobs), std::move(cluster), std::move(settings)));
@@ -72,9 +75,18 @@ inline FinishedRun run_jobs(std::vector<JobSpec> jobs, ClusterState cluster, Job
   FinishedRun run;
   run.report = engine.run({});
   const JobLifecycle& lifecycle = engine.entity_as<JobLifecycle>(id);
-  lifecycle.require_all_finished();
+  run.standstill = lifecycle.standstill();
+  run.never_repaired = lifecycle.never_repaired();
+  if (!run.standstill && !run.never_repaired) lifecycle.require_all_finished();
   run.records = lifecycle.records();
   run.counters = lifecycle.counters();
+  return run;
+}
+
+inline FinishedRun run_jobs(std::vector<JobSpec> jobs, ClusterState cluster, JobLifecycleSettings settings,
+                            std::uint32_t threads = 1) {
+  FinishedRun run = run_jobs_as_far_as_they_get(std::move(jobs), std::move(cluster), std::move(settings), threads);
+  WEFT_CHECK(!run.standstill && !run.never_repaired, "every job ends");
   return run;
 }
 

@@ -100,7 +100,7 @@ nlohmann::json manifest_of(const std::string& topology, const std::vector<std::s
   Scenario scenario = load_scenario(flags);
   SimulationOptions options;
   options.out = folder / "out";
-  run_simulation(scenario, options);
+  finish_simulation(scenario, options);
   std::filesystem::remove_all(folder);
   return nlohmann::json::parse(scenario.manifest.to_json());
 }

@@ -58,7 +58,7 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
     taken = snapshot;
     return std::string();
   };
-  run_simulation(scenario, options);
+  finish_simulation(scenario, options);
   using State = ClusterSnapshot::State;
   std::vector<State> states;
   for (const ClusterSnapshot::Job& job : taken.jobs) states.push_back(job.state);

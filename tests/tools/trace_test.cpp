@@ -37,7 +37,7 @@ std::set<std::string> track_names(const std::string& fold_ranks) {
   SimulationOptions options;
   options.out = folder / "out";
   options.trace = true;
-  run_simulation(scenario, options);
+  finish_simulation(scenario, options);
   std::ifstream file(options.out / "trace.json");
   std::set<std::string> names;
   const auto trace = nlohmann::json::parse(file);
@@ -74,7 +74,7 @@ TEST(Trace, SamplesOfLinksAreCounters) {
   options.out = folder / "out";
   options.trace = true;
   options.sample = Duration::us(5);
-  run_simulation(scenario, options);
+  finish_simulation(scenario, options);
   std::ifstream file(options.out / "trace.json");
   std::map<std::string, double> last, most;
   const auto trace = nlohmann::json::parse(file);

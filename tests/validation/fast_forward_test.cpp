@@ -42,7 +42,7 @@ RunSummary run_forward(const std::string& scenario, int iterations) {
   state_collectives(loaded);
   SimulationOptions options;
   options.out = folder.path() / "out";
-  return run_simulation(loaded, options);
+  return finish_simulation(loaded, options);
 }
 
 TEST(FastForward, IsNearTheFullSimulationAndKnowsHowNear) {

@@ -124,7 +124,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   simulation.sample = options.sample;
   simulation.out = folder.path() / "out";
   ScenarioRun run;
-  run.summary = run_simulation(scenario, simulation);
+  run.summary = finish_simulation(scenario, simulation);
   run.jobs = read_table(simulation.out / "jobs.csv");
   run.iterations = read_table(simulation.out / "iterations.csv");
   run.collectives = read_table(simulation.out / "collectives.csv");

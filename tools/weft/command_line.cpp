@@ -105,7 +105,8 @@ int read_and_run(int argc, char** argv) {
   CLI::App app{
       "Weft simulates AI training clusters: hosts with GPUs, the fabric between them, the jobs on them and the scheduler that\n"
       "places them.\n\n"
-      "Exit status: 0 done, 1 the question's answer is no, 2 wrong input or use, 3 a bug in Weft, 130 interrupted.",
+      "Exit status: 0 done, 1 the question's answer is no or a run stands still, 2 wrong input or use, 3 a bug in Weft, 130 "
+      "interrupted.",
       "weft"};
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "core/counted.hpp"
+#include "core/readable.hpp"
 #include "scheduler/elastic_restart.hpp"
 #include "scheduler/failures/part.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/parameter_changes.hpp"
-#include "tools/weft/readable.hpp"
 #include "tools/weft/simulation.hpp"
 #include "tools/weft/snapshot_file.hpp"
 #include "tools/weft/temporary_folder.hpp"
@@ -209,7 +209,7 @@ void look_ahead(Fork& fork, Time until) {
   options.from = std::make_shared<const ClusterSnapshot>(fork.from);
   options.footprints = fork.footprints;
   options.at_end = [&fork](const ClusterSnapshot& end) { fork.end = end; };
-  run_simulation(fork.scenario, options);
+  finish_simulation(fork.scenario, options);
 }
 
 void look_ahead(Fork& now, Fork& then, Time until, std::uint32_t threads) {

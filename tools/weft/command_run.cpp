@@ -151,7 +151,8 @@ int run(RunOptions options, bool seed_given) {
                  counted(summary.flows_finished, "flow", "flows").c_str(), options.out.c_str());
     return kExitInterrupted;
   }
-  return kExitDone;
+  for (const Diagnostic& why : summary.standstill) std::fputs(why.to_text().c_str(), stderr);
+  return summary.standstill.empty() ? kExitDone : kExitNo;
 }
 
 }  // namespace

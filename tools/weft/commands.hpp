@@ -10,7 +10,7 @@ class App;
 
 namespace weft {
 
-/// What the chosen subcommand does; returns the exit status. 0 done, 1 the question's answer is no, 2 wrong input or use, 3 a bug in Weft,
+/// What the chosen subcommand does; returns the exit status. 0 done, 1 the question's answer is no or a run stands still, 2 wrong input or use, 3 a bug in Weft,
 /// 130 interrupted by the user.
 using Action = std::function<int()>;
 

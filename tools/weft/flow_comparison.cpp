@@ -24,7 +24,7 @@ FlowComparison compare_with_flow_mode(const Scenario& scenario, const Simulation
     if (takes_too_many || (options.interrupt != nullptr && *options.interrupt)) stop = true;
   };
   try {
-    const RunSummary summary = run_simulation(in_flow_mode, alone);
+    const RunSummary summary = finish_simulation(in_flow_mode, alone);
     // Also where nobody looked before it was over.
     if (takes_too_many || summary.events > events_max)
       return {std::nullopt, "it takes more events than packets did, " + std::to_string(events_max)};

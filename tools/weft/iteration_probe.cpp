@@ -16,7 +16,7 @@ Duration run_alone(Scenario alone) {
   SimulationOptions options;
   options.out = folder.path();
   // Not the makespan, which holds the way from the scheduler to the hosts and back.
-  return Duration::from_seconds(run_simulation(alone, options).mean_iteration_s);
+  return Duration::from_seconds(finish_simulation(alone, options).mean_iteration_s);
 }
 
 }  // namespace

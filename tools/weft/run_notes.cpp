@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/counted.hpp"
+#include "core/readable.hpp"
 #include "host/message_tag.hpp"
 #include "network/unloaded_paths.hpp"
-#include "tools/weft/readable.hpp"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/counted.hpp"
-#include "tools/weft/readable.hpp"
+#include "core/readable.hpp"
 
 namespace weft {
 
@@ -83,6 +83,7 @@ std::string RunSummary::to_json() const {
   json["mode"] = mode;
   json["interrupted"] = interrupted;
   if (stopped_at) json["stopped_at_s"] = stopped_at->in_s();
+  for (const Diagnostic& why : standstill) json["standstill"].push_back({{"code", why.code}, {"message", why.message}});
   json["gpus"] = gpus;
   json["jobs_total"] = jobs_total;
   json["jobs_finished"] = jobs_finished;
@@ -200,7 +201,8 @@ std::string RunSummary::to_json() const {
 
 std::string RunSummary::to_text() const {
   std::string text;
-  const std::string cut_off = interrupted ? ", interrupted" : stopped_at ? ", stopped at " + readable(stopped_at->in_s()) : "";
+  std::string cut_off = interrupted ? ", interrupted" : stopped_at ? ", stopped at " + readable(stopped_at->in_s()) : "";
+  if (!standstill.empty()) cut_off = ", ended as nothing got on any more";
   line(text, "%s (%s mode)%s", name.c_str(), mode.c_str(), cut_off.c_str());
   if (jobs_total > 0) {
     line(text, "  jobs            %llu of %llu finished on %s", static_cast<unsigned long long>(jobs_finished),

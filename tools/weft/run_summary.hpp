@@ -57,7 +57,8 @@ struct RunSummary {
   std::string name;
   std::string mode;  ///< "job", "flow" or "packet"
   bool interrupted = false;
-  std::optional<Time> stopped_at;  ///< as was asked for
+  std::optional<Time> stopped_at;      ///< as was asked for
+  std::vector<Diagnostic> standstill;  ///< why nothing got on any more, if the run ended for that
 
   std::uint64_t gpus = 0;
   std::uint64_t jobs_total = 0;

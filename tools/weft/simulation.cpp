@@ -11,6 +11,7 @@
 #include "core/counted.hpp"
 #include "core/engine.hpp"
 #include "core/out_of_memory.hpp"
+#include "core/readable.hpp"
 #include "host/collective_library.hpp"
 #include "host/congestion_control.hpp"
 #include "host/coupled_jobs.hpp"
@@ -202,12 +203,21 @@ class Assembly {
     if (stopped) cut_off_at_ = *options_.until;
     const double run_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
-    if (!cut_off_at_) require_finished(engine);
+    std::vector<Diagnostic> standstill;
+    if (lifecycle_ != nullptr && lifecycle_->standstill()) {
+      cut_off_at_ = lifecycle_->standstill()->at;
+      standstill = {lifecycle_->standstill()->why};
+    } else if (!cut_off_at_) {
+      standstill = transfers_that_stand_still(engine);
+      if (standstill.empty()) standstill = require_finished(engine);
+      if (!standstill.empty()) cut_off_at_ = report.end_time;
+    }
     if (options_.at_end) options_.at_end(lifecycle_->snapshot(cut_off_at_.value_or(report.end_time)));
     if (cut_off_at_ && lifecycle_ != nullptr) lifecycle_->close_open_stays(*cut_off_at_);
     RunSummary summary = summarise(report);
     summary.run_wall_time_s = run_wall_time_s;
-    if (stopped) summary.stopped_at = *options_.until;
+    if (stopped && standstill.empty()) summary.stopped_at = *options_.until;
+    summary.standstill = std::move(standstill);
     if (!cut_off_at_ && options_.complete_summary) options_.complete_summary(summary);
     write_results(engine, report, summary);
     return summary;
@@ -397,6 +407,7 @@ class Assembly {
     settings.control_delay = params.duration("control_delay");
     settings.start_overhead = params.duration("start_overhead");
     settings.round = params.duration("round");
+    settings.setbacks_max = static_cast<std::uint64_t>(params.integer("setbacks_max"));
     settings.fast_forward = static_cast<std::uint64_t>(params.integer("fast_forward"));
     std::set<Time> speed_changes;
     for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
@@ -530,9 +541,10 @@ class Assembly {
     return static_cast<double>(results_->jobs_done()) / static_cast<double>(scenario_.jobs.size());
   }
 
-  /// A run without events left whose jobs have not finished is stuck: say which ranks wait, and for what.
-  void require_finished(const Engine& engine) const {
+  /// Of a run without events left, or one in which nothing comes of them.
+  std::vector<Diagnostic> transfers_that_stand_still(const Engine& engine) const {
     Diagnostics diagnostics;
+    Diagnostics standstill;
     if (fabric_ != EntityId::none()) {
       for (const UnfinishedTransfer& transfer : missed(engine.entity_as<FlowFabric>(fabric_).unfinished())) {
         const Topology& topology = *scenario_.topology;
@@ -542,16 +554,21 @@ class Assembly {
           diagnostics.error("beyond-clock", which + " ends after the simulated clock does", SourcePlace::named("weft run"),
                             "simulated time ends after 2.9 years of 10 ps ticks: move less");
         } else {
-          diagnostics.error(
+          standstill.error(
               "stalled-transfer", which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
               SourcePlace::named("weft run"),
               network_changes() ? "it is out, and nothing repairs it: let it be repaired" : "give the link a rate above 0");
         }
       }
     }
-    if (packet_network_) report_stuck_transfers(engine, diagnostics);
-    // Ranks wait for these.
     diagnostics.throw_if_errors();
+    if (packet_network_) report_stuck_transfers(engine, standstill);
+    return {standstill.all().begin(), standstill.all().end()};
+  }
+
+  /// A run without events left whose jobs have not finished is stuck: says which ranks wait, and for what. Returns why jobs get no GPUs any more, if that is it.
+  std::vector<Diagnostic> require_finished(const Engine& engine) const {
+    Diagnostics diagnostics;
     std::vector<WaitingRank> waiting;
     for (const EntityId host : hosts_) {
       for (WaitingRank& rank : engine.entity_as<HostEntity>(host).waiting_ranks()) waiting.push_back(std::move(rank));
@@ -559,15 +576,23 @@ class Assembly {
     report_stuck_ranks(scenario_, jobs_, waiting, diagnostics);
     diagnostics.throw_if_errors();
     // After a snapshot, jobs may wait for what the run leaves out.
-    if (lifecycle_ != nullptr && options_.from == nullptr) lifecycle_->require_all_finished();
+    if (lifecycle_ == nullptr || options_.from != nullptr) return {};
+    if (const std::optional<Diagnostic> never = lifecycle_->never_repaired()) return {*never};
+    lifecycle_->require_all_finished();
+    return {};
   }
 
-  /// Switches that wait for each other, or for a host that pauses for good, refresh their pauses for ever: where no card gets anything between two looks,
-  /// they are looked for.
+  /// Switches that wait for each other, or for a host that pauses for good, refresh their pauses for ever, and cards send for ever what never comes: where no
+  /// card gets anything between two looks, they are looked for.
   RunReport run_to_end(Engine& engine, RunControl& control) {
     const Duration step = Duration::ms(10);
-    Time look = packet_network_ && packet_network_->refreshes_pauses() ? Time::zero() : Time::max();
+    std::optional<std::uint64_t> repeats_max;
+    if (packet_network_ && !network_changes()) repeats_max = packet_network_->repeats_max();
+    const bool looks = packet_network_ && (packet_network_->refreshes_pauses() || repeats_max);
+    Time look = looks ? Time::zero() : Time::max();
     std::uint64_t received = 0;
+    std::vector<std::uint64_t> repeats;  // by host, when anything new came last
+    Time new_at;
     // What a host holds up that pauses for good; others may have waited for a time-out meanwhile.
     constexpr int idle_looks_max = 100;
     int idle_looks = 0;
@@ -587,6 +612,16 @@ class Assembly {
       idle_looks = received_now == received ? idle_looks + 1 : 0;
       if (idle_looks >= idle_looks_max && packet_network_->is_held_by_hosts() && !packet_network_->unfinished(engine).empty())
         return report;
+      if (repeats_max && (received_now != received || repeats.empty())) {
+        repeats = packet_network_->repeats(engine);
+        new_at = look;
+      } else if (repeats_max) {
+        const std::vector<std::uint64_t> now = packet_network_->repeats(engine);
+        for (std::uint32_t host = 0; host < now.size(); ++host) {
+          if (now[host] - repeats[host] >= *repeats_max) livelock_ = {HostId(host), now[host] - repeats[host], new_at};
+          if (livelock_) return report;
+        }
+      }
       received = received_now;
       const std::int64_t steps = (report.next_event - Time::zero()).in_ticks() / step.in_ticks() + 1;
       look = steps > (Time::max() - Time::zero()).in_ticks() / step.in_ticks() ? Time::max() : Time::zero() + step * steps;
@@ -629,17 +664,24 @@ class Assembly {
     }
     if (const std::vector<StoppedQueuePair> stopped = packet_network_->given_up(engine); !stopped.empty()) {
       const StoppedQueuePair& at = stopped.front();
+      diagnostics.error("retry-exceeded",
+                        counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
+                            topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
+                            to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " +
+                            to_text(at.without_answer) + drops_text(engine, at.transfer),
+                        SourcePlace::named("packet.retries"),
+                        loss_help(engine, at.transfer) + "; packet.retries = 0 tries for ever");
+      return;
+    }
+    if (livelock_) {
       diagnostics.error(
-          "retry-exceeded",
-          counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
-              topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
-              to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " + to_text(at.without_answer) +
-              (at.worst.is_none() ? ""
-                                  : "; on its way, " + counted(at.drops, "packet was", "packets were") + " dropped in " +
-                                        topology.node_name(at.worst)),
-          SourcePlace::named("packet.retries"),
-          "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion control, or a lossless "
-          "priority; packet.retries = 0 tries for ever");
+          "livelock",
+          counted(unfinished.size(), "transfer gets", "transfers get") + " nowhere, the first from " +
+              topology.node_name(first.source) + " to " + topology.node_name(first.destination) + ": host" +
+              std::to_string(livelock_->host.index()) + " has sent " + counted(livelock_->repeats, "packet", "packets") +
+              " again since " + readable((livelock_->since - Time::zero()).in_s()) + ", and nothing new has come to any card" +
+              drops_text(engine, first),
+          SourcePlace::named("packet.repeats_max"), loss_help(engine, first) + "; packet.repeats_max = 0 goes on for ever");
       return;
     }
     diagnostics.error(
@@ -649,6 +691,22 @@ class Assembly {
         SourcePlace::named("weft run"),
         network_changes() ? "no way is left between them that packets can take, and nothing repairs what is out: let it be repaired"
                           : "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
+  }
+
+  /// Where its packets were lost, if any were.
+  std::string drops_text(const Engine& engine, const Transfer& transfer) const {
+    const WorstSwitch worst = packet_network_->worst_switch(engine, transfer);
+    if (worst.node.is_none()) return "; nothing was dropped on its way";
+    return "; on its way, " + counted(worst.drops, "packet was", "packets were") + " dropped in " +
+           scenario_.topology->node_name(worst.node);
+  }
+  std::string loss_help(const Engine& engine, const Transfer& transfer) const {
+    if (packet_network_->worst_switch(engine, transfer).node.is_none())
+      return "a longer packet.retransmission_timeout, as queues hold packets and answers for longer, or congestion control that "
+             "keeps "
+             "queues short";
+    return "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion control, or a lossless "
+           "priority";
   }
 
   /// Transfers in packet mode end on many nodes at a time: results get them when the run has ended, numbered by their start and in order of
@@ -856,7 +914,14 @@ class Assembly {
   EntityId scheduler_ = EntityId::none();
   EntityId fabric_ = EntityId::none();
   JobLifecycle* lifecycle_ = nullptr;
-  std::optional<Time> cut_off_at_;  ///< of runs that were told to stop
+  std::optional<Time> cut_off_at_;  ///< of runs that were told to stop, or stand still
+  /// Packets are sent again and again, and do not come.
+  struct Livelock {
+    HostId host;
+    std::uint64_t repeats;
+    Time since;
+  };
+  std::optional<Livelock> livelock_;
   FlowListSource* flow_source_ = nullptr;
   std::vector<FlowListSink*> flow_sinks_;
 };
@@ -874,6 +939,12 @@ std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, c
   SimulationOptions options;
   options.threads = threads;
   return Assembly(scenario, std::move(options), library, {}).footprints_of(snapshot);
+}
+
+RunSummary finish_simulation(Scenario& scenario, const SimulationOptions& options) {
+  RunSummary summary = run_simulation(scenario, options);
+  if (!summary.standstill.empty()) throw InputError(std::move(summary.standstill));
+  return summary;
 }
 
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) {
