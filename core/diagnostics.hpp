@@ -79,6 +79,8 @@ class Diagnostics {
 
   bool has_errors() const { return error_count_ > 0; }
   std::size_t error_count() const { return error_count_; }
+  /// Further errors are counted only: their places need not be looked for.
+  bool is_full() const { return error_count_ >= kept_errors_max; }
   std::span<const Diagnostic> all() const { return kept_; }
 
   /// Throws an InputError with every error collected, if there is one.

@@ -77,7 +77,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
 
   void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
     // What is counted but not kept needs no place.
-    if (line < 0 || diagnostics_.error_count() >= Diagnostics::kept_errors_max) {
+    if (line < 0 || diagnostics_.is_full()) {
       diagnostics_.error("syntax", message, source_.whole_file());
       return;
     }

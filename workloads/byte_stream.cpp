@@ -11,6 +11,8 @@ namespace weft {
 struct ByteStream::State {
   static constexpr std::size_t block_bytes = 1U << 18;
 
+  explicit State(const std::string& path) : file(path) {}
+
   InputFile file;
   std::vector<char> block = std::vector<char>(block_bytes);
   std::size_t begin = 0;
@@ -28,7 +30,7 @@ struct ByteStream::State {
   }
 };
 
-ByteStream::ByteStream(const std::string& path) : state_(std::make_unique<State>(InputFile(path))) {}
+ByteStream::ByteStream(const std::string& path) : state_(std::make_unique<State>(path)) {}
 
 ByteStream::~ByteStream() = default;
 ByteStream::ByteStream(ByteStream&&) noexcept = default;

@@ -49,7 +49,6 @@ class Checker {
   struct RoleOps {
     std::map<std::uint16_t, std::vector<OpId>> collectives;  ///< by communicator
     std::vector<OpId> messages;
-    std::optional<std::uint32_t> first_rank;
   };
 
   void collect() {
@@ -69,7 +68,12 @@ class Checker {
         }
       }
     }
-    for (std::uint32_t rank = workload_.rank_count; rank-- > 0;) roles_[workload_.role_of[rank]].first_rank = rank;
+    ranks_of_role_.resize(roles_.size());
+    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) ranks_of_role_[workload_.role_of[rank]].push_back(rank);
+    has_collectives_.resize(workload_.communicators.size());
+    for (const RoleOps& role : roles_) {
+      for (const auto& [communicator, ops] : role.collectives) has_collectives_[communicator] = true;
+    }
   }
 
   void require_size_of_type(const Op& op) const {
@@ -123,8 +127,7 @@ class Checker {
   void check_use(std::size_t role, const Use& use, OpId op) {
     const Communicator& groups = workload_.communicators[use.communicator];
     const std::string title = op_title(workload_.roles[role], op) + " of role " + in_quotes(workload_.role_names[role]);
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      if (workload_.role_of[rank] != role) continue;
+    for (const std::uint32_t rank : ranks_of_role_[role]) {
       const GroupId group = groups.group_of(RankId(rank));
       if (group.is_none()) {
         diagnostics_.error("no-group",
@@ -168,8 +171,7 @@ class Checker {
 
   void check_collectives(std::uint16_t c) {
     const Communicator& groups = workload_.communicators[c];
-    const bool used = std::any_of(roles_.begin(), roles_.end(), [c](const RoleOps& role) { return role.collectives.count(c) > 0; });
-    if (!used) return;
+    if (!has_collectives_[c]) return;
     std::set<std::pair<std::uint16_t, std::uint16_t>> compared;
     for (std::uint32_t g = 0; g < groups.group_count(); ++g) {
       const auto members = groups.ranks(GroupId(g));
@@ -270,8 +272,7 @@ class Checker {
   template <class Addresses>
   bool report_ambiguity(std::size_t role, std::uint16_t communicator, const Addresses& addresses) {
     std::map<RankId, OpId> ops_by_peer;
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
-      if (workload_.role_of[rank] != role) continue;
+    for (const std::uint32_t rank : ranks_of_role_[role]) {
       ops_by_peer.clear();
       for (const auto& [address, op] : addresses) {
         const auto [other, is_new] =
@@ -325,10 +326,12 @@ class Checker {
     }
   }
 
-  void check_messages() {
+  /// Of messages, sends added and receives taken away: 0 if all match.
+  struct Balance {
     std::uint64_t sum = 0;
     std::uint64_t other_sum = 0;
-    for_each_message([&](const Message& message) {
+
+    void add(const Message& message) {
       Fingerprint hash;
       hash.add(std::uint64_t{message.source} << 32 | message.destination);
       hash.add(std::uint64_t{message.tag} << 32 | message.ordinal);
@@ -336,14 +339,38 @@ class Checker {
       const std::uint64_t other = mix64(hash.value() ^ 0x94d049bb133111ebULL);
       sum += message.is_receive ? ~hash.value() + 1 : hash.value();
       other_sum += message.is_receive ? ~other + 1 : other;
-    });
-    if (sum == 0 && other_sum == 0) return;
-    name_odd_messages();
+    }
+    bool is_even() const { return sum == 0 && other_sum == 0; }
+  };
+
+  void check_messages() {
+    Balance all;
+    for_each_message([&](const Message& message) { all.add(message); });
+    if (!all.is_even()) name_odd_messages();
   }
 
+  /// Of many, those of one share of all at a time, so that few are kept. A send and its receive are in one share.
   void name_odd_messages() {
-    std::vector<Message> messages;
-    for_each_message([&](const Message& message) { messages.push_back(message); });
+    std::uint64_t count = 0;
+    for (std::size_t role = 0; role < roles_.size(); ++role) count += roles_[role].messages.size() * ranks_of_role_[role].size();
+    constexpr std::uint64_t kept_max = 1'000'000;
+    const std::uint64_t shares = count / kept_max + 1;
+    const auto share_of = [shares](const Message& message) {
+      return mix64(std::uint64_t{message.source} << 32 | message.destination) % shares;
+    };
+    std::vector<Balance> balances(shares);
+    for_each_message([&](const Message& message) { balances[share_of(message)].add(message); });
+    for (std::uint64_t share = 0; share < shares && !diagnostics_.is_full(); ++share) {
+      if (balances[share].is_even()) continue;
+      std::vector<Message> messages;
+      for_each_message([&](const Message& message) {
+        if (share_of(message) == share) messages.push_back(message);
+      });
+      name_odd_of(messages);
+    }
+  }
+
+  void name_odd_of(std::vector<Message>& messages) {
     std::sort(messages.begin(), messages.end(), [](const Message& a, const Message& b) {
       return std::tuple(a.identity(), a.is_receive) < std::tuple(b.identity(), b.is_receive);
     });
@@ -392,6 +419,8 @@ class Checker {
   const SourcePlace& place_;
   Diagnostics& diagnostics_;
   std::vector<RoleOps> roles_;
+  std::vector<std::vector<std::uint32_t>> ranks_of_role_;
+  std::vector<bool> has_collectives_;  ///< by communicator
 };
 
 }  // namespace

@@ -24,9 +24,10 @@ namespace pb = workload_file;
 class RoleReader {
  public:
   /// `workload` is the file around the role's.
-  RoleReader(const Workload& frame, const pb::Workload& workload, std::size_t role, FieldPlaces places, SourcePlace role_place,
-             Diagnostics& diagnostics)
+  RoleReader(const Workload& frame, const FrameIndex& index, const pb::Workload& workload, std::size_t role, FieldPlaces places,
+             SourcePlace role_place, Diagnostics& diagnostics)
       : frame_(frame),
+        index_(index),
         workload_(workload),
         role_(role),
         file_(workload.role(static_cast<int>(role))),
@@ -91,7 +92,7 @@ class RoleReader {
   void report_unknown_dependency(int op, int dependency) {
     const std::string& name = file_.op(op).deps(dependency);
     std::string help;
-    if (diagnostics_.error_count() < Diagnostics::kept_errors_max) {
+    if (!diagnostics_.is_full()) {
       std::vector<std::string> names;
       for (int i = 0; i < file_.op_size(); ++i) {
         if (!file_.op(i).name().empty()) names.push_back(file_.op(i).name());
@@ -207,16 +208,18 @@ class RoleReader {
                          "add a line like splits: \"skew\", and a table splits { name: \"skew\" row { ... } ... } to the workload");
       return;
     }
-    std::vector<std::string> names;
-    for (const SplitTable& table : frame_.splits) names.push_back(table.name());
-    const auto found = std::find(names.begin(), names.end(), file.splits());
-    if (found == names.end()) {
+    const std::optional<std::uint32_t> found = index_.splits(file.splits());
+    if (!found) {
+      std::vector<std::string> names;
+      if (!diagnostics_.is_full()) {
+        for (const SplitTable& table : frame_.splits) names.push_back(table.name());
+      }
       diagnostics_.error("unknown-splits", title(i) + " uses unknown splits " + in_quotes(file.splits()), at.of(file, "splits"),
                          names.empty() ? "there are none; add splits { name: " + in_quotes(file.splits()) + " row { ... } ... }"
                                        : suggestion(file.splits(), names, "splits"));
       return;
     }
-    op.splits = static_cast<std::uint32_t>(found - names.begin());
+    op.splits = *found;
     const SplitTable& table = frame_.splits[op.splits];
     op.bytes = table.row_sum_max();
     seat(i, op.communicator, place);
@@ -320,10 +323,10 @@ class RoleReader {
   std::uint16_t communicator_of(int i, const File& file, const FieldPlaces& at) {
     const std::string& name = file.communicator();
     if (name.empty()) return 0;
+    if (const auto found = index_.communicator(name)) return *found;
     std::vector<std::string> names;
-    for (std::size_t c = 0; c < frame_.communicators.size(); ++c) {
-      if (frame_.communicators[c].name() == name) return static_cast<std::uint16_t>(c);
-      names.push_back(frame_.communicators[c].name());
+    if (!diagnostics_.is_full()) {
+      for (const Communicator& communicator : frame_.communicators) names.push_back(communicator.name());
     }
     diagnostics_.error("unknown-communicator", title(i) + " uses unknown communicator " + in_quotes(name),
                        at.of(file, "communicator"), suggestion(name, names, "communicator"));
@@ -348,7 +351,7 @@ class RoleReader {
   std::uint32_t seat(int i, std::uint16_t communicator, const SourcePlace& place) {
     const auto [entry, is_new] = seats_.try_emplace(communicator);
     if (is_new) {
-      entry->second = seats_of(frame_, role_, communicator);
+      entry->second = index_.seats_of(role_, communicator);
       if (entry->second.rank_without_group && !diagnostics_.has_errors()) {
         diagnostics_.error("no-group",
                            "rank " + std::to_string(entry->second.rank_without_group->index()) + " runs " + title(i) +
@@ -372,6 +375,7 @@ class RoleReader {
   }
 
   const Workload& frame_;
+  const FrameIndex& index_;
   const pb::Workload& workload_;
   std::size_t role_;
   const pb::Role& file_;
@@ -399,9 +403,10 @@ Workload parse_workload_text(const SourceText& source) {
                       "write op { ... } inside a role");
   }
   Workload workload = read_frame(file, places, source.whole_file(), diagnostics);
+  const FrameIndex index(workload);
   for (int r = 0; r < file.role_size() && static_cast<std::size_t>(r) < workload.roles.size(); ++r) {
-    RoleReader reader(workload, file, static_cast<std::size_t>(r), places.inside(file, "role", r), places.of(file, "role", r),
-                      diagnostics);
+    RoleReader reader(workload, index, file, static_cast<std::size_t>(r), places.inside(file, "role", r),
+                      places.of(file, "role", r), diagnostics);
     workload.roles[static_cast<std::size_t>(r)] = reader.read();
   }
   diagnostics.throw_if_errors();

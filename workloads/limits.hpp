@@ -12,6 +12,8 @@ namespace weft {
 constexpr std::uint32_t workload_rank_count_max = 1U << 24;
 constexpr std::uint32_t workload_role_count_max = UINT16_MAX;
 constexpr std::uint32_t workload_communicator_count_max = UINT16_MAX;
+/// Ranks times communicators: each keeps a group and a position for every rank, 0.8 GB in all.
+constexpr std::uint64_t workload_memberships_max = 1U << 26;
 /// Positions of a split table: 32 MiB of sizes.
 constexpr std::uint32_t split_positions_max = 2048;
 /// One operation: a year, or 1 PiB.

@@ -238,15 +238,21 @@ class BinaryReader {
   }
 
   void check_seats(Diagnostics& diagnostics) const {
+    const FrameIndex index(workload_);
+    std::vector<bool> is_used(workload_.communicators.size(), false);
     for (std::size_t r = 0; r < workload_.roles.size(); ++r) {
       const RoleDag& dag = workload_.roles[r];
-      std::vector<bool> used(workload_.communicators.size(), false);
+      std::vector<std::uint16_t> used;
       for (std::uint32_t i = 0; i < dag.size(); ++i) {
-        if (dag.kind(OpId(i)) != OpKind::compute) used[dag.op(OpId(i)).communicator] = true;
+        if (dag.kind(OpId(i)) == OpKind::compute) continue;
+        const std::uint16_t communicator = dag.op(OpId(i)).communicator;
+        if (communicator > 0 && !is_used[communicator]) used.push_back(communicator);
+        is_used[communicator] = true;
       }
-      for (std::size_t c = 1; c < used.size(); ++c) {
-        if (!used[c]) continue;
-        if (const Seats seats = seats_of(workload_, r, c); seats.rank_without_group) {
+      std::sort(used.begin(), used.end());
+      for (const std::uint16_t c : used) {
+        is_used[c] = false;
+        if (const Seats seats = index.seats_of(r, c); seats.rank_without_group) {
           diagnostics.error("no-group",
                             "rank " + std::to_string(seats.rank_without_group->index()) + " plays role \"" +
                                 workload_.role_names[r] + "\" but is in no group of communicator \"" +

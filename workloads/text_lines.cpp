@@ -13,6 +13,8 @@ namespace weft {
 struct TextLines::State {
   static constexpr std::size_t block_bytes = 1U << 18;
 
+  explicit State(const std::string& path) : file(path) {}
+
   InputFile file;
   std::vector<char> buffer = std::vector<char>(block_bytes);
   std::size_t begin = 0;  ///< of what is still to be read
@@ -37,7 +39,7 @@ struct TextLines::State {
   }
 };
 
-TextLines::TextLines(const std::string& path) : state_(std::make_unique<State>(InputFile(path))) {
+TextLines::TextLines(const std::string& path) : state_(std::make_unique<State>(path)) {
   State& s = *state_;
   while (!s.at_end && s.end < SourceText::byte_order_mark.size()) s.refill();
   const std::string_view start(s.buffer.data(), s.end);

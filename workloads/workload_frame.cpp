@@ -1,6 +1,8 @@
 #include "workloads/workload_frame.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/counted.hpp"
@@ -83,6 +85,7 @@ Groups listed_groups(const pb::Communicator& file, std::uint32_t rank_count, con
 
 void read_communicators(const pb::Workload& file, const FieldPlaces& places, Workload& workload, Diagnostics& diagnostics) {
   workload.communicators.push_back(Communicator::world(workload.rank_count));
+  std::unordered_set<std::string_view> names;
   for (int c = 0; c < file.communicator_size(); ++c) {
     const pb::Communicator& communicator = file.communicator(c);
     const FieldPlaces inside = places.inside(file, "communicator", c);
@@ -94,12 +97,9 @@ void read_communicators(const pb::Workload& file, const FieldPlaces& places, Wor
       diagnostics.error("reserved-name", "the name \"world\" is taken by the group of all ranks", name_place,
                         "choose another name");
     }
-    for (int before = 0; before < c; ++before) {
-      if (!communicator.name().empty() && file.communicator(before).name() == communicator.name()) {
-        diagnostics.error("duplicate-communicator", "communicator " + in_quotes(communicator.name()) + " is defined twice",
-                          name_place, "give it another name, or list all its groups in one communicator");
-        break;
-      }
+    if (!communicator.name().empty() && !names.insert(communicator.name()).second) {
+      diagnostics.error("duplicate-communicator", "communicator " + in_quotes(communicator.name()) + " is defined twice",
+                        name_place, "give it another name, or list all its groups in one communicator");
     }
     if (communicator.priority() > op_priority_max) {
       diagnostics.error("out-of-range",
@@ -198,6 +198,16 @@ Workload read_frame(const pb::Workload& file, const FieldPlaces& places, const S
                       whole_file, "groups of equal purpose belong in one communicator");
     workload.rank_count = 0;
   }
+  if (std::uint64_t{workload.rank_count} * (static_cast<std::uint64_t>(file.communicator_size()) + 1) > workload_memberships_max) {
+    diagnostics.error("too-large",
+                      "the workload has " +
+                          counted(static_cast<std::uint64_t>(file.communicator_size()), "communicator", "communicators") + " of " +
+                          counted(workload.rank_count, "rank", "ranks"),
+                      whole_file,
+                      "at most " + std::to_string(workload_memberships_max) +
+                          " ranks times communicators are read; groups of equal purpose belong in one communicator");
+    workload.rank_count = 0;
+  }
   if (workload.rank_count == 0) {
     // Nothing that names ranks can be judged; names are still known.
     workload.communicators.push_back(Communicator::world(0));
@@ -211,14 +221,44 @@ Workload read_frame(const pb::Workload& file, const FieldPlaces& places, const S
   return workload;
 }
 
-Seats seats_of(const Workload& workload, std::size_t role, std::size_t communicator) {
+FrameIndex::FrameIndex(const Workload& frame) : frame_(frame), begin_(frame.roles.size() + 1, 0) {
+  // The first of several of one name.
+  for (std::size_t c = 0; c < frame.communicators.size(); ++c)
+    communicators_.try_emplace(frame.communicators[c].name(), static_cast<std::uint16_t>(c));
+  for (std::size_t s = 0; s < frame.splits.size(); ++s) splits_.try_emplace(frame.splits[s].name(), static_cast<std::uint32_t>(s));
+  // Ranks that errors left without a role are in none.
+  for (const std::uint16_t role : frame.role_of) {
+    if (role < frame.roles.size()) ++begin_[std::size_t{role} + 1];
+  }
+  for (std::size_t role = 0; role < frame.roles.size(); ++role) begin_[role + 1] += begin_[role];
+  ranks_.resize(begin_.back(), RankId::none());
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end());
+  for (std::uint32_t rank = 0; rank < frame.role_of.size(); ++rank) {
+    if (frame.role_of[rank] < frame.roles.size()) ranks_[next[frame.role_of[rank]]++] = RankId(rank);
+  }
+}
+
+std::optional<std::uint16_t> FrameIndex::communicator(std::string_view name) const {
+  const auto found = communicators_.find(name);
+  return found == communicators_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::uint32_t> FrameIndex::splits(std::string_view name) const {
+  const auto found = splits_.find(name);
+  return found == splits_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::span<const RankId> FrameIndex::ranks_of(std::size_t role) const {
+  return std::span(ranks_).subspan(begin_[role], begin_[role + 1] - begin_[role]);
+}
+
+Seats FrameIndex::seats_of(std::size_t role, std::size_t communicator) const {
   Seats seats;
-  const Communicator& groups = workload.communicators[communicator];
-  for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
-    if (workload.role_of[rank] != role) continue;
-    const GroupId group = groups.group_of(RankId(rank));
+  const Communicator& groups = frame_.communicators[communicator];
+  for (const RankId rank : ranks_of(role)) {
+    const GroupId group = groups.group_of(rank);
     if (group.is_none()) {
-      if (!seats.rank_without_group) seats.rank_without_group = RankId(rank);
+      if (!seats.rank_without_group) seats.rank_without_group = rank;
     } else {
       const auto size = static_cast<std::uint32_t>(groups.ranks(group).size());
       seats.group_size_min = std::min(seats.group_size_min, size);

@@ -194,6 +194,59 @@ TEST(InputFiles, OneLongLineIsReadInTimeLinearInIt) {
   EXPECT_NE(columns.errors.find("[unknown-column]"), std::string::npos);
 }
 
+// What names others is looked up, what is wrong is counted beyond the first errors: each of these took minutes.
+TEST(InputFiles, ManyNamesAreReadInTimeLinearInThem) {
+  const TestFolder folder;
+  constexpr int count = 60'000;
+  std::string communicators = "ranks: 2";
+  std::string ops = " role {";
+  std::string groups = "{\"version\": \"0.0.4\"}";
+  std::string attributes = "<platform version=\"4.1\"><zone id=\"world\"";
+  std::string roles = "ranks: " + std::to_string(count);
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    communicators += " communicator { name: \"c" + number + "\" size: 2 }";
+    ops += " op { name: \"o" + number + "\" collective { type: ALL_REDUCE size: \"1MB\" communicator: \"c59999\" } }";
+    groups += "{\"id\": \"" + number +
+              "\", \"name\": \"n\", \"type\": \"COMM_COLL_NODE\", \"attr\": [{\"name\": \"comm_type\", \"int64Val\": \"3\"}, " +
+              "{\"name\": \"comm_size\", \"int64Val\": \"4096\"}, {\"name\": \"pg_name\", \"stringVal\": \"g" + number + "\"}]}";
+    attributes += " a" + number + "=\"\"";
+    roles += " role { name: \"r" + number + "\" ranks: \"" + number +
+             "\" op { name: \"a\" collective { type: ALL_REDUCE size: \"1MB\" } } }";
+  }
+  folder.write("communicators.textproto", communicators + ops + " }");
+  folder.write("roles.textproto", roles);
+  folder.write("groups.0.json", groups);
+  folder.write("attributes.xml", attributes + "/></platform>");
+  EXPECT_EQ(run_weft({folder.path(), kSeconds}, {"workload", "show", "communicators.textproto"}).status, 0);
+  EXPECT_EQ(run_weft({folder.path(), kSeconds}, {"workload", "show", "roles.textproto"}).status, 0);
+  const WeftAnswer chakra = run_weft({folder.path(), kSeconds}, {"workload", "show", "groups:chakra", "--ranks=2"});
+  EXPECT_EQ(chakra.status, 0) << chakra.errors.substr(0, 1000);
+  const WeftAnswer xml = run_weft({folder.path(), kSeconds}, {"topology", "show", "attributes.xml:simgrid"});
+  EXPECT_EQ(xml.status, 2) << xml.errors.substr(0, 1000);
+  EXPECT_NE(xml.errors.find("[too-many-errors]"), std::string::npos) << xml.errors.substr(0, 1000);
+}
+
+// Counts of a small file that stand for gigabytes: groups for each of 16 million ranks, 200 times; 16 million receives to name that nobody sends.
+TEST(InputFiles, SmallFilesTakeNoGigabytes) {
+  const TestFolder folder;
+  std::string communicators = "ranks: 16777216";
+  for (int i = 0; i < 200; ++i) communicators += " communicator { name: \"c" + std::to_string(i) + "\" size: 2 }";
+  folder.write("communicators.textproto", communicators + " role { op { compute { duration: \"1us\" } } }");
+  const WeftAnswer refused = run_weft({folder.path(), kSeconds}, {"workload", "show", "communicators.textproto"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.errors.find("200 communicators of 16777216 ranks [too-large]"), std::string::npos) << refused.errors;
+  std::string receives = "ranks: 4194304 role {";
+  for (int i = 0; i < 4; ++i) {
+    const std::string number = std::to_string(i);
+    receives += " op { name: \"r" + number + "\" receive { peer_offset: 1 size: \"1MB\" tag: " + number + " } }";
+  }
+  folder.write("receives.textproto", receives + " }");
+  const WeftAnswer named = run_weft({folder.path(), kSeconds}, {"workload", "show", "receives.textproto"});
+  EXPECT_EQ(named.status, 2);
+  EXPECT_NE(named.errors.find("but nothing is sent [unmatched-receive]"), std::string::npos) << named.errors;
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(InputFiles, RunningOutOfMemoryNamesTheFileOrTheStage) {
   const TestFolder folder;

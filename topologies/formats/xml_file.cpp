@@ -126,8 +126,9 @@ void XmlFile::check(pugi::xml_node element, std::span<const std::string> attribu
   for (const pugi::xml_attribute attribute : element.attributes()) {
     const std::string name = attribute.name();
     if (std::find(attributes.begin(), attributes.end(), name) != attributes.end()) continue;
+    // To find one takes a walk from the start of the element.
     diagnostics_.error("unknown-attribute", "<" + std::string(element.name()) + "> has no attribute " + in_quotes(name),
-                       place(element, name), suggestion(name, attributes, "attribute"));
+                       diagnostics_.is_full() ? place(element) : place(element, name), suggestion(name, attributes, "attribute"));
   }
   for (const pugi::xml_node child : element.children()) {
     if (child.type() != pugi::node_element) continue;

@@ -378,9 +378,9 @@ class TraceReader {
     std::string group = node_.group_number ? std::to_string(node_.group_number->magnitude) : std::string(node_.group_text);
     if (group.empty() && op.kind == OpKind::collective) ++trace_.unnamed_groups;
     if (group == "0") group.clear();
-    const auto known = std::find(trace_.group_names.begin(), trace_.group_names.end(), group);
-    raw.node.group = static_cast<std::uint32_t>(known - trace_.group_names.begin());
-    if (known == trace_.group_names.end()) trace_.group_names.push_back(std::move(group));
+    const auto [known, is_new] = groups_.try_emplace(group, static_cast<std::uint32_t>(trace_.group_names.size()));
+    raw.node.group = known->second;
+    if (is_new) trace_.group_names.push_back(std::move(group));
     if (!node_.comm_size) {
       const bool is_barrier = op.kind == OpKind::collective && op.collective == CollectiveType::barrier;
       if (!is_barrier) {
@@ -587,6 +587,7 @@ class TraceReader {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> data_edges_;     ///< (id, node)
   std::vector<std::pair<std::uint64_t, std::uint32_t>> control_edges_;  ///< likewise
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
+  std::unordered_map<std::string, std::uint32_t> groups_;          ///< places in trace_.group_names
   std::map<std::pair<bool, std::uint64_t>, std::uint32_t> lanes_;  ///< (CPU, thread or stream) -> our stream
   std::vector<std::uint64_t> storages_;                            ///< of GPU nodes, node after node
 };
@@ -612,9 +613,13 @@ std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view t
   const std::size_t begin = text.find("[{");
   const std::size_t end = text.rfind("}]");
   if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return std::nullopt;
-  std::string json(text.substr(begin, end + 2 - begin));
   // The list may stand inside another text, with its quotes escaped.
-  for (std::size_t at = json.find("\\\""); at != std::string::npos; at = json.find("\\\"", at)) json.erase(at, 1);
+  std::string json;
+  json.reserve(end + 2 - begin);
+  for (std::size_t at = begin; at < end + 2; ++at) {
+    const bool is_escape = text[at] == '\\' && at + 1 < end + 2 && text[at + 1] == '"';
+    if (!is_escape) json += text[at];
+  }
   const nlohmann::json list = nlohmann::json::parse(json, nullptr, false);
   if (!list.is_array()) return std::nullopt;
   std::vector<ProcessGroup> groups;
