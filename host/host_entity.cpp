@@ -199,6 +199,11 @@ std::vector<SlotHoldup> HostEntity::slot_holdups() const {
   return all;
 }
 
+bool HostEntity::is_computing() const {
+  return std::any_of(runners_.begin(), runners_.end(),
+                     [](const auto& runner) { return runner != nullptr && runner->is_computing(); });
+}
+
 std::vector<WaitingRank> HostEntity::waiting_ranks() const {
   std::vector<WaitingRank> waiting;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {

@@ -65,6 +65,8 @@ class HostEntity final : public Entity {
   const std::vector<OpRecord>& records() const { return records_; }
   std::vector<RankExposure> exposures() const;
   std::vector<WaitingRank> waiting_ranks() const;
+  /// Any of its ranks.
+  bool is_computing() const;
   /// Of ranks that have ended or run still.
   std::vector<SlotHoldup> slot_holdups() const;
 

@@ -516,8 +516,8 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
 // --- Results ----------------------------------------------------------------------------------------------------------------------
 
 /// The least that a transfer takes: every queue pair's packets follow each other as close as the slowest link so far lets them, and no link carries what all
-/// queue pairs send over it in less than its time. Alone it takes just that, but for windows that are too small, congestion control, and a tick per link where
-/// a packet is not a whole number of them.
+/// queue pairs send over it in less than its time. Alone it takes just that, but for windows that are too small, congestion control, ways that are not the
+/// best of those that it is sprayed over, and a tick per link where a packet is not a whole number of them.
 Duration PacketNetwork::ideal(const Transfer& transfer) const {
   struct Load {
     Bytes bytes;
@@ -533,15 +533,24 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     inside = way.inside_hosts;
     Bandwidth rate = rate_max(way, transfer);
     if (packet_.paces_by_way) rate = slowest(way, transfer.destination, rate);
+    const auto add = [&](LinkId link, Duration rest) {
+      Load& load = loads[link];
+      load.bytes += train.full * (train.packets - 1) + train.last;
+      load.rest_min = std::min(load.rest_min, rest);
+    };
+    const auto cable = [&](LinkId link) { return topology_.link(link).propagation_delay; };
+    if (sprays() && way.links.size() > 1) {
+      const PacketTopology::LeastWay onward = onward_of(way, transfer.destination, train.last);
+      longest = std::max(longest, sprayed_ideal(train, way, transfer.destination, rate));
+      add(way.links.front(), cable(way.links.front()) + onward.cost);
+      if (!onward.last.is_none()) add(onward.last, cable(onward.last));
+      continue;
+    }
     longest = std::max(longest, ideal(train, way, rate));
     Duration rest;
     for (std::size_t hop = way.links.size(); hop-- > 0;) {
-      rest += topology_.link(way.links[hop]).propagation_delay;
-      if (is_shared(way, hop)) {
-        Load& load = loads[way.links[hop]];
-        load.bytes += train.full * (train.packets - 1) + train.last;
-        load.rest_min = std::min(load.rest_min, rest);
-      }
+      rest += cable(way.links[hop]);
+      add(way.links[hop], rest);
       rest += EgressPort::least_time(train.last, rate_of(way, hop)) + flow_.switching_delay;
     }
   }
@@ -551,38 +560,65 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
          std::max(flow_.receive_latency, packet_.card_delay);
 }
 
-/// Sprayed packets share what lies between with nobody in the best case.
-bool PacketNetwork::is_shared(const PacketTopology::Way& way, std::size_t hop) const {
-  return !sprays() || hop == 0 || hop + 1 == way.links.size();
+/// How close a card lets packets follow each other, if it paces a queue pair that is slower than its port.
+Duration PacketNetwork::spacing(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const {
+  if (rate_max >= rate_of(way, 0)) return Duration::zero();
+  return Duration::from_seconds(train.full.in_bits() / static_cast<double>(rate_max.in_bps()));
 }
 
-/// Of a queue pair's packets, until all have come to the end of the way.
+/// Of a queue pair's packets on one way, until all have come to its end.
 Duration PacketNetwork::ideal(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const {
   const bool is_many = train.packets > 1;
   const std::int64_t between = is_many ? train.packets - 2 : 0;
-  // As cards pace queue pairs that are slower than their ports.
-  const Duration spacing = rate_max < rate_of(way, 0)
-                               ? Duration::from_seconds(train.full.in_bits() / static_cast<double>(rate_max.in_bps()))
-                               : Duration::zero();
-  Duration first;                                 // until the first full packet has come to the hop
-  Duration last = spacing * (train.packets - 1);  // until the last packet has
-  Duration behind = spacing * between;            // what those between them take at the slowest hop so far
+  const Duration spaced = spacing(train, way, rate_max);
+  Duration first;                                // until the first full packet has come to the hop
+  Duration last = spaced * (train.packets - 1);  // until the last packet has
+  Duration behind = spaced * between;            // what those between them take at the slowest hop so far
   for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
     const Bandwidth rate = rate_of(way, hop);
-    const bool is_end = hop + 1 == way.links.size();
-    const Duration begun = is_many ? std::min(first, last) : last;
     first += EgressPort::least_time(train.full, rate);
-    if (is_shared(way, hop)) behind = std::max(behind, EgressPort::least_time(train.full * between, rate));
-    // Sprayed packets overtake larger ones; all have come when these have, too, and the last link has carried all.
-    if (is_many && (hop == 0 || !sprays())) last = std::max(last, first + behind);
+    behind = std::max(behind, EgressPort::least_time(train.full * between, rate));
+    if (is_many) last = std::max(last, first + behind);
     last += EgressPort::least_time(train.last, rate);
-    if (is_many && sprays() && hop > 0 && is_end)
-      last = std::max({last, first + behind, begun + EgressPort::least_time(train.full * (train.packets - 1) + train.last, rate)});
+    const bool is_end = hop + 1 == way.links.size();
     const Duration onward = topology_.link(way.links[hop]).propagation_delay + (is_end ? Duration::zero() : flow_.switching_delay);
     first += onward;
     last += onward;
   }
   return last;
+}
+
+/// From a packet's coming to the first switch until the card at the end has it, by the best of all ways.
+PacketTopology::LeastWay PacketNetwork::onward_of(const PacketTopology::Way& way, NodeId destination, Bytes packet) const {
+  return nodes_.least_way(topology_.link(way.links.front()).destination, destination, [&](LinkId link) {
+    return flow_.switching_delay + EgressPort::least_time(packet, topology_.link(link).rate) +
+           topology_.link(link).propagation_delay;
+  });
+}
+
+/// Of a queue pair's packets that are sprayed: between the first link and the last each may have the best way for itself, and overtake larger ones. All have come
+/// when the last has, when the last full one has, and when the last link has carried all.
+Duration PacketNetwork::sprayed_ideal(const PacketTrain& train, const PacketTopology::Way& way, NodeId destination,
+                                      Bandwidth rate_max) const {
+  const bool is_many = train.packets > 1;
+  const std::int64_t between = is_many ? train.packets - 2 : 0;
+  const Duration spaced = spacing(train, way, rate_max);
+  const Bandwidth rate = rate_of(way, 0);
+  const Duration cable = topology_.link(way.links.front()).propagation_delay;
+  const Duration first = EgressPort::least_time(train.full, rate);
+  const Duration last_full = first + std::max(spaced * between, EgressPort::least_time(train.full * between, rate));
+  Duration last = spaced * (train.packets - 1);
+  if (is_many) last = std::max(last, last_full);
+  last += EgressPort::least_time(train.last, rate);
+  const PacketTopology::LeastWay onward = onward_of(way, destination, train.last);
+  if (!is_many) return last + cable + onward.cost;
+  const PacketTopology::LeastWay of_full = onward_of(way, destination, train.full);
+  const Duration all = std::max(last + onward.cost, last_full + of_full.cost) + cable;
+  if (onward.last.is_none()) return all;
+  const Bandwidth end_rate = topology_.link(onward.last).rate;
+  const Duration begun = std::min(first + of_full.cost - EgressPort::least_time(train.full, end_rate),
+                                  last + onward.cost - EgressPort::least_time(train.last, end_rate));
+  return std::max(all, cable + begun + EgressPort::least_time(train.full * (train.packets - 1) + train.last, end_rate));
 }
 
 std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) const {

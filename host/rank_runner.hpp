@@ -107,6 +107,7 @@ class RankRunner {
   const std::vector<SlotHoldup>& slot_holdups() const { return slot_holdups_; }
   /// Ops that have started and wait for a message, for the report of a run that cannot go on.
   std::vector<OpId> waiting_ops() const;
+  bool is_computing() const { return clock_.is_running(); }
 
  private:
   /// One end's account of a connection's slots.

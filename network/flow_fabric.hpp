@@ -119,6 +119,7 @@ class FlowFabric final : public Entity {
   FlowFabricCounters counters() const;
   /// Until when flows have been under way, as of the last change.
   Time busy_until() const { return busy_until_; }
+  bool is_busy() const { return model_.active_flows() > 0; }
   /// By LinkId, what links have carried by `now`, which is not before the last event that the fabric handled. Utilization is over begin .. end: from the
   /// start of the first job or flow until the last has ended, and what it left behind.
   std::vector<LinkUsage> link_usage(Time begin, Time end, Time now) const;

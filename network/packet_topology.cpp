@@ -1,5 +1,9 @@
 #include "network/packet_topology.hpp"
 
+#include <set>
+
+#include <map>
+
 #include <algorithm>
 #include <string>
 
@@ -129,6 +133,29 @@ void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId en
                     "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(relay.index()) +
                         ", and packet mode has no hosts that relay",
                     SourcePlace::named(topology_.name()), kInFlowMode});
+}
+
+PacketTopology::LeastWay PacketTopology::least_way(NodeId from, NodeId endpoint,
+                                                   const std::function<Duration(LinkId)>& cost) const {
+  std::map<NodeId, Duration> known;
+  std::set<LinkId> lasts;
+  const auto least = [&](const auto& self, NodeId at) -> Duration {
+    if (const auto found = known.find(at); found != known.end()) return found->second;
+    std::vector<LinkId> hops;
+    own_.between(at, endpoint).routes.next_hops(topology_, at, endpoint, hops);
+    Duration best = Duration::max();
+    for (const LinkId hop : hops) {
+      const NodeId next = topology_.link(hop).destination;
+      const bool is_end = !topology_.node(next).host.is_none();
+      if (is_end) lasts.insert(hop);
+      const Duration onward = is_end ? Duration::zero() : self(self, next);
+      if (onward < Duration::max()) best = std::min(best, cost(hop) + onward);
+    }
+    known.emplace(at, best);
+    return best;
+  };
+  const Duration best = least(least, from);
+  return {best, lasts.size() == 1 ? *lasts.begin() : LinkId::none()};
 }
 
 HostId PacketTopology::add_ports(const WeighedRoutes& by, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -65,6 +66,13 @@ class PacketTopology {
                 std::vector<std::int64_t>& weights) const;
   /// What all ways from a node to an endpoint can carry together while nothing is out. Requires: the rule has weights.
   Bandwidth capacity(NodeId from, NodeId endpoint) const { return own_.between(from, endpoint).weights->capacity(from, endpoint); }
+  /// Of all ways from a switch to an endpoint while nothing is out: the least sum of what `cost` says of their links, and the link that ends all of them;
+  /// none() if they end in several.
+  struct LeastWay {
+    Duration cost;
+    LinkId last = LinkId::none();
+  };
+  LeastWay least_way(NodeId from, NodeId endpoint, const std::function<Duration(LinkId)>& cost) const;
   struct CableEnd {
     std::uint32_t node = 0;
     std::uint32_t port = 0;

@@ -133,17 +133,16 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
                    spec.iterations <= UINT32_MAX,
                "the scheduler gets jobs that were checked");
   }
-  for (const ScriptedEvent& event : settings_.events) {
-    if (event.kind != ScriptedEvent::Kind::cancel) continue;
-    const auto named = std::find_if(jobs_.begin(), jobs_.end(), [&](const JobSpec& job) { return job.name == event.subject; });
-    WEFT_CHECK(named != jobs_.end(), "scripted events name jobs of the run");
-    job_called_.emplace(event.subject, JobId(static_cast<std::uint32_t>(named - jobs_.begin())));
+  const auto cancels = [](const ScriptedEvent& event) { return event.kind == ScriptedEvent::Kind::cancel; };
+  if (std::any_of(settings_.events.begin(), settings_.events.end(), cancels)) {
+    for (std::uint32_t job = 0; job < jobs_.size(); ++job) job_called_.try_emplace(jobs_[job].name, JobId(job));
   }
+  for (const ScriptedEvent& event : settings_.events)
+    WEFT_CHECK(!cancels(event) || job_called_.contains(event.subject), "scripted events name jobs of the run");
   if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
   if (!jobs_.empty()) changes_until_ = jobs_.back().submit;
   for (const ScriptedEvent& event : settings_.events) changes_until_ = std::max(changes_until_, event.at);
-  for (const Drain& drain : settings_.maintenance.drains)
-    changes_until_ = std::max(changes_until_, drain.at + std::min(drain.duration, Time::max() - drain.at));
+  for (const Drain& drain : settings_.maintenance.drains) changes_until_ = std::max(changes_until_, drain.at);
   WEFT_CHECK(settings_.from == nullptr || settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
 }
 
@@ -590,6 +589,7 @@ void JobLifecycle::wake_at(Time when, EventContext& context) {
   WEFT_CHECK(when > context.now(), "a policy is called again later");
   if (wake_ > context.now() && wake_ <= when) return;
   wake_ = when;
+  progress_watch_.expects(when);
   context.schedule(when - context.now(), EventClass::timer, policy_wakes);
 }
 
@@ -858,9 +858,19 @@ ClusterSample JobLifecycle::sample() const {
   return sample;
 }
 
+bool JobLifecycle::all_wait_for_ranks(Time now) const {
+  if (now < changes_until_) return false;
+  return std::all_of(running_.begin(), running_.end(), [this](JobId job) {
+    const Running& running = *running_state_[job.index()];
+    return running.ranks != nullptr && !running.course && !running.failed_at && !running.moves_since;
+  });
+}
+
 void JobLifecycle::look_for_progress(EventContext& context) {
   const auto may = [&](JobId job) { return may_get_on(job, context.now()); };
-  if (all_finished() || context.now() < changes_until_ || std::any_of(queue_.begin(), queue_.end(), may) ||
+  // A log has a last row.
+  const bool ends_by_itself = progress_watch_.failures() > 0 && !settings_.failures.has_random_failures();
+  if (all_finished() || ends_by_itself || context.now() < changes_until_ || std::any_of(queue_.begin(), queue_.end(), may) ||
       std::any_of(running_.begin(), running_.end(), may)) {
     progress_watch_.begin_anew(context.now());
     return;
@@ -869,12 +879,13 @@ void JobLifecycle::look_for_progress(EventContext& context) {
   for (const JobId job : running_) halt(job, context);
 }
 
-/// One that only waited has shown nothing; one that runs for the first time, or kept something in this start, may be longer at it than others fail.
+/// One that has waited all the time has shown nothing; one that came or ran meanwhile, runs for the first time, or kept something in this start, may be longer
+/// at it than others fail.
 bool JobLifecycle::may_get_on(JobId job, Time now) const {
   const Running* const running = running_state_[job.index()].get();
   if (running == nullptr) {
-    const std::optional<Time>& started = records_[job.index()].last_start;
-    return started && *started >= progress_watch_.begin() && !progress_watch_.is_hopeless(job);
+    const Time began = std::max(progress_[job.index()].queued, records_[job.index()].last_start.value_or(Time::zero()));
+    return began >= progress_watch_.begin() && !progress_watch_.is_hopeless(job);
   }
   if (!progress_watch_.is_hopeless(job)) return true;
   const KeptWork kept = kept_of(job, account(*running, got_on_until(*running, now)).kept);
@@ -917,6 +928,7 @@ void JobLifecycle::close_open_stays(Time now) {
       note_skipped(job, record.iterations, now);
     }
   }
+  if (now > usage_.up_to()) usage_.advance(now, sample());
   usage_.tell(sample());
 }
 

@@ -184,6 +184,8 @@ class JobLifecycle final : public Entity {
     Diagnostic why;
   };
   const std::optional<Standstill>& standstill() const { return standstill_; }
+  /// Whether nothing happens before ranks that are simulated report: no job arrives or ends by itself, and nothing changes.
+  bool all_wait_for_ranks(Time now) const;
   /// All have ended or were cancelled.
   bool all_finished() const { return counters_.finished + counters_.cancelled == jobs_.size(); }
   /// What a job does or waits for, as a sentence without its stop: "job "a" waits for 8 GPUs".

@@ -93,7 +93,6 @@ bool JobLifecycle::drain_now(HostId host, Duration duration, EventContext& conte
   if (drains_of_host_[host.index()] > 0) return false;
   const auto number = static_cast<std::uint32_t>(settings_.maintenance.drains.size());
   settings_.maintenance.drains.push_back({context.now(), host, duration});
-  changes_until_ = std::max(changes_until_, context.now() + std::min(duration, Time::max() - context.now()));
   announce_drain(number);
   begin_drain(number, context);
   return true;

@@ -66,14 +66,15 @@ void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
     running_state_[holder.index()]->failed_at = context.now();
     ++records_[holder.index()].failures;
   }
-  const Time now = context.now();
-  progress_watch_.part_fails(failure.repair < Time::max() - now ? now + failure.repair : Time::max());
   // A flap is over before anybody looks.
   const Duration detection = failure.fault == Fault::flaps ? Duration::zero() : settings_.failures.detection;
-  if (detection > Time::max() - context.now()) return;
+  if (detection > Time::max() - context.now()) return progress_watch_.part_fails();
   if (failure.fault != Fault::flaps) context.schedule(detection, EventClass::timer, failure_detected, OutageTimer{number});
-  if (failure.repair < Time::max() - context.now() - detection)
+  if (failure.repair < Time::max() - context.now() - detection) {
+    progress_watch_.expects(context.now() + detection + failure.repair);
     context.schedule(detection + failure.repair, EventClass::timer, part_works, OutageTimer{number});
+  }
+  progress_watch_.part_fails();
 }
 
 HostId JobLifecycle::host_with(const Part& part) const {
@@ -102,7 +103,9 @@ void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
 void JobLifecycle::call_spares(EventContext& context) {
   while (const std::optional<Fleet::StandIn> stand_in = fleet_->find_stand_in()) {
     const Duration until = stand_in->kind == Fleet::Spare::cold ? settings_.failures.cold_start : Duration::zero();
-    if (until < Time::max() - context.now()) context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
+    if (until >= Time::max() - context.now()) continue;
+    progress_watch_.expects(context.now() + until);
+    context.schedule(until, EventClass::timer, spare_joins, SpareTimer{stand_in->host});
   }
 }
 
@@ -194,8 +197,10 @@ void JobLifecycle::begin_work_on_idle_hosts(EventContext& context) {
   std::erase_if(waiting_drains_, [&](std::uint32_t number) {
     const Drain& drain = settings_.maintenance.drains[number];
     if (cluster_.held_gpus(drain.host) > 0) return false;
-    if (drain.duration < Time::max() - context.now())
+    if (drain.duration < Time::max() - context.now()) {
+      progress_watch_.expects(context.now() + drain.duration);
       context.schedule(drain.duration, EventClass::timer, drain_ends, DrainTimer{number});
+    }
     return true;
   });
 }

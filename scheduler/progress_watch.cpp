@@ -20,14 +20,13 @@ void ProgressWatch::is_stopped(JobId job, Duration after) {
   add_setback();
 }
 
-void ProgressWatch::part_fails(Time works_at) {
+void ProgressWatch::part_fails() {
   ++failures_;
-  if (works_at < Time::max()) all_repaired_by_ = std::max(all_repaired_by_, works_at);
   add_setback();
 }
 
 void ProgressWatch::add_setback() {
-  if (stops_ + failures_ == max_) repaired_by_ = all_repaired_by_;
+  if (stops_ + failures_ == max_) look_at_ = expected_by_;
 }
 
 void ProgressWatch::begin_anew(Time now) {

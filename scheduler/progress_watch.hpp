@@ -4,11 +4,12 @@
 // Where it sits: JobLifecycle tells it of every stop and failure, and looks around when it is due; whether the run is to end is the lifecycle's to say.
 //
 // Model: a setback is a stop of a job of which nothing new was kept, or a failure of a part. A job is hopeless after `setbacks_max` stops in a row of which
-// nothing was kept. After as many setbacks without anything kept - as many as there are hosts, if these are more - it is due, as soon as what is out of
-// service by then works again: jobs may have waited for that.
+// nothing was kept. After as many setbacks without anything kept - as many as there are hosts, if these are more - it is due, as soon as all has come that
+// was expected by then - repairs, spares that boot, ends of drains, calls of the policy: jobs may have waited for that.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -32,10 +33,11 @@ class ProgressWatch {
   void gets_on(JobId job, Time now);
   /// It was stopped after so long, and nothing more is kept.
   void is_stopped(JobId job, Duration after);
-  /// `works_at`: when it works again.
-  void part_fails(Time works_at);
+  void part_fails();
+  /// Something changes by then.
+  void expects(Time change) { expected_by_ = std::max(expected_by_, change); }
 
-  bool is_due(Time now) const { return max_ > 0 && stops_ + failures_ >= max_ && now >= repaired_by_; }
+  bool is_due(Time now) const { return max_ > 0 && stops_ + failures_ >= max_ && now >= look_at_; }
   /// Somebody may get on: counts from here.
   void begin_anew(Time now);
 
@@ -55,8 +57,8 @@ class ProgressWatch {
   std::uint64_t stops_ = 0;
   std::uint64_t failures_ = 0;
   Time begin_;
-  Time repaired_by_;      ///< what was out when there were enough setbacks
-  Time all_repaired_by_;  ///< what has failed so far, but for what never works again
+  Time look_at_;      ///< when what was expected has come, once there were enough setbacks
+  Time expected_by_;  ///< the last of all changes that are
 };
 
 }  // namespace weft

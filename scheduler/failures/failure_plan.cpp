@@ -170,6 +170,10 @@ bool FailureSettings::has_failures() const {
   return !log.empty() || has_network_failures() || std::any_of(mtbf_h.begin(), mtbf_h.end(), [](double mtbf) { return mtbf > 0; });
 }
 
+bool FailureSettings::has_random_failures() const {
+  return degraded_mtbf_h > 0 || flap_mtbf_h > 0 || std::any_of(mtbf_h.begin(), mtbf_h.end(), [](double mtbf) { return mtbf > 0; });
+}
+
 bool FailureSettings::has_network_failures() const {
   const auto is_change = [](const LoggedFailure& failure) { return is_of_network(failure.part.kind); };
   return degraded_mtbf_h > 0 || flap_mtbf_h > 0 || mtbf_h[static_cast<std::size_t>(PartKind::packet_switch)] > 0 ||

@@ -74,6 +74,8 @@ struct FailureSettings {
   /// By the table "failure", without the log. Throws InputError for a repair that is no duration model.
   static FailureSettings of(const ParamSet& params);
   bool has_failures() const;
+  /// Others than those of the log, without end.
+  bool has_random_failures() const;
   /// Does the network change in the run?
   bool has_network_failures() const;
   std::uint64_t spares() const { return std::uint64_t{hot_spares} + cold_spares; }

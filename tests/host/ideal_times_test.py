@@ -61,6 +61,21 @@ class IdealTimes(unittest.TestCase):
             for fct_ns, ideal_ns, which in self.transfers(draw, settings, lambda: draw.choice([0, 0, draw.randrange(1000), draw.randrange(100_000)])):
                 self.assertGreaterEqual(fct_ns, ideal_ns, f"seed {seed}: {which}")
 
+    def test_nothing_is_faster_over_ways_that_differ(self):
+        # Two leafs with a host each, and three spines of different speeds and distances between them.
+        lines = ["7 5 8", "2 3 4 5 6", "0 2 400Gbps 0.001ms 0", "1 3 400Gbps 0.001ms 0"]
+        for spine, (rate, delay) in enumerate([("400Gbps", "0.02ms"), ("100Gbps", "0.001ms"), ("10Gbps", "0.0005ms")], 4):
+            lines += [f"2 {spine} {rate} {delay} 0", f"3 {spine} {rate} {delay} 0"]
+        (self.folder / "net.txt").write_text("\n".join(lines) + "\n")
+        sizes = [1, 1000, 4096, 4097, 8193, 100_000, 1_000_000]
+        flows = [f"{i % 2} {1 - i % 2} 3 100 {size} {i / 100:.2f}" for i, size in enumerate(size for size in sizes for _ in range(8))]
+        (self.folder / "flows.txt").write_text(f"{len(flows)}\n" + "\n".join(flows) + "\n")
+        for routing in ("spray", "adaptive", "ecmp"):
+            arguments = ["--mode=packet", "--topology=net.txt:hpcc", "--flows=flows.txt:hpcc", "--no-flow-comparison", "--out=results"]
+            self.weft("run", *arguments, f"--set=flow.routing={routing}", "--set=packet.congestion_control=none")
+            for row in csv.DictReader((self.folder / "results" / "flows.csv").read_text().splitlines()):
+                self.assertGreaterEqual(float(row["slowdown"]), 1, f"{routing}: {row}")
+
     def test_alone_it_is_exact(self):
         for seed in range(SCENARIOS):
             draw = random.Random(seed)

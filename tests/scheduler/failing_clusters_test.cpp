@@ -186,11 +186,13 @@ TEST(FailingClusters, NobodyWaitsForEverWithoutBeingNamed) {
             "the run ends with jobs that never got GPUs again: job \"A\" waits for 4 GPUs; 4 of 4 GPUs are out of service");
 }
 
-// Host 0 fails after 5 s, is repaired in 1, and so on, `count` times; iterations take 10 s.
+// Host 0 fails after 5 s, is repaired in 1, and so on, `count` times; iterations take 10 s. More may fail one day, so that the end of the log is not the end of
+// failures.
 JobLifecycleSettings fails_again_and_again(int count) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.setbacks_max = 20;
   settings.checkpoints.every = 1;
+  settings.failures.mtbf_h[static_cast<std::size_t>(PartKind::gpu)] = 1e9;
   for (int i = 0; i < count; ++i) settings.failures.log.push_back(host_fails(5 + 6 * i, 0, 1));
   return settings;
 }
@@ -264,10 +266,50 @@ TEST(Standstill, IsNoneBeforeTheLastJobHasCome) {
   EXPECT_EQ(run.records[1].end, at_s(10'050));
 }
 
-// Of two hosts that the job needs one is out at any time: it never runs. 20 have failed by 39 s, the last of them works again at 42 s, when one more has failed.
+// What fails by a log alone ends with it: the job runs when it is over.
+TEST(Standstill, IsNoneWhereALogEnds) {
+  JobLifecycleSettings settings = fails_again_and_again(1'000);
+  settings.failures.mtbf_h = {};
+  const FinishedRun run = run_jobs({in_iterations(job("A", 0, 4, Duration::s(100)), 10)}, ClusterState(1, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(6'000 + 100));
+}
+
+// All hosts fail at once, and work again 10 s later, when it is known that they failed, and 60 s later. The job comes meanwhile.
+TEST(Standstill, IsNoneForAJobThatHasJustCome) {
+  JobLifecycleSettings settings = fails_again_and_again(0);
+  settings.failures.detection = Duration::s(600);
+  for (std::uint32_t host = 0; host < 100; ++host) settings.failures.log.push_back(host_fails(100, host, 60));
+  const FinishedRun run =
+      run_jobs({job("A", 0, 4, Duration::s(50)), job("B", 200, 4, Duration::s(50))}, ClusterState(100, 4), std::move(settings));
+  EXPECT_EQ(run.records[1].end, at_s(100 + 600 + 60 + 50));
+}
+
+// The job needs two hosts. One never works again, and the other fails again and again while the spare boots.
+TEST(Standstill, IsNoneWhileASpareBoots) {
+  JobLifecycleSettings settings = fails_again_and_again(400);
+  settings.failures.cold_spares = 1;
+  settings.failures.cold_start = Duration::s(3'000);
+  settings.failures.log.insert(settings.failures.log.begin(), {at_s(1), {PartKind::host, 1}, Duration::max()});
+  const FinishedRun run = run_jobs({job("A", 2, 8, Duration::s(50))}, ClusterState(3, 4), std::move(settings));
+  EXPECT_EQ(run.records[0].end, at_s(3'001 + 50));
+}
+
+// The drained host's job runs for 1,000 s; the work on it takes 2,000 s from there, while the other host fails 400 times.
+TEST(Standstill, IsNoneWhileADrainHasWaited) {
+  JobLifecycleSettings settings = fails_again_and_again(0);
+  for (int i = 0; i < 400; ++i) settings.failures.log.push_back(host_fails(1'005 + 5 * i, 0, 1));
+  settings.maintenance.moves_jobs = false;
+  settings.maintenance.drains = {{at_s(10), HostId(1), Duration::s(2'000)}};
+  const FinishedRun run =
+      run_jobs({job("A", 0, 4, Duration::s(1'000)), job("B", 1, 4, Duration::s(1'000)), job("C", 2, 8, Duration::s(50))},
+               ClusterState(2, 4), std::move(settings));
+  EXPECT_GE(*run.records[2].end, at_s(3'000 + 50));
+}
+
+// Of two hosts that the job needs one is out at any time: it never runs. It came during the first 20 failures, of which the last, at 39 s,
+// is mended at 42 s. 20 more come by 81 s, mended at 84 s, and one meanwhile.
 TEST(Standstill, IsFoundWhereNobodyRuns) {
-  JobLifecycleSettings settings = fcfs_first_fit();
-  settings.setbacks_max = 20;
+  JobLifecycleSettings settings = fails_again_and_again(0);
   for (int i = 0; i < 1'000; ++i) settings.failures.log.push_back(host_fails(1 + 2 * i, static_cast<std::uint32_t>(i % 2), 3));
   const FinishedRun run = run_jobs_as_far_as_they_get({job("A", 2, 8, Duration::s(50))}, ClusterState(2, 4), std::move(settings));
   ASSERT_TRUE(run.standstill);

@@ -10,7 +10,8 @@ Time at(std::int64_t seconds) { return Time::zero() + Duration::s(seconds); }
 TEST(ProgressWatch, IsDueAfterSoManySetbacksWithoutAnythingKept) {
   ProgressWatch watch(3, 2, 1);
   watch.is_stopped(JobId(0), Duration::s(2));
-  watch.part_fails(at(5));
+  watch.expects(at(5));
+  watch.part_fails();
   EXPECT_FALSE(watch.is_due(at(5)));
   watch.is_stopped(JobId(0), Duration::s(4));
   EXPECT_TRUE(watch.is_due(at(5)));
@@ -28,13 +29,14 @@ TEST(ProgressWatch, IsDueAfterSoManySetbacksWithoutAnythingKept) {
   EXPECT_EQ(watch.begin(), at(6));
 }
 
-// What is out when there were enough setbacks may be what all wait for; not what fails later, or never works again.
-TEST(ProgressWatch, WaitsForRepairs) {
+// What is to come when there were enough setbacks may be what all wait for; not what is to come after them.
+TEST(ProgressWatch, WaitsForWhatIsToCome) {
   ProgressWatch watch(3, 1, 1);
-  watch.part_fails(at(100));
-  watch.part_fails(Time::max());
-  watch.part_fails(at(3));
-  watch.part_fails(at(500));
+  watch.expects(at(100));
+  watch.expects(at(3));
+  for (int i = 0; i < 3; ++i) watch.part_fails();
+  watch.expects(at(500));
+  watch.part_fails();
   EXPECT_FALSE(watch.is_due(at(99)));
   EXPECT_TRUE(watch.is_due(at(100)));
   watch.begin_anew(at(100));
@@ -43,9 +45,9 @@ TEST(ProgressWatch, WaitsForRepairs) {
 
 TEST(ProgressWatch, CountsAsManyAsThereAreHosts) {
   ProgressWatch watch(2, 1, 4);
-  for (int i = 0; i < 3; ++i) watch.part_fails(at(1));
+  for (int i = 0; i < 3; ++i) watch.part_fails();
   EXPECT_FALSE(watch.is_due(at(2)));
-  watch.part_fails(at(1));
+  watch.part_fails();
   EXPECT_TRUE(watch.is_due(at(2)));
 }
 

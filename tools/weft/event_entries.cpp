@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/counted.hpp"
@@ -33,7 +35,10 @@ std::optional<Duration> duration_of(const std::string& field, const std::string&
 class EventReader {
  public:
   EventReader(Scenario& scenario, const std::vector<std::string>& job_names)
-      : scenario_(scenario), cluster_(empty_cluster(scenario)), job_names_(job_names) {
+      : scenario_(scenario),
+        cluster_(empty_cluster(scenario)),
+        job_names_(job_names),
+        known_jobs_(job_names.begin(), job_names.end()) {
     for (const Drain& drain : scenario.maintenance.drains) book_.add(drain, "maintenance.plan");
   }
 
@@ -126,9 +131,11 @@ class EventReader {
 
   void cancel(const scenario::CancelEvent& said, const SourcePlace& place, const FieldPlaces& inside) {
     if (said.job().empty()) fail("missing-field", "a cancellation needs a job", place, "for example cancel { job: \"job0\" }");
-    if (std::find(job_names_.begin(), job_names_.end(), said.job()) == job_names_.end()) {
+    if (!known_jobs_.contains(said.job())) {
+      // Among many names the one that was meant takes long to find, and no more than these are shown.
+      const bool suggests = unknown_jobs_++ < Diagnostics::kept_errors_max;
       fail("unknown-job", "there is no job " + in_quotes(said.job()), inside.of(said, "job"),
-           suggestion(said.job(), job_names_, "job"));
+           suggests ? suggestion(said.job(), job_names_, "job") : "");
     }
     add(ScriptedEvent::Kind::cancel, said.job());
   }
@@ -156,6 +163,8 @@ class EventReader {
   Scenario& scenario_;
   ClusterState cluster_;
   const std::vector<std::string>& job_names_;
+  std::unordered_set<std::string_view> known_jobs_;
+  std::size_t unknown_jobs_ = 0;  ///< that cancellations name
   DrainBook book_;
   std::vector<std::pair<Time, ParameterChange>> changes_;
   Time at_;

@@ -201,6 +201,7 @@ class Assembly {
     const bool stopped = options_.until && report.next_event < Time::max() && report.next_event > *options_.until;
     if (report.interrupted) cut_off_at_ = report.end_time;
     if (stopped) cut_off_at_ = *options_.until;
+    engine_cut_off_at_ = cut_off_at_;
     const double run_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 
     std::vector<Diagnostic> standstill;
@@ -612,7 +613,7 @@ class Assembly {
       idle_looks = received_now == received ? idle_looks + 1 : 0;
       if (idle_looks >= idle_looks_max && packet_network_->is_held_by_hosts() && !packet_network_->unfinished(engine).empty())
         return report;
-      if (repeats_max && (received_now != received || repeats.empty())) {
+      if (repeats_max && (received_now != received || repeats.empty() || others_may_get_on(engine, look))) {
         repeats = packet_network_->repeats(engine);
         new_at = look;
       } else if (repeats_max) {
@@ -626,6 +627,16 @@ class Assembly {
       const std::int64_t steps = (report.next_event - Time::zero()).in_ticks() / step.in_ticks() + 1;
       look = steps > (Time::max() - Time::zero()).in_ticks() / step.in_ticks() ? Time::max() : Time::zero() + step * steps;
     }
+  }
+
+  /// Others than the packets on their way: flows, ranks that compute, jobs that run by the clock, what is still to come.
+  bool others_may_get_on(const Engine& engine, Time now) const {
+    if (engine.entity_as<FlowFabric>(fabric_).is_busy()) return true;
+    if (scenario_.flows)
+      return std::ranges::any_of(scenario_.flows->flows,
+                                 [now](const ListedFlow& flow) { return Time::zero() + flow.start >= now; });
+    if (lifecycle_ != nullptr && !lifecycle_->all_wait_for_ranks(now)) return true;
+    return std::ranges::any_of(hosts_, [&](EntityId host) { return engine.entity_as<HostEntity>(host).is_computing(); });
   }
 
   /// Nobody waits for what a job has left behind that was stopped, or whose last checkpoints were on their way when it ended.
@@ -753,7 +764,7 @@ class Assembly {
   /// come after all.
   Span network_span(const Engine& engine) const {
     Span span = makespan();
-    if (cut_off_at_ && *cut_off_at_ <= span.end) return span;
+    if (engine_cut_off_at_ && engine_cut_off_at_ == cut_off_at_ && *cut_off_at_ <= span.end) return span;
     span.end = std::max(span.end, engine.entity_as<FlowFabric>(fabric_).busy_until());
     if (packet_network_) span.end = std::max(span.end, packet_network_->last_data(engine));
     return span;
@@ -798,7 +809,7 @@ class Assembly {
       const double not_useful_s = counters.lost_to_preemptions_gpu_s + counters.lost_to_failures_gpu_s +
                                   counters.lost_to_moves_gpu_s + counters.lost_to_cancellations_gpu_s + counters.overhead_gpu_s +
                                   counters.checkpointing_gpu_s;
-      summary.goodput = offered_s > 0 ? (counters.busy_gpu_s - not_useful_s) / offered_s : 0;
+      summary.goodput = offered_s > 0 ? std::max(0.0, counters.busy_gpu_s - not_useful_s) / offered_s : 0;
     } else {
       summary.gpus = scenario_.topology->endpoints().size();
     }
@@ -870,7 +881,7 @@ class Assembly {
     if (fabric_ != EntityId::none()) {
       const Span span = network_span(engine);
       summary.link_utilization_over = span.length();
-      const Time now = cut_off_at_.value_or(report.end_time);
+      const Time now = engine_cut_off_at_.value_or(report.end_time);
       std::vector<LinkUsage> usage = engine.entity_as<FlowFabric>(fabric_).link_usage(span.begin, span.end, now);
       if (packet_network_) {
         packet_network_->add_usage(engine, span.begin, span.end, now, usage);
@@ -914,7 +925,8 @@ class Assembly {
   EntityId scheduler_ = EntityId::none();
   EntityId fabric_ = EntityId::none();
   JobLifecycle* lifecycle_ = nullptr;
-  std::optional<Time> cut_off_at_;  ///< of runs that were told to stop, or stand still
+  std::optional<Time> cut_off_at_;         ///< of runs that were told to stop, or stand still
+  std::optional<Time> engine_cut_off_at_;  ///< of those that were told to, which may have had events left
   /// Packets are sent again and again, and do not come.
   struct Livelock {
     HostId host;
