@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WEFT_SANITIZED
 /// Sanitizers reserve terabytes of addresses, and take several times as long.
 const std::map<int, rlim_t> kGigabyte = {};
 const std::map<int, rlim_t> kSeconds = {};
@@ -247,7 +247,7 @@ TEST(InputFiles, SmallFilesTakeNoGigabytes) {
   EXPECT_NE(named.errors.find("but nothing is sent [unmatched-receive]"), std::string::npos) << named.errors;
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !WEFT_SANITIZED
 TEST(InputFiles, RunningOutOfMemoryNamesTheFileOrTheStage) {
   const TestFolder folder;
   folder.write("large.csv", std::string(300 << 20, ' '));
