@@ -541,7 +541,7 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
     const auto cable = [&](LinkId link) { return topology_.link(link).propagation_delay; };
     if (sprays() && way.links.size() > 1) {
       const PacketTopology::LeastWay onward = onward_of(way, transfer.destination, train.last);
-      longest = std::max(longest, sprayed_ideal(train, way, transfer.destination, rate));
+      longest = std::max(longest, sprayed_ideal(train, way, transfer.destination, rate, onward));
       add(way.links.front(), cable(way.links.front()) + onward.cost);
       if (!onward.last.is_none()) add(onward.last, cable(onward.last));
       continue;
@@ -599,7 +599,7 @@ PacketTopology::LeastWay PacketNetwork::onward_of(const PacketTopology::Way& way
 /// Of a queue pair's packets that are sprayed: between the first link and the last each may have the best way for itself, and overtake larger ones. All have come
 /// when the last has, when the last full one has, and when the last link has carried all.
 Duration PacketNetwork::sprayed_ideal(const PacketTrain& train, const PacketTopology::Way& way, NodeId destination,
-                                      Bandwidth rate_max) const {
+                                      Bandwidth rate_max, const PacketTopology::LeastWay& onward) const {
   const bool is_many = train.packets > 1;
   const std::int64_t between = is_many ? train.packets - 2 : 0;
   const Duration spaced = spacing(train, way, rate_max);
@@ -610,7 +610,6 @@ Duration PacketNetwork::sprayed_ideal(const PacketTrain& train, const PacketTopo
   Duration last = spaced * (train.packets - 1);
   if (is_many) last = std::max(last, last_full);
   last += EgressPort::least_time(train.last, rate);
-  const PacketTopology::LeastWay onward = onward_of(way, destination, train.last);
   if (!is_many) return last + cable + onward.cost;
   const PacketTopology::LeastWay of_full = onward_of(way, destination, train.full);
   const Duration all = std::max(last + onward.cost, last_full + of_full.cost) + cable;

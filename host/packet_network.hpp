@@ -191,7 +191,9 @@ class PacketNetwork {
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
   Duration ideal(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const;
-  Duration sprayed_ideal(const PacketTrain& train, const PacketTopology::Way& way, NodeId destination, Bandwidth rate_max) const;
+  /// `onward`: of the last packet.
+  Duration sprayed_ideal(const PacketTrain& train, const PacketTopology::Way& way, NodeId destination, Bandwidth rate_max,
+                         const PacketTopology::LeastWay& onward) const;
   Duration spacing(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const;
   PacketTopology::LeastWay onward_of(const PacketTopology::Way& way, NodeId destination, Bytes packet) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;

@@ -44,6 +44,11 @@ Duration of_all_gpus(Duration time, const JobRecord& record, const Placement& pl
   return time_on_all(time, record.gpus, static_cast<std::uint32_t>(placement.gpus.size()));
 }
 
+/// By more than what begins a start again on the scale of other GPUs may have moved by rounding.
+bool is_more(const KeptWork& kept, const KeptWork& before) {
+  return kept.iterations > before.iterations || kept.work > before.work + Duration::us(1);
+}
+
 /// 1 / speed of the time, up to the longest there is.
 Duration at_speed(Duration time, double speed) {
   if (speed == 1) return time;
@@ -139,8 +144,10 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
   }
   for (const ScriptedEvent& event : settings_.events)
     WEFT_CHECK(!cancels(event) || job_called_.contains(event.subject), "scripted events name jobs of the run");
-  if (!jobs_.empty()) counters_.first_submit = jobs_.front().submit;
-  if (!jobs_.empty()) changes_until_ = jobs_.back().submit;
+  if (!jobs_.empty()) {
+    counters_.first_submit = jobs_.front().submit;
+    changes_until_ = jobs_.back().submit;
+  }
   for (const ScriptedEvent& event : settings_.events) changes_until_ = std::max(changes_until_, event.at);
   for (const Drain& drain : settings_.maintenance.drains) changes_until_ = std::max(changes_until_, drain.at);
   WEFT_CHECK(settings_.from == nullptr || settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
@@ -479,10 +486,7 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
           whole(std::max(Duration::zero(), until - running->since - account.overhead - account.writing - account.work_whole));
       break;
   }
-  // What one start keeps for another to begin with may have moved by rounding.
-  const bool has_more =
-      progress.kept.iterations > kept_before.iterations || progress.kept.work > kept_before.work + Duration::us(1);
-  if (has_more || why == Leaving::ends || why == Leaving::is_cancelled) {
+  if (is_more(progress.kept, kept_before) || why == Leaving::ends || why == Leaving::is_cancelled) {
     progress_watch_.gets_on(job, now);
   } else {
     progress_watch_.is_stopped(job, now - running->since);
@@ -888,9 +892,7 @@ bool JobLifecycle::may_get_on(JobId job, Time now) const {
     return began >= progress_watch_.begin() && !progress_watch_.is_hopeless(job);
   }
   if (!progress_watch_.is_hopeless(job)) return true;
-  const KeptWork kept = kept_of(job, account(*running, got_on_until(*running, now)).kept);
-  const KeptWork& before = progress_[job.index()].kept;
-  return kept.iterations > before.iterations || kept.work > before.work + Duration::us(1);
+  return is_more(kept_of(job, account(*running, got_on_until(*running, now)).kept), progress_[job.index()].kept);
 }
 
 Diagnostic JobLifecycle::no_progress(Time now) const {

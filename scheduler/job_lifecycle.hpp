@@ -385,12 +385,12 @@ class JobLifecycle final : public Entity {
   ClusterUsage usage_;
   ProgressWatch progress_watch_;
   std::optional<Standstill> standstill_;
-  Time changes_until_;  ///< jobs arrive, hosts are drained or come back, or a scenario changes something
+  Time changes_until_;  ///< jobs arrive, drains begin, or a scenario changes something
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;                            ///< since the last pass
   std::vector<JobId> left_;                               ///< likewise: the queue, and not by the policy
-  std::map<std::string, JobId, std::less<>> job_called_;  ///< those that scripted events name
+  std::map<std::string, JobId, std::less<>> job_called_;  ///< all, if scripted events name any
   std::vector<JobId> launching_;                          ///< their ranks start at this instant
   std::uint32_t data_under_way_ = 0;                      ///< jobs whose data or last checkpoint is on its way over the network
   bool pass_requested_ = false;

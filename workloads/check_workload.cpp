@@ -32,7 +32,7 @@ std::string rank_title(std::uint32_t rank) { return "rank " + std::to_string(ran
 class Checker {
  public:
   Checker(const Workload& workload, const SourcePlace& place, Diagnostics& diagnostics)
-      : workload_(workload), place_(place), diagnostics_(diagnostics) {}
+      : workload_(workload), place_(place), diagnostics_(diagnostics), players_(workload) {}
 
   void check() {
     WEFT_CHECK(workload_.role_of.size() == workload_.rank_count && !workload_.communicators.empty(),
@@ -68,8 +68,6 @@ class Checker {
         }
       }
     }
-    ranks_of_role_.resize(roles_.size());
-    for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) ranks_of_role_[workload_.role_of[rank]].push_back(rank);
     has_collectives_.resize(workload_.communicators.size());
     for (const RoleOps& role : roles_) {
       for (const auto& [communicator, ops] : role.collectives) has_collectives_[communicator] = true;
@@ -127,7 +125,8 @@ class Checker {
   void check_use(std::size_t role, const Use& use, OpId op) {
     const Communicator& groups = workload_.communicators[use.communicator];
     const std::string title = op_title(workload_.roles[role], op) + " of role " + in_quotes(workload_.role_names[role]);
-    for (const std::uint32_t rank : ranks_of_role_[role]) {
+    for (const RankId player : players_.of(role)) {
+      const std::uint32_t rank = player.index();
       const GroupId group = groups.group_of(RankId(rank));
       if (group.is_none()) {
         diagnostics_.error("no-group",
@@ -272,7 +271,8 @@ class Checker {
   template <class Addresses>
   bool report_ambiguity(std::size_t role, std::uint16_t communicator, const Addresses& addresses) {
     std::map<RankId, OpId> ops_by_peer;
-    for (const std::uint32_t rank : ranks_of_role_[role]) {
+    for (const RankId player : players_.of(role)) {
+      const std::uint32_t rank = player.index();
       ops_by_peer.clear();
       for (const auto& [address, op] : addresses) {
         const auto [other, is_new] =
@@ -352,7 +352,7 @@ class Checker {
   /// Of many, those of one share of all at a time, so that few are kept. A send and its receive are in one share.
   void name_odd_messages() {
     std::uint64_t count = 0;
-    for (std::size_t role = 0; role < roles_.size(); ++role) count += roles_[role].messages.size() * ranks_of_role_[role].size();
+    for (std::size_t role = 0; role < roles_.size(); ++role) count += roles_[role].messages.size() * players_.of(role).size();
     constexpr std::uint64_t kept_max = 1'000'000;
     const std::uint64_t shares = count / kept_max + 1;
     const auto share_of = [shares](const Message& message) {
@@ -419,7 +419,7 @@ class Checker {
   const SourcePlace& place_;
   Diagnostics& diagnostics_;
   std::vector<RoleOps> roles_;
-  std::vector<std::vector<std::uint32_t>> ranks_of_role_;
+  RolePlayers players_;
   std::vector<bool> has_collectives_;  ///< by communicator
 };
 

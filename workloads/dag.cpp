@@ -405,4 +405,18 @@ SplitTable::SplitTable(std::string name, std::uint32_t positions, std::vector<By
 
 Bytes SplitTable::row_sum_max() const { return *std::max_element(row_sums_.begin(), row_sums_.end()); }
 
+RolePlayers::RolePlayers(const Workload& workload) : begin_(workload.roles.size() + 1, 0) {
+  const std::size_t roles = workload.roles.size();
+  for (const std::uint16_t role : workload.role_of) {
+    if (role < roles) ++begin_[std::size_t{role} + 1];
+  }
+  for (std::size_t role = 0; role < roles; ++role) begin_[role + 1] += begin_[role];
+  ranks_.resize(begin_.back(), RankId::none());
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end());
+  for (std::uint32_t rank = 0; rank < workload.role_of.size(); ++rank) {
+    const std::uint16_t role = workload.role_of[rank];
+    if (role < roles) ranks_[next[role]++] = RankId(rank);
+  }
+}
+
 }  // namespace weft

@@ -218,6 +218,22 @@ struct Workload {
   const RoleDag& dag_of(RankId rank) const { return roles[role_of[rank.index()]]; }
 };
 
+/// Who plays each role of a workload.
+class RolePlayers {
+ public:
+  /// Ranks with a role that the workload does not have are in none.
+  explicit RolePlayers(const Workload& workload);
+
+  /// Ascending.
+  std::span<const RankId> of(std::size_t role) const {
+    return std::span(ranks_).subspan(begin_[role], begin_[role + 1] - begin_[role]);
+  }
+
+ private:
+  std::vector<RankId> ranks_;         ///< role by role
+  std::vector<std::uint32_t> begin_;  ///< of each role
+};
+
 /// Checks that ranks agree: every member of a group issues the same collectives (type, bytes, root, splits) in the same order, every
 /// send has its receive with equal bytes, peers and roots lie inside their group, split tables fit their groups. Adds
 /// [group-mismatch], [unmatched-send], [unmatched-receive], [peer-out-of-range], [splits-mismatch] errors that name ranks and ops.

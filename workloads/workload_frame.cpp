@@ -221,21 +221,11 @@ Workload read_frame(const pb::Workload& file, const FieldPlaces& places, const S
   return workload;
 }
 
-FrameIndex::FrameIndex(const Workload& frame) : frame_(frame), begin_(frame.roles.size() + 1, 0) {
+FrameIndex::FrameIndex(const Workload& frame) : frame_(frame), players_(frame) {
   // The first of several of one name.
   for (std::size_t c = 0; c < frame.communicators.size(); ++c)
     communicators_.try_emplace(frame.communicators[c].name(), static_cast<std::uint16_t>(c));
   for (std::size_t s = 0; s < frame.splits.size(); ++s) splits_.try_emplace(frame.splits[s].name(), static_cast<std::uint32_t>(s));
-  // Ranks that errors left without a role are in none.
-  for (const std::uint16_t role : frame.role_of) {
-    if (role < frame.roles.size()) ++begin_[std::size_t{role} + 1];
-  }
-  for (std::size_t role = 0; role < frame.roles.size(); ++role) begin_[role + 1] += begin_[role];
-  ranks_.resize(begin_.back(), RankId::none());
-  std::vector<std::uint32_t> next(begin_.begin(), begin_.end());
-  for (std::uint32_t rank = 0; rank < frame.role_of.size(); ++rank) {
-    if (frame.role_of[rank] < frame.roles.size()) ranks_[next[frame.role_of[rank]]++] = RankId(rank);
-  }
 }
 
 std::optional<std::uint16_t> FrameIndex::communicator(std::string_view name) const {
@@ -248,14 +238,10 @@ std::optional<std::uint32_t> FrameIndex::splits(std::string_view name) const {
   return found == splits_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::span<const RankId> FrameIndex::ranks_of(std::size_t role) const {
-  return std::span(ranks_).subspan(begin_[role], begin_[role + 1] - begin_[role]);
-}
-
 Seats FrameIndex::seats_of(std::size_t role, std::size_t communicator) const {
   Seats seats;
   const Communicator& groups = frame_.communicators[communicator];
-  for (const RankId rank : ranks_of(role)) {
+  for (const RankId rank : players_.of(role)) {
     const GroupId group = groups.group_of(rank);
     if (group.is_none()) {
       if (!seats.rank_without_group) seats.rank_without_group = rank;

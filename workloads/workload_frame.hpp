@@ -7,11 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "core/diagnostics.hpp"
 #include "core/textproto.hpp"
@@ -31,6 +29,7 @@ struct Seats {
   std::uint32_t group_size_max = 0;
   std::optional<RankId> rank_without_group;
 };
+
 /// What readers of roles look up in a frame, each in constant time. The frame outlives it and keeps its communicators and tables.
 class FrameIndex {
  public:
@@ -38,16 +37,13 @@ class FrameIndex {
 
   std::optional<std::uint16_t> communicator(std::string_view name) const;
   std::optional<std::uint32_t> splits(std::string_view name) const;
-  /// Who plays the role, ascending.
-  std::span<const RankId> ranks_of(std::size_t role) const;
   Seats seats_of(std::size_t role, std::size_t communicator) const;
 
  private:
   const Workload& frame_;
   std::unordered_map<std::string_view, std::uint16_t> communicators_;
   std::unordered_map<std::string_view, std::uint32_t> splits_;
-  std::vector<RankId> ranks_;         ///< role by role
-  std::vector<std::uint32_t> begin_;  ///< of each role
+  RolePlayers players_;
 };
 
 CollectiveType from_file(workload_file::CollectiveType type);

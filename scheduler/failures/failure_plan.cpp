@@ -166,9 +166,7 @@ FailureSettings FailureSettings::of(const ParamSet& params) {
   return settings;
 }
 
-bool FailureSettings::has_failures() const {
-  return !log.empty() || has_network_failures() || std::any_of(mtbf_h.begin(), mtbf_h.end(), [](double mtbf) { return mtbf > 0; });
-}
+bool FailureSettings::has_failures() const { return !log.empty() || has_random_failures(); }
 
 bool FailureSettings::has_random_failures() const {
   return degraded_mtbf_h > 0 || flap_mtbf_h > 0 || std::any_of(mtbf_h.begin(), mtbf_h.end(), [](double mtbf) { return mtbf > 0; });

@@ -675,24 +675,25 @@ class Assembly {
     }
     if (const std::vector<StoppedQueuePair> stopped = packet_network_->given_up(engine); !stopped.empty()) {
       const StoppedQueuePair& at = stopped.front();
+      const WorstSwitch worst = packet_network_->worst_switch(engine, at.transfer);
       diagnostics.error("retry-exceeded",
                         counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
                             topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
                             to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " +
-                            to_text(at.without_answer) + drops_text(engine, at.transfer),
-                        SourcePlace::named("packet.retries"),
-                        loss_help(engine, at.transfer) + "; packet.retries = 0 tries for ever");
+                            to_text(at.without_answer) + drops_text(worst),
+                        SourcePlace::named("packet.retries"), loss_help(worst) + "; packet.retries = 0 tries for ever");
       return;
     }
     if (livelock_) {
-      diagnostics.error(
-          "livelock",
-          counted(unfinished.size(), "transfer gets", "transfers get") + " nowhere, the first from " +
-              topology.node_name(first.source) + " to " + topology.node_name(first.destination) + ": host" +
-              std::to_string(livelock_->host.index()) + " has sent " + counted(livelock_->repeats, "packet", "packets") +
-              " again since " + readable((livelock_->since - Time::zero()).in_s()) + ", and nothing new has come to any card" +
-              drops_text(engine, first),
-          SourcePlace::named("packet.repeats_max"), loss_help(engine, first) + "; packet.repeats_max = 0 goes on for ever");
+      const WorstSwitch worst = packet_network_->worst_switch(engine, first);
+      diagnostics.error("livelock",
+                        counted(unfinished.size(), "transfer gets", "transfers get") + " nowhere, the first from " +
+                            topology.node_name(first.source) + " to " + topology.node_name(first.destination) + ": host" +
+                            std::to_string(livelock_->host.index()) + " has sent " +
+                            counted(livelock_->repeats, "packet", "packets") + " again since " +
+                            readable((livelock_->since - Time::zero()).in_s()) + ", and nothing new has come to any card" +
+                            drops_text(worst),
+                        SourcePlace::named("packet.repeats_max"), loss_help(worst) + "; packet.repeats_max = 0 goes on for ever");
       return;
     }
     diagnostics.error(
@@ -704,20 +705,17 @@ class Assembly {
                           : "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
   }
 
-  /// Where its packets were lost, if any were.
-  std::string drops_text(const Engine& engine, const Transfer& transfer) const {
-    const WorstSwitch worst = packet_network_->worst_switch(engine, transfer);
+  /// What is said of the way of a transfer that gets nowhere, and what to do about it.
+  std::string drops_text(const WorstSwitch& worst) const {
     if (worst.node.is_none()) return "; nothing was dropped on its way";
     return "; on its way, " + counted(worst.drops, "packet was", "packets were") + " dropped in " +
            scenario_.topology->node_name(worst.node);
   }
-  std::string loss_help(const Engine& engine, const Transfer& transfer) const {
-    if (packet_network_->worst_switch(engine, transfer).node.is_none())
-      return "a longer packet.retransmission_timeout, as queues hold packets and answers for longer, or congestion control that "
-             "keeps "
-             "queues short";
-    return "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion control, or a lossless "
-           "priority";
+  static std::string loss_help(const WorstSwitch& worst) {
+    return worst.node.is_none() ? "a longer packet.retransmission_timeout, as queues hold packets and answers for longer, or "
+                                  "congestion control that keeps queues short"
+                                : "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion "
+                                  "control, or a lossless priority";
   }
 
   /// Transfers in packet mode end on many nodes at a time: results get them when the run has ended, numbered by their start and in order of
@@ -746,8 +744,9 @@ class Assembly {
     Time end;
     bool is_over = false;
     if (lifecycle_ != nullptr) {
-      begin = lifecycle_->counters().first_submit;
-      end = lifecycle_->counters().last_end;
+      const JobCounters counters = lifecycle_->counters();
+      begin = counters.first_submit;
+      end = begin + counters.makespan();
       is_over = lifecycle_->all_finished();
     } else {
       begin = first_flow();

@@ -48,8 +48,9 @@ void check_simulation(const Scenario& scenario);
 std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
                                                      std::uint32_t threads);
 
-/// Runs to the end, until told to stop, or until nothing gets on any more (RunSummary::standstill); results hold what was finished. Throws InputError as ResultsFolder does, [bad-zeta], and [stuck] when the jobs of a finished run have not
-/// finished, naming the ranks that wait and what for.
+/// Runs to the end, until told to stop, or until nothing gets on any more (RunSummary::standstill); results hold what was finished. Throws
+/// InputError as ResultsFolder does, [bad-zeta], and [stuck] when the jobs of a finished run have not finished, naming the ranks that wait
+/// and what for.
 RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options);
 
 /// Likewise; why the run stands still is an InputError.
