@@ -130,6 +130,10 @@ std::string Diagnostic::to_text() const {
 InputError::InputError(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(joined_text(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
+void fail(std::string code, std::string message, SourcePlace place, std::string help) {
+  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
+}
+
 void Diagnostics::error(std::string code, std::string message, SourcePlace place, std::string help) {
   add({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
 }

@@ -67,6 +67,9 @@ class InputError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
+/// Throws an InputError of one error.
+[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help = {});
+
 /// Collects diagnostics of one input so that all are reported together.
 class Diagnostics {
  public:

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 std::atomic<std::int64_t> unpacked_bytes_max{InputFile::unpacked_max_default.count()};
 
 [[noreturn]] void fail(const std::string& path, std::string code, std::string message, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
+  weft::fail(std::move(code), std::move(message), SourcePlace::named(path), std::move(help));
 }
 
 [[noreturn]] void fail_no_file(const std::string& path) {

@@ -69,7 +69,7 @@ Log Log::to_file(const std::string& path, LogLevel least) {
   try {
     log.target_ = std::make_shared<Target>(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path), least);
   } catch (const spdlog::spdlog_ex& error) {
-    throw InputError({Severity::error, "unwritable", "the log file cannot be opened", SourcePlace::named(path), error.what()});
+    fail("unwritable", "the log file cannot be opened", SourcePlace::named(path), error.what());
   }
   return log;
 }

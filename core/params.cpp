@@ -102,23 +102,20 @@ void ParamSet::set(std::string_view name, std::string_view text, const SourcePla
     }
     const std::string full_name = module_ + "." + std::string(name);
     const Magnitude given = measure(spec, text);
-    if (!given.ok)
-      throw InputError({Severity::error, "bad-value", full_name + ": " + given.error.message, place, given.error.help});
+    if (!given.ok) fail("bad-value", full_name + ": " + given.error.message, place, given.error.help);
     const bool too_small = !spec.minimum.empty() && given.value < measure(spec, spec.minimum).value;
     const bool too_large = !spec.maximum.empty() && given.value > measure(spec, spec.maximum).value;
     if (too_small || too_large) {
-      throw InputError({Severity::error, "out-of-range",
-                        full_name + " = " + std::string(text) + " is " + (too_small ? "below the minimum" : "above the maximum"),
-                        place,
-                        "allowed: " + (spec.minimum.empty() ? std::string("any") : std::string(spec.minimum)) + " .. " +
-                            (spec.maximum.empty() ? std::string("any") : std::string(spec.maximum))});
+      fail("out-of-range", full_name + " = " + std::string(text) + " is " + (too_small ? "below the minimum" : "above the maximum"),
+           place,
+           "allowed: " + (spec.minimum.empty() ? std::string("any") : std::string(spec.minimum)) + " .. " +
+               (spec.maximum.empty() ? std::string("any") : std::string(spec.maximum)));
     }
     values_[i] = std::string(text);
     given_[i] = true;
     return;
   }
-  throw InputError({Severity::error, "unknown-param", module_ + " has no parameter \"" + std::string(name) + "\"", place,
-                    suggestion(name, names, "parameter")});
+  fail("unknown-param", module_ + " has no parameter \"" + std::string(name) + "\"", place, suggestion(name, names, "parameter"));
 }
 
 bool ParamSet::has(std::string_view name) const {
@@ -180,8 +177,8 @@ std::optional<Quantity> quantity_or(const ParamSet& set, std::string_view name, 
   const ParsedQuantity<Quantity> parsed = parse(text);
   if (parsed.value) return parsed.value;
   const std::string full = set.module() + "." + std::string(name);
-  throw InputError({Severity::error, "bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
-                    "write " + std::string(word) + ", or " + std::string(example)});
+  fail("bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
+       "write " + std::string(word) + ", or " + std::string(example));
 }
 
 }  // namespace
@@ -202,8 +199,8 @@ std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::str
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
   if (error == std::errc() && end == given.data() + given.size() && value >= 0) return static_cast<std::uint64_t>(value);
   const std::string full = module() + "." + std::string(name);
-  throw InputError({Severity::error, "bad-value", full + ": " + in_quotes(given) + " is not a whole number from 0 to 2^63 - 1",
-                    SourcePlace::named(full), "write " + std::string(word) + ", or a number such as 7"});
+  fail("bad-value", full + ": " + in_quotes(given) + " is not a whole number from 0 to 2^63 - 1", SourcePlace::named(full),
+       "write " + std::string(word) + ", or a number such as 7");
 }
 
 std::string_view to_text(ParamKind kind) {

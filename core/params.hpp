@@ -108,8 +108,7 @@ const Module<Factory>& find_module(std::span<const Module<Factory>> modules, std
     names.emplace_back(module.info.name);
   }
   const std::string kind = modules.empty() ? "module" : std::string(modules.front().info.kind);
-  throw InputError({Severity::error, "unknown-module", "there is no " + kind + " \"" + std::string(name) + "\"", place,
-                    suggestion(name, names, kind)});
+  fail("unknown-module", "there is no " + kind + " \"" + std::string(name) + "\"", place, suggestion(name, names, kind));
 }
 
 /// Unit-bearing name of a kind for help: "duration", "size", ...

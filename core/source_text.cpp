@@ -110,17 +110,16 @@ SourcePlace SourceText::at_offset(std::size_t offset, int length) const {
 
 void SourceText::require_utf8_text(std::string_view what) const {
   if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
-    throw InputError({Severity::error, "not-utf8", "the file is UTF-16 text, by its byte order mark", whole_file(),
-                      "a " + std::string(what) + " is a text file in UTF-8; save it as that"});
+    fail("not-utf8", "the file is UTF-16 text, by its byte order mark", whole_file(),
+         "a " + std::string(what) + " is a text file in UTF-8; save it as that");
   }
   if (std::all_of(text_.begin(), text_.end(), [](unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); })) {
-    throw InputError(
-        {Severity::error, "empty-file", "the file is empty", whole_file(), "a " + std::string(what) + " is expected here"});
+    fail("empty-file", "the file is empty", whole_file(), "a " + std::string(what) + " is expected here");
   }
   const std::size_t bad = first_invalid_utf8(text_);
   if (bad != std::string_view::npos) {
-    throw InputError({Severity::error, "not-utf8", "the file is not UTF-8 text", at_offset(bad),
-                      "a " + std::string(what) + " is a text file; is this a binary file or another encoding?"});
+    fail("not-utf8", "the file is not UTF-8 text", at_offset(bad),
+         "a " + std::string(what) + " is a text file; is this a binary file or another encoding?");
   }
 }
 

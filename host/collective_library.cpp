@@ -110,10 +110,9 @@ std::string make_chosen(std::span<const Module<Factory>> modules, const ParamSet
 
 [[noreturn]] void object(const std::string& algorithm, const CollectiveRequest& request, const std::string& objection) {
   const std::string type(to_text(request.type));
-  throw InputError({Severity::error, "algorithm-objects",
-                    algorithm + " cannot carry out " + type + " of " + std::to_string(request.ranks()) + " ranks: " + objection,
-                    SourcePlace::named("collective." + type + " = " + algorithm),
-                    "choose another algorithm, or auto: weft modules collective"});
+  fail("algorithm-objects",
+       algorithm + " cannot carry out " + type + " of " + std::to_string(request.ranks()) + " ranks: " + objection,
+       SourcePlace::named("collective." + type + " = " + algorithm), "choose another algorithm, or auto: weft modules collective");
 }
 
 std::uint32_t channels_of(const CollectivePlan& plan) {
@@ -160,8 +159,8 @@ CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const
   if (!cuts_by_distance_ && collective.text("chunk") != "none") {
     chunk_ = *collective.bytes_or("chunk", "auto");
     if (chunk_ == Bytes::zero()) {
-      throw InputError({Severity::error, "bad-value", "collective.chunk: chunks of nothing move nothing",
-                        SourcePlace::named("collective.chunk"), "write auto, none, or a size such as 2MiB"});
+      fail("bad-value", "collective.chunk: chunks of nothing move nothing", SourcePlace::named("collective.chunk"),
+           "write auto, none, or a size such as 2MiB");
     }
   }
   for (std::size_t type = 0; type < collective_types; ++type) {

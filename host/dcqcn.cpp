@@ -18,7 +18,7 @@ constexpr std::string_view kStudy =
     "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms, and keep it busy (tests/validation/README.md)";
 constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
 
-constexpr std::array<ParamSpec, 16> kParams = {{
+constexpr std::array<ParamSpec, 16> kDcqcnParams = {{
     {.name = "g",
      .kind = ParamKind::real,
      .default_text = "0.0625",
@@ -218,7 +218,7 @@ class DcqcnAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable dcqcn_params() { return kParams; }
+ParamTable dcqcn_params() { return kDcqcnParams; }
 
 std::shared_ptr<const CongestionAlgorithm> make_dcqcn(const ParamSet& params) {
   DcqcnSettings settings;

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kParams = {{
+constexpr std::array<ParamSpec, 3> kDctcpParams = {{
     {.name = "g",
      .kind = ParamKind::real,
      .default_text = "0.25",
@@ -47,8 +47,8 @@ constexpr std::array<ParamSpec, 3> kParams = {{
 std::optional<Bytes> initial_window_of(const ParamSet& params) {
   const std::optional<Bytes> window = params.bytes_or("initial_window", "auto");
   if (!window || *window > Bytes::zero()) return window;
-  throw InputError({Severity::error, "bad-value", "dctcp.initial_window: a window of nothing sends nothing",
-                    SourcePlace::named("dctcp.initial_window"), "write auto, or a size such as 100kB"});
+  fail("bad-value", "dctcp.initial_window: a window of nothing sends nothing", SourcePlace::named("dctcp.initial_window"),
+       "write auto, or a size such as 100kB");
 }
 
 std::optional<std::uint32_t> increase_of(const ParamSet& params) {
@@ -57,8 +57,8 @@ std::optional<std::uint32_t> increase_of(const ParamSet& params) {
   std::uint32_t packets = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), packets);
   if (error == std::errc() && end == text.data() + text.size() && packets >= 1 && packets <= 1000) return packets;
-  throw InputError({Severity::error, "bad-value", "dctcp.increase: " + in_quotes(text) + " is not a number from 1 to 1000",
-                    SourcePlace::named("dctcp.increase"), "write auto, or a number of packets"});
+  fail("bad-value", "dctcp.increase: " + in_quotes(text) + " is not a number from 1 to 1000", SourcePlace::named("dctcp.increase"),
+       "write auto, or a number of packets");
 }
 
 class DctcpAlgorithm final : public CongestionAlgorithm {
@@ -81,7 +81,7 @@ class DctcpAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable dctcp_params() { return kParams; }
+ParamTable dctcp_params() { return kDctcpParams; }
 
 std::shared_ptr<const CongestionAlgorithm> make_dctcp(const ParamSet& params) {
   DctcpSettings settings;

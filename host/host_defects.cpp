@@ -19,8 +19,8 @@ void for_each_host(std::string_view text, const std::string& param, const std::s
     const std::string_view item = trimmed(next_part(text, ","), kBlanks);
     const std::size_t colon = item.find(':');
     if (colon == 0 || colon == std::string_view::npos) {
-      throw InputError({Severity::error, "bad-value", param + ": " + in_quotes(item) + " is not a host, a colon and a value",
-                        SourcePlace::named(param), "write none, or hosts such as " + example});
+      fail("bad-value", param + ": " + in_quotes(item) + " is not a host, a colon and a value", SourcePlace::named(param),
+           "write none, or hosts such as " + example);
     }
     add(std::string(trimmed(item.substr(0, colon), kBlanks)), trimmed(item.substr(colon + 1), kBlanks));
   }
@@ -28,12 +28,9 @@ void for_each_host(std::string_view text, const std::string& param, const std::s
 
 template <class Quantity>
 Quantity read_positive(const ParsedQuantity<Quantity>& parsed, Quantity least, std::string_view text, const std::string& param) {
-  if (!parsed.value)
-    throw InputError(
-        {Severity::error, "bad-value", param + ": " + parsed.error.message, SourcePlace::named(param), parsed.error.help});
+  if (!parsed.value) fail("bad-value", param + ": " + parsed.error.message, SourcePlace::named(param), parsed.error.help);
   if (*parsed.value < least) {
-    throw InputError({Severity::error, "bad-value", param + ": " + in_quotes(text) + " is too little", SourcePlace::named(param),
-                      "at least " + to_text(least)});
+    fail("bad-value", param + ": " + in_quotes(text) + " is too little", SourcePlace::named(param), "at least " + to_text(least));
   }
   return *parsed.value;
 }

@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kParams = {{
+constexpr std::array<ParamSpec, 3> kHpccParams = {{
     {.name = "eta",
      .kind = ParamKind::real,
      .default_text = "0.95",
@@ -58,7 +58,7 @@ class HpccAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable hpcc_params() { return kParams; }
+ParamTable hpcc_params() { return kHpccParams; }
 
 std::shared_ptr<const CongestionAlgorithm> make_hpcc(const ParamSet& params) {
   HpccSettings settings;

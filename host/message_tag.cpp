@@ -36,11 +36,10 @@ MessageTags::MessageTags(const Workload& workload, const JobCollectives& collect
       std::max<std::uint64_t>({user_tags_.size(), collectives.program_size_max(), std::uint64_t{collectives.slots_max()} + 1}));
   iteration_bits_ = std::min(32, 63 - communicator_bits_ - ordinal_bits_ - detail_bits_);
   if (iteration_bits_ < iteration_bits_min) {
-    throw InputError(
-        {Severity::error, "too-many-messages",
+    fail("too-many-messages",
          "the workload has too many communicators (" + std::to_string(communicators) + "), collectives in one of them (" +
              std::to_string(ordinals) + ") and message tags or steps to be told apart",
-         SourcePlace::named("weft run"), "split the iteration into several, or reuse tags: equal sends are matched in order"});
+         SourcePlace::named("weft run"), "split the iteration into several, or reuse tags: equal sends are matched in order");
   }
 }
 

@@ -31,10 +31,10 @@ Bandwidth scaled(Bandwidth rate, double factor) {
 Bytes largest_packet_of(const FlowSettings& flow) {
   const Bytes largest = flow.wire_format.full_packet();
   if (largest > Bytes::of(UINT16_MAX)) {
-    throw InputError({Severity::error, "mtu-too-large",
-                      "packets of " + to_text(largest) + " with their headers are larger than packet mode holds, " +
-                          to_text(Bytes::of(UINT16_MAX)),
-                      SourcePlace::named("flow.mtu"), "take a smaller one; Ethernet's jumbo frames have 9000B"});
+    fail("mtu-too-large",
+         "packets of " + to_text(largest) + " with their headers are larger than packet mode holds, " +
+             to_text(Bytes::of(UINT16_MAX)),
+         SourcePlace::named("flow.mtu"), "take a smaller one; Ethernet's jumbo frames have 9000B");
   }
   // Answers are packets as well.
   return std::max(largest, Bytes::of(notification_wire_bytes));

@@ -412,10 +412,9 @@ std::uint32_t whole_number(std::string_view text, std::string_view param, std::u
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
     const std::string full = "packet." + std::string(param);
-    throw InputError(
-        {Severity::error, "bad-value",
+    fail("bad-value",
          full + ": " + in_quotes(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most),
-         SourcePlace::named(full), hint});
+         SourcePlace::named(full), hint);
   }
   return number;
 }
@@ -460,18 +459,16 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       beside_flows_min(packet.real("beside_flows_min")),
       drops_early(packet.text("lossy_queues") == "wred") {
   if (ecn_kmin > ecn_kmax) {
-    throw InputError({Severity::error, "bad-threshold",
-                      "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),
-                      SourcePlace::named("packet.ecn_kmin"),
-                      "packets are marked from ecn_kmin on, and all of them above ecn_kmax"});
+    fail("bad-threshold", "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),
+         SourcePlace::named("packet.ecn_kmin"), "packets are marked from ecn_kmin on, and all of them above ecn_kmax");
   }
   if (packet.text("profiles") != "none") profiles = read_switch_profiles(packet.text("profiles"), "packet.profiles");
   if (packet.text("slow_hosts") != "none") slow_hosts = read_slow_hosts(packet.text("slow_hosts"), "packet.slow_hosts");
   if (packet.text("pausing_hosts") != "none")
     pausing_hosts = read_pausing_hosts(packet.text("pausing_hosts"), "packet.pausing_hosts");
   if (window && *window == Bytes::zero()) {
-    throw InputError({Severity::error, "bad-value", "packet.window: a window of nothing sends nothing",
-                      SourcePlace::named("packet.window"), "write auto, none, or a size such as 500kB"});
+    fail("bad-value", "packet.window: a window of nothing sends nothing", SourcePlace::named("packet.window"),
+         "write auto, none, or a size such as 500kB");
   }
   if (packet.text("lossy") != "none") {
     for_each_item(packet.text("lossy"), [&](std::string_view item) {
@@ -479,8 +476,8 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
     });
   }
   if (drops_early && lossy.empty()) {
-    throw InputError({Severity::error, "bad-value", "packet.lossy_queues = wred, and no priority is lossy",
-                      SourcePlace::named("packet.lossy_queues"), "say which are, such as packet.lossy=0"});
+    fail("bad-value", "packet.lossy_queues = wred, and no priority is lossy", SourcePlace::named("packet.lossy_queues"),
+         "say which are, such as packet.lossy=0");
   }
   if (packet.text("weights") != "strict") {
     for_each_item(packet.text("weights"), [&](std::string_view item) {

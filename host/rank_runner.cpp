@@ -79,10 +79,10 @@ void RankRunner::note_round(Time now) {
   instant_ = now;
   if (rounds_at_instant_ <= rounds_per_instant_max) return;
   const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
-  throw InputError({Severity::error, "no-progress",
-                    "rank " + std::to_string(rank_.index()) + " ends " + std::to_string(rounds_per_instant_max) +
-                        " iterations without simulated time going by",
-                    place, "give an op a duration, or ask for fewer iterations"});
+  fail("no-progress",
+       "rank " + std::to_string(rank_.index()) + " ends " + std::to_string(rounds_per_instant_max) +
+           " iterations without simulated time going by",
+       place, "give an op a duration, or ask for fewer iterations");
 }
 
 void RankRunner::run_ready(EventContext& context) {
@@ -502,10 +502,10 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
   }
   if (!job_.tags->ahead_of(tag.iteration, iteration_)) {
     const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
-    throw InputError({Severity::error, "ran-ahead",
-                      "a rank ran more iterations ahead of rank " + std::to_string(rank_.index()) +
-                          " than its messages can tell apart (2^" + std::to_string(job_.tags->iteration_bits() - 1) + ")",
-                      place, "let the sender wait for its receiver, for example by a receive or a collective"});
+    fail("ran-ahead",
+         "a rank ran more iterations ahead of rank " + std::to_string(rank_.index()) + " than its messages can tell apart (2^" +
+             std::to_string(job_.tags->iteration_bits() - 1) + ")",
+         place, "let the sender wait for its receiver, for example by a receive or a collective");
   }
   if (tag.point_to_point) {
     const MessageKey key{transfer.tag, transfer.source};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPaper = "Swift (SIGCOMM 2020), section 3.5";
 
-constexpr std::array<ParamSpec, 9> kParams = {{
+constexpr std::array<ParamSpec, 9> kSwiftParams = {{
     {.name = "base_target",
      .kind = ParamKind::text,
      .default_text = "auto",
@@ -116,7 +116,7 @@ class SwiftAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable swift_params() { return kParams; }
+ParamTable swift_params() { return kSwiftParams; }
 
 std::shared_ptr<const CongestionAlgorithm> make_swift(const ParamSet& params) {
   SwiftSettings settings;
@@ -130,8 +130,8 @@ std::shared_ptr<const CongestionAlgorithm> make_swift(const ParamSet& params) {
   settings.decrease_max = params.real("max_mdf");
   settings.window_min = params.real("min_cwnd");
   if (settings.flow_min >= settings.flow_max) {
-    throw InputError({Severity::error, "bad-value", "swift.flow_min is not below swift.flow_max",
-                      SourcePlace::named("swift.flow_min"), "small windows add to the target, large ones nothing: 0.1 and 100"});
+    fail("bad-value", "swift.flow_min is not below swift.flow_max", SourcePlace::named("swift.flow_min"),
+         "small windows add to the target, large ones nothing: 0.1 and 100");
   }
   return std::make_shared<SwiftAlgorithm>(settings);
 }

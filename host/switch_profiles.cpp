@@ -25,7 +25,7 @@ constexpr std::array<ParamSpec, 7> kSettings = {{
     {"ecn_pmax", ParamKind::real, "0.2", "0", "1", "", "Probability of a mark at ecn_kmax.", "packet.ecn_pmax"},
 }};
 
-constexpr std::string_view kBlanks = " \t\n,";
+constexpr std::string_view kSeparators = " \t\n,";
 constexpr std::string_view kHint =
     "write switches, a colon and settings, such as leaf: buffer=64MB alpha=0.25; spine*: ecn_kmin=200kB";
 
@@ -33,16 +33,16 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
   const SourcePlace place = SourcePlace::named(param);
   const std::size_t colon = text.find(':');
   const auto fail = [&](const std::string& message) {
-    throw InputError({Severity::error, "bad-profile", param + ": " + message, place, std::string(kHint)});
+    weft::fail("bad-profile", param + ": " + message, place, std::string(kHint));
   };
   SwitchProfile profile;
-  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), kBlanks));
+  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), kSeparators));
   if (profile.switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
   ParamSet settings(param, kSettings);
-  std::string_view rest = trimmed(text.substr(colon + 1), kBlanks);
+  std::string_view rest = trimmed(text.substr(colon + 1), kSeparators);
   while (!rest.empty()) {
-    const std::string_view item = next_part(rest, kBlanks);
-    rest = trimmed(rest, kBlanks);
+    const std::string_view item = next_part(rest, kSeparators);
+    rest = trimmed(rest, kSeparators);
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
     settings.set(item.substr(0, equals), item.substr(equals + 1), place);
@@ -66,7 +66,7 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param) {
   std::vector<SwitchProfile> profiles;
   while (!text.empty()) {
-    const std::string_view item = trimmed(next_part(text, ";"), kBlanks);
+    const std::string_view item = trimmed(next_part(text, ";"), kSeparators);
     if (!item.empty()) profiles.push_back(read_profile(item, param));
   }
   return profiles;

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 27> kParams = {{
+constexpr std::array<ParamSpec, 27> kFlowSettingsParams = {{
     {.name = "allocation",
      .kind = ParamKind::choice,
      .default_text = "max_min",
@@ -296,12 +296,11 @@ PathWeights path_weights(const ParamSet& flow) {
   if (flow.text("path_weights") == "equal") return PathWeights::equal;
   const std::string& routing = flow.text("routing");
   if (routing == "ecmp" || routing == "e_ecmp" || routing == "spray") return PathWeights::capacity;
-  throw InputError({Severity::error, "paths-not-weighed",
-                    "flow.path_weights = capacity, and flow.routing = " + routing +
-                        (routing == "static" ? " gives every destination one next hop, by its number"
-                                             : " chooses next hops by what is under way on their links for their rate"),
-                    SourcePlace::named("flow.path_weights"),
-                    "take flow.routing=ecmp, e_ecmp or spray, or flow.path_weights=equal"});
+  fail("paths-not-weighed",
+       "flow.path_weights = capacity, and flow.routing = " + routing +
+           (routing == "static" ? " gives every destination one next hop, by its number"
+                                : " chooses next hops by what is under way on their links for their rate"),
+       SourcePlace::named("flow.path_weights"), "take flow.routing=ecmp, e_ecmp or spray, or flow.path_weights=equal");
 }
 
 PathRule path_rule_of(const ParamSet& flow, std::uint64_t run_seed) {
@@ -316,16 +315,15 @@ PathRule path_rule_of(const ParamSet& flow, std::uint64_t run_seed) {
 std::optional<Bandwidth> rate_limit(const ParamSet& flow) {
   const std::optional<Bandwidth> rate = flow.bandwidth_or("queue_pair_rate_max", "unlimited");
   if (!rate || *rate >= Bandwidth::bps(1)) return rate;
-  throw InputError({Severity::error, "out-of-range",
-                    "flow.queue_pair_rate_max = " + flow.text("queue_pair_rate_max") + " lets nothing through",
-                    SourcePlace::named("flow.queue_pair_rate_max"), "at least 1bps, or unlimited"});
+  fail("out-of-range", "flow.queue_pair_rate_max = " + flow.text("queue_pair_rate_max") + " lets nothing through",
+       SourcePlace::named("flow.queue_pair_rate_max"), "at least 1bps, or unlimited");
 }
 
 constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
 
 }  // namespace
 
-ParamTable flow_params() { return kParams; }
+ParamTable flow_params() { return kFlowSettingsParams; }
 
 FlowSettings::FlowSettings(const ParamSet& flow, std::uint64_t run_seed)
     : wqe_latency(flow.duration("wqe_latency")),

@@ -50,10 +50,9 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
     port_of_link_[i] = static_cast<std::uint16_t>(links.size());
     links.push_back(LinkId(i));
     if (links.size() == parcel_ports_max) {
-      throw InputError(
-          {Severity::error, "too-many-ports",
+      fail("too-many-ports",
            topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(parcel_ports_max - 1),
-           SourcePlace::named(topology.name()), kInFlowMode});
+           SourcePlace::named(topology.name()), kInFlowMode);
     }
   }
   ports_begin_.push_back(0);
@@ -71,9 +70,8 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
   const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
     std::string hint = kInFlowMode;
     if (rule_.routes != nullptr) hint += std::string(", or ") + with_routes;
-    throw InputError({Severity::error, code,
-                      "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
-                      SourcePlace::named(topology_.name()), hint});
+    fail(code, "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
+         SourcePlace::named(topology_.name()), hint);
   };
   if (!followed.relay.is_none()) {
     refuse("relaying-host",
@@ -129,10 +127,10 @@ void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId en
     relay = add_ports(own_.between(switch_of(node), endpoint), node, endpoint, ports, weights);
     if (relay.is_none()) return;
   }
-  throw InputError({Severity::error, "relaying-host",
-                    "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(relay.index()) +
-                        ", and packet mode has no hosts that relay",
-                    SourcePlace::named(topology_.name()), kInFlowMode});
+  fail("relaying-host",
+       "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(relay.index()) +
+           ", and packet mode has no hosts that relay",
+       SourcePlace::named(topology_.name()), kInFlowMode);
 }
 
 PacketTopology::LeastWay PacketTopology::least_way(NodeId from, NodeId endpoint,

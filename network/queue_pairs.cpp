@@ -25,10 +25,10 @@ QueuePairs::QueuePairs(std::uint32_t cards)
 std::uint32_t QueuePairs::open(std::uint32_t card, std::uint32_t number, const Route& route, std::uint32_t continued) {
   const std::uint32_t row = number / per_row;
   if (row >= rows_.size()) {
-    throw InputError({Severity::error, "too-many-queue-pairs",
-                      "the cards of a host would need more than " + std::to_string(rows_.size() * per_row) + " queue pairs",
-                      SourcePlace::named("flow.queue_pairs"),
-                      "a message takes flow.queue_pairs of them for each peer and connection: take fewer"});
+    fail("too-many-queue-pairs",
+         "the cards of a host would need more than " + std::to_string(rows_.size() * per_row) + " queue pairs",
+         SourcePlace::named("flow.queue_pairs"),
+         "a message takes flow.queue_pairs of them for each peer and connection: take fewer");
   }
   if (number % per_row == 0) {
     const std::lock_guard lock(mutex_);

@@ -67,12 +67,9 @@ WireFormat::WireFormat(const ProtocolStack& stack, Bytes mtu) {
   overhead_per_packet_ = sum_of(stack, Scope::outside_mtu);
   content_per_packet_ = mtu;
   if (content_per_packet_ <= overhead_per_message_) {
-    throw InputError(
-        {Severity::error,
-         "mtu-too-small",
-         "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
+    fail("mtu-too-small", "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
          {"flow.mtu", 0, 0, 1, ""},
-         "the first header of a message takes " + to_text(overhead_per_message_) + " of it; 1024B and 4096B are usual"});
+         "the first header of a message takes " + to_text(overhead_per_message_) + " of it; 1024B and 4096B are usual");
   }
 }
 

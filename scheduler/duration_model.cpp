@@ -36,10 +36,6 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-[[noreturn]] void fail(std::string code, std::string message, const SourcePlace& place, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), place, std::move(help)});
-}
-
 Duration parse_quantity(std::string_view text, const SourcePlace& place) {
   const ParsedQuantity<Duration> parsed = parse_duration(text);
   if (!parsed.value) fail("bad-duration", parsed.error.message, place, parsed.error.help);

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kJobLifecycleParams = {
     ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
               "time that a message between scheduler and host takes: start of a job, end of an iteration",
               "round figure between kernel-bypass calls (2.3 us, eRPC, NSDI 2019) and daemons over kernel TCP (tens of us)"},
@@ -58,7 +58,7 @@ Duration at_speed(Duration time, double speed) {
 
 }  // namespace
 
-ParamTable scheduler_params() { return params_table; }
+ParamTable scheduler_params() { return kJobLifecycleParams; }
 
 /// What the policy sees and does during one pass.
 class JobLifecycle::Pass final : public SchedulingPass {
@@ -706,11 +706,10 @@ void JobLifecycle::take_arrival(StayId stay, EventContext& context) {
 }
 
 void JobLifecycle::fail_beyond_clock(const JobSpec& spec, Time start) {
-  throw InputError({Severity::error, "beyond-clock",
-                    "job \"" + spec.name + "\" starts at " + to_text(start.since_start()) + " and would end after " +
-                        to_text(Time::max().since_start()) + ", where the simulated clock ends",
-                    spec.place,
-                    "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints"});
+  fail("beyond-clock",
+       "job \"" + spec.name + "\" starts at " + to_text(start.since_start()) + " and would end after " +
+           to_text(Time::max().since_start()) + ", where the simulated clock ends",
+       spec.place, "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints");
 }
 
 void JobLifecycle::start_by_duration(JobId job, EventContext& context) {

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kStorageParams = {
     ParamSpec{"hosts", ParamKind::text, "", "", "", "",
               "hosts that store data and checkpoints, and run no jobs: numbers like 60-63; none: only data of jobs that say where "
               "it lies",
@@ -21,7 +21,7 @@ constexpr std::array params_table = {
 
 }  // namespace
 
-ParamTable storage_params() { return params_table; }
+ParamTable storage_params() { return kStorageParams; }
 
 std::vector<GpuSlot> stores_on(std::span<const HostId> hosts, const ClusterState& cluster) {
   std::vector<GpuSlot> stores;

@@ -263,13 +263,11 @@ std::shared_ptr<const Topology> TopologyBuilder::build(std::unique_ptr<const Rou
   }
 
   if (t.endpoints_.empty()) {
-    throw InputError({Severity::error, "no-endpoints", "the topology \"" + t.name_ + "\" has no endpoint", place,
-                      "add a host with at least one GPU or port"});
+    fail("no-endpoints", "the topology \"" + t.name_ + "\" has no endpoint", place, "add a host with at least one GPU or port");
   }
   if (const auto pair = find_unconnected(t)) {
-    throw InputError({Severity::error, "disconnected",
-                      "there is no path from \"" + t.node_name(pair->first) + "\" to \"" + t.node_name(pair->second) + "\"", place,
-                      "join them by links over NICs and packet switches; NVSwitches and PCIe switches only serve their own host"});
+    fail("disconnected", "there is no path from \"" + t.node_name(pair->first) + "\" to \"" + t.node_name(pair->second) + "\"",
+         place, "join them by links over NICs and packet switches; NVSwitches and PCIe switches only serve their own host");
   }
   t.routes_ = routes != nullptr ? std::move(routes) : searched_routes(t);
   return std::shared_ptr<const Topology>(topology_.release());

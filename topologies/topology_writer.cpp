@@ -35,9 +35,9 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-[[noreturn]] void fail(const std::string& format, const std::string& reason, const SourcePlace& place, const std::string& help) {
-  throw InputError(
-      {Severity::error, "not-expressible", "this topology cannot be written as " + format + ": " + reason, place, help});
+[[noreturn]] void fail_to_write(const std::string& format, const std::string& reason, const SourcePlace& place,
+                                const std::string& help) {
+  fail("not-expressible", "this topology cannot be written as " + format + ": " + reason, place, help);
 }
 
 struct Cable {
@@ -61,8 +61,8 @@ std::vector<Cable> cables_of(const Topology& topology, const std::string& format
     }
     Cable& cable = cables[first->second];
     if (cable.rate != link.rate || cable.delay != link.propagation_delay) {
-      fail(format, "parallel cables of " + topology.link_name(LinkId(i)) + " differ in rate or delay", place,
-           "make them alike, or put a switch into one of them");
+      fail_to_write(format, "parallel cables of " + topology.link_name(LinkId(i)) + " differ in rate or delay", place,
+                    "make them alike, or put a switch into one of them");
     }
     ++cable.count;
   }
@@ -106,8 +106,8 @@ std::string write_weft(const Topology& topology, const SourcePlace& place) {
     };
     const std::size_t ports = names[static_cast<std::size_t>(NodeKind::host)].size();
     if (ports > 1 || (ports == 1 && !names[static_cast<std::size_t>(NodeKind::gpu)].empty())) {
-      fail("weft", "host " + std::to_string(i) + " has several ports, or a port besides GPUs", place,
-           "give every port a host of its own");
+      fail_to_write("weft", "host " + std::to_string(i) + " has several ports, or a port besides GPUs", place,
+                    "give every port a host of its own");
     }
     out += "host {";
     list("gpu", NodeKind::gpu);
@@ -151,10 +151,10 @@ LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& f
   }
   const std::size_t cables = topology.out_links(nic).size();
   if (own != 1 || cables != 2 || on_nvswitch) {
-    fail(format,
-         "NIC \"" + topology.node_name(nic) + "\" serves " + counted(own, "GPU", "GPUs") + " over " +
-             counted(cables, "cable", "cables") + ", and the format has no NICs",
-         place, "only a NIC between one GPU and one cable can be left out; give every GPU its own NIC (nics_per_host)");
+    fail_to_write(format,
+                  "NIC \"" + topology.node_name(nic) + "\" serves " + counted(own, "GPU", "GPUs") + " over " +
+                      counted(cables, "cable", "cables") + ", and the format has no NICs",
+                  place, "only a NIC between one GPU and one cable can be left out; give every GPU its own NIC (nics_per_host)");
   }
   return served;
 }
@@ -164,8 +164,8 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
   graph.is_gone.assign(topology.node_count(), false);
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
     if (topology.node(NodeId(i)).kind != NodeKind::pcie_switch) continue;
-    fail(format, "\"" + topology.node_name(NodeId(i)) + "\" is a PCIe switch, which the format has not", place,
-         "write weft or dot, which have");
+    fail_to_write(format, "\"" + topology.node_name(NodeId(i)) + "\" is a PCIe switch, which the format has not", place,
+                  "write weft or dot, which have");
   }
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) graph.is_gone[i] = topology.node(NodeId(i)).kind == NodeKind::nic;
   std::set<std::pair<NodeId, NodeId>> pairs;
@@ -183,8 +183,9 @@ FoldedGraph fold_nics(const Topology& topology, const std::string& format, const
       cable.delay += served.propagation_delay;
     }
     if (cable.count > 1 || !pairs.insert(std::minmax(cable.a, cable.b)).second) {
-      fail(format, "\"" + topology.node_name(cable.a) + "\" and \"" + topology.node_name(cable.b) + "\" have parallel cables",
-           place, "the format holds one link per pair: use one cable of their rate together");
+      fail_to_write(format,
+                    "\"" + topology.node_name(cable.a) + "\" and \"" + topology.node_name(cable.b) + "\" have parallel cables",
+                    place, "the format holds one link per pair: use one cable of their rate together");
     }
     graph.cables.push_back(cable);
   }
@@ -216,10 +217,10 @@ std::string write_hpcc(const Topology& topology, const SourcePlace& place) {
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
     const auto endpoints = topology.endpoints_of(HostId(host));
     if (endpoints.size() > 1) {
-      fail("hpcc",
-           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
-               ", and the format has no servers",
-           place, "use simai, which has, or hosts with one GPU");
+      fail_to_write("hpcc",
+                    "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
+                        ", and the format has no servers",
+                    place, "use simai, which has, or hosts with one GPU");
     }
   }
   const FoldedGraph graph = fold_nics(topology, "hpcc", place);
@@ -230,8 +231,8 @@ std::string write_hpcc(const Topology& topology, const SourcePlace& place) {
     if (graph.is_gone[i]) continue;
     const NodeKind kind = topology.node(NodeId(i)).kind;
     if (kind == NodeKind::nvswitch) {
-      fail("hpcc", "\"" + topology.node_name(NodeId(i)) + "\" is an NVSwitch, which the format has not", place,
-           "use simai, which has");
+      fail_to_write("hpcc", "\"" + topology.node_name(NodeId(i)) + "\" is an NVSwitch, which the format has not", place,
+                    "use simai, which has");
     }
     if (kind == NodeKind::packet_switch) switches.push_back(next);
     number[i] = next++;
@@ -245,10 +246,10 @@ std::string write_simai(const Topology& topology, const SourcePlace& place) {
   for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
     const auto endpoints = topology.endpoints_of(HostId(host));
     if (endpoints.size() != per_host) {
-      fail("simai",
-           "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
-               ", the first host has " + std::to_string(per_host),
-           place, "the format has one number of GPUs for all servers");
+      fail_to_write("simai",
+                    "the host of \"" + topology.node_name(endpoints[0]) + "\" has " + counted(endpoints.size(), "GPU", "GPUs") +
+                        ", the first host has " + std::to_string(per_host),
+                    place, "the format has one number of GPUs for all servers");
     }
   }
   const FoldedGraph graph = fold_nics(topology, "simai", place);
@@ -328,8 +329,7 @@ std::string write_topology(const Topology& topology, const std::string& format, 
     if (formats[i].name == format) return writers[i](topology, place);
     names.emplace_back(formats[i].name);
   }
-  throw InputError({Severity::error, "unknown-format", "there is no topology format \"" + format + "\" to write", place,
-                    suggestion(format, names, "format")});
+  fail("unknown-format", "there is no topology format \"" + format + "\" to write", place, suggestion(format, names, "format"));
 }
 
 }  // namespace weft

@@ -386,10 +386,6 @@ class RoleReader {
   std::map<std::uint16_t, Seats> seats_;
 };
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 }  // namespace
 
 Workload parse_workload_text(const SourceText& source) {
@@ -416,7 +412,7 @@ Workload parse_workload_text(const SourceText& source) {
 }
 
 Workload read_workload(const std::string& path) {
-  if (ends_with(path, ".pb") || ends_with(path, ".pb.gz")) return read_workload_binary(path);
+  if (path.ends_with(".pb") || path.ends_with(".pb.gz")) return read_workload_binary(path);
   return parse_workload_text(SourceText::read(path));
 }
 

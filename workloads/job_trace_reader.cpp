@@ -66,8 +66,8 @@ void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, 
   refuse(!options.gpu_type.empty(), "--gpu-type", reads_throughputs);
   diagnostics.throw_if_errors();
   if (!options.gpu_type.empty() && options.throughputs_path.empty()) {
-    throw InputError({Severity::error, "unused-flag", "a GPU type says something about a table of throughputs, which is not given",
-                      SourcePlace::named("--gpu-type"), "add --throughputs=FILE, or drop --gpu-type"});
+    fail("unused-flag", "a GPU type says something about a table of throughputs, which is not given",
+         SourcePlace::named("--gpu-type"), "add --throughputs=FILE, or drop --gpu-type");
   }
 }
 
@@ -95,8 +95,8 @@ JobTrace load_job_trace(const std::string& path, std::string_view format, const 
     }
     names.emplace_back(known.name);
   }
-  throw InputError({Severity::error, "unknown-format", "there is no job-trace format \"" + std::string(format) + "\"",
-                    SourcePlace::named(path), suggestion(format, names, "format")});
+  fail("unknown-format", "there is no job-trace format \"" + std::string(format) + "\"", SourcePlace::named(path),
+       suggestion(format, names, "format"));
 }
 
 std::string describe(const JobTrace& trace) {

@@ -32,8 +32,8 @@ std::string describe_measurements(const std::string& path, std::string_view form
     if (table.name == format) return table.describe(SourceText::read(path));
     names.emplace_back(table.name);
   }
-  throw InputError({Severity::error, "unknown-format", "there is no format of measurements \"" + std::string(format) + "\"",
-                    SourcePlace::named(path), suggestion(format, names, "format")});
+  fail("unknown-format", "there is no format of measurements \"" + std::string(format) + "\"", SourcePlace::named(path),
+       suggestion(format, names, "format"));
 }
 
 }  // namespace weft

@@ -77,7 +77,7 @@ class BinaryReader {
 
  private:
   [[noreturn]] void fail(std::string code, std::string message, std::string help) const {
-    throw InputError({Severity::error, std::move(code), std::move(message), stream_.place(), std::move(help)});
+    weft::fail(std::move(code), std::move(message), stream_.place(), std::move(help));
   }
   [[noreturn]] void not_a_workload(std::uint64_t offset) const {
     fail("not-a-workload", "this is no binary Weft workload: unreadable field at byte " + std::to_string(offset),

@@ -24,7 +24,7 @@ struct TextLines::State {
   int number = 0;
 
   [[noreturn]] void fail(std::string code, std::string message, std::string help) const {
-    throw InputError({Severity::error, std::move(code), std::move(message), file.place(), std::move(help)});
+    weft::fail(std::move(code), std::move(message), file.place(), std::move(help));
   }
 
   /// Moves what is left to the front and reads on behind it.

@@ -20,10 +20,10 @@ namespace {
 Workload load_weft(const std::string& path, const WorkloadOptions& options) {
   Workload workload = read_workload(path);
   if (options.ranks && *options.ranks != workload.rank_count) {
-    throw InputError({Severity::error, "rank-conflict",
-                      "--ranks=" + std::to_string(*options.ranks) + " contradicts the file, which has " +
-                          counted(workload.rank_count, "rank", "ranks"),
-                      SourcePlace::named(path), "change ranks: in the file; --ranks replays traces of one rank"});
+    fail("rank-conflict",
+         "--ranks=" + std::to_string(*options.ranks) + " contradicts the file, which has " +
+             counted(workload.rank_count, "rank", "ranks"),
+         SourcePlace::named(path), "change ranks: in the file; --ranks replays traces of one rank");
   }
   return workload;
 }
@@ -104,8 +104,8 @@ const WorkloadFormat& find_format(const std::string& path, std::string_view form
     if (known.name == format || (format.empty() && known.name == "weft")) return known;
     names.emplace_back(known.name);
   }
-  throw InputError({Severity::error, "unknown-format", "there is no workload format \"" + std::string(format) + "\"",
-                    SourcePlace::named(path), suggestion(format, names, "format")});
+  fail("unknown-format", "there is no workload format \"" + std::string(format) + "\"", SourcePlace::named(path),
+       suggestion(format, names, "format"));
 }
 
 void refuse_unread_flags(const std::string& path, const WorkloadFormat& format, const WorkloadOptions& options) {

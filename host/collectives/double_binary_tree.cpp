@@ -14,7 +14,7 @@ namespace {
 /// Programs have up to 16 steps per piece.
 constexpr std::int64_t kPiecesMax = 512;
 
-constexpr std::array<ParamSpec, 2> kParams = {
+constexpr std::array<ParamSpec, 2> kDoubleBinaryTreeParams = {
     {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
       "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill the trees sooner and pay latency more "
       "often",
@@ -198,7 +198,7 @@ Module<CollectiveAlgorithmFactory> double_binary_tree_algorithm() {
        "Two binary trees of hosts carry half of the buffer each, in pieces that follow one another; inside a host the ranks are a "
        "chain. Nearly the bandwidth of a ring with a latency that grows with the logarithm of the group. NCCL's choice for large "
        "groups.",
-       kParams},
+       kDoubleBinaryTreeParams},
       &make_double_binary_tree};
 }
 

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kParams = {
+constexpr std::array<ParamSpec, 3> kHierarchicalParams = {
     {{"inside", ParamKind::choice, "ring", "", "", "direct|ring",
       "Exchanges among the GPUs of a host; those of all_to_all are direct", "NCCL's bandwidth-optimal default for large messages"},
      {"between", ParamKind::choice, "ring", "", "", "direct|ring", "Exchanges along the rails; those of all_to_all are direct",
@@ -336,7 +336,7 @@ Module<CollectiveAlgorithmFactory> hierarchical_algorithm() {
            "again, in pieces that overlap. Each GPU brings its share of the buffer to the network. all_to_all aggregates by rail "
            "as NCCL's "
            "PXN does: one message per GPU and destination host.",
-           kParams},
+           kHierarchicalParams},
           &make_with_params};
 }
 

@@ -31,7 +31,7 @@ constexpr std::string_view kNcclTests309 =
     "fitted to every second all_reduce by tree/ll128 on 4 and 8 hosts of 8 H100 (nccl-tests, issue 309)";
 constexpr std::string_view kAsInside = "assumption: launch and base inside a host";
 
-constexpr std::array<ParamSpec, 53> kParams = {{
+constexpr std::array<ParamSpec, 53> kNcclTunerParams = {{
     {"machine", ParamKind::choice, "auto", "", "",
      "auto|hgx_a100|hgx_h100|hgx_h200|hgx_b200|gb200_nvl72|gb300_nvl72|gh200|mi300x|mi355x_8",
      "Machine whose constants stand for those that are not given; auto takes the one that the topology's `server` names, else the "
@@ -703,7 +703,7 @@ std::string time_text(double us) {
 
 }  // namespace
 
-ParamTable nccl_params() { return kParams; }
+ParamTable nccl_params() { return kNcclTunerParams; }
 
 std::span<const ModuleInfo> nccl_machines() { return kMachines; }
 

@@ -13,7 +13,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kParams = {
+constexpr std::array<ParamSpec, 2> kNvlsTreeParams = {
     {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
       "Largest message between hosts, unless that took more pieces than `pieces`; smaller pieces fill the trees sooner and pay "
       "latency "
@@ -184,7 +184,7 @@ Module<CollectiveAlgorithmFactory> nvls_tree_algorithm() {
            "Inside a host every GPU gets the sum of its share, which goes up and down two trees of hosts along the GPU's rail; in "
            "pieces "
            "that follow one another. NCCL's choice for large messages between hosts with NVSwitches that add up.",
-           kParams},
+           kNvlsTreeParams},
           &make_nvls_tree};
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace pb = program_file;
 
-constexpr std::array<ParamSpec, 1> kParams = {
+constexpr std::array<ParamSpec, 1> kProgramParams = {
     {{"file", ParamKind::file, "", "", "", "",
       "The algorithm, in protobuf text: see host/program_file.proto and "
       "host/collectives/examples. Relative to the current folder, in a scenario to the scenario's",
@@ -469,7 +469,7 @@ Module<CollectiveAlgorithmFactory> program_algorithm() {
            "and from whom, which parts of the buffer, and in which order. What was read is checked: every send has its receive, "
            "nobody waits "
            "for ever, and every rank ends with what the collective promises.",
-           kParams},
+           kProgramParams},
           &make_program};
 }
 

@@ -27,7 +27,7 @@ constexpr Table kLl = table("6.6us", "0.6us", "2.7us", "0.5", "4 bytes of flag w
 constexpr Table kLl128 = table("14us", "1.9us", "4us", "0.9375", "8 bytes of flags with every 120 bytes of data");
 
 template <const char* Name>
-CollectiveProtocol make(const ParamSet& params) {
+CollectiveProtocol make_protocol(const ParamSet& params) {
   return {Name,
           params.duration("base_latency"),
           params.duration("hop_latency_inside"),
@@ -45,11 +45,11 @@ CollectiveProtocol make_ideal(const ParamSet&) { return {}; }
 constexpr std::array<Module<CollectiveProtocolFactory>, 4> kProtocols = {{
     {{"protocol", "ideal", "Costs nothing: times are those of the network alone.", {}}, &make_ideal},
     {{"protocol", "simple", "NCCL's Simple: data alone, signalled by memory fences. For large messages.", kSimple},
-     &make<kSimpleName>},
+     &make_protocol<kSimpleName>},
     {{"protocol", "ll", "NCCL's LL (low latency): a flag with every word of data. For small messages; half of the bandwidth.", kLl},
-     &make<kLlName>},
+     &make_protocol<kLlName>},
     {{"protocol", "ll128", "NCCL's LL128: flags in every 128 bytes, as NVLink stores them together. In between.", kLl128},
-     &make<kLl128Name>},
+     &make_protocol<kLl128Name>},
 }};
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kParams = {
+constexpr std::array<ParamSpec, 3> kRingParams = {
     {{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
       "Largest message of a ring broadcast or reduce, unless that took more than 65,535 pieces; smaller pieces fill the pipeline "
       "sooner and pay latency more often",
@@ -207,7 +207,7 @@ Module<CollectiveAlgorithmFactory> ring_algorithm() {
       {"collective", "ring",
        "Every rank sends to the next and receives from the previous one in group order; n-1 rounds (2(n-1) for all_reduce). Moves "
        "the fewest bytes per link; latency grows with the group.",
-       kParams},
+       kRingParams},
       &make_ring};
 }
 

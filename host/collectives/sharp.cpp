@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kParams = {
+constexpr std::array<ParamSpec, 2> kSharpParams = {
     {{"inside", ParamKind::choice, "nvls", "", "", "direct|ring|nvls",
       "Exchanges among the GPUs of a host: by its NVSwitches (nvls), or by the GPUs themselves",
       "NCCL combines its NVLS with SHARP on servers that have both"},
@@ -58,7 +58,7 @@ Module<CollectiveAlgorithmFactory> sharp_algorithm() {
        "a reduce_scatter and an all_gather by the hosts' NVSwitches, in pieces that overlap. A NIC carries its GPU's share of an "
        "all_reduce once each way. Choosing it says that the switches can (flow.reducing_switches). flow.routing, "
        "flow.queue_pairs and flow.queue_pair_rate_max are for other traffic.",
-       kParams},
+       kSharpParams},
       &make_sharp};
 }
 

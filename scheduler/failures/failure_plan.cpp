@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kFailurePlanParams = {
     ParamSpec{"gpu_mtbf_hours", ParamKind::real, "0", "0", "1e9", "", "mean time between failures of a GPU; 0: none fails",
               "off; 143,000 h in Llama 3's training (148 in 54 days on 16,384 H100)"},
     ParamSpec{"nic_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
@@ -85,7 +85,7 @@ Duration hours(double value) {
 
 }  // namespace
 
-ParamTable failure_params() { return params_table; }
+ParamTable failure_params() { return kFailurePlanParams; }
 
 // Lanczos's approximation with g = 7 and nine terms (coefficients of Godfrey).
 double gamma_function(double x) {

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kMaintenancePlanParams = {
     ParamSpec{"plan", ParamKind::file, "", "", "", "", "CSV of drains, time_s,host,duration_s with hosts like host3", "none"},
     ParamSpec{"notice", ParamKind::duration, "0s", "0s", "8760h", "", "for so long before its drain a host gets no new jobs",
               "none; hours to days let short jobs end by themselves"},
@@ -24,7 +24,7 @@ constexpr std::array params_table = {
 
 }  // namespace
 
-ParamTable maintenance_params() { return params_table; }
+ParamTable maintenance_params() { return kMaintenancePlanParams; }
 
 MaintenanceSettings MaintenanceSettings::of(const ParamSet& params) {
   return {{}, params.duration("notice"), params.text("jobs") == "move"};

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kDrainRepeatOffendersParams = {
     ParamSpec{"failures", ParamKind::integer, "3", "1", "1000000", "", "so many within the window, and the host is drained",
               "round figure"},
     ParamSpec{"window", ParamKind::duration, "672h", "1s", "8760h", "", "failures further back do not count", "four weeks"},
@@ -13,7 +13,7 @@ constexpr std::array params_table = {
               "round figure; hosts whose parts are replaced are away for days"},
 };
 
-std::unique_ptr<EventHandler> make(const ParamSet& params) {
+std::unique_ptr<EventHandler> make_drain_repeat_offenders(const ParamSet& params) {
   return std::make_unique<DrainRepeatOffenders>(static_cast<std::size_t>(params.integer("failures")), params.duration("window"),
                                                 params.duration("duration"));
 }
@@ -34,8 +34,8 @@ Module<EventHandlerFactory> drain_repeat_offenders_module() {
   return {
       {"handler", "drain_repeat_offenders",
        "Drains hosts that fail again and again (lemon nodes), so that they are looked at instead of being given to the next job.",
-       params_table},
-      make};
+       kDrainRepeatOffendersParams},
+      make_drain_repeat_offenders};
 }
 
 }  // namespace weft

@@ -7,13 +7,13 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kPriorityBoostParams = {
     ParamSpec{"boost", ParamKind::integer, "1", "1", "1000000", "", "what each failure adds to the priority of a job that it stops",
               "one class"},
     ParamSpec{"most", ParamKind::integer, "3", "1", "1000000", "", "what all failures of a job add at most", "round figure"},
 };
 
-std::unique_ptr<EventHandler> make(const ParamSet& params) {
+std::unique_ptr<EventHandler> make_priority_boost(const ParamSet& params) {
   return std::make_unique<PriorityBoost>(static_cast<std::int32_t>(params.integer("boost")),
                                          static_cast<std::int32_t>(params.integer("most")));
 }
@@ -30,8 +30,8 @@ void PriorityBoost::happened(const Happening& happening, ClusterControl& control
 
 Module<EventHandlerFactory> priority_boost_module() {
   return {{"handler", "priority_boost",
-           "Raises the priority of jobs that failures have stopped, for policies that go by priorities.", params_table},
-          make};
+           "Raises the priority of jobs that failures have stopped, for policies that go by priorities.", kPriorityBoostParams},
+          make_priority_boost};
 }
 
 }  // namespace weft

@@ -8,12 +8,12 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kStrandingAlarmParams = {
     ParamSpec{"gpus", ParamKind::integer, "0", "0", "16777216", "", "more than so many have to be stranded", "any"},
     ParamSpec{"after", ParamKind::duration, "1h", "1s", "8760h", "", "for so long", "round figure"},
 };
 
-std::unique_ptr<EventHandler> make(const ParamSet& params) {
+std::unique_ptr<EventHandler> make_stranding_alarm(const ParamSet& params) {
   return std::make_unique<StrandingAlarm>(static_cast<std::uint32_t>(params.integer("gpus")), params.duration("after"));
 }
 
@@ -45,8 +45,8 @@ void StrandingAlarm::happened(const Happening& happening, ClusterControl& contro
 
 Module<EventHandlerFactory> stranding_alarm_module() {
   return {{"handler", "stranding_alarm", "Notes in events.csv when many GPUs stand idle for long while jobs wait, each time once.",
-           params_table},
-          make};
+           kStrandingAlarmParams},
+          make_stranding_alarm};
 }
 
 }  // namespace weft

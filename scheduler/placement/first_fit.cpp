@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kFirstFitParams = {
     ParamSpec{"scatter", ParamKind::boolean, "false", "", "", "",
               "true lets a job take any free GPUs, host by host; false keeps it on as few hosts as it needs",
               "gang schedulers keep jobs together (Philly, Tiresias)"},
@@ -28,7 +28,7 @@ std::optional<Placement> place_scattered(const ClusterState& cluster, std::uint3
   return placement;
 }
 
-std::unique_ptr<Placer> make(const ParamSet& params, const PlacerContext&) {
+std::unique_ptr<Placer> make_first_fit(const ParamSet& params, const PlacerContext&) {
   return std::make_unique<FirstFit>(params.boolean("scatter"));
 }
 
@@ -50,8 +50,8 @@ Module<PlacerFactory> first_fit_module() {
            "Gang placement on the first hosts with room: one host if the job fits into one, otherwise wholly free hosts and the "
            "first host "
            "with room for the rest.",
-           params_table},
-          make};
+           kFirstFitParams},
+          make_first_fit};
 }
 
 }  // namespace weft

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kRailAwareParams = {
     hosts_per_leaf_param,
     ParamSpec{"whole_hosts", ParamKind::boolean, "false", "", "", "",
               "true keeps jobs of several hosts waiting until whole hosts are free for them",
@@ -111,7 +111,7 @@ std::optional<Placement> place_on_equal_rails(const ClusterState& cluster, const
   return std::nullopt;
 }
 
-std::unique_ptr<Placer> make(const ParamSet& params, const PlacerContext& context) {
+std::unique_ptr<Placer> make_rail_aware(const ParamSet& params, const PlacerContext& context) {
   return std::make_unique<RailAware>(context.topology, hosts_per_leaf(params), params.boolean("whole_hosts"));
 }
 
@@ -139,8 +139,8 @@ Module<PlacerFactory> rail_aware_module() {
            "A job of several hosts takes whole hosts of as few rail groups as can be, or else GPUs of the same numbers on each "
            "host, so that rings over "
            "its ranks stay on rails. Smaller jobs as packed.",
-           params_table},
-          make};
+           kRailAwareParams},
+          make_rail_aware};
 }
 
 }  // namespace weft

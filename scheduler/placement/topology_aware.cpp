@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {hosts_per_leaf_param};
+constexpr std::array kTopologyAwareParams = {hosts_per_leaf_param};
 
 using GpusByHost = std::map<HostId, std::uint32_t>;
 
@@ -105,7 +105,7 @@ std::optional<Placement> best_of_tier(const ClusterState& cluster, const HostGro
   return best;
 }
 
-std::unique_ptr<Placer> make(const ParamSet& params, const PlacerContext& context) {
+std::unique_ptr<Placer> make_topology_aware(const ParamSet& params, const PlacerContext& context) {
   return std::make_unique<TopologyAware>(context.topology, hosts_per_leaf(params));
 }
 
@@ -139,8 +139,8 @@ Module<PlacerFactory> topology_aware_module() {
            "places the one "
            "where rings over the hosts of all jobs would share the links out of leaves and pods with the fewest others. Smaller "
            "jobs as packed.",
-           params_table},
-          make};
+           kTopologyAwareParams},
+          make_topology_aware};
 }
 
 }  // namespace weft

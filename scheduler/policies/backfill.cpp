@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-std::unique_ptr<SchedulingPolicy> make(const ParamSet&) { return std::make_unique<Backfill>(); }
+std::unique_ptr<SchedulingPolicy> make_backfill(const ParamSet&) { return std::make_unique<Backfill>(); }
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Module<SchedulingPolicyFactory> backfill_module() {
            "times, that does not "
            "delay the job at the head of the queue.",
            {}},
-          make};
+          make_backfill};
 }
 
 }  // namespace weft

@@ -4,7 +4,7 @@ namespace weft {
 namespace {
 
 template <class Policy>
-std::unique_ptr<SchedulingPolicy> make(const ParamSet&) {
+std::unique_ptr<SchedulingPolicy> make_fcfs(const ParamSet&) {
   return std::make_unique<Policy>();
 }
 
@@ -26,7 +26,7 @@ Module<SchedulingPolicyFactory> fcfs_module() {
        "fcfs",
        "First come, first served: the job at the head of the queue starts as soon as its GPUs are free, and nobody overtakes it.",
        {}},
-      make<Fcfs>};
+      make_fcfs<Fcfs>};
 }
 
 Module<SchedulingPolicyFactory> fcfs_fill_module() {
@@ -36,7 +36,7 @@ Module<SchedulingPolicyFactory> fcfs_fill_module() {
            "jobs may wait "
            "for long.",
            {}},
-          make<FcfsFill>};
+          make_fcfs<FcfsFill>};
 }
 
 }  // namespace weft

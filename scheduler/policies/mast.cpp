@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kMastParams = {
     ParamSpec{"ageing", ParamKind::duration, "24h", "0s", "8760h", "",
               "how long a job of a lower priority has to wait to pass one of the next higher priority", "round figure: a day"},
     ParamSpec{"large_first", ParamKind::duration, "4h", "0s", "8760h", "",
@@ -43,8 +43,8 @@ constexpr std::array params_table = {
 std::map<std::string, double, std::less<>> parse_quotas(const std::string& text) {
   std::map<std::string, double, std::less<>> quotas;
   const auto refuse = [&](const std::string& what) {
-    throw InputError({Severity::error, "bad-value", "mast.quotas: " + what, SourcePlace::named("mast.quotas"),
-                      "write tenants with their shares, such as research:0.5,ads:0.2"});
+    fail("bad-value", "mast.quotas: " + what, SourcePlace::named("mast.quotas"),
+         "write tenants with their shares, such as research:0.5,ads:0.2");
   };
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -61,7 +61,7 @@ std::map<std::string, double, std::less<>> parse_quotas(const std::string& text)
   return quotas;
 }
 
-std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+std::unique_ptr<SchedulingPolicy> make_mast(const ParamSet& params) {
   MastSettings settings;
   settings.ageing = params.duration("ageing");
   settings.large_first = params.duration("large_first");
@@ -332,8 +332,8 @@ Module<SchedulingPolicyFactory> mast_module() {
       {"scheduler", "mast",
        "Like Meta's MAST: priorities with ageing, large and long jobs before those that would fill the gaps, quotas of tenants, "
        "regions with data locality, preemption.",
-       params_table},
-      make};
+       kMastParams},
+      make_mast};
 }
 
 }  // namespace weft

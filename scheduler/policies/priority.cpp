@@ -6,13 +6,13 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kPriorityParams = {
     ParamSpec{"preempt", ParamKind::boolean, "true", "", "", "", "false lets running jobs finish, whatever waits",
               "what production schedulers do for their highest class"},
     strict_param,
 };
 
-std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+std::unique_ptr<SchedulingPolicy> make_priority(const ParamSet& params) {
   return std::make_unique<PriorityPolicy>(params.boolean("preempt"), behind_by(params));
 }
 
@@ -32,8 +32,8 @@ Module<SchedulingPolicyFactory> priority_module() {
   return {
       {"scheduler", "priority",
        "The highest priority first, then first come, first served; jobs of lower priority are preempted for those of a higher one.",
-       params_table},
-      make};
+       kPriorityParams},
+      make_priority};
 }
 
 }  // namespace weft

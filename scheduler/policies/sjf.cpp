@@ -6,14 +6,14 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kSjfParams = {
     ParamSpec{"by", ParamKind::choice, "run", "", "", "run|gpus|gpu_time",
               "what is short: the declared run time, the number of GPUs, or both multiplied",
               "the textbook's shortest job; clusters that know no run times go by GPUs"},
     strict_param,
 };
 
-std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+std::unique_ptr<SchedulingPolicy> make_sjf(const ParamSet& params) {
   const std::string& by = params.text("by");
   return std::make_unique<Sjf>(by == "run" ? Sjf::By::run : by == "gpus" ? Sjf::By::gpus : Sjf::By::gpu_time, behind_by(params));
 }
@@ -34,8 +34,8 @@ Module<SchedulingPolicyFactory> sjf_module() {
            "Shortest job first: of the waiting jobs that with the least declared run time, or the fewest GPUs, starts as soon as "
            "its GPUs are "
            "free.",
-           params_table},
-          make};
+           kSjfParams},
+          make_sjf};
 }
 
 }  // namespace weft

@@ -8,13 +8,15 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kSrtfParams = {
     ParamSpec{"by", ParamKind::choice, "time", "", "", "time|gpu_time",
               "what is short: the time that is left, or that times the GPUs",
               "time: least mean completion on one machine; gpu_time: SRSF of Tiresias (NSDI 2019)"},
 };
 
-std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) { return std::make_unique<Srtf>(params.text("by") == "gpu_time"); }
+std::unique_ptr<SchedulingPolicy> make_srtf(const ParamSet& params) {
+  return std::make_unique<Srtf>(params.text("by") == "gpu_time");
+}
 
 }  // namespace
 
@@ -33,8 +35,8 @@ Module<SchedulingPolicyFactory> srtf_module() {
   return {{"scheduler", "srtf",
            "Shortest remaining time first: the jobs with the least left of their declared run time hold the GPUs; others are "
            "preempted for them. Jobs that run a workload and declare no run time come last.",
-           params_table},
-          make};
+           kSrtfParams},
+          make_srtf};
 }
 
 }  // namespace weft

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array params_table = {
+constexpr std::array kTiresiasParams = {
     ParamSpec{"queues", ParamKind::integer, "3", "1", "64", "",
               "number of queues; 1 is first come, first served without preemption", "simulator of Tiresias's authors"},
     ParamSpec{"threshold", ParamKind::duration, "3250s", "1s", "", "", "GPU time up to which a job stays in the first queue",
@@ -17,7 +17,7 @@ constexpr std::array params_table = {
               "likewise: the second is at 7,200 s"},
 };
 
-std::unique_ptr<SchedulingPolicy> make(const ParamSet& params) {
+std::unique_ptr<SchedulingPolicy> make_tiresias(const ParamSet& params) {
   std::vector<Duration> thresholds;
   double seconds = params.duration("threshold").in_s();
   for (std::int64_t i = 1; i < params.integer("queues"); ++i) {
@@ -81,8 +81,8 @@ Module<SchedulingPolicyFactory> tiresias_module() {
            "Least attained service (Tiresias): jobs that have used little GPU time go first and preempt those that have used much. "
            "It needs no "
            "declared run times.",
-           params_table},
-          make};
+           kTiresiasParams},
+          make_tiresias};
 }
 
 }  // namespace weft

@@ -89,8 +89,8 @@ void check_standard_output() {
   const bool is_lost = !std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!is_lost) return;
   const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
-  throw InputError({Severity::error, "cannot-write", "what was to be printed cannot be written" + why,
-                    SourcePlace::named("standard output"), "check where it goes: a full disk, a closed stream"});
+  fail("cannot-write", "what was to be printed cannot be written" + why, SourcePlace::named("standard output"),
+       "check where it goes: a full disk, a closed stream");
 }
 
 int report_out_of_memory(const char* message) {

@@ -165,8 +165,8 @@ int print_modules(const std::string& wanted, bool as_json) {
     }
     std::erase_if(modules, [&](const ModuleInfo& module) { return module.kind != wanted && module.name != wanted; });
     if (modules.empty()) {
-      throw InputError({Severity::error, "unknown-module", "there is no kind or module \"" + wanted + "\"",
-                        SourcePlace::named("weft modules"), suggestion(wanted, known, "kind")});
+      fail("unknown-module", "there is no kind or module \"" + wanted + "\"", SourcePlace::named("weft modules"),
+           suggestion(wanted, known, "kind"));
     }
   }
   if (as_json) {
@@ -193,8 +193,8 @@ int print_rules(const RulesOptions& options) {
       for (const ModuleInfo& machine : machines) known.emplace_back(machine.name);
       std::erase_if(machines, [&](const ModuleInfo& machine) { return machine.name != options.machine; });
       if (machines.empty()) {
-        throw InputError({Severity::error, "unknown-machine", "there is no machine \"" + options.machine + "\"", place,
-                          suggestion(options.machine, known, "machine")});
+        fail("unknown-machine", "there is no machine \"" + options.machine + "\"", place,
+             suggestion(options.machine, known, "machine"));
       }
     }
     ParamSet nccl("nccl", nccl_params());

@@ -76,9 +76,8 @@ InputError unknown_node(const std::string& name, const Scenario& scenario, const
 /// Returns how many they are.
 std::uint64_t take_switch_away(Fork& fork, NodeId node, const ReducedTopology& reduced) {
   if (fork.scenario.routes != nullptr) {
-    throw InputError({Severity::error, "fixed-routes",
-                      "flow.routes names the ways of transfers, some of them perhaps over this switch",
-                      SourcePlace::named("--drain"), "ask with --set=flow.routing=spray, for example"});
+    fail("fixed-routes", "flow.routes names the ways of transfers, some of them perhaps over this switch",
+         SourcePlace::named("--drain"), "ask with --set=flow.routing=spray, for example");
   }
   const auto touches = [&](const LinkDemand& demand) {
     const Link& link = fork.scenario.topology->link(demand.link);
@@ -147,17 +146,15 @@ Question ask_start(const std::string& name, Fork& fork) {
   if (found == specs.end()) {
     std::vector<std::string> known;
     for (const JobSpec& spec : specs) known.push_back(spec.name);
-    throw InputError(
-        {Severity::error, "unknown-job", "the snapshot has no job \"" + name + "\"", place, suggestion(name, known, "job")});
+    fail("unknown-job", "the snapshot has no job \"" + name + "\"", place, suggestion(name, known, "job"));
   }
   Question question;
   question.text = "start of " + name;
   question.started = JobId(static_cast<std::uint32_t>(found - specs.begin()));
   ClusterSnapshot::Job& job = fork.from.jobs[question.started.index()];
   if (job.state == State::runs || job.state == State::ended) {
-    throw InputError({Severity::error, "already-started",
-                      "job \"" + name + "\" " + (job.state == State::runs ? "runs already" : "has ended"), place,
-                      "name one that waits or has not arrived"});
+    fail("already-started", "job \"" + name + "\" " + (job.state == State::runs ? "runs already" : "has ended"), place,
+         "name one that waits or has not arrived");
   }
   const ClusterState cluster = cluster_of(fork);
   const std::unique_ptr<Placer> placer = make_placer(fork.scenario);
@@ -441,8 +438,8 @@ void print_json(const Fork& now, const Question& question, const std::vector<Job
 int predict(const PredictOptions& options) {
   const ParsedQuantity<Duration> horizon = parse_duration(options.horizon);
   if (!horizon.value || *horizon.value <= Duration::zero()) {
-    throw InputError({Severity::error, "bad-value", "--horizon: " + (horizon.value ? "it is a time ahead" : horizon.error.message),
-                      SourcePlace::named("--horizon"), "write a duration such as 1h"});
+    fail("bad-value", "--horizon: " + (horizon.value ? "it is a time ahead" : horizon.error.message),
+         SourcePlace::named("--horizon"), "write a duration such as 1h");
   }
   LoadedSnapshot loaded = read_snapshot(options.snapshot, options.settings);
   calm(loaded.scenario, loaded.snapshot.at);

@@ -63,13 +63,12 @@ std::optional<Duration> sample_interval(const RunOptions& options, const Scenari
   const SourcePlace place = SourcePlace::named("--sample");
   const ParsedQuantity<Duration> interval = parse_duration(options.sample);
   if (!interval.value || *interval.value <= Duration::zero()) {
-    throw InputError({Severity::error, "bad-value",
-                      "--sample: " + (interval.value ? "an interval takes more than no time" : interval.error.message), place,
-                      "write an interval such as 10us"});
+    fail("bad-value", "--sample: " + (interval.value ? "an interval takes more than no time" : interval.error.message), place,
+         "write an interval such as 10us");
   }
   if (scenario.mode != Mode::packet) {
-    throw InputError({Severity::error, "unused-flag", "--sample looks at queues and pauses, which only packet mode has", place,
-                      "add --mode=packet, or drop --sample"});
+    fail("unused-flag", "--sample looks at queues and pauses, which only packet mode has", place,
+         "add --mode=packet, or drop --sample");
   }
   return interval.value;
 }
@@ -78,8 +77,8 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
   if (text.empty()) return std::nullopt;
   const ParsedQuantity<Duration> parsed = parse_duration(text);
   if (!parsed.value || *parsed.value < Duration::zero()) {
-    throw InputError({Severity::error, "bad-value", flag + ": " + (parsed.value ? "a run begins at 0s" : parsed.error.message),
-                      SourcePlace::named(flag), "write a time since the start of the run, such as 90min or 10d"});
+    fail("bad-value", flag + ": " + (parsed.value ? "a run begins at 0s" : parsed.error.message), SourcePlace::named(flag),
+         "write a time since the start of the run, such as 90min or 10d");
   }
   return Time::zero() + *parsed.value;
 }

@@ -57,16 +57,15 @@ void print_assumptions(const Topology& topology) {
 void write(const Topology& topology, const std::string& out, const std::string& to) {
   const FileAndFormat target = split_format(out);
   if (!to.empty() && !target.format.empty() && target.format != to) {
-    throw InputError({Severity::error, "conflicting-formats", "--out names the format " + target.format + ", --to names " + to,
-                      SourcePlace::named("--to=" + to), "name the format once"});
+    fail("conflicting-formats", "--out names the format " + target.format + ", --to names " + to, SourcePlace::named("--to=" + to),
+         "name the format once");
   }
   std::string format = to.empty() ? target.format : to;
   if (format.empty() && target.file.ends_with(".textproto")) format = "weft";
   if (format.empty() && target.file.ends_with(".dot")) format = "dot";
   if (format.empty()) {
-    throw InputError({Severity::error, "unknown-ending", "the ending does not say which format to write",
-                      SourcePlace::named("--out=" + out),
-                      "write FILE.textproto, FILE.dot, or FILE:format with " + listed(topology_output_formats())});
+    fail("unknown-ending", "the ending does not say which format to write", SourcePlace::named("--out=" + out),
+         "write FILE.textproto, FILE.dot, or FILE:format with " + listed(topology_output_formats()));
   }
   const std::string text = write_topology(topology, format, SourcePlace::named(to.empty() ? "--out=" + out : "--to=" + to));
   OutputFile file(target.file);
@@ -138,9 +137,7 @@ int partition(const TopologyFlags& flags) {
     found = partition_topology_automatically(*topology, flags.lps_min);
   } else {
     const ParsedQuantity<Duration> zeta = parse_duration(flags.zeta);
-    if (!zeta.value)
-      throw InputError(
-          {Severity::error, "bad-zeta", zeta.error.message, SourcePlace::named("--zeta=" + flags.zeta), zeta.error.help});
+    if (!zeta.value) fail("bad-zeta", zeta.error.message, SourcePlace::named("--zeta=" + flags.zeta), zeta.error.help);
     found = partition_topology(*topology, *zeta.value);
   }
   const PartitionSummary summary = summarize_partition(*topology, found);

@@ -92,8 +92,8 @@ int show(const WorkloadFlags& flags) {
 bool is_text_file(const std::string& out) {
   const bool is_text = out.ends_with(".textproto");
   if (!is_text && !out.ends_with(".pb")) {
-    throw InputError({Severity::error, "unknown-ending", "the ending does not say which form to write",
-                      SourcePlace::named("--out=" + out), "FILE.textproto for text, FILE.pb for the compact binary form"});
+    fail("unknown-ending", "the ending does not say which form to write", SourcePlace::named("--out=" + out),
+         "FILE.textproto for text, FILE.pb for the compact binary form");
   }
   return is_text;
 }

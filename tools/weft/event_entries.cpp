@@ -15,10 +15,6 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
-}
-
 /// As long as jobs may be submitted.
 const Duration event_time_max = Duration::s(366LL * 86'400);
 

@@ -85,10 +85,8 @@ InputKind own_kind(const std::string& path) {
   if (has_any(fields, {"ranks", "role", "communicator"})) return InputKind::workload;
   if (has_any(fields, {"job", "jobs", "cluster", "scheduler", "mode", "seed", "topology"})) return InputKind::scenario;
   if (has_any(fields, {"builder", "host", "switch", "cable", "link", "buffer_class"})) return InputKind::topology;
-  throw InputError(
-      {Severity::error, "unknown-input", "nothing in the file tells whether it is a scenario, a topology or a workload",
-       source.whole_file(),
-       "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format"});
+  fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology or a workload", source.whole_file(),
+       "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format");
 }
 
 }  // namespace
@@ -112,8 +110,8 @@ RecognisedInput recognise_input(const std::string& text) {
     // A name may stand for two kinds.
     if (std::find(names.begin(), names.end(), foreign.format) == names.end()) names.emplace_back(foreign.format);
   }
-  throw InputError({Severity::error, "unknown-format", "there is no format \"" + given.format + "\"", SourcePlace::named(text),
-                    suggestion(given.format, names, "format")});
+  fail("unknown-format", "there is no format \"" + given.format + "\"", SourcePlace::named(text),
+       suggestion(given.format, names, "format"));
 }
 
 }  // namespace weft

@@ -13,10 +13,6 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
-}
-
 bool fits(const std::string& pattern, const std::string& text) { return pattern.empty() || matches_pattern(pattern, text); }
 
 class ForAll final : public MeasuredIterations {

@@ -17,8 +17,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why) {
-  throw InputError({Severity::error, "cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
-                    "check the folder's permissions and free space, or choose another with --out"});
+  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
+       "check the folder's permissions and free space, or choose another with --out");
 }
 
 [[noreturn]] void fail_write(const std::filesystem::path& path) { fail_write(path, std::strerror(errno)); }
@@ -154,8 +154,8 @@ void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::s
     for (const std::filesystem::path& written : {out, std::filesystem::path(out.string() + ".partial")}) {
       std::error_code is_not_there;
       if (!std::filesystem::equivalent(written, input, is_not_there)) continue;
-      throw InputError({Severity::error, "input-in-the-way", "this file is read as \"" + input + "\", and would be replaced",
-                        SourcePlace::named(written.string()), "choose another with --out"});
+      fail("input-in-the-way", "this file is read as \"" + input + "\", and would be replaced",
+           SourcePlace::named(written.string()), "choose another with --out");
     }
   }
 }

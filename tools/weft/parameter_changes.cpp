@@ -76,9 +76,9 @@ class Course {
         std::find_if(changeable.begin(), changeable.end(), [&](const Changeable& one) { return one.name == said.name; });
     set(said);
     if (!is_of_policy && !is_of_placement && known == changeable.end()) {
-      throw InputError({Severity::error, "fixed-parameter", said.name + " cannot change while the run goes on", said.place,
-                        "set it for the whole run; what may change is " + changeable_parameters() +
-                            ", and the parameters of policies and placements"});
+      fail("fixed-parameter", said.name + " cannot change while the run goes on", said.place,
+           "set it for the whole run; what may change is " + changeable_parameters() +
+               ", and the parameters of policies and placements");
     }
     if (known != changeable.end()) known->apply(parameters_, change);
     if (is_of_policy && module == policy_) change.policy = make_policy();

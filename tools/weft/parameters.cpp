@@ -29,8 +29,7 @@ const ModuleInfo& find_preset(std::string_view name, const SourcePlace& place) {
     if (preset.name == name) return preset;
     names.emplace_back(preset.name);
   }
-  throw InputError(
-      {Severity::error, "bad-value", "there is no preset " + in_quotes(name), place, suggestion(name, names, "preset")});
+  fail("bad-value", "there is no preset " + in_quotes(name), place, suggestion(name, names, "preset"));
 }
 
 /// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is thrown together in the end.
@@ -90,8 +89,8 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
   }
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) {
-    throw InputError({Severity::error, "bad-setting", "\"" + std::string(name) + "\" names no module", place,
-                      "write module.param, for example flow.mtu; `weft modules` lists them"});
+    fail("bad-setting", "\"" + std::string(name) + "\" names no module", place,
+         "write module.param, for example flow.mtu; `weft modules` lists them");
   }
   const std::string_view module = name.substr(0, dot);
   if (ParamSet* const set = find(module); set != nullptr) {
@@ -102,9 +101,8 @@ void Parameters::apply(std::string_view name, std::string_view value, const Sour
   for (const ParamSet& set : sets_) {
     if (!set.table().empty()) names.push_back(set.module());
   }
-  throw InputError({Severity::error, "unknown-module",
-                    "there is no module \"" + std::string(module) + "\" with parameters in this run", place,
-                    suggestion(module, names, "module")});
+  fail("unknown-module", "there is no module \"" + std::string(module) + "\" with parameters in this run", place,
+       suggestion(module, names, "module"));
 }
 
 bool Parameters::is_file(std::string_view name) const {

@@ -26,14 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_write(const fs::path& path, const std::string& why) {
-  throw InputError({Severity::error, "cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
-                    "check the folder's permissions and free space, or choose another with --out=DIR"});
+[[noreturn]] void fail_to_write(const fs::path& path, const std::string& why) {
+  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
+       "check the folder's permissions and free space, or choose another with --out=DIR");
 }
 
 [[noreturn]] void fail_in_the_way(const fs::path& path, const std::string& what) {
-  throw InputError({Severity::error, "file-in-the-way", what, SourcePlace::named(path.string()),
-                    "move it away, or choose another folder with --out=DIR"});
+  fail("file-in-the-way", what, SourcePlace::named(path.string()), "move it away, or choose another folder with --out=DIR");
 }
 
 std::string text_of(const fs::path& path) {
@@ -85,8 +84,8 @@ ResultsFolder::ResultsFolder(fs::path folder, RunManifest manifest, std::vector<
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) {
-    throw InputError({Severity::error, "cannot-write", "the folder cannot be created: " + error.message(),
-                      SourcePlace::named(folder_.string()), "choose another with --out=DIR"});
+    fail("cannot-write", "the folder cannot be created: " + error.message(), SourcePlace::named(folder_.string()),
+         "choose another with --out=DIR");
   }
   lock();
   try {
@@ -108,7 +107,7 @@ void ResultsFolder::lock() {
     lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (lock_ < 0) {
       if (errno == ELOOP || errno == EISDIR || errno == ENXIO) fail_in_the_way(path, "a run writes its manifest under this name");
-      fail_write(path, std::strerror(errno));
+      fail_to_write(path, std::strerror(errno));
     }
     struct stat opened {};
     fstat(lock_, &opened);
@@ -120,10 +119,10 @@ void ResultsFolder::lock() {
       const int why = errno;
       close(lock_);
       if (why == EWOULDBLOCK) {
-        throw InputError({Severity::error, "folder-in-use", "another run writes its results into this folder",
-                          SourcePlace::named(folder_.string()), "wait for it, or choose another folder with --out=DIR"});
+        fail("folder-in-use", "another run writes its results into this folder", SourcePlace::named(folder_.string()),
+             "wait for it, or choose another folder with --out=DIR");
       }
-      fail_write(path, std::string("it cannot be locked: ") + std::strerror(why));
+      fail_to_write(path, std::string("it cannot be locked: ") + std::strerror(why));
     }
     // A run that ended meanwhile has given the file its name.
     if (identity_of(path) == FileIdentity{opened.st_dev, opened.st_ino}) return;
@@ -159,9 +158,8 @@ void ResultsFolder::clear(const std::vector<std::string>& claimed) {
       const fs::file_status status = fs::symlink_status(path, unknown);
       if (!fs::exists(status)) continue;
       if (const auto identity = identity_of(path); identity && inputs.contains(*identity)) {
-        throw InputError({Severity::error, "input-in-the-way",
-                          "this input of the run, \"" + inputs.at(*identity) + "\", lies where its results would replace it",
-                          SourcePlace::named(path.string()), "choose another folder with --out=DIR"});
+        fail("input-in-the-way", "this input of the run, \"" + inputs.at(*identity) + "\", lies where its results would replace it",
+             SourcePlace::named(path.string()), "choose another folder with --out=DIR");
       }
       // One that was just created, or that was left by a run that was killed there.
       if (path == own && (is_claimed || fs::file_size(path, unknown) == 0)) continue;
@@ -175,7 +173,7 @@ void ResultsFolder::clear(const std::vector<std::string>& claimed) {
   }
   // The manifest goes last: until then the others are claimed.
   std::stable_partition(old.begin(), old.end(), [this](const FileMove& move) { return move.from != folder_ / manifest_file; });
-  if (const auto failed = carry_out(old)) fail_write(old[failed->move].from, "it cannot be removed: " + failed->why.message());
+  if (const auto failed = carry_out(old)) fail_to_write(old[failed->move].from, "it cannot be removed: " + failed->why.message());
 }
 
 void ResultsFolder::write_manifest(const std::vector<std::string>& results) {
@@ -185,10 +183,10 @@ void ResultsFolder::write_manifest(const std::vector<std::string>& results) {
   // Over what is there, which begins alike: it claims files all the time.
   for (std::size_t written = 0; written < text.size();) {
     const ssize_t part = pwrite(lock_, text.data() + written, text.size() - written, static_cast<off_t>(written));
-    if (part < 0 && errno != EINTR) fail_write(path, std::strerror(errno));
+    if (part < 0 && errno != EINTR) fail_to_write(path, std::strerror(errno));
     if (part > 0) written += static_cast<std::size_t>(part);
   }
-  if (ftruncate(lock_, static_cast<off_t>(text.size())) != 0) fail_write(path, std::strerror(errno));
+  if (ftruncate(lock_, static_cast<off_t>(text.size())) != 0) fail_to_write(path, std::strerror(errno));
 }
 
 fs::path ResultsFolder::result(const std::string& name) {
@@ -203,7 +201,7 @@ void ResultsFolder::publish() {
   write_manifest(results);
   std::vector<FileMove> moves;
   for (const std::string& name : results) moves.push_back({partial(name), folder_ / name});
-  if (const auto failed = carry_out(moves)) fail_write(moves[failed->move].to, failed->why.message());
+  if (const auto failed = carry_out(moves)) fail_to_write(moves[failed->move].to, failed->why.message());
 }
 
 }  // namespace weft

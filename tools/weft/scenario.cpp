@@ -47,10 +47,6 @@ std::string relative_to(const std::string& scenario_file, const std::string& pat
   return (std::filesystem::path(scenario_file).parent_path() / given).string();
 }
 
-[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
-}
-
 std::string flag_of(const google::protobuf::FieldDescriptor& field) {
   std::string flag = "--" + field.name();
   std::replace(flag.begin(), flag.end(), '_', '-');

@@ -47,8 +47,7 @@ PartitionChoice partition_choice(const std::string& zeta, const Scenario& scenar
   if (zeta == "table") return PartitionByTable{ZetaTable::standard(), mean_gpus_per_job(scenario)};
   const ParsedQuantity<Duration> given = parse_duration(zeta);
   if (!given.value) {
-    throw InputError({Severity::error, "bad-zeta", given.error.message, SourcePlace::named("--zeta=" + zeta),
-                      "write auto, table, or a duration such as 500ns"});
+    fail("bad-zeta", given.error.message, SourcePlace::named("--zeta=" + zeta), "write auto, table, or a duration such as 500ns");
   }
   return PartitionByZeta{*given.value};
 }
@@ -282,24 +281,23 @@ class Assembly {
 
   void check_folding() const {
     if (folding_wish() == "on" && !is_max_min()) {
-      throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as rates are max-min fair",
-                        SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or take --set=flow.allocation=max_min"});
+      fail("cannot-fold", "ranks are alike only as long as rates are max-min fair", SourcePlace::named("--set=host.fold_ranks=on"),
+           "drop it, or take --set=flow.allocation=max_min");
     }
     if (folding_wish() == "on" && network_changes()) {
-      throw InputError({Severity::error, "cannot-fold", "ranks are alike only as long as no switch and no link fails",
-                        SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or leave these failures out"});
+      fail("cannot-fold", "ranks are alike only as long as no switch and no link fails",
+           SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or leave these failures out");
     }
     if (folding_wish() == "on" && uses_storage(scenario_)) {
-      throw InputError({Severity::error, "cannot-fold", "ranks are not alike where they fetch data or write checkpoints elsewhere",
-                        SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or leave data and checkpoint_size of jobs out"});
+      fail("cannot-fold", "ranks are not alike where they fetch data or write checkpoints elsewhere",
+           SourcePlace::named("--set=host.fold_ranks=on"), "drop it, or leave data and checkpoint_size of jobs out");
     }
   }
 
   void check_congestion() const {
     if (is_max_min()) return;
-    throw InputError({Severity::error, "cannot-detect-congestion",
-                      "links are bottlenecks of flows only as long as rates are max-min fair",
-                      SourcePlace::named("flow.detect_congestion"), "drop it, or take --set=flow.allocation=max_min"});
+    fail("cannot-detect-congestion", "links are bottlenecks of flows only as long as rates are max-min fair",
+         SourcePlace::named("flow.detect_congestion"), "drop it, or take --set=flow.allocation=max_min");
   }
 
   bool may_fold() const {

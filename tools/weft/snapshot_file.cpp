@@ -38,8 +38,7 @@ std::vector<GpuSlot> from_list(const std::string& text, std::uint32_t gpu_count,
   if (text.empty()) return gpus;
   const ParsedRankList parsed = parse_rank_list(text, gpu_count);
   if (!parsed.error.empty()) {
-    throw InputError({Severity::error, "other-snapshot", "GPUs of the snapshot: " + parsed.error, place,
-                      "was the snapshot taken of this scenario and topology?"});
+    fail("other-snapshot", "GPUs of the snapshot: " + parsed.error, place, "was the snapshot taken of this scenario and topology?");
   }
   for (const RankId number : parsed.ranks) gpus.emplace_back(number.index());
   return gpus;
@@ -140,10 +139,10 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
   job.placement.gpus = from_list(from.gpus(), gpu_count, place);
   const auto held = static_cast<std::uint32_t>(job.placement.gpus.size());
   if (held == 0 || !may_restart_on(spec, held)) {
-    throw InputError({Severity::error, "other-snapshot",
-                      "job \"" + spec.name + "\" holds " + std::to_string(held) + " GPUs in the snapshot and wants " +
-                          std::to_string(spec.gpus) + " in the scenario",
-                      place, "the scenario has changed since the snapshot was taken; take another"});
+    fail("other-snapshot",
+         "job \"" + spec.name + "\" holds " + std::to_string(held) + " GPUs in the snapshot and wants " +
+             std::to_string(spec.gpus) + " in the scenario",
+         place, "the scenario has changed since the snapshot was taken; take another");
   }
   job.since = Time::at_ticks(from.since_ticks());
   record.last_start = job.since;
@@ -159,8 +158,8 @@ ClusterSnapshot::Job read(const snapshot::Job& from, const JobSpec& spec, std::u
 
 void check_snapshot_flags(const RunFlags& flags) {
   if (!flags.scenario_file.empty() && flags.workload.empty() && flags.flows.empty() && flags.jobs.empty()) return;
-  throw InputError({Severity::error, "cannot-snapshot", "a snapshot names the scenario that its jobs come from",
-                    SourcePlace::named("--snapshot"), "put what --workload or --jobs name into a scenario file, and run that"});
+  fail("cannot-snapshot", "a snapshot names the scenario that its jobs come from", SourcePlace::named("--snapshot"),
+       "put what --workload or --jobs name into a scenario file, and run that");
 }
 
 std::string to_snapshot_text(const RunFlags& flags, const Scenario& scenario, const ClusterSnapshot& taken) {
@@ -228,8 +227,7 @@ LoadedSnapshot read_snapshot(const std::string& path, const std::vector<std::str
   Scenario& scenario = loaded.scenario;
   const SourcePlace place = SourcePlace::named(path);
   const auto refuse = [&](const std::string& message) {
-    throw InputError(
-        {Severity::error, "other-snapshot", message, place, "the scenario has changed since the snapshot was taken; take another"});
+    fail("other-snapshot", message, place, "the scenario has changed since the snapshot was taken; take another");
   };
   if (static_cast<std::size_t>(file.job_size()) != scenario.jobs.size()) {
     refuse("the snapshot has " + std::to_string(file.job_size()) + " jobs and the scenario " +

@@ -12,10 +12,6 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
-}
-
 Bytes size_of(const std::string& field, const std::string& text, const SourcePlace& place) {
   const ParsedQuantity<Bytes> parsed = parse_bytes(text);
   if (!parsed.value) fail("bad-value", field + ": " + parsed.error.message, place, parsed.error.help);

@@ -16,8 +16,8 @@ class TemporaryFolder {
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "weft-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
-      throw InputError({Severity::error, "cannot-write", "no temporary folder can be created", SourcePlace::named(name),
-                        "name a folder that can be written in TMPDIR"});
+      fail("cannot-write", "no temporary folder can be created", SourcePlace::named(name),
+           "name a folder that can be written in TMPDIR");
     }
     path_ = name;
   }

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 5> own_params = {{
+constexpr std::array<ParamSpec, 5> kBcubeOwnParams = {{
     {"n", ParamKind::integer, "4", "2", "1024", "", "Ports of a switch.", "Guo et al., figure 1: n = 4"},
     {"k", ParamKind::integer, "1", "0", "15", "", "Levels above level 0; a server has k+1 ports.", "Guo et al., figure 1: BCube_1"},
     {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host; they share its NIC of k+1 ports.",
@@ -20,7 +20,7 @@ constexpr std::array<ParamSpec, 5> own_params = {{
      "assumption: a modular data center in a container"},
     {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a switch.", switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, join_params(nic_rate_param, inside_params));
+constexpr auto kBcubeParams = join_params(kBcubeOwnParams, join_params(nic_rate_param, inside_params));
 
 /// Numbers of a BCube.
 struct BcubeShape {
@@ -90,7 +90,7 @@ BcubeShape read_shape(const ParamSet& params, const SourcePlace& place) {
   return shape;
 }
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_bcube(const ParamSet& params, const SourcePlace& place) {
   BcubeShape shape = read_shape(params, place);
   const Duration delay = propagation_delay(params.length("fibre"));
   TopologyBuilder builder("bcube");
@@ -112,8 +112,8 @@ Module<TopologyFactory> bcube_module() {
   return {{"topology", "bcube",
            "BCube_k: n^(k+1) servers with k+1 ports each and k+1 levels of n-port switches. Switches are joined by servers only, "
            "which relay: each server's NIC passes foreign traffic from one of its ports to another.",
-           params_table},
-          make};
+           kBcubeParams},
+          make_bcube};
 }
 
 }  // namespace weft

@@ -6,7 +6,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 17> own_params = {{
+constexpr std::array<ParamSpec, 17> kClosOwnParams = {{
     {"hosts", ParamKind::integer, "4096", "1", "1000000", "", "Number of hosts.", "paper, section 8.1"},
     {"gpus_per_host", ParamKind::integer, "8", "1", "1024", "", "GPUs in a host.", "paper, section 8.1: GrandTeton with 8 H100"},
     {"nics_per_host", ParamKind::integer, "1", "1", "1024", "",
@@ -37,9 +37,9 @@ constexpr std::array<ParamSpec, 17> own_params = {{
     {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, servers_params);
+constexpr auto kClosParams = join_params(kClosOwnParams, servers_params);
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_clos(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("clos", clos_shape(params, place), {}, place);
 }
 
@@ -73,8 +73,8 @@ Module<TopologyFactory> clos_module() {
            "rates, "
            "oversubscription and fibre lengths are free. The defaults are the 32,768-GPU cluster of the paper's section 8.1 with "
            "spine:aggregation:leaf = 1:8:32.",
-           params_table},
-          make};
+           kClosParams},
+          make_clos};
 }
 
 }  // namespace weft

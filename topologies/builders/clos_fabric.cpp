@@ -211,7 +211,7 @@ void add_site(TopologyBuilder& builder, const ClosShape& shape, const WanShape& 
 
 [[noreturn]] void fail(std::string code, std::string_view builder, const std::string& message, const SourcePlace& place,
                        std::string help) {
-  throw InputError({Severity::error, std::move(code), std::string(builder) + ": " + message, place, std::move(help)});
+  weft::fail(std::move(code), std::string(builder) + ": " + message, place, std::move(help));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ Dimensions read_dimensions(const ParamSet& params, std::string_view name, const 
   constexpr std::uint64_t places_max = 1'000'000;
   const std::string& text = params.text(name);
   const auto fail = [&](const std::string& message, const std::string& help) {
-    throw InputError({Severity::error, "bad-dimensions", params.module() + "." + std::string(name) + ": " + message, place, help});
+    weft::fail("bad-dimensions", params.module() + "." + std::string(name) + ": " + message, place, help);
   };
   Dimensions sizes;
   std::uint64_t places = 1;

@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 10> own_params = {{
+constexpr std::array<ParamSpec, 10> kDragonflyOwnParams = {{
     {"groups", ParamKind::integer, "0", "0", "1000000", "", "Groups, g; 0 = as many as there can be, a*h + 1.",
      "Kim et al., section 3.1: the largest dragonfly"},
     {"routers_per_group", ParamKind::integer, "4", "1", "10000", "", "Routers of a group, a.",
@@ -28,7 +28,7 @@ constexpr std::array<ParamSpec, 10> own_params = {{
     {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "",
      "Length of the cable from a NIC to its switch, at 5 ns per metre.", "assumption: a cable inside a rack"},
 }};
-constexpr auto params_table = join_params(join_params(own_params, direct_params), servers_params);
+constexpr auto kDragonflyParams = join_params(join_params(kDragonflyOwnParams, direct_params), servers_params);
 
 class DragonflyGraph final : public RouterGraph {
  public:
@@ -89,17 +89,17 @@ class DragonflyGraph final : public RouterGraph {
   bool palmtree_;
 };
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_dragonfly(const ParamSet& params, const SourcePlace& place) {
   const auto routers = static_cast<std::uint32_t>(params.integer("routers_per_group"));
   const auto global_cables = static_cast<std::uint32_t>(params.integer("global_cables"));
   const std::uint32_t groups_max = routers * global_cables + 1;
   const auto given = static_cast<std::uint32_t>(params.integer("groups"));
   const std::uint32_t groups = given == 0 ? groups_max : given;
   if (groups > groups_max) {
-    throw InputError({Severity::error, "bad-shape",
-                      params.module() + ": " + std::to_string(groups) + " groups cannot all be joined: a group has " +
-                          std::to_string(routers) + " x " + std::to_string(global_cables) + " cables to others",
-                      place, "use at most " + std::to_string(groups_max) + " groups, or more routers_per_group or global_cables"});
+    fail("bad-shape",
+         params.module() + ": " + std::to_string(groups) + " groups cannot all be joined: a group has " + std::to_string(routers) +
+             " x " + std::to_string(global_cables) + " cables to others",
+         place, "use at most " + std::to_string(groups_max) + " groups, or more routers_per_group or global_cables");
   }
   const std::uint64_t all_routers = std::uint64_t{groups} * routers;
   check_size(params.module(), all_routers, all_routers * (routers - 1 + global_cables) / 2, place);
@@ -131,8 +131,8 @@ Module<TopologyFactory> dragonfly_module() {
   return {{"topology", "dragonfly",
            "Groups of routers, all joined inside a group, and every two groups joined by one or more global cables. At most three "
            "cables lie between two routers. Paths are those of fewest cables, which may include two global ones.",
-           params_table},
-          make};
+           kDragonflyParams},
+          make_dragonfly};
 }
 
 }  // namespace weft

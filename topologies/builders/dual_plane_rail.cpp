@@ -4,7 +4,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 17> own_params = {{
+constexpr std::array<ParamSpec, 17> kDualPlaneRailOwnParams = {{
     {"hosts", ParamKind::integer, "128", "1", "1000000", "", "Number of hosts.", "HPN: a segment of 1,024 GPUs"},
     {"gpus_per_host", ParamKind::integer, "8", "1", "1024", "", "GPUs in a host.", "HPN"},
     {"nics_per_host", ParamKind::integer, "8", "1", "1024", "", "NICs of a host and so rails; the GPUs share them evenly.",
@@ -36,9 +36,10 @@ constexpr std::array<ParamSpec, 17> own_params = {{
     {"agg_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of an aggregation or core switch.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(join_params(own_params, inside_params), join_params(nic_model_params, host_groups_param));
+constexpr auto kDualPlaneRailParams =
+    join_params(join_params(kDualPlaneRailOwnParams, inside_params), join_params(nic_model_params, host_groups_param));
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_dual_plane_rail(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("dual_plane_rail", dual_plane_rail_shape(params, place), {}, place);
 }
 
@@ -47,7 +48,7 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
 ClosShape dual_plane_rail_shape(const ParamSet& params, const SourcePlace& place) {
   const auto count = [&](std::string_view name) { return static_cast<std::uint32_t>(params.integer(name)); };
   const auto fail = [&](const std::string& message, const std::string& help) {
-    throw InputError({Severity::error, "bad-shape", params.module() + ": " + message, place, help});
+    weft::fail("bad-shape", params.module() + ": " + message, place, help);
   };
   ClosShape shape;
   shape.servers = read_servers(params, count("hosts"), place);
@@ -83,8 +84,8 @@ Module<TopologyFactory> dual_plane_rail_module() {
       {"topology", "dual_plane_rail",
        "Rails with two ToRs each: every NIC has a port to both, and the two ToRs belong to separate planes of aggregation "
        "switches, as in Alibaba HPN; or share them (planes=1). Segments of hosts, pods of segments, and core switches above them.",
-       params_table},
-      make};
+       kDualPlaneRailParams},
+      make_dual_plane_rail};
 }
 
 }  // namespace weft

@@ -4,7 +4,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 9> own_params = {{
+constexpr std::array<ParamSpec, 9> kFatTreeOwnParams = {{
     {"k", ParamKind::integer, "8", "2", "256", "", "Ports of every switch, an even number; there are k^3/4 hosts.",
      "the k=8 fat tree of 128 hosts that packet simulators are compared on"},
     {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host; more than one share the host's single NIC.",
@@ -23,9 +23,9 @@ constexpr std::array<ParamSpec, 9> own_params = {{
     {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, servers_params);
+constexpr auto kFatTreeParams = join_params(kFatTreeOwnParams, servers_params);
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_fat_tree(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("fat_tree", fat_tree_shape(params, place), {}, place);
 }
 
@@ -34,8 +34,8 @@ std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& 
 ClosShape fat_tree_shape(const ParamSet& params, const SourcePlace& place) {
   const auto k = static_cast<std::uint32_t>(params.integer("k"));
   if (k % 2 != 0) {
-    throw InputError({Severity::error, "odd-k", params.module() + ": k = " + std::to_string(k) + " is odd", place,
-                      "half of a switch's ports go up and half down: use k = " + std::to_string(k + 1)});
+    fail("odd-k", params.module() + ": k = " + std::to_string(k) + " is odd", place,
+         "half of a switch's ports go up and half down: use k = " + std::to_string(k + 1));
   }
   const std::uint32_t half = k / 2;
   ClosShape shape;
@@ -59,8 +59,8 @@ Module<TopologyFactory> fat_tree_module() {
            "The k-ary fat tree: k pods of k/2 leafs and k/2 aggregation switches, (k/2)^2 spines, k^3/4 hosts, all switches alike. "
            "Full "
            "bisection bandwidth when fabric_rate equals nic_rate.",
-           params_table},
-          make};
+           kFatTreeParams},
+          make_fat_tree};
 }
 
 }  // namespace weft

@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 6> own_params = {{
+constexpr std::array<ParamSpec, 6> kHyperxOwnParams = {{
     {"dimensions", ParamKind::text, "4x4", "", "", "", "Switches in each dimension, such as 8 or 4x4.",
      "the smallest square of more than one mesh"},
     {"hosts_per_switch", ParamKind::integer, "4", "1", "1024", "", "Hosts at a switch, T.",
@@ -20,7 +20,7 @@ constexpr std::array<ParamSpec, 6> own_params = {{
     {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "",
      "Length of the cable from a NIC to its switch, at 5 ns per metre.", "assumption: a cable inside a rack"},
 }};
-constexpr auto params_table = join_params(join_params(own_params, direct_params), servers_params);
+constexpr auto kHyperxParams = join_params(join_params(kHyperxOwnParams, direct_params), servers_params);
 
 class HyperxGraph final : public RouterGraph {
  public:
@@ -38,7 +38,7 @@ class HyperxGraph final : public RouterGraph {
   Dimensions sizes_;
 };
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_hyperx(const ParamSet& params, const SourcePlace& place) {
   const Dimensions sizes = read_dimensions(params, "dimensions", place);
   const std::uint32_t switches = places(sizes);
   const auto multiplicity = static_cast<std::uint32_t>(params.integer("cables"));
@@ -67,8 +67,8 @@ Module<TopologyFactory> hyperx_module() {
   return {{"topology", "hyperx",
            "Switches in a grid, every two of a line joined directly, with hosts at each switch. One dimension is a full mesh of "
            "switches, two are a flattened butterfly. A path corrects one coordinate per hop, in any order.",
-           params_table},
-          make};
+           kHyperxParams},
+          make_hyperx};
 }
 
 }  // namespace weft

@@ -7,10 +7,10 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 1> own_params = {{
+constexpr std::array<ParamSpec, 1> kLoneServerOwnParams = {{
     {"gpus_per_host", ParamKind::integer, "8", "2", "1024", "", "GPUs of the server.", "DGX and HGX servers"},
 }};
-constexpr auto params_table = join_params(own_params, inside_params);
+constexpr auto kLoneServerParams = join_params(kLoneServerOwnParams, inside_params);
 
 class ServerRoutes final : public Routes {
  public:
@@ -24,7 +24,7 @@ class ServerRoutes final : public Routes {
   ServerShape shape_;
 };
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_lone_server(const ParamSet& params, const SourcePlace& place) {
   ServerShape shape = read_server(params, place);
   shape.nics = 0;
   TopologyBuilder builder("lone_server");
@@ -38,8 +38,8 @@ Module<TopologyFactory> lone_server_module() {
   return {{"topology", "lone_server",
            "One server without a network: GPUs around an NVSwitch, cabled to each other without a switch (full mesh, or the hybrid "
            "cube mesh of the DGX-1), or on PCIe only.",
-           params_table},
-          make};
+           kLoneServerParams},
+          make_lone_server};
 }
 
 }  // namespace weft

@@ -16,7 +16,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 11> params_table = {{
+constexpr std::array<ParamSpec, 11> kMultiSiteParams = {{
     {"sites", ParamKind::integer, "2", "1", "64", "", "Number of sites.", "the smallest WAN"},
     {"fabric", ParamKind::choice, "rail_optimized", "", "", "single_switch|fat_tree|clos|rail_optimized|dual_plane_rail",
      "Builder of every site.", "the fabric of current GPU clusters"},
@@ -68,9 +68,8 @@ std::vector<std::pair<std::string, std::string>> split_settings(const ParamSet& 
     rest.remove_prefix(item.size());
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      throw InputError({Severity::error, "bad-setting",
-                        params.module() + "." + std::string(name) + ": \"" + std::string(item) + "\" is not name=value", place,
-                        "separate settings by blanks or commas and write no blank inside one"});
+      fail("bad-setting", params.module() + "." + std::string(name) + ": \"" + std::string(item) + "\" is not name=value", place,
+           "separate settings by blanks or commas and write no blank inside one");
     }
     settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
@@ -85,9 +84,8 @@ std::size_t pair_index(const std::string& text, std::uint32_t sites, const std::
   const bool dash = first.ec == std::errc() && first.ptr != end && *first.ptr == '-';
   const auto second = dash ? std::from_chars(first.ptr + 1, end, b) : first;
   if (!dash || second.ec != std::errc() || second.ptr != end || a == b || a >= sites || b >= sites) {
-    throw InputError(
-        {Severity::error, "bad-pair", param + ": \"" + text + "\" is not a pair of sites", place,
-         "write two different site numbers from 0 to " + std::to_string(sites - 1) + " with a dash between, such as 0-1"});
+    fail("bad-pair", param + ": \"" + text + "\" is not a pair of sites", place,
+         "write two different site numbers from 0 to " + std::to_string(sites - 1) + " with a dash between, such as 0-1");
   }
   if (a > b) std::swap(a, b);
   return std::size_t{a} * (2 * sites - a - 1) / 2 + (b - a - 1);
@@ -103,15 +101,14 @@ void apply_pairs(const ParamSet& params, std::string_view name, std::uint32_t si
     const std::size_t index = pair_index(pair, sites, param, place);
     const ParsedQuantity<Quantity> quantity = parse(value);
     if (!quantity.value) {
-      throw InputError({Severity::error, "bad-value", param + ": " + quantity.error.message, place, quantity.error.help});
+      fail("bad-value", param + ": " + quantity.error.message, place, quantity.error.help);
     }
     if (*quantity.value < minimum || *quantity.value > maximum) {
-      throw InputError({Severity::error, "out-of-range", param + ": " + pair + "=" + value + " is out of range", place,
-                        "allowed: " + to_text(minimum) + " .. " + to_text(maximum)});
+      fail("out-of-range", param + ": " + pair + "=" + value + " is out of range", place,
+           "allowed: " + to_text(minimum) + " .. " + to_text(maximum));
     }
     if (!seen.insert(index).second) {
-      throw InputError(
-          {Severity::error, "bad-pair", param + ": the pair " + pair + " is given twice", place, "keep one of the two"});
+      fail("bad-pair", param + ": the pair " + pair + " is given twice", place, "keep one of the two");
     }
     apply(index, *quantity.value);
   }
@@ -119,7 +116,7 @@ void apply_pairs(const ParamSet& params, std::string_view name, std::uint32_t si
 
 Duration half(Duration round_trip) { return Duration::ticks(round_trip.in_ticks() / 2); }
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const SourcePlace& place) {
   const SiteFabric fabric = site_fabric(params.text("fabric"));
   ParamSet fabric_params(std::string(fabric.module.info.name), fabric.module.info.params);
   for (const auto& [name, value] : split_settings(params, "fabric_params", place)) fabric_params.set(name, value, place);
@@ -146,8 +143,8 @@ Module<TopologyFactory> multi_site_module() {
            "Several equal fabrics joined by WAN links between border routers, with a rate and a round-trip time for all pairs of "
            "sites or "
            "for single ones. The fabric of a site is any other builder's.",
-           params_table},
-          make};
+           kMultiSiteParams},
+          make_multi_site};
 }
 
 }  // namespace weft

@@ -11,15 +11,14 @@ Bandwidth uplink_rate(const ParamSet& params, std::string_view rate_name, std::s
   const std::string rate_text(rate_name);
   const std::string ratio_text(ratio_name);
   if (!params.is_default(rate_name)) {
-    throw InputError({Severity::error, "conflicting-params",
-                      params.module() + ": " + rate_text + " and " + ratio_text + " both set the rate of the same links", place,
-                      "give one of the two"});
+    fail("conflicting-params", params.module() + ": " + rate_text + " and " + ratio_text + " both set the rate of the same links",
+         place, "give one of the two");
   }
   const double bps =
       static_cast<double>(down_rate.in_bps()) * static_cast<double>(down_ports) / ratio / static_cast<double>(up_ports);
   if (up_ports == 0 || !(bps >= 1) || bps >= 0x1p62) {
-    throw InputError({Severity::error, "bad-shape", params.module() + ": " + ratio_text + " leaves the up-links no usable rate",
-                      place, up_ports == 0 ? "there are no up-links; drop " + ratio_text : "choose a ratio nearer to 1"});
+    fail("bad-shape", params.module() + ": " + ratio_text + " leaves the up-links no usable rate", place,
+         up_ports == 0 ? "there are no up-links; drop " + ratio_text : "choose a ratio nearer to 1");
   }
   return Bandwidth::bps(std::llround(bps));
 }

@@ -8,7 +8,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 11> own_params = {{
+constexpr std::array<ParamSpec, 11> kRailOptimizedOwnParams = {{
     {"hosts", ParamKind::integer, "16", "1", "1000000", "", "Number of hosts.", "128 GPUs"},
     {"gpus_per_host", ParamKind::integer, "8", "1", "1024", "", "GPUs in a host.", "DGX/HGX H100"},
     {"nics_per_host", ParamKind::integer, "8", "1", "1024", "", "NICs of a host and so rails; the GPUs share them evenly.",
@@ -29,9 +29,9 @@ constexpr std::array<ParamSpec, 11> own_params = {{
     {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
      switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, servers_params);
+constexpr auto kRailOptimizedParams = join_params(kRailOptimizedOwnParams, servers_params);
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_rail_optimized(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("rail_optimized", rail_optimized_shape(params, place), {}, place);
 }
 
@@ -63,8 +63,8 @@ Module<TopologyFactory> rail_optimized_module() {
            "A leaf per rail: NIC j of every host of a group goes to the group's leaf j, so GPUs of equal number are one switch "
            "apart; spines "
            "join rails and groups. Hosts have 8 GPUs and 8 NICs unless told otherwise.",
-           params_table},
-          make};
+           kRailOptimizedParams},
+          make_rail_optimized};
 }
 
 }  // namespace weft

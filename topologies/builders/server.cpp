@@ -29,7 +29,7 @@ std::uint32_t integer_or_one(const ParamSet& params, std::string_view name) {
 
 [[noreturn]] void fail(std::string code, const ParamSet& params, const std::string& message, const SourcePlace& place,
                        std::string help) {
-  throw InputError({Severity::error, std::move(code), params.module() + ": " + message, place, std::move(help)});
+  weft::fail(std::move(code), params.module() + ": " + message, place, std::move(help));
 }
 
 }  // namespace

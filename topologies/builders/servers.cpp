@@ -47,7 +47,7 @@ class GroupReader {
 
  private:
   [[noreturn]] void fail(const std::string& message, std::string help) const {
-    throw InputError({Severity::error, "bad-group", params_.module() + ".host_groups: " + message, place_, std::move(help)});
+    weft::fail("bad-group", params_.module() + ".host_groups: " + message, place_, std::move(help));
   }
 
   Range read_range(std::string_view text, std::uint32_t hosts, std::string_view item) {
@@ -87,9 +87,8 @@ class GroupReader {
       if (of_server || spec.name == "gpus_per_host" || spec.name == "nics_per_host") known.emplace_back(spec.name);
     }
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw InputError({Severity::error, "unknown-param",
-                        params_.module() + ".host_groups: \"" + std::string(name) + "\" is no parameter of a single host", place_,
-                        suggestion(std::string(name), known, "parameter of a host")});
+      weft::fail("unknown-param", params_.module() + ".host_groups: \"" + std::string(name) + "\" is no parameter of a single host",
+                 place_, suggestion(std::string(name), known, "parameter of a host"));
     }
     own.set(name, setting.substr(equals + 1), place_);
   }

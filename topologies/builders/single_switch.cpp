@@ -4,7 +4,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 5> own_params = {{
+constexpr std::array<ParamSpec, 5> kSingleSwitchOwnParams = {{
     {"hosts", ParamKind::integer, "16", "1", "1000000", "", "Number of hosts.", "the 16 ranks of ASTRA-sim's example traces"},
     {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host.", "one GPU per host keeps closed forms simple"},
     {"nics_per_host", ParamKind::integer, "1", "1", "1024", "", "NICs that the GPUs of a host share evenly.", "one port per host"},
@@ -12,9 +12,9 @@ constexpr std::array<ParamSpec, 5> own_params = {{
      "assumption: a cable inside a rack"},
     {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of the switch.", switch_buffer_origin},
 }};
-constexpr auto params_table = join_params(own_params, servers_params);
+constexpr auto kSingleSwitchParams = join_params(kSingleSwitchOwnParams, servers_params);
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_single_switch(const ParamSet& params, const SourcePlace& place) {
   return build_fabrics("single_switch", single_switch_shape(params, place), {}, place);
 }
 
@@ -37,8 +37,8 @@ Module<TopologyFactory> single_switch_module() {
            "Every host on one non-blocking switch. With one GPU per host a host is just that GPU with one cable to the switch, "
            "which makes "
            "transfer times easy to derive by hand.",
-           params_table},
-          make};
+           kSingleSwitchParams},
+          make_single_switch};
 }
 
 }  // namespace weft

@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 7> own_params = {{
+constexpr std::array<ParamSpec, 7> kTorusOwnParams = {{
     {"dimensions", ParamKind::text, "4x4x4", "", "", "", "Routers in each dimension, such as 8x8 or 4x4x8.",
      "the cube that TPU v4 pods are made of (Jouppi et al., ISCA 2023)"},
     {"wraparound", ParamKind::boolean, "true", "", "", "", "Whether the ends of each dimension are joined; a mesh otherwise.",
@@ -24,7 +24,7 @@ constexpr std::array<ParamSpec, 7> own_params = {{
     {"host_fibre", ParamKind::length, "0m", "0m", "100000km", "",
      "Length of the cable from a NIC, or a chip, to its router, at 5 ns per metre.", "the router is on the chip"},
 }};
-constexpr auto params_table = join_params(join_params(own_params, direct_params),
+constexpr auto kTorusParams = join_params(join_params(kTorusOwnParams, direct_params),
                                           join_params(join_params(inside_params, nic_model_params), host_groups_param));
 
 class TorusGraph final : public RouterGraph {
@@ -45,7 +45,7 @@ class TorusGraph final : public RouterGraph {
   bool wraparound_;
 };
 
-std::shared_ptr<const Topology> make(const ParamSet& params, const SourcePlace& place) {
+std::shared_ptr<const Topology> make_torus(const ParamSet& params, const SourcePlace& place) {
   const Dimensions sizes = read_dimensions(params, "dimensions", place);
   const bool wraparound = params.boolean("wraparound");
   const std::uint32_t routers = places(sizes);
@@ -74,8 +74,8 @@ Module<TopologyFactory> torus_module() {
        "Routers in a grid of two, three or more dimensions, each joined to the next in every dimension, with or without "
        "wraparound. Hosts sit at routers; with one host of one GPU per router it is a torus of chips, such as a TPU slice. Paths "
        "are minimal in every dimension.",
-       params_table},
-      make};
+       kTorusParams},
+      make_torus};
 }
 
 }  // namespace weft

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t npus_max = 1U << 18;
 constexpr std::uint64_t cables_max = 1U << 22;
-constexpr std::array<const char*, 4> keys = {"topology", "npus_count", "bandwidth", "latency"};
+constexpr std::array<const char*, 4> kKeys = {"topology", "npus_count", "bandwidth", "latency"};
 
 enum class Block : std::uint8_t { ring, fully_connected, crossbar };
 
@@ -41,16 +41,15 @@ class NetworkFile {
     try {
       root_ = YAML::Load(std::string(source.text()));
     } catch (const YAML::DeepRecursion& error) {
-      throw InputError({Severity::error, "bad-yaml",
-                        "lists and keys are nested more than " + std::to_string(error.depth()) + " deep", place(error.mark),
-                        "four lists are expected: topology, npus_count, bandwidth and latency"});
+      fail("bad-yaml", "lists and keys are nested more than " + std::to_string(error.depth()) + " deep", place(error.mark),
+           "four lists are expected: topology, npus_count, bandwidth and latency");
     } catch (const YAML::Exception& error) {
-      throw InputError({Severity::error, "bad-yaml", "this is no YAML: " + error.msg, place(error.mark),
-                        "four lists are expected: topology, npus_count, bandwidth and latency"});
+      fail("bad-yaml", "this is no YAML: " + error.msg, place(error.mark),
+           "four lists are expected: topology, npus_count, bandwidth and latency");
     }
     if (!root_.IsMap()) {
-      throw InputError({Severity::error, "bad-yaml", "the file holds no keys", source.whole_file(),
-                        "four lists are expected: topology, npus_count, bandwidth and latency"});
+      fail("bad-yaml", "the file holds no keys", source.whole_file(),
+           "four lists are expected: topology, npus_count, bandwidth and latency");
     }
   }
 
@@ -62,7 +61,7 @@ class NetworkFile {
       diagnostics_.error("missing-key", "the topology has no dimension", place(root_.Mark()),
                          "write topology: [ Ring ], for example");
     }
-    for (const char* key : keys) {
+    for (const char* key : kKeys) {
       if (lists_[key].size() == dimensions.size()) continue;
       diagnostics_.error("length-mismatch",
                          in_quotes(key) + " has " + std::to_string(lists_[key].size()) + " entries, \"topology\" has " +
@@ -89,7 +88,7 @@ class NetworkFile {
   SourcePlace place(const YAML::Node& node) const { return place(node.Mark(), node.IsScalar() ? node.Scalar().size() : 1); }
 
   void read_lists() {
-    std::vector<std::string> known(keys.begin(), keys.end());
+    std::vector<std::string> known(kKeys.begin(), kKeys.end());
     for (const auto& entry : root_) {
       if (!entry.first.IsScalar() || std::find(known.begin(), known.end(), entry.first.Scalar()) == known.end()) {
         const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
@@ -107,7 +106,7 @@ class NetworkFile {
         for (const YAML::Node& value : entry.second) lists_[key].push_back(value);
       }
     }
-    for (const char* key : keys) {
+    for (const char* key : kKeys) {
       if (marks_.contains(key)) continue;
       diagnostics_.error("missing-key", "the list " + in_quotes(key) + " is missing", source_.whole_file(),
                          "write " + std::string(key) + ": [ ... ] with one entry per dimension");
@@ -186,10 +185,10 @@ void check_size(const std::vector<Dimension>& dimensions, const SourceText& sour
     cables += dimension.block == Block::fully_connected ? npus * dimension.npus / 2 : npus;
   }
   if (npus <= npus_max && cables <= cables_max) return;
-  throw InputError({Severity::error, "too-large",
-                    npus > npus_max ? "there are more than " + std::to_string(npus_max) + " NPUs"
-                                    : "there are more than " + std::to_string(cables_max) + " links",
-                    source.whole_file(), "describe a smaller network, or build one with `weft topology build`"});
+  fail("too-large",
+       npus > npus_max ? "there are more than " + std::to_string(npus_max) + " NPUs"
+                       : "there are more than " + std::to_string(cables_max) + " links",
+       source.whole_file(), "describe a smaller network, or build one with `weft topology build`");
 }
 
 std::shared_ptr<const Topology> build(const std::vector<Dimension>& dimensions, const SourceText& source) {

@@ -60,8 +60,8 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
     const std::size_t at = std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text.size() - 1);
     std::string message = result ? "no document element found" : result.description();
     if (!message.empty()) message.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(message.front())));
-    throw InputError({Severity::error, "bad-xml", "this is no well-formed XML: " + message, source.at_offset(at),
-                      std::string(what) + " is expected; every element must be closed by its own name"});
+    fail("bad-xml", "this is no well-formed XML: " + message, source.at_offset(at),
+         std::string(what) + " is expected; every element must be closed by its own name");
   }
   root_ = document_.document_element();
   // Unless it is told to read fragments, the parser throws text beside the root away without a word.
@@ -69,13 +69,12 @@ XmlFile::XmlFile(const SourceText& source, std::string_view root, std::string_vi
     if (node.type() != pugi::node_pcdata && node.type() != pugi::node_cdata) continue;
     const auto start = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0));
     const std::size_t at = std::min(text.find_first_not_of(" \t\r\n", start), text.size() - 1);
-    throw InputError({Severity::error, "bad-xml", "this is no well-formed XML: there is text outside of its element",
-                      source.at_offset(at), std::string(what) + " is expected; nothing but comments stands beside it"});
+    fail("bad-xml", "this is no well-formed XML: there is text outside of its element", source.at_offset(at),
+         std::string(what) + " is expected; nothing but comments stands beside it");
   }
   if (root_.name() != root) {
-    throw InputError({Severity::error, "wrong-root",
-                      "the file holds <" + std::string(root_.name()) + ">, not <" + std::string(root) + ">", place(root_),
-                      std::string(what) + " is expected here"});
+    fail("wrong-root", "the file holds <" + std::string(root_.name()) + ">, not <" + std::string(root) + ">", place(root_),
+         std::string(what) + " is expected here");
   }
   check_content(with_text);
   diagnostics.throw_if_errors();

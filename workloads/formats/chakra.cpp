@@ -19,19 +19,15 @@ namespace weft {
 
 namespace {
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 /// The binary form, and the JSON form for sets that have no binary file.
 constexpr std::array<std::string_view, 2> kEndings = {".et", ".json"};
 
-bool is_json(std::string_view file) { return ends_with(file, ".json") || ends_with(file, ".json.gz"); }
+bool is_json(std::string_view file) { return file.ends_with(".json") || file.ends_with(".json.gz"); }
 
 /// "PREFIX.12.et.gz" -> 12, if `name` is `base` + "." + number + `ending`, or that with ".gz".
 std::optional<std::uint32_t> rank_of_file(std::string_view name, std::string_view base, std::string_view ending) {
-  if (ends_with(name, ".gz")) name.remove_suffix(3);
-  if (!ends_with(name, ending)) return std::nullopt;
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  if (!name.ends_with(ending)) return std::nullopt;
   name.remove_suffix(ending.size());
   if (name.size() < base.size() + 2 || name.substr(0, base.size()) != base || name[base.size()] != '.') return std::nullopt;
   name.remove_prefix(base.size() + 1);
@@ -46,9 +42,9 @@ std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
   std::error_code ec;
   for (std::filesystem::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
     std::string name = it->path().filename().string();
-    if (ends_with(name, ".gz")) name.resize(name.size() - 3);
+    if (name.ends_with(".gz")) name.resize(name.size() - 3);
     for (const std::string_view ending : kEndings) {
-      if (!ends_with(name, ending)) continue;
+      if (!name.ends_with(ending)) continue;
       name.resize(name.size() - ending.size());
       const std::size_t dot = name.rfind('.');
       const bool has_rank = dot != std::string::npos && name.find_first_not_of("0123456789", dot + 1) == std::string::npos;
@@ -64,13 +60,12 @@ std::vector<std::string> prefixes_in(const std::filesystem::path& folder) {
 std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
   namespace fs = std::filesystem;
   for (const std::string_view ending : kEndings) {
-    if (!ends_with(prefix, ending) && !ends_with(prefix, std::string(ending) + ".gz")) continue;
+    if (!prefix.ends_with(ending) && !prefix.ends_with(std::string(ending) + ".gz")) continue;
     std::string shorter = prefix.substr(0, prefix.rfind(ending));
     const std::size_t dot = shorter.rfind('.');
     if (dot != std::string::npos) shorter.resize(dot);
-    throw InputError({Severity::error, "prefix-expected",
-                      "a Chakra workload is named by the prefix of its files PREFIX.0.et, PREFIX.1.et, ...",
-                      SourcePlace::named(prefix), "write " + shorter});
+    fail("prefix-expected", "a Chakra workload is named by the prefix of its files PREFIX.0.et, PREFIX.1.et, ...",
+         SourcePlace::named(prefix), "write " + shorter);
   }
   const fs::path path(prefix);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -86,8 +81,8 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
       const std::string file = (path.has_parent_path() ? folder / name : fs::path(name)).string();
       const auto [other, is_new] = files.emplace(*rank, file);
       if (!is_new) {
-        throw InputError({Severity::error, "duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
-                          SourcePlace::named(std::max(file, other->second)), "remove it or " + std::min(file, other->second)});
+        fail("duplicate-rank", "rank " + std::to_string(*rank) + " has two traces",
+             SourcePlace::named(std::max(file, other->second)), "remove it or " + std::min(file, other->second));
       }
     }
   }
@@ -95,14 +90,13 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
     std::string help = "name a prefix inside it";
     if (const std::vector<std::string> inside = prefixes_in(path); !inside.empty())
       help = "write " + (path / inside.front()).string();
-    throw InputError({Severity::error, "is-directory", "this is a directory, the prefix of Chakra traces is needed",
-                      SourcePlace::named(prefix), help});
+    fail("is-directory", "this is a directory, the prefix of Chakra traces is needed", SourcePlace::named(prefix), help);
   }
   if (files.empty()) {
     const std::vector<std::string> known = prefixes_in(folder);
     std::string help = "files are named " + base + ".0.et, " + base + ".1.et, ..., in JSON form .json";
     if (!known.empty()) help = suggestion(base, known, "prefix") + "; " + help;
-    throw InputError({Severity::error, "no-file", "there is no Chakra trace with this prefix", SourcePlace::named(prefix), help});
+    fail("no-file", "there is no Chakra trace with this prefix", SourcePlace::named(prefix), help);
   }
   return files;
 }
@@ -124,16 +118,16 @@ void require_complete(const std::string& prefix, const std::map<std::uint32_t, s
   }
   if (left > 0) missing += " and " + std::to_string(left) + " more";
   const bool single = files.size() == 1;
-  throw InputError({Severity::error, "missing-rank",
-                    "the set has " + std::to_string(files.size()) + (single ? " file" : " files") + " up to rank " +
-                        std::to_string(files.rbegin()->first) + ", but not " + missing,
-                    SourcePlace::named(prefix),
-                    single ? "add the missing files, or replay the one file on N ranks with --ranks=N" : "add the missing files"});
+  fail("missing-rank",
+       "the set has " + std::to_string(files.size()) + (single ? " file" : " files") + " up to rank " +
+           std::to_string(files.rbegin()->first) + ", but not " + missing,
+       SourcePlace::named(prefix),
+       single ? "add the missing files, or replay the one file on N ranks with --ranks=N" : "add the missing files");
 }
 
-class Importer {
+class ChakraImporter {
  public:
-  Importer(const std::string& prefix, const ChakraOptions& options) : prefix_(prefix), options_(options) {
+  ChakraImporter(const std::string& prefix, const ChakraOptions& options) : prefix_(prefix), options_(options) {
     if (!options.process_groups_path.empty()) shared_groups_ = read_process_groups(options.process_groups_path);
   }
 
@@ -141,15 +135,14 @@ class Importer {
     const std::map<std::uint32_t, std::string> files = find_files(prefix_);
     replayed_ = options_.ranks && files.size() == 1;
     if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      throw InputError({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
-                        SourcePlace::named("--ranks"), "at least 1 and at most " + std::to_string(workload_rank_count_max)});
+      fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named("--ranks"),
+           "at least 1 and at most " + std::to_string(workload_rank_count_max));
     }
     if (!options_.ranks || files.size() > 1) require_complete(prefix_, files);
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
-      throw InputError(
-          {Severity::error, "rank-conflict",
+      fail("rank-conflict",
            "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
-           SourcePlace::named(prefix_), "leave --ranks out; only a set of one file can be replayed on more ranks"});
+           SourcePlace::named(prefix_), "leave --ranks out; only a set of one file can be replayed on more ranks");
     }
     workload_.name = std::filesystem::path(prefix_).filename().string();
     workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
@@ -160,9 +153,8 @@ class Importer {
     workload_.communicators = communicators_->build();
     note_assumptions(files.size());
     if (workload_.communicators.size() > workload_communicator_count_max) {
-      throw InputError({Severity::error, "too-many-communicators", "the set uses too many overlapping process groups",
-                        SourcePlace::named(prefix_),
-                        "at most " + std::to_string(workload_communicator_count_max) + " are supported"});
+      fail("too-many-communicators", "the set uses too many overlapping process groups", SourcePlace::named(prefix_),
+           "at most " + std::to_string(workload_communicator_count_max) + " are supported");
     }
     Diagnostics diagnostics;
     check_workload(workload_, SourcePlace::named(prefix_), diagnostics);
@@ -175,11 +167,10 @@ class Importer {
   void require_world_group() const {
     for (const ProcessGroup& group : shared_groups_) {
       if (!names_world(group.name) || is_world(group)) continue;
-      throw InputError({Severity::error, "bad-process-groups",
-                        "process group " + in_quotes(group.name) + " of a Chakra trace is all ranks in order, here 0 to " +
-                            std::to_string(workload_.rank_count - 1) + ", but another list is given",
-                        SourcePlace::named(options_.process_groups_path),
-                        "leave it out, or give the group another name here and in the traces"});
+      fail("bad-process-groups",
+           "process group " + in_quotes(group.name) + " of a Chakra trace is all ranks in order, here 0 to " +
+               std::to_string(workload_.rank_count - 1) + ", but another list is given",
+           SourcePlace::named(options_.process_groups_path), "leave it out, or give the group another name here and in the traces");
     }
   }
 
@@ -399,7 +390,7 @@ class Importer {
 
 }  // namespace
 
-Workload import_chakra(const std::string& prefix, const ChakraOptions& options) { return Importer(prefix, options).import(); }
+Workload import_chakra(const std::string& prefix, const ChakraOptions& options) { return ChakraImporter(prefix, options).import(); }
 
 std::vector<std::string> chakra_files(const std::string& prefix) {
   std::vector<std::string> files;

@@ -54,8 +54,7 @@ class JsonSource final : public ChakraSource {
 
  private:
   [[noreturn]] void fail(std::string code, std::string message, std::size_t offset, std::string help) const {
-    throw InputError(
-        {Severity::error, std::move(code), std::move(message), place(std::min(offset, text().size() - 1)), std::move(help)});
+    weft::fail(std::move(code), std::move(message), place(std::min(offset, text().size() - 1)), std::move(help));
   }
   std::string_view text() const { return source_.text(); }
 

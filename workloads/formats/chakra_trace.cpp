@@ -81,7 +81,7 @@ class BinarySource final : public ChakraSource {
 
  private:
   [[noreturn]] void throw_error(std::string code, std::string message, std::string help) const {
-    throw InputError({Severity::error, std::move(code), std::move(message), stream_.place(), std::move(help)});
+    fail(std::move(code), std::move(message), stream_.place(), std::move(help));
   }
 
   std::uint64_t read_length() {
@@ -161,9 +161,9 @@ class NodeIds {
 };
 
 /// Reads the nodes of one file, then puts them in order.
-class TraceReader {
+class ChakraTraceReader {
  public:
-  TraceReader(ChakraSource& source, std::optional<std::uint32_t> rank) : source_(source), rank_(rank) {}
+  ChakraTraceReader(ChakraSource& source, std::optional<std::uint32_t> rank) : source_(source), rank_(rank) {}
 
   ChakraTrace read() {
     trace_.from_pytorch = source_.from_pytorch();
@@ -192,7 +192,7 @@ class TraceReader {
   /// About the file as a whole.
   [[noreturn]] void throw_error(std::string code, std::string message, std::string help) const {
     SourcePlace place = SourcePlace::named(source_.place(0).file);
-    throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
+    fail(std::move(code), std::move(message), std::move(place), std::move(help));
   }
   /// About the node that starts at `offset`.
   void report(std::string code, const std::string& message, std::uint64_t offset, std::string help) {
@@ -601,12 +601,12 @@ std::string_view ChakraTrace::name(std::size_t node) const {
 
 ChakraTrace read_chakra_trace(const std::string& path, std::optional<std::uint32_t> rank) {
   BinarySource source(path);
-  return TraceReader(source, rank).read();
+  return ChakraTraceReader(source, rank).read();
 }
 
 ChakraTrace read_chakra_json(const std::string& path, std::optional<std::uint32_t> rank) {
   const std::unique_ptr<ChakraSource> source = open_chakra_json(path);
-  return TraceReader(*source, rank).read();
+  return ChakraTraceReader(*source, rank).read();
 }
 
 std::optional<std::vector<ProcessGroup>> parse_process_groups(std::string_view text) {

@@ -31,8 +31,7 @@ std::int64_t ticks_per_unit(const std::string& unit) {
   if (unit == "us") return Duration::ticks_per_us;
   if (unit == "ms") return Duration::ticks_per_ms;
   const std::array<std::string, 3> known = {"ns", "us", "ms"};
-  throw InputError({Severity::error, "bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named("--time-unit"),
-                    suggestion(unit, known, "unit")});
+  fail("bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named("--time-unit"), suggestion(unit, known, "unit"));
 }
 
 /// Replaces `op irequires dependency`: whatever the dependency waits for, a new op of no duration waits for, and both wait for that.
@@ -96,9 +95,9 @@ std::uint64_t count_overlapping_calcs(const GoalRank& rank) {
   return count_overlaps(cpu_of, rank.after_end);
 }
 
-class Importer {
+class GoalImporter {
  public:
-  Importer(const std::string& path, const GoalOptions& options) : path_(path), options_(options) {
+  GoalImporter(const std::string& path, const GoalOptions& options) : path_(path), options_(options) {
     text_options_.ticks_per_unit = ticks_per_unit(options.time_unit);
     text_options_.keep_origins = !options.named_ranks.empty();
   }
@@ -119,10 +118,10 @@ class Importer {
     workload_.name = std::filesystem::path(path_).stem().string();
     workload_.communicators.push_back(Communicator::world(workload_.rank_count));
     if (options_.ranks && *options_.ranks != workload_.rank_count) {
-      throw InputError({Severity::error, "rank-conflict",
-                        "--ranks=" + std::to_string(*options_.ranks) + " contradicts the schedule, whose num_ranks is " +
-                            std::to_string(workload_.rank_count),
-                        SourcePlace::named(path_), "leave --ranks out; a GOAL schedule lists every rank"});
+      fail("rank-conflict",
+           "--ranks=" + std::to_string(*options_.ranks) + " contradicts the schedule, whose num_ranks is " +
+               std::to_string(workload_.rank_count),
+           SourcePlace::named(path_), "leave --ranks out; a GOAL schedule lists every rank");
     }
     note_assumptions();
     require_agreement();
@@ -328,8 +327,7 @@ class Importer {
                     : "add the send that is missing, or remove the recv; ranks that wait for each other never send");
     }
     diagnostics.throw_if_errors();
-    throw InputError(
-        {Severity::error, "unmatched-receive", "a receive from any source gets no message", SourcePlace::named(path_), ""});
+    fail("unmatched-receive", "a receive from any source gets no message", SourcePlace::named(path_), "");
   }
 
   /// "from any source with tag 7".
@@ -376,7 +374,7 @@ class Importer {
                           "such messages match in the order that messages without duration would show; use tags, or requires");
     }
     if (text_options_.keep_origins || workload_.rank_count > workload_role_count_max) diagnostics.throw_if_errors();
-    Importer again(path_, options_);
+    GoalImporter again(path_, options_);
     again.text_options_.keep_origins = true;
     again.import();
     diagnostics.throw_if_errors();
@@ -420,6 +418,6 @@ class Importer {
 
 }  // namespace
 
-Workload import_goal(const std::string& path, const GoalOptions& options) { return Importer(path, options).import(); }
+Workload import_goal(const std::string& path, const GoalOptions& options) { return GoalImporter(path, options).import(); }
 
 }  // namespace weft

@@ -42,9 +42,9 @@ class WaitingList {
   std::map<Key, Queue> queues_;
 };
 
-class Rehearsal {
+class GoalRehearsal {
  public:
-  explicit Rehearsal(std::span<GoalRank> ranks) : ranks_(ranks), states_(ranks.size()) {
+  explicit GoalRehearsal(std::span<GoalRank> ranks) : ranks_(ranks), states_(ranks.size()) {
     std::uint32_t rank_count = 0;
     for (const GoalRank& rank : ranks) rank_count = std::max(rank_count, rank.rank + 1);
     index_of_rank_.assign(rank_count, 0);
@@ -254,6 +254,6 @@ class Rehearsal {
 
 }  // namespace
 
-GoalMatching match_goal_messages(std::span<GoalRank> ranks) { return Rehearsal(ranks).run(); }
+GoalMatching match_goal_messages(std::span<GoalRank> ranks) { return GoalRehearsal(ranks).run(); }
 
 }  // namespace weft

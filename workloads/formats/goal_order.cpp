@@ -12,20 +12,20 @@ namespace weft {
 
 namespace {
 
-using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< (from, to)
+using GoalEdges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< (from, to)
 
-/// Edges by one of their ends: for each op the other ends.
+/// GoalEdges by one of their ends: for each op the other ends.
 class Neighbours {
  public:
   /// `by_op`: for each op those that it waits for; else those that wait for it.
   Neighbours(std::size_t count, const GoalRank& rank, bool by_op) : begin_(count + 1, 0) {
-    for (const Edges* edges : {&rank.after_end, &rank.after_start}) {
+    for (const GoalEdges* edges : {&rank.after_end, &rank.after_start}) {
       for (const auto& [dependency, op] : *edges) ++begin_[(by_op ? op : dependency) + 1];
     }
     for (std::size_t i = 0; i < count; ++i) begin_[i + 1] += begin_[i];
     others_.resize(begin_.back());
     // `begin_` doubles as the place to write next and is shifted back afterwards.
-    for (const Edges* edges : {&rank.after_end, &rank.after_start}) {
+    for (const GoalEdges* edges : {&rank.after_end, &rank.after_start}) {
       for (const auto& [dependency, op] : *edges) others_[begin_[by_op ? op : dependency]++] = by_op ? dependency : op;
     }
     for (std::size_t i = count; i > 0; --i) begin_[i] = begin_[i - 1];

@@ -118,8 +118,8 @@ class Scanner {
 
   void require_text() const {
     if (lines_.line().find('\0') == std::string_view::npos) return;
-    throw InputError({Severity::error, "not-text", "this is a binary file, GOAL text is expected", lines_.whole_file(),
-                      "txt2bin's output cannot be read; give the text that it was made from"});
+    weft::fail("not-text", "this is a binary file, GOAL text is expected", lines_.whole_file(),
+               "txt2bin's output cannot be read; give the text that it was made from");
   }
 
   // --- Pieces of text -----------------------------------------------------------------------------------------------------------------
@@ -225,9 +225,8 @@ class Scanner {
     if (word == "rank") return read_rank_heading(word);
     if (word.empty()) return expected("num_ranks or rank", "a GOAL schedule begins with num_ranks N, then rank 0 { ... }");
     if (rank_count_ == 0) {
-      throw InputError({Severity::error, "syntax",
-                        "a GOAL schedule begins with num_ranks, not with " + in_quotes(word.substr(0, 40)), place(word),
-                        "num_ranks N, then rank 0 { ... }"});
+      weft::fail("syntax", "a GOAL schedule begins with num_ranks, not with " + in_quotes(word.substr(0, 40)), place(word),
+                 "num_ranks N, then rank 0 { ... }");
     }
     const std::array<std::string, 2> known = {"num_ranks", "rank"};
     return fail("unknown-keyword", in_quotes(word) + " stands outside of any rank", place(word),
@@ -236,8 +235,8 @@ class Scanner {
 
   bool read_rank_heading(std::string_view word) {
     if (rank_count_ == 0) {
-      throw InputError({Severity::error, "missing-field", "num_ranks is missing before the first rank", place(word),
-                        "begin the file with a line like num_ranks 16"});
+      weft::fail("missing-field", "num_ranks is missing before the first rank", place(word),
+                 "begin the file with a line like num_ranks 16");
     }
     skip_blanks();
     const char* from = at_;
@@ -354,8 +353,8 @@ class Scanner {
     }
     if (!read_op_options(op)) return false;
     if (rank_.ops.size() >= UINT32_MAX / 2) {
-      throw InputError({Severity::error, "too-large", "rank " + std::to_string(rank_.rank) + " has more ops than can be counted",
-                        place(keyword), "cut the schedule into parts"});
+      weft::fail("too-large", "rank " + std::to_string(rank_.rank) + " has more ops than can be counted", place(keyword),
+                 "cut the schedule into parts");
     }
     rank_.ops.push_back(op);
     if (options_.keep_origins) rank_.origins.push_back({std::string(label), lines_.number()});

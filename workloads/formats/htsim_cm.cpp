@@ -36,9 +36,9 @@ struct Firing {
 const Bandwidth kRehearsedRate = Bandwidth::gbps(100);
 
 /// Decides which endings start which connections, by a run in which each connection has the same rate to itself.
-class Rehearsal {
+class HtsimRehearsal {
  public:
-  Rehearsal(const HtsimMatrix& matrix, const SourceText& source)
+  HtsimRehearsal(const HtsimMatrix& matrix, const SourceText& source)
       : matrix_(matrix), source_(source), states_(matrix.triggers.size()) {}
 
   std::vector<Firing> run() {
@@ -268,12 +268,11 @@ Workload import_htsim(const std::string& path, std::optional<std::uint32_t> rank
   const SourceText source = SourceText::read(path);
   const HtsimMatrix matrix = read_htsim_matrix(source);
   if (ranks && *ranks != matrix.nodes) {
-    throw InputError(
-        {Severity::error, "rank-conflict",
+    fail("rank-conflict",
          "--ranks=" + std::to_string(*ranks) + " contradicts the matrix, which has " + counted(matrix.nodes, "node", "nodes"),
-         source.whole_file(), "leave --ranks out; every node is a rank"});
+         source.whole_file(), "leave --ranks out; every node is a rank");
   }
-  Rehearsal rehearsal(matrix, source);
+  HtsimRehearsal rehearsal(matrix, source);
   const std::vector<Firing> firings = rehearsal.run();
   Plan plan(matrix);
   plan.add_connections();

@@ -33,12 +33,7 @@ namespace fs = std::filesystem;
 /// Names of kernels are C++ signatures of any length; so much of them is kept.
 constexpr std::size_t kNameLengthMax = 96;
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-bool is_trace_name(std::string_view name) { return ends_with(name, ".json") || ends_with(name, ".json.gz"); }
+bool is_trace_name(std::string_view name) { return name.ends_with(".json") || name.ends_with(".json.gz"); }
 
 // --- Files ---
 
@@ -48,7 +43,7 @@ std::vector<std::string> traces_in(const fs::path& folder, const std::string& st
   std::error_code ec;
   for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
     const std::string name = it->path().filename().string();
-    if (is_trace_name(name) && starts_with(name, start)) files.push_back(with_folder ? (folder / name).string() : name);
+    if (is_trace_name(name) && name.starts_with(start)) files.push_back(with_folder ? (folder / name).string() : name);
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -76,16 +71,15 @@ std::vector<std::string> require_files(const std::string& path) {
     for (std::string& name : known) name = fs::path(name).filename().string();
     if (!known.empty()) help = suggestion(given.filename().string(), known, "trace") + "; " + help;
   }
-  throw InputError({Severity::error, "no-file",
-                    is_folder ? "there is no Kineto trace in this folder" : "there is no Kineto trace of this name",
-                    SourcePlace::named(path), help});
+  weft::fail("no-file", is_folder ? "there is no Kineto trace in this folder" : "there is no Kineto trace of this name",
+             SourcePlace::named(path), help);
 }
 
 /// The last number in a file's name, without its extensions.
 std::optional<std::uint32_t> rank_in_name(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   for (const std::string_view extension : {".gz", ".json", ".trace", ".pt"}) {
-    if (ends_with(name, extension)) name.resize(name.size() - extension.size());
+    if (name.ends_with(extension)) name.resize(name.size() - extension.size());
   }
   const std::size_t end = name.find_last_of("0123456789");
   if (end == std::string::npos) return std::nullopt;
@@ -109,30 +103,30 @@ struct Rank {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
 };
 
-class Importer {
+class KinetoImporter {
  public:
-  Importer(const std::string& path, const KinetoOptions& options) : path_(path), options_(options) {
+  KinetoImporter(const std::string& path, const KinetoOptions& options) : path_(path), options_(options) {
     if (!options.process_groups_path.empty()) given_groups_ = read_process_groups(options.process_groups_path);
   }
 
   Workload import() {
     const std::vector<std::string> files = require_files(path_);
     if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      throw InputError({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
-                        SourcePlace::named("--ranks"), "at least 1 and at most " + std::to_string(workload_rank_count_max)});
+      weft::fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named("--ranks"),
+                 "at least 1 and at most " + std::to_string(workload_rank_count_max));
     }
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
-      throw InputError(
-          {Severity::error, "rank-conflict",
-           "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
-           SourcePlace::named(path_), "leave --ranks out; only a single file can be replayed on more ranks"});
+      weft::fail(
+          "rank-conflict",
+          "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
+          SourcePlace::named(path_), "leave --ranks out; only a single file can be replayed on more ranks");
     }
     replayed_ = options_.ranks && files.size() == 1;
     file_count_ = files.size();
     std::vector<KinetoSteps> steps = read_ranks(files);
     if (options_.iteration && !alignment_ && !align_kineto_iterations(steps).is_plain) {
       // Each rank's own iteration of this position was cut out; now it is known which one belongs to those of the others.
-      Importer again(path_, options_);
+      KinetoImporter again(path_, options_);
       again.alignment_ = align_kineto_iterations(steps);
       again.require_shared_iteration();
       return again.import();
@@ -154,7 +148,7 @@ class Importer {
   };
 
   [[noreturn]] static void fail(std::string code, std::string message, const std::string& path, std::string help) {
-    throw InputError({Severity::error, std::move(code), std::move(message), SourcePlace::named(path), std::move(help)});
+    weft::fail(std::move(code), std::move(message), SourcePlace::named(path), std::move(help));
   }
 
   void require_shared_iteration() const {
@@ -204,11 +198,11 @@ class Importer {
     for (const ProcessGroup& group : trace.groups) declared_groups_[rank.number].push_back(group);
 
     if (options_.iteration && *options_.iteration >= std::max<std::uint32_t>(iterations.count(), 1)) {
-      throw InputError({Severity::error, "no-such-iteration",
-                        "--iteration=" + std::to_string(*options_.iteration) + ", but the trace has " +
-                            (iterations.count() == 0 ? std::string("no marks of iterations: it is one")
-                                                     : counted(iterations.count(), "iteration", "iterations")),
-                        SourcePlace::named(path), "iterations count from 0"});
+      weft::fail("no-such-iteration",
+                 "--iteration=" + std::to_string(*options_.iteration) + ", but the trace has " +
+                     (iterations.count() == 0 ? std::string("no marks of iterations: it is one")
+                                              : counted(iterations.count(), "iteration", "iterations")),
+                 SourcePlace::named(path), "iterations count from 0");
     }
     const bool whole = iterations.count() == 0 || (options_.as_recorded && !options_.iteration);
     const KinetoReplay replay = rebuild_kineto(trace, iterations.boundaries, iterations.main_thread);
@@ -1008,7 +1002,7 @@ class Importer {
 
 }  // namespace
 
-Workload import_kineto(const std::string& path, const KinetoOptions& options) { return Importer(path, options).import(); }
+Workload import_kineto(const std::string& path, const KinetoOptions& options) { return KinetoImporter(path, options).import(); }
 
 std::vector<std::string> kineto_files(const std::string& path) { return find_files(path); }
 

@@ -10,8 +10,6 @@ namespace {
 /// Calls around a launch that are looked at.
 constexpr int kEnclosingMax = 256;
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 /// Fills what `communication` does not say from another event of the same call.
 void complete(KinetoCommunication& communication, const KinetoCommunication& other) {
   const auto text = [](std::string& own, const std::string& theirs) {
@@ -83,7 +81,7 @@ std::optional<KinetoVerb> kineto_verb(std::string_view collective) {
       Known{"coalesced", KinetoVerb::bundle},
   };
   for (const Known& known : kVerbs) {
-    if (starts_with(plain, known.start)) return known.verb;
+    if (plain.starts_with(known.start)) return known.verb;
   }
   return std::nullopt;
 }
@@ -94,7 +92,7 @@ std::vector<std::string> kineto_collective_names() {
 }
 
 std::optional<ElementType> kineto_element_type(std::string_view name) {
-  if (starts_with(name, "c10::")) name.remove_prefix(5);
+  if (name.starts_with("c10::")) name.remove_prefix(5);
   static constexpr std::array kTypes = {
       // c10::ScalarType
       ElementType{"Byte", 8},

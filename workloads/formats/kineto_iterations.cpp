@@ -20,8 +20,6 @@ constexpr std::size_t kPeriodMin = 16;
 /// Keeps comparing linear for traces in which every iteration is different.
 constexpr std::size_t kKindsMax = 16;
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 /// Begin of the call that launched a kernel; without one, of the kernel itself.
 std::vector<std::int64_t> launch_times(const KinetoTrace& trace) {
   std::vector<std::int64_t> times(trace.kernels.size());
@@ -147,7 +145,7 @@ class IterationFinder {
   std::vector<const KinetoCall*> annotations(std::string_view start) const {
     std::vector<const KinetoCall*> found;
     for (const KinetoCall& call : trace_.calls) {
-      if (call.kind != KinetoCall::Kind::annotation || !starts_with(trace_.names[call.name], start)) continue;
+      if (call.kind != KinetoCall::Kind::annotation || !trace_.names[call.name].starts_with(start)) continue;
       if (found.empty() || found.front()->thread == call.thread) found.push_back(&call);
     }
     return found;

@@ -23,18 +23,14 @@ constexpr int kLookBackMax = 4096;
 /// Ops of one stream that overlap run side by side on so many lanes; more are ordered by their dependencies alone.
 constexpr std::size_t kLanesPerStreamMax = 16;
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// How a runtime call concerns the order of things.
 enum class CallRole : std::uint8_t { other, device_sync, stream_or_event_sync, stream_wait };
 
 CallRole role_of(std::string_view name) {
-  if (ends_with(name, "DeviceSynchronize") || ends_with(name, "CtxSynchronize")) return CallRole::device_sync;
-  if (ends_with(name, "StreamSynchronize") || ends_with(name, "EventSynchronize")) return CallRole::stream_or_event_sync;
+  if (name.ends_with("DeviceSynchronize") || name.ends_with("CtxSynchronize")) return CallRole::device_sync;
+  if (name.ends_with("StreamSynchronize") || name.ends_with("EventSynchronize")) return CallRole::stream_or_event_sync;
   if (contains(name, "StreamWaitEvent")) return CallRole::stream_wait;
   return CallRole::other;
 }
@@ -414,7 +410,7 @@ class Rebuilder {
     for (const std::uint32_t outer : stack) {
       const KinetoCall& call = trace_.calls[outer];
       const std::string_view name = trace_.names[call.name];
-      if (!starts_with(name, "c10d::") && !starts_with(name, "nccl:") && call.communication == kineto_none) continue;
+      if (!name.starts_with("c10d::") && !name.starts_with("nccl:") && call.communication == kineto_none) continue;
       const std::vector<std::uint32_t>& launched = by_launch_of_thread_[trace_.calls[c].thread];
       auto at =
           std::partition_point(launched.begin(), launched.end(), [&](std::uint32_t k) { return launched_[k] < call.begin_ns; });
@@ -638,7 +634,7 @@ KinetoReplay rebuild_kineto(const KinetoTrace& trace, const KinetoBoundaries& bo
 bool is_kineto_communication(const KinetoTrace& trace, const KinetoKernel& kernel) {
   if (kernel.communication != kineto_none) return true;
   const std::string& name = trace.names[kernel.name];
-  return starts_with(name, "nccl") || starts_with(name, "rccl");
+  return name.starts_with("nccl") || name.starts_with("rccl");
 }
 
 }  // namespace weft

@@ -129,41 +129,41 @@ struct RawEvent {
   std::string_view input_types;
 };
 
-struct Field {
+struct KinetoField {
   std::string_view key;
   std::string_view RawEvent::*member;
 };
 
 constexpr std::array kEventFields = {
-    Field{"ph", &RawEvent::phase},   Field{"cat", &RawEvent::category}, Field{"name", &RawEvent::name},
-    Field{"ts", &RawEvent::begin},   Field{"dur", &RawEvent::duration}, Field{"pid", &RawEvent::process},
-    Field{"tid", &RawEvent::thread},
+    KinetoField{"ph", &RawEvent::phase},   KinetoField{"cat", &RawEvent::category}, KinetoField{"name", &RawEvent::name},
+    KinetoField{"ts", &RawEvent::begin},   KinetoField{"dur", &RawEvent::duration}, KinetoField{"pid", &RawEvent::process},
+    KinetoField{"tid", &RawEvent::thread},
 };
 
 constexpr std::array kArgumentFields = {
-    Field{"External id", &RawEvent::external_id},
-    Field{"external id", &RawEvent::external_id},
-    Field{"correlation", &RawEvent::correlation},
-    Field{"device", &RawEvent::device},
-    Field{"stream", &RawEvent::stream},
-    Field{"wait_on_stream", &RawEvent::wait_on_stream},
-    Field{"wait_on_cuda_event_record_corr_id", &RawEvent::record_correlation},
-    Field{"Collective name", &RawEvent::collective},
-    Field{"dtype", &RawEvent::type},
-    Field{"In msg nelems", &RawEvent::elements_in},
-    Field{"Out msg nelems", &RawEvent::elements_out},
-    Field{"Group size", &RawEvent::group_size},
-    Field{"Process Group Name", &RawEvent::group_name},
-    Field{"Process Group Ranks", &RawEvent::group_ranks},
-    Field{"Global rank start", &RawEvent::rank_start},
-    Field{"Global rank stride", &RawEvent::rank_stride},
-    Field{"Rank", &RawEvent::root},
-    Field{"In split size", &RawEvent::splits_in},
-    Field{"Out split size", &RawEvent::splits_out},
-    Field{"Src Rank", &RawEvent::source},
-    Field{"Dst Rank", &RawEvent::destination},
-    Field{"Input Dims", &RawEvent::input_dims},
-    Field{"Input type", &RawEvent::input_types},
+    KinetoField{"External id", &RawEvent::external_id},
+    KinetoField{"external id", &RawEvent::external_id},
+    KinetoField{"correlation", &RawEvent::correlation},
+    KinetoField{"device", &RawEvent::device},
+    KinetoField{"stream", &RawEvent::stream},
+    KinetoField{"wait_on_stream", &RawEvent::wait_on_stream},
+    KinetoField{"wait_on_cuda_event_record_corr_id", &RawEvent::record_correlation},
+    KinetoField{"Collective name", &RawEvent::collective},
+    KinetoField{"dtype", &RawEvent::type},
+    KinetoField{"In msg nelems", &RawEvent::elements_in},
+    KinetoField{"Out msg nelems", &RawEvent::elements_out},
+    KinetoField{"Group size", &RawEvent::group_size},
+    KinetoField{"Process Group Name", &RawEvent::group_name},
+    KinetoField{"Process Group Ranks", &RawEvent::group_ranks},
+    KinetoField{"Global rank start", &RawEvent::rank_start},
+    KinetoField{"Global rank stride", &RawEvent::rank_stride},
+    KinetoField{"Rank", &RawEvent::root},
+    KinetoField{"In split size", &RawEvent::splits_in},
+    KinetoField{"Out split size", &RawEvent::splits_out},
+    KinetoField{"Src Rank", &RawEvent::source},
+    KinetoField{"Dst Rank", &RawEvent::destination},
+    KinetoField{"Input Dims", &RawEvent::input_dims},
+    KinetoField{"Input type", &RawEvent::input_types},
 };
 
 /// Elements of all tensors of "[[384], [2, 3]]"; none if the text is something else or the number is absurd.
@@ -208,9 +208,9 @@ std::string_view first_text(std::string_view list) {
   return end == std::string_view::npos ? std::string_view() : list.substr(begin + 1, end - begin - 1);
 }
 
-class TraceReader {
+class KinetoTraceReader {
  public:
-  explicit TraceReader(const std::string& path) : source_(SourceText::read(path)) {
+  explicit KinetoTraceReader(const std::string& path) : source_(SourceText::read(path)) {
     source_.require_utf8_text("Kineto trace");
     text_ = simdjson::padded_string(source_.text());
   }
@@ -222,13 +222,13 @@ class TraceReader {
       throw_json_error(error.error());
     }
     if (!has_events_) {
-      throw InputError({Severity::error, "not-kineto", "this JSON file has no traceEvents", source_.whole_file(),
-                        "a trace is what torch.profiler's export_chrome_trace() writes"});
+      fail("not-kineto", "this JSON file has no traceEvents", source_.whole_file(),
+           "a trace is what torch.profiler's export_chrome_trace() writes");
     }
     diagnostics_.throw_if_errors();
     if (trace_.calls.empty() && trace_.kernels.empty()) {
-      throw InputError({Severity::error, "no-ops", "the trace has no cpu_op, runtime or kernel events", source_.whole_file(),
-                        "record it with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"});
+      fail("no-ops", "the trace has no cpu_op, runtime or kernel events", source_.whole_file(),
+           "record it with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])");
     }
     shift_to_first_event();
     diagnostics_.throw_if_errors();
@@ -242,8 +242,8 @@ class TraceReader {
     if (failed) throw simdjson::simdjson_error(failed);
     has_document_ = true;
     if (document_.type().value() != json::json_type::object) {
-      throw InputError({Severity::error, "not-kineto", "this is JSON, but no object with traceEvents", source_.at_offset(0),
-                        "a trace is what torch.profiler's export_chrome_trace() writes"});
+      fail("not-kineto", "this is JSON, but no object with traceEvents", source_.at_offset(0),
+           "a trace is what torch.profiler's export_chrome_trace() writes");
     }
     json::object file = document_.get_object().value();
     for (auto field : file) {
@@ -254,8 +254,7 @@ class TraceReader {
       } else if (key == "traceEvents") {
         has_events_ = true;
         if (value.type().value() != json::json_type::array) {
-          throw InputError({Severity::error, "not-kineto", "traceEvents is no list", here(),
-                            "a trace is what torch.profiler's export_chrome_trace() writes"});
+          fail("not-kineto", "traceEvents is no list", here(), "a trace is what torch.profiler's export_chrome_trace() writes");
         }
         json::array events = value.get_array().value();
         for (auto element : events) read_event(element.value());
@@ -273,12 +272,11 @@ class TraceReader {
     const bool incomplete = error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT || error == simdjson::UNCLOSED_STRING ||
                             error == simdjson::OUT_OF_BOUNDS || offset + 1 >= end;
     if (incomplete) {
-      throw InputError({Severity::error, "truncated-file",
-                        "the JSON ends at byte " + std::to_string(end) + " before all its brackets are closed",
-                        source_.at_offset(end == 0 ? 0 : end - 1), "it was cut off; fetch it again"});
+      fail("truncated-file", "the JSON ends at byte " + std::to_string(end) + " before all its brackets are closed",
+           source_.at_offset(end == 0 ? 0 : end - 1), "it was cut off; fetch it again");
     }
-    throw InputError({Severity::error, "bad-json", std::string("this is no valid JSON: ") + simdjson::error_message(error),
-                      source_.at_offset(offset), "the file is damaged; fetch it again"});
+    fail("bad-json", std::string("this is no valid JSON: ") + simdjson::error_message(error), source_.at_offset(offset),
+         "the file is damaged; fetch it again");
   }
 
   /// Where the parser stands.
@@ -393,7 +391,7 @@ class TraceReader {
 
   template <class Fields>
   static void fill(RawEvent& event, const Fields& fields, std::string_view key, json::value& value) {
-    for (const Field& field : fields) {
+    for (const KinetoField& field : fields) {
       if (field.key != key) continue;
       event.*field.member = raw_text(value);
       return;
@@ -427,8 +425,7 @@ class TraceReader {
       return;
     }
     if (trace_.calls.size() + trace_.kernels.size() >= kineto_none - 1) {
-      throw InputError({Severity::error, "too-large", "the trace holds more events than 32 bits can count", source_.whole_file(),
-                        "record fewer iterations"});
+      fail("too-large", "the trace holds more events than 32 bits can count", source_.whole_file(), "record fewer iterations");
     }
     if (category == Category::gpu) {
       add_kernel(event, *begin, *begin + *duration);
@@ -622,7 +619,7 @@ class TraceReader {
 
 }  // namespace
 
-KinetoTrace read_kineto_trace(const std::string& path) { return TraceReader(path).read(); }
+KinetoTrace read_kineto_trace(const std::string& path) { return KinetoTraceReader(path).read(); }
 
 std::optional<std::vector<std::uint32_t>> parse_kineto_ranks(std::string_view text) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;

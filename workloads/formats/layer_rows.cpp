@@ -51,7 +51,7 @@ struct NamedGroup {
   LayerGroup group;
 };
 /// The longer of two suffixes that end alike comes first.
-constexpr std::array kGroups = {
+constexpr std::array kNamedGroups = {
     NamedGroup{"_DP_EP", LayerGroup::dp_ep},
     NamedGroup{"_EP", LayerGroup::ep},
     NamedGroup{"_DP", LayerGroup::dp},
@@ -81,13 +81,13 @@ constexpr const char* kRowHelp =
     "a row is: name -1 fwd_time COMM bytes input_grad_time COMM bytes weight_grad_time COMM bytes update_time";
 constexpr std::size_t kRowFields = 12;
 
-struct Field {
+struct LayerField {
   std::string_view text;
   int column = 0;
 };
 
-std::vector<Field> fields_of(std::string_view line) {
-  std::vector<Field> fields;
+std::vector<LayerField> fields_of(std::string_view line) {
+  std::vector<LayerField> fields;
   std::size_t at = 0;
   while ((at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos) {
     const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
@@ -133,13 +133,14 @@ class RowReader {
     return false;
   }
 
-  static HeaderNumber header_number(std::uint64_t value, const Field& field) {
+  static HeaderNumber header_number(std::uint64_t value, const LayerField& field) {
     return {value, field.column, static_cast<int>(field.text.size())};
   }
 
-  SourcePlace place(const Field& field) const { return source_.at(line_, field.column, static_cast<int>(field.text.size())); }
+  SourcePlace place(const LayerField& field) const { return source_.at(line_, field.column, static_cast<int>(field.text.size())); }
 
-  std::optional<std::uint64_t> number(const Field& field, const std::string& what, std::uint64_t minimum, std::uint64_t maximum) {
+  std::optional<std::uint64_t> number(const LayerField& field, const std::string& what, std::uint64_t minimum,
+                                      std::uint64_t maximum) {
     const bool negative = field.text.size() > 1 && field.text.front() == '-';
     const std::string_view digits = field.text.substr(negative ? 1 : 0);
     const auto value = plain_number<std::uint64_t>(digits);
@@ -160,7 +161,7 @@ class RowReader {
     return value;
   }
 
-  std::optional<LayerPolicy> policy(const Field& field, bool of_row) {
+  std::optional<LayerPolicy> policy(const LayerField& field, bool of_row) {
     std::vector<std::string> names;
     for (const NamedPolicy& known : kPolicies) {
       const bool allowed = !of_row || std::find(kRowPolicies.begin(), kRowPolicies.end(), known.name) != kRowPolicies.end();
@@ -193,7 +194,7 @@ class RowReader {
 
   /// Reads the key at `at` with what belongs to it; returns where the next one is.
   std::size_t read_key(std::size_t at) {
-    const Field& field = fields_[at];
+    const LayerField& field = fields_[at];
     const bool has_colon = field.text.back() == ':';
     const std::string_view name = field.text.substr(0, field.text.size() - (has_colon ? 1 : 0));
     const bool is_checkpoints = name == "checkpoints";
@@ -234,7 +235,7 @@ class RowReader {
     return at + (has_number ? 2 : 1);
   }
 
-  void require_colon(const Field& field, bool has_colon, std::string_view name) {
+  void require_colon(const LayerField& field, bool has_colon, std::string_view name) {
     if (has_colon) return;
     diagnostics_.error("missing-colon", std::string(name) + " is written without a colon", place(field),
                        "write \"" + std::string(name) + ":\"; SimAI and ASTRA-sim would not see it");
@@ -242,7 +243,7 @@ class RowReader {
 
   /// "checkpoints: 2 0 5": a count and that many rows.
   std::size_t read_row_list(std::size_t at, std::vector<HeaderNumber>& rows, const std::string& what) {
-    const Field& key = fields_[at];
+    const LayerField& key = fields_[at];
     if (at + 1 == fields_.size()) {
       diagnostics_.error("missing-value", what + " has no count", place(key),
                          "write " + what + ": 0, or a count and that many rows");
@@ -319,17 +320,17 @@ class RowReader {
     return phase;
   }
 
-  Duration time(const Field& field, const std::string& what) {
+  Duration time(const LayerField& field, const std::string& what) {
     const auto most = static_cast<std::uint64_t>(op_duration_max.in_ticks() / time_unit_.in_ticks());
     const auto value = number(field, what, 0, most);
     return value ? time_unit_ * static_cast<std::int64_t>(*value) : Duration::zero();
   }
 
-  void read_collective(const Field& field, LayerPhase& phase) {
+  void read_collective(const LayerField& field, LayerPhase& phase) {
     std::string_view name = field.text;
     if (name == "NONE") return;
     const bool is_simai = dialect_ == LayerDialect::simai;
-    for (const NamedGroup& known : kGroups) {
+    for (const NamedGroup& known : kNamedGroups) {
       if (!name.ends_with(known.suffix)) continue;
       name.remove_suffix(known.suffix.size());
       phase.group = known.group;
@@ -378,7 +379,7 @@ class RowReader {
   Duration time_unit_;
   Diagnostics diagnostics_;
   LayerRows result_;
-  std::vector<Field> fields_;
+  std::vector<LayerField> fields_;
   int line_ = 0;
   std::uint64_t seen_ = 0;
   SourcePlace count_place_;

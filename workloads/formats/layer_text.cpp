@@ -367,9 +367,9 @@ class PassBuilder {
   std::uint64_t issued_ = 0;
 };
 
-class Importer {
+class LayerTextImporter {
  public:
-  Importer(const SourceText& source, LayerDialect dialect, const LayerTextOptions& options)
+  LayerTextImporter(const SourceText& source, LayerDialect dialect, const LayerTextOptions& options)
       : source_(source), dialect_(dialect), options_(options), text_(read_layer_rows(source, dialect, time_unit())) {}
 
   Workload import() {
@@ -582,7 +582,7 @@ class Importer {
 }  // namespace
 
 Workload import_layer_text(const SourceText& source, LayerDialect dialect, const LayerTextOptions& options) {
-  return Importer(source, dialect, options).import();
+  return LayerTextImporter(source, dialect, options).import();
 }
 
 }  // namespace weft

@@ -119,9 +119,8 @@ void RoleTable::add_rank(Workload& workload, RoleDag dag, std::uint32_t rank, co
     }
   }
   if (workload.roles.size() >= workload_role_count_max) {
-    throw InputError({Severity::error, "too-many-roles",
-                      "more than " + std::to_string(workload_role_count_max) + " ranks differ from all others",
-                      SourcePlace::named(path), "ranks that do the same share one role if their nodes have the same names"});
+    fail("too-many-roles", "more than " + std::to_string(workload_role_count_max) + " ranks differ from all others",
+         SourcePlace::named(path), "ranks that do the same share one role if their nodes have the same names");
   }
   const auto role = static_cast<std::uint16_t>(workload.roles.size());
   candidates.push_back(role);

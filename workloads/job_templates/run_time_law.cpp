@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <string>
 
@@ -11,7 +12,6 @@ namespace weft {
 
 namespace {
 
-constexpr double kLog2 = 0.693147180559945309;
 /// What is searched. Half the jobs run for a ten-millionth of the mean or less at the largest sigma.
 constexpr double kSigmaMin = 0.05;
 constexpr double kSigmaMax = 6;
@@ -68,7 +68,9 @@ class Fit {
   }
 
  private:
-  static double shift(const RunTimeLaw& law, std::size_t k) { return law.size_exponent * static_cast<double>(k) * kLog2; }
+  static double shift(const RunTimeLaw& law, std::size_t k) {
+    return law.size_exponent * static_cast<double>(k) * std::numbers::ln2;
+  }
 
   double mean(const RunTimeLaw& law) const {
     return over_all(law, [&](double mu) { return capped_mean(mu, law.sigma, law.max_s); });
@@ -98,7 +100,7 @@ InputError no_fit(std::string message, std::string help, const SourcePlace& plac
 }  // namespace
 
 double RunTimeLaw::draw(std::size_t k, JobEnd end, RandomStream& stream) const {
-  const double centre = mu[static_cast<std::size_t>(end)] + size_exponent * static_cast<double>(k) * kLog2;
+  const double centre = mu[static_cast<std::size_t>(end)] + size_exponent * static_cast<double>(k) * std::numbers::ln2;
   return std::min(stream.lognormal(centre, sigma), max_s);
 }
 

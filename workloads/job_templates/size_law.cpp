@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <numeric>
 
 #include "workloads/job_templates/root.hpp"
@@ -16,14 +17,13 @@ namespace {
 /// Exponents beyond these leave all jobs with the least or the most GPUs.
 constexpr double kExponentMin = -30;
 constexpr double kExponentMax = 30;
-constexpr double kLog2 = 0.693147180559945309;
 
 /// Shares of the sizes from 2^first on, which add up to `sum`; those below are left as they are.
 void spread(std::vector<double>& shares, std::size_t first, double exponent, double sum) {
   const double most = exponent < 0 ? static_cast<double>(shares.size() - 1) : static_cast<double>(first);
   double total = 0;
   for (std::size_t k = first; k < shares.size(); ++k) {
-    shares[k] = portable_exp(-exponent * (static_cast<double>(k) - most) * kLog2);
+    shares[k] = portable_exp(-exponent * (static_cast<double>(k) - most) * std::numbers::ln2);
     total += shares[k];
   }
   for (std::size_t k = first; k < shares.size(); ++k) shares[k] *= sum / total;

@@ -183,8 +183,7 @@ TimeZone TimeZone::parse(std::string_view text, const SourcePlace& place) {
   const std::string message = found.fault.empty() || (is_misspelt && !found.is_there)
                                   ? "there is no time zone \"" + std::string(text) + "\""
                                   : "time zone \"" + std::string(text) + "\" cannot be looked up: " + found.fault;
-  throw InputError({Severity::error, "unknown-time-zone", message, place,
-                    suggestion(text, names, "zone") + (is_misspelt ? "" : ", or an offset such as +08:00")});
+  fail("unknown-time-zone", message, place, suggestion(text, names, "zone") + (is_misspelt ? "" : ", or an offset such as +08:00"));
 }
 
 std::optional<TimeZone> TimeZone::from_database(std::string_view name) {

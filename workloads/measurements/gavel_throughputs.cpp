@@ -47,17 +47,16 @@ GavelThroughputs GavelThroughputs::read(const SourceText& source) {
     json = nlohmann::json::parse(source.text());
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t at = std::min(error.byte == 0 ? 0 : error.byte - 1, source.text().size() - 1);
-    throw InputError({Severity::error, "bad-json", "this is no JSON", source.at_offset(at), "the file is damaged or cut off here"});
+    fail("bad-json", "this is no JSON", source.at_offset(at), "the file is damaged or cut off here");
   } catch (const nlohmann::json::out_of_range&) {
-    throw InputError({Severity::error, "bad-json", "a number is beyond what 64 bits hold", source.whole_file(),
-                      "throughputs are steps per second"});
+    fail("bad-json", "a number is beyond what 64 bits hold", source.whole_file(), "throughputs are steps per second");
   }
   GavelThroughputs table;
   table.file_ = source.name();
   Diagnostics diagnostics;
   const char* const shape = "the table is {GPU TYPE: {\"('JOB TYPE', GPUS)\": {\"null\": STEPS PER SECOND, ...}}}";
   if (!json.is_object() || json.empty()) {
-    throw InputError({Severity::error, "bad-value", "the table of throughputs is no object of GPU types", source.at(1, 1), shape});
+    fail("bad-value", "the table of throughputs is no object of GPU types", source.at(1, 1), shape);
   }
   for (const auto& [gpu_type, jobs] : json.items()) {
     const std::size_t begin = source.text().find('"' + gpu_type + '"');
@@ -100,7 +99,7 @@ void GavelThroughputs::require_gpu_type(std::string_view gpu_type, const SourceP
   if (throughput_.find(gpu_type) != throughput_.end()) return;
   const std::string message = gpu_type.empty() ? file_ + " lists throughputs by GPU type, and none is named"
                                                : file_ + " has no GPU type \"" + std::string(gpu_type) + "\"";
-  throw InputError({Severity::error, "unknown-gpu-type", message, place, suggestion(gpu_type, gpu_types(), "GPU type")});
+  fail("unknown-gpu-type", message, place, suggestion(gpu_type, gpu_types(), "GPU type"));
 }
 
 std::vector<std::string> GavelThroughputs::job_types(std::string_view gpu_type) const {

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 7> params_table = {{
+constexpr std::array<ParamSpec, 7> kCollectivesParams = {{
     {"ranks", ParamKind::integer, "8", "1", "16777216", "", "Ranks.", "the GPUs of one server"},
     {"collective", ParamKind::choice, "all_reduce", "", "",
      "all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|reduce|gather|scatter|barrier", "Which collective.",
@@ -36,7 +36,7 @@ CollectiveType type_of(const std::string& name) {
   return CollectiveType::all_reduce;
 }
 
-Workload make(const ParamSet& params, const SourcePlace& place) {
+Workload make_collectives(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   const std::uint32_t ranks = math.count("ranks");
   const std::uint32_t group = math.count("group");
@@ -71,8 +71,8 @@ Workload make(const ParamSet& params, const SourcePlace& place) {
 
 Module<WorkloadFactory> collectives_module() {
   return {{"template", "collectives", "One collective after the other, with a pause between them: the plainest load for a fabric.",
-           params_table},
-          make};
+           kCollectivesParams},
+          make_collectives};
 }
 
 }  // namespace weft

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view resnet_origin = "ResNet-50 with a batch of 64 on a V100-class GPU, about 390 images per second";
 
-constexpr std::array<ParamSpec, 7> params_table = {{
+constexpr std::array<ParamSpec, 7> kDataParallelParams = {{
     {"ranks", ParamKind::integer, "8", "1", "16777216", "", "Data-parallel ranks.", "the GPUs of one server"},
     {"parameters", ParamKind::integer, "25557032", "1", "1000000000000000", "", "Weights of the model.",
      "ResNet-50 in torchvision"},
@@ -25,7 +25,7 @@ constexpr std::array<ParamSpec, 7> params_table = {{
     {"optimizer_time", ParamKind::duration, "2ms", "0s", "", "", "The optimizer's step.", "assumption: bound by memory"},
 }};
 
-Workload make(const ParamSet& params, const SourcePlace& place) {
+Workload make_data_parallel(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   const std::uint32_t buckets = math.count("buckets");
   const auto parameters = static_cast<std::uint64_t>(params.integer("parameters"));
@@ -58,8 +58,8 @@ Module<WorkloadFactory> data_parallel_module() {
   return {{"template", "data_parallel",
            "Every rank holds the whole model; gradients are all-reduced in buckets while backward goes on, as PyTorch's "
            "DistributedDataParallel does.",
-           params_table},
-          make};
+           kDataParallelParams},
+          make_data_parallel};
 }
 
 }  // namespace weft

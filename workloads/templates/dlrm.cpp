@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view mlperf_origin = "MLPerf's DLRM (Criteo terabyte)";
 
-constexpr std::array<ParamSpec, 12> params_table = {{
+constexpr std::array<ParamSpec, 12> kDlrmParams = {{
     {"ranks", ParamKind::integer, "16", "1", "16777216", "", "Ranks; each trains its samples and holds its part of the tables.",
      "assumption: two servers"},
     {"batch", ParamKind::integer, "4096", "1", "1073741824", "", "Samples per rank.", "65,536 in all, MLPerf's closed division"},
@@ -159,7 +159,7 @@ class DlrmBuilder {
   RoleScript::After last_;
 };
 
-Workload make(const ParamSet& params, const SourcePlace& place) {
+Workload make_dlrm(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   return DlrmBuilder(math).build();
 }
@@ -170,8 +170,8 @@ Module<WorkloadFactory> dlrm_module() {
   return {{"template", "dlrm",
            "A recommendation model: embeddings are exchanged by all-to-alls forward and backward, the dense layers' gradients are "
            "all-reduced while backward goes on.",
-           params_table},
-          make};
+           kDlrmParams},
+          make_dlrm};
 }
 
 }  // namespace weft

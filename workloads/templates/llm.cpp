@@ -6,7 +6,7 @@ namespace weft {
 
 namespace {
 
-Workload make(const ParamSet& params, const SourcePlace& place) {
+Workload make_llm(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   return make_transformer("llm", math, ExpertPlan());
 }
@@ -18,7 +18,7 @@ Module<WorkloadFactory> llm_module() {
            "A dense transformer decoder in tensor, pipeline (1F1B) and data parallelism on tp x pp x dp ranks: tensor-parallel "
            "collectives around attention and MLP, sends and receives between stages, gradients reduced beside backward.",
            transformer_params},
-          make};
+          make_llm};
 }
 
 }  // namespace weft

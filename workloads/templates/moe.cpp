@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> own_params = {{
+constexpr std::array<ParamSpec, 3> kMoeOwnParams = {{
     {"ep", ParamKind::integer, "4", "1", "1048576", "", "Ranks of an expert group, data-parallel neighbours; dp is a multiple.",
      "assumption: all data-parallel replicas"},
     {"experts", ParamKind::integer, "8", "1", "1048576", "", "Experts of a layer, a multiple of ep.",
@@ -17,15 +17,15 @@ constexpr std::array<ParamSpec, 3> own_params = {{
     {"top_k", ParamKind::integer, "2", "1", "1048576", "", "Experts that each token goes to.", "Mixtral 8x7B (arXiv 2401.04088)"},
 }};
 
-constexpr std::array<ParamSpec, own_params.size() + transformer_params.size()> joined() {
-  std::array<ParamSpec, own_params.size() + transformer_params.size()> all{};
-  std::copy(own_params.begin(), own_params.end(), all.begin());
-  std::copy(transformer_params.begin(), transformer_params.end(), all.begin() + own_params.size());
+constexpr std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()> joined() {
+  std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()> all{};
+  std::copy(kMoeOwnParams.begin(), kMoeOwnParams.end(), all.begin());
+  std::copy(transformer_params.begin(), transformer_params.end(), all.begin() + kMoeOwnParams.size());
   return all;
 }
-constexpr auto params_table = joined();
+constexpr auto kMoeParams = joined();
 
-Workload make(const ParamSet& params, const SourcePlace& place) {
+Workload make_moe(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   return make_transformer("moe", math, {math.count("ep"), math.count("experts"), math.count("top_k")});
 }
@@ -37,8 +37,8 @@ Module<WorkloadFactory> moe_module() {
            "A transformer decoder whose MLPs are experts: as llm, and every layer sends tokens to their experts and back by "
            "all-to-alls "
            "among ep ranks; an expert's gradients are reduced among its dp / ep replicas.",
-           params_table},
-          make};
+           kMoeParams},
+          make_moe};
 }
 
 }  // namespace weft

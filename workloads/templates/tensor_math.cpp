@@ -16,7 +16,7 @@ constexpr std::uint64_t kOpsMax = 1ULL << 24;
 }  // namespace
 
 void TensorMath::fail(const char* code, const std::string& message, const std::string& help) const {
-  throw InputError({Severity::error, code, params_.module() + ": " + message, place_, help});
+  weft::fail(code, params_.module() + ": " + message, place_, help);
 }
 
 ElementType TensorMath::element(std::string_view parameter) const { return *element_type_named(params_.text(parameter)); }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view unet_origin = "U-Net (arXiv 1505.04597)";
 
-constexpr std::array<ParamSpec, 10> params_table = {{
+constexpr std::array<ParamSpec, 10> kUnetParams = {{
     {"ranks", ParamKind::integer, "8", "1", "16777216", "", "Data-parallel ranks.", "the GPUs of one server"},
     {"batch", ParamKind::integer, "4", "1", "1048576", "", "Images per rank.", "assumption: what a GPU's memory holds"},
     {"image", ParamKind::integer, "512", "1", "1048576", "", "Points along an edge of the square image, a multiple of 2^levels.",
@@ -118,7 +118,7 @@ class UnetBuilder {
   RoleScript::After done_;
 };
 
-Workload make(const ParamSet& params, const SourcePlace& place) {
+Workload make_unet(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
   return UnetBuilder(math).build();
 }
@@ -130,8 +130,8 @@ Module<WorkloadFactory> unet_module() {
       {"template", "unet",
        "A U-Net in data parallel: encoder, decoder and skip connections; every block's gradients are all-reduced as soon as they "
        "are there.",
-       params_table},
-      make};
+       kUnetParams},
+      make_unet};
 }
 
 }  // namespace weft
