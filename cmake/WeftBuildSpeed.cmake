@@ -46,3 +46,18 @@ function(weft_use_precompiled kind target)
     target_precompile_headers(${target} REUSE_FROM weft_${kind}_headers)
   endif()
 endfunction()
+
+# Files of a target share most of what they include: several compiled as one take half the time. Names in anonymous namespaces must differ within a
+# folder for that; test files each have a namespace of their own. Whoever works on single files may turn it off.
+option(WEFT_UNITY "Compile the files of a target several at a time" ON)
+
+# weft_unite(weft_core APART a.cpp ...): all but these.
+function(weft_unite target)
+  cmake_parse_arguments(ARG "" "" "APART" ${ARGN})
+  if(WEFT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # GCC takes sources that another one includes for headers.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()

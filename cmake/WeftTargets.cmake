@@ -28,7 +28,7 @@ weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENI
 # weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ...)
 # QUICK is for a folder to which the above applies. PRIVATE_LINK is for libraries that no header of the folder includes.
 function(weft_library name)
-  cmake_parse_arguments(ARG "QUICK" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK" "" "SOURCES;LINK;PRIVATE_LINK;APART" ${ARGN})
   add_library(weft_${name} STATIC ${ARG_SOURCES})
   target_include_directories(weft_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_compile_options(weft_${name} PRIVATE ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
@@ -39,6 +39,10 @@ function(weft_library name)
     target_compile_options(weft_${name} PRIVATE ${WEFT_QUICK_OPTIMISATION} ${WEFT_QUICK_HARDENING_OPTIONS})
   endif()
   weft_use_precompiled(${kind} weft_${name})
+  # What protoc writes has the same static names in every file.
+  set(generated ${ARG_SOURCES})
+  list(FILTER generated INCLUDE REGEX "\\.pb\\.cc$")
+  weft_unite(weft_${name} APART ${ARG_APART} ${generated})
 endfunction()
 
 # Tests compile in half the time without optimisation. What they test is optimised, but for inline functions that the linker takes from them.
@@ -61,6 +65,7 @@ function(weft_test name)
     WEFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WEFT_SANITIZED=$<BOOL:${WEFT_SANITIZE}>)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   weft_use_precompiled(test ${name}_test)
+  weft_unite(${name}_test)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(WEFT_TEST_SHARDS EQUAL 0)
     include(GoogleTest)

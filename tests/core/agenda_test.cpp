@@ -7,7 +7,7 @@
 
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::agenda_test {
 namespace {
 
 TEST(Agenda, GivesTheEarliestAfterAnyMoves) {
@@ -30,4 +30,4 @@ TEST(Agenda, GivesTheEarliestAfterAnyMoves) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::agenda_test

@@ -8,7 +8,7 @@
 
 #include "core/window_barrier.hpp"
 
-namespace weft {
+namespace weft::channel_test {
 namespace {
 
 Event numbered(std::uint64_t number) {
@@ -93,4 +93,4 @@ TEST(WindowBarrier, OnePartyNeverWaits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::channel_test

@@ -5,7 +5,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::diagnostics_test {
 namespace {
 
 SourcePlace place_at(int line, int column, int length, std::string_view line_text) {
@@ -157,4 +157,4 @@ TEST(Check, SaysWhatWasExpectedAndWhere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::diagnostics_test

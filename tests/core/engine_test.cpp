@@ -12,7 +12,7 @@
 
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::engine_test {
 namespace {
 
 /// An entity that does what a function says and remembers what it saw.
@@ -556,4 +556,4 @@ TEST(EngineFingerprint, DoesNotSeeTheSendersSequenceNumbers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::engine_test

@@ -8,7 +8,7 @@
 #include "core/check.hpp"
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::event_queue_test {
 namespace {
 
 Event event_at(std::int64_t ticks, EventClass event_class, std::uint32_t source, std::uint64_t sequence) {
@@ -86,4 +86,4 @@ TEST(EventQueue, FuzzAgainstMultimap) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::event_queue_test

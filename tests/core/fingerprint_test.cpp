@@ -7,7 +7,7 @@
 #include "core/event_digest.hpp"
 #include "core/ids.hpp"
 
-namespace weft {
+namespace weft::fingerprint_test {
 namespace {
 
 // SplitMix64 seeded with 0 gives e220a8397b1dcdaf first (Steele et al. 2014, reference code): mix64 of one golden-ratio step.
@@ -77,4 +77,4 @@ TEST(Ids, AreTypesWithAnEmptyValue) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fingerprint_test

@@ -7,7 +7,7 @@
 
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::load_balance_test {
 namespace {
 
 using Loads = std::vector<std::uint64_t>;
@@ -54,4 +54,4 @@ TEST(LoadBalance, StaysWithinGrahamsBound) {
 TEST(LoadBalance, NothingIsBalanced) { EXPECT_EQ(imbalance(Loads{0, 0}, Workers{0, 0}, 2), 0.0); }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::load_balance_test

@@ -6,7 +6,7 @@
 
 #include "core/diagnostics.hpp"
 
-namespace weft {
+namespace weft::log_test {
 namespace {
 
 TEST(Log, DefaultSaysNothing) {
@@ -37,4 +37,4 @@ TEST(Log, FileThatCannotBeOpenedIsTheUsersFault) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::log_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace weft {
+namespace weft::name_pattern_test {
 namespace {
 
 TEST(NamePattern, StarsAndQuestionMarksStandForLetters) {
@@ -25,4 +25,4 @@ TEST(NamePattern, ManyStarsTakeNoTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::name_pattern_test

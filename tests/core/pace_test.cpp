@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace weft {
+namespace weft::pace_test {
 namespace {
 
 // The wall clock is a number here: all threads handle `pace_all` events per microsecond, one thread `pace_one`.
@@ -94,4 +94,4 @@ TEST(Pace, TriesSeldomWhereTheOtherWayIsSlow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::pace_test

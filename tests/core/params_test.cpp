@@ -6,7 +6,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::params_test {
 namespace {
 
 constexpr std::array<ParamSpec, 9> kTable = {{
@@ -116,4 +116,4 @@ TEST(Modules, AreFoundByName) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::params_test

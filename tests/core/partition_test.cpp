@@ -8,7 +8,7 @@
 #include "core/check.hpp"
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::partition_test {
 namespace {
 
 std::vector<std::uint32_t> numbers(const Partition& partition) {
@@ -163,4 +163,4 @@ TEST(ZetaTable, LooksUpByMeanJobSize) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::partition_test

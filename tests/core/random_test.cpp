@@ -9,7 +9,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::random_test {
 namespace {
 
 using Block = std::array<std::uint32_t, 4>;
@@ -136,4 +136,4 @@ TEST(PortableMath, PinnedBits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::random_test

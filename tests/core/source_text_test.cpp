@@ -8,7 +8,7 @@
 #include <fstream>
 #include <functional>
 
-namespace weft {
+namespace weft::source_text_test {
 namespace {
 
 std::string code_of(const std::function<void()>& action) {
@@ -133,4 +133,4 @@ TEST(SourceText, Utf8Check) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::source_text_test

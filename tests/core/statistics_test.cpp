@@ -4,7 +4,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::statistics_test {
 namespace {
 
 TEST(Accumulator, ByHand) {
@@ -49,4 +49,4 @@ TEST(Samples, PercentilesByHand) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::statistics_test

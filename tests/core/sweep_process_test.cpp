@@ -15,7 +15,7 @@
 #include "core/random.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
 
-namespace weft {
+namespace weft::sweep_process_test {
 namespace {
 
 struct Token {
@@ -370,4 +370,4 @@ TEST(ParcelCalendar, HandsOutEverythingOnceAndInTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sweep_process_test

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::text_pieces_test {
 namespace {
 
 TEST(TextPieces, TrimmedLosesBlanksAtBothEndsAlone) {
@@ -27,4 +27,4 @@ TEST(TextPieces, PartsEndAtTheNextMark) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::text_pieces_test

@@ -4,7 +4,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::textproto_test {
 namespace {
 
 using google::protobuf::FileDescriptorProto;
@@ -121,4 +121,4 @@ TEST(Textproto, PlacesOfFields) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::textproto_test

@@ -8,7 +8,7 @@
 #include "core/check.hpp"
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::units_test {
 namespace {
 
 TEST(Units, OneTickIsTenPicoseconds) {
@@ -193,4 +193,4 @@ TEST(Units, RoundTrips) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::units_test

@@ -4,7 +4,7 @@
 #include "tests/determinism/fingerprint_matrix.hpp"
 #include "tests/determinism/phold_model.hpp"
 
-namespace weft {
+namespace weft::phold_test {
 namespace {
 
 RunReport run_until(Engine& engine, Time until) { return engine.run({.until = until, .interrupt = nullptr, .progress = {}}); }
@@ -66,4 +66,4 @@ TEST(Phold, RunInPiecesEqualsRunInOne) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::phold_test

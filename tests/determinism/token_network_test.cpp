@@ -10,7 +10,7 @@
 #include "core/random.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
 
-namespace weft {
+namespace weft::token_network_test {
 namespace {
 
 struct Token {
@@ -183,4 +183,4 @@ TEST(TokenNetwork, ManyGraphsAgreeWithTheOracle) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::token_network_test

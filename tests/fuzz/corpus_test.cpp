@@ -11,7 +11,7 @@
 
 #include "tests/fuzz/readers.hpp"
 
-namespace weft {
+namespace weft::corpus_test {
 namespace {
 
 std::filesystem::path corpus() { return std::filesystem::path(WEFT_SOURCE_DIR) / "tests/fuzz/corpus"; }
@@ -43,4 +43,4 @@ TEST(CorpusFolders, BelongToAReader) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::corpus_test

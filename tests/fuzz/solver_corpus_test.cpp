@@ -11,7 +11,7 @@
 #include "core/random.hpp"
 #include "tests/fuzz/solver_steps.hpp"
 
-namespace weft {
+namespace weft::solver_corpus_test {
 namespace {
 
 TEST(SolverCorpus, AgreesWithTheOracle) {
@@ -53,4 +53,4 @@ TEST(SolverCorpus, RandomBytesAgreeWithTheOracle) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::solver_corpus_test

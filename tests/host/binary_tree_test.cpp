@@ -5,7 +5,7 @@
 
 #include <bit>
 
-namespace weft {
+namespace weft::binary_tree_test {
 namespace {
 
 constexpr std::uint32_t kNone = TreeNeighbours::none;
@@ -53,4 +53,4 @@ TEST(BinaryTree, IsATreeForEverySize) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::binary_tree_test

@@ -11,7 +11,7 @@
 #include "host/collective_library.hpp"
 #include "tests/host/collective_machine.hpp"
 
-namespace weft {
+namespace weft::collective_rules_test {
 namespace {
 
 CollectiveRequest request_of(CollectiveType type, Bytes bytes, const GroupLayout& layout) {
@@ -301,4 +301,4 @@ TEST(CollectiveLibrary, AutoCarriesOutWhateverIsAsked) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_rules_test

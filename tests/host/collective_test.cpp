@@ -14,7 +14,7 @@
 #include "host/collective_library.hpp"
 #include "tests/host/collective_machine.hpp"
 
-namespace weft {
+namespace weft::collective_test {
 namespace {
 
 /// A group on hosts with equally many ranks, host after host.
@@ -390,4 +390,4 @@ TEST(CollectiveAlgorithms, AreChosenByNameAndAMisspeltNameGetsASuggestion) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collective_test

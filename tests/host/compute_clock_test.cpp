@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::compute_clock_test {
 namespace {
 
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
@@ -47,4 +47,4 @@ TEST(ComputeClock, GpuSpeedLeavesCpuOpsAlone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::compute_clock_test

@@ -12,7 +12,7 @@
 #include "host/job_footprint.hpp"
 #include "topologies/topology.hpp"
 
-namespace weft {
+namespace weft::coupled_jobs_test {
 namespace {
 
 /// Two leafs with four hosts of one GPU each, GPUs 0 to 3 and 4 to 7, and two spines.
@@ -180,4 +180,4 @@ TEST(CoupledJobs, FoldLooselyWithATolerance) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::coupled_jobs_test

@@ -8,7 +8,7 @@
 #include "core/check.hpp"
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::dcqcn_test {
 namespace {
 
 const Bandwidth kLine = Bandwidth::gbps(100);
@@ -235,4 +235,4 @@ TEST(Dcqcn, RefusesSettingsThatMeanNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dcqcn_test

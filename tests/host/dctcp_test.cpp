@@ -6,7 +6,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::dctcp_test {
 namespace {
 
 // 100 Gb/s and 8 us: 100,000 bytes in a round trip.
@@ -108,4 +108,4 @@ TEST(Dctcp, RefusesSettingsThatMeanNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dctcp_test

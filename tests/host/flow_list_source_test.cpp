@@ -5,7 +5,7 @@
 
 #include "core/engine.hpp"
 
-namespace weft {
+namespace weft::flow_list_source_test {
 namespace {
 
 /// Answers every transfer after 10 us and notes when it was started.
@@ -83,4 +83,4 @@ TEST(FlowListSource, RefusesFlowsThatTheTopologyCannotCarry) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flow_list_source_test

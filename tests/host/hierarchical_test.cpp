@@ -8,7 +8,7 @@
 
 #include "tests/host/collective_machine.hpp"
 
-namespace weft {
+namespace weft::hierarchical_test {
 namespace {
 
 TEST(Hierarchical, ServesRanksInAnyOrder) {
@@ -94,4 +94,4 @@ TEST(Hierarchical, HasFewerPiecesWhereRoundsAreMany) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::hierarchical_test

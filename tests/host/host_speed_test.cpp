@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::host_speed_test {
 namespace {
 
 Time at_ms(std::int64_t ms) { return Time::zero() + Duration::ms(ms); }
@@ -41,4 +41,4 @@ TEST(HostSpeeds, DrawStragglersBySeed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::host_speed_test

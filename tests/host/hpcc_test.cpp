@@ -7,7 +7,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::hpcc_test {
 namespace {
 
 // 100 Gb/s and 8 us: 100,000 bytes in a round trip; W_AI = 100,000 x 0.05 / 16 = 312.5.
@@ -113,4 +113,4 @@ TEST(Hpcc, RefusesSettingsThatMeanNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::hpcc_test

@@ -7,7 +7,7 @@
 #include "host/collectives/data_flow.hpp"
 #include "tests/host/collective_machine.hpp"
 
-namespace weft {
+namespace weft::in_network_test {
 namespace {
 
 const std::vector<CollectiveType> kTypes = {CollectiveType::all_reduce, CollectiveType::all_gather, CollectiveType::reduce_scatter,
@@ -103,4 +103,4 @@ TEST(DataFlow, FindsWhatIsWrongWithStepsInSwitches) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::in_network_test

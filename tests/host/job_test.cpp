@@ -7,7 +7,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::job_test {
 namespace {
 
 // The table grows by chunks of 64, 64, 128, 256 ... slots.
@@ -38,4 +38,4 @@ TEST(JobTable, StaysComeInOrder) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_test

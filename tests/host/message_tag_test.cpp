@@ -5,7 +5,7 @@
 
 #include "host/collective_library.hpp"
 
-namespace weft {
+namespace weft::message_tag_test {
 namespace {
 
 /// A workload with so many communicators, all-reduces over 4 ranks in "world", and distinct user tags.
@@ -86,4 +86,4 @@ TEST(MessageTags, TellLaterIterationsFromEarlierOnesAcrossTheWrap) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::message_tag_test

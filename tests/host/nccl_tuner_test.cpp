@@ -9,7 +9,7 @@
 #include "host/collective_library.hpp"
 #include "topologies/builders.hpp"
 
-namespace weft {
+namespace weft::nccl_tuner_test {
 namespace {
 
 ParamSet constants(std::initializer_list<std::pair<const char*, const char*>> settings = {}) {
@@ -263,4 +263,4 @@ TEST(CollectiveLibrary, TheTunerIsTheDefaultRuleSet) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::nccl_tuner_test

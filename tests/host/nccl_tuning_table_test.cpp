@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::nccl_tuning_table_test {
 namespace {
 
 NcclTuner tuner() { return NcclTuner(ParamSet("nccl", nccl_params())); }
@@ -62,4 +62,4 @@ TEST(NcclTuningTable, ChoicesThatAreThereForSomeSizesOnlyAreListed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::nccl_tuning_table_test

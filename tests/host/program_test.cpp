@@ -8,7 +8,7 @@
 #include "host/collectives/data_flow.hpp"
 #include "tests/host/collective_machine.hpp"
 
-namespace weft {
+namespace weft::program_test {
 namespace {
 
 struct GoodProgram {
@@ -118,4 +118,4 @@ TEST(DataFlow, FindsNothingWrongWithDirectExchanges) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::program_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::protocol_test {
 namespace {
 
 CollectiveProtocol made(std::string_view name) {
@@ -27,4 +27,4 @@ TEST(Protocols, AreNamedAndIdealCostsNoTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::protocol_test

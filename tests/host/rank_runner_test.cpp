@@ -13,7 +13,7 @@
 #include "host/collective_library.hpp"
 #include "host/host_entity.hpp"
 
-namespace weft {
+namespace weft::rank_runner_test {
 namespace {
 
 const Duration kAlpha = Duration::us(3);
@@ -626,4 +626,4 @@ TEST(RankRunner, StandsStillWhileACheckpointIsWritten) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rank_runner_test

@@ -7,7 +7,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::swift_test {
 namespace {
 
 // 100 Gb/s and 8 us: 100 packets of 1000 bytes in a round trip, over three switches. With windows of 100 packets and more the target is 8 + 3 us.
@@ -96,4 +96,4 @@ TEST(Swift, RefusesSettingsThatMeanNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::swift_test

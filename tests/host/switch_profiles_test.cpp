@@ -5,7 +5,7 @@
 
 #include "topologies/topology.hpp"
 
-namespace weft {
+namespace weft::switch_profiles_test {
 namespace {
 
 TEST(SwitchProfiles, SayWhatTheirTextSays) {
@@ -68,4 +68,4 @@ TEST(SwitchProfiles, RefuseWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::switch_profiles_test

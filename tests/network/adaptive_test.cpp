@@ -13,7 +13,7 @@
 #include "network/flow_model.hpp"
 #include "test_topologies.hpp"
 
-namespace weft {
+namespace weft::adaptive_test {
 namespace {
 
 std::vector<LinkId> path_of(AdaptivePaths& paths, const FlowLinkGraph& flows, NodeId a, NodeId b, std::uint32_t connection = 0) {
@@ -232,4 +232,4 @@ TEST(AdaptivePaths, CollideLessThanHashedOnesInPermutations) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::adaptive_test

@@ -4,7 +4,7 @@
 
 #include "tests/network/test_topologies.hpp"
 
-namespace weft {
+namespace weft::cable_outages_test {
 namespace {
 
 Time at_ms(std::int64_t ms) { return Time::zero() + Duration::ms(ms); }
@@ -86,4 +86,4 @@ TEST(CableOutages, SharesAreFollowedWhereTheyAreAskedFor) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cable_outages_test

@@ -8,7 +8,7 @@
 
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::completion_queue_test {
 namespace {
 
 TEST(CompletionQueue, EmptyNeverFinishes) {
@@ -73,4 +73,4 @@ TEST(CompletionQueue, AgreesWithAScan) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::completion_queue_test

@@ -18,7 +18,7 @@
 #include "tests/network/max_min_oracle.hpp"
 #include "topologies/topology.hpp"
 
-namespace weft {
+namespace weft::congestion_monitor_test {
 namespace {
 
 /// Two leafs below one switch, so many hosts with one GPU below each; 100 Gb/s for every cable.
@@ -431,4 +431,4 @@ TEST(CongestionMonitor, FindsWhatTheDefinitionSays) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::congestion_monitor_test

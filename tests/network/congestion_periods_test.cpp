@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace weft {
+namespace weft::congestion_periods_test {
 namespace {
 
 Time at(std::int64_t s) { return Time::zero() + Duration::s(s); }
@@ -115,4 +115,4 @@ TEST(CongestionPeriods, TimeInPeriodsCountsOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::congestion_periods_test

@@ -10,7 +10,7 @@
 #include "core/random.hpp"
 #include "test_topologies.hpp"
 
-namespace weft {
+namespace weft::ecmp_test {
 namespace {
 
 constexpr std::size_t kCache = 1 << 10;
@@ -156,4 +156,4 @@ TEST(PartOf, AddsUpExactlyAndDiffersByAtMostAByte) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::ecmp_test

@@ -8,7 +8,7 @@
 
 #include "network/max_min_solver.hpp"
 
-namespace weft {
+namespace weft::flow_loads_test {
 namespace {
 
 using Changes = std::vector<FlowLoads::LinkLoad>;
@@ -70,4 +70,4 @@ TEST(FlowLoads, AreByShare) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flow_loads_test

@@ -19,7 +19,7 @@
 #include "network/max_min_solver.hpp"
 #include "tests/long_runs.hpp"
 
-namespace weft {
+namespace weft::flow_model_test {
 namespace {
 
 FlowModel model_of(std::vector<double> capacities_bps) {
@@ -382,4 +382,4 @@ TEST(FlowModel, AgreesWithANaiveFluidSimulation) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flow_model_test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace weft {
+namespace weft::flow_settings_test {
 namespace {
 
 FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters) {
@@ -77,4 +77,4 @@ TEST(FlowSettings, ARateLimitIsAWordOrARate) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flow_settings_test

@@ -4,7 +4,7 @@
 
 #include "test_topologies.hpp"
 
-namespace weft {
+namespace weft::inside_host_test {
 namespace {
 
 // The definition once more: does the shortest path that Routes gives stay among nodes of the host?
@@ -54,4 +54,4 @@ TEST(InsideHost, DoesNotPassThroughEndpoints) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::inside_host_test

@@ -10,7 +10,7 @@
 #include "max_min_oracle.hpp"
 #include "network/max_min_solver.hpp"
 
-namespace weft {
+namespace weft::level_repair_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -226,4 +226,4 @@ TEST(LevelRepair, LinksLoseTheirLastFlowAndChangeInOneBatch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::level_repair_test

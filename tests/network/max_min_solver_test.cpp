@@ -16,7 +16,7 @@
 #include "random_fabric.hpp"
 #include "tests/long_runs.hpp"
 
-namespace weft {
+namespace weft::max_min_solver_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -529,4 +529,4 @@ TEST(MaxMinSolver, ThreadsDoNotChangeABit) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::max_min_solver_test

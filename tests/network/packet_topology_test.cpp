@@ -15,7 +15,7 @@
 #include "test_topologies.hpp"
 #include "topologies/topology.hpp"
 
-namespace weft {
+namespace weft::packet_topology_test {
 namespace {
 
 std::string code_of(const std::function<void()>& act) {
@@ -185,4 +185,4 @@ TEST(PacketTopology, NoWayAroundIsLongerThanRoutesHold) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet_topology_test

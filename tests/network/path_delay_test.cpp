@@ -6,7 +6,7 @@
 
 #include "topologies/topology.hpp"
 
-namespace weft {
+namespace weft::path_delay_test {
 namespace {
 
 /// host - 400G - switch - 100G - switch - 200G - host, with 1, 2 and 3 us of fibre.
@@ -81,4 +81,4 @@ TEST(PathDelay, ARateLimitBelowTheCablesIsTheSlowest) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::path_delay_test

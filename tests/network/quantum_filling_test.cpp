@@ -8,7 +8,7 @@
 #include "core/random.hpp"
 #include "network/max_min_solver.hpp"
 
-namespace weft {
+namespace weft::quantum_filling_test {
 namespace {
 
 TEST(QuantumFilling, FillsByWholeQuanta) {
@@ -87,4 +87,4 @@ TEST(QuantumFilling, AndMaxMinAreChosenByName) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::quantum_filling_test

@@ -10,7 +10,7 @@
 #include "core/engine.hpp"
 #include "tests/network/test_topologies.hpp"
 
-namespace weft {
+namespace weft::route_manager_test {
 namespace {
 
 const Duration kDelay = Duration::us(10);
@@ -77,4 +77,4 @@ TEST(WayVersions, ForgetsThoseThatAllHaveLeft) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::route_manager_test

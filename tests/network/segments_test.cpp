@@ -10,7 +10,7 @@
 
 #include "core/random.hpp"
 
-namespace weft {
+namespace weft::segments_test {
 namespace {
 
 /// Numbers groups in order of their smallest link, so that two partitions of the same links can be compared.
@@ -154,4 +154,4 @@ TEST(Segments, VanishWithTheirLastFlow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::segments_test

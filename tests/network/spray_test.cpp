@@ -7,7 +7,7 @@
 
 #include "test_topologies.hpp"
 
-namespace weft {
+namespace weft::spray_test {
 namespace {
 
 LinkDelays propagation(const Topology& topology) { return {topology, Duration::zero(), Forwarding::cut_through}; }
@@ -80,4 +80,4 @@ TEST(SprayPaths, OverSeveralWaysTheFirstCableIsTheSlowest) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::spray_test

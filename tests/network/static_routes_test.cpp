@@ -17,7 +17,7 @@
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 
-namespace weft {
+namespace weft::static_routes_test {
 namespace {
 
 // Three switches in a ring, with a host each.
@@ -158,4 +158,4 @@ TEST(StaticRoutes, RandomTablesAreTakenIfAndOnlyIfTheyLeadThere) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::static_routes_test

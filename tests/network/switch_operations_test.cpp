@@ -13,7 +13,7 @@
 #include "network/network_model.hpp"
 #include "tests/network/test_topologies.hpp"
 
-namespace weft {
+namespace weft::switch_operations_test {
 namespace {
 
 FlowSettings settings_with(std::initializer_list<std::pair<const char*, const char*>> parameters = {}) {
@@ -310,4 +310,4 @@ TEST(SwitchOperations, SayWhatIsInTheWay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::switch_operations_test

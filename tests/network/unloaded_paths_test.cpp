@@ -8,7 +8,7 @@
 
 #include "topologies/topology.hpp"
 
-namespace weft {
+namespace weft::unloaded_paths_test {
 namespace {
 
 /// host - 400G - switch - 100G - switch - 200G - host, with 1, 2 and 3 us of fibre.
@@ -72,4 +72,4 @@ TEST(UnloadedPaths, QueuePairsShareAMessage) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::unloaded_paths_test

@@ -8,7 +8,7 @@
 #include "core/diagnostics.hpp"
 #include "network/flow_settings.hpp"
 
-namespace weft {
+namespace weft::wire_format_test {
 namespace {
 
 WireFormat format(const char* stack, std::int64_t mtu) { return WireFormat(protocol_stack(stack), Bytes::of(mtu)); }
@@ -103,4 +103,4 @@ TEST(WireFormat, ATrainIsTheMessageInPackets) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::wire_format_test

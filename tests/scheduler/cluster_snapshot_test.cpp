@@ -11,7 +11,7 @@
 
 #include "pretend_host.hpp"
 
-namespace weft {
+namespace weft::cluster_snapshot_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -217,4 +217,4 @@ TEST(ClusterSnapshots, WhoFetchesDataFetchesItAnew) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cluster_snapshot_test

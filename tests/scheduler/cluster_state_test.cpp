@@ -6,7 +6,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::cluster_state_test {
 namespace {
 
 Placement slots(std::initializer_list<std::uint32_t> indices) {
@@ -121,4 +121,4 @@ TEST(ClusterState, FindsTheSameHostsAsALinearSearch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cluster_state_test

@@ -6,7 +6,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::cluster_usage_test {
 namespace {
 
 ClusterSample state(Time since, std::uint32_t busy, std::uint32_t free, std::uint64_t waiting) {
@@ -61,4 +61,4 @@ TEST(ClusterUsage, TimeGoesOn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cluster_usage_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace weft {
+namespace weft::duration_model_test {
 namespace {
 
 const SourcePlace place{"--duration", 1, 0, 1, ""};
@@ -171,4 +171,4 @@ TEST(DurationModel, SuggestsTheNameMeant) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::duration_model_test

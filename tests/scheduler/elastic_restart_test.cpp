@@ -9,7 +9,7 @@
 #include "pretend_host.hpp"
 #include "scheduler/placement/first_fit.hpp"
 
-namespace weft {
+namespace weft::elastic_restart_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -233,4 +233,4 @@ TEST(ElasticRestart, OfWorkloadsASmallerOneThatCoasts) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::elastic_restart_test

@@ -10,7 +10,7 @@
 
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::failing_clusters_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -486,4 +486,4 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::failing_clusters_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::fast_forward_test {
 namespace {
 
 const JobId a(0);
@@ -88,4 +88,4 @@ TEST(FastForward, ChargesAChangeOfPaceWhenTheJobCoastsAgain) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fast_forward_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace weft {
+namespace weft::first_fit_test {
 namespace {
 
 /// Takes what first fit gives, so that the next question meets a fuller cluster; the text of the placement, or "none".
@@ -128,4 +128,4 @@ TEST(FirstFit, PlacementsAreValidOnRandomClusters) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::first_fit_test

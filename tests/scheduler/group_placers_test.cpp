@@ -16,7 +16,7 @@
 #include "scheduler/placement/topology_aware.hpp"
 #include "topologies/builders.hpp"
 
-namespace weft {
+namespace weft::group_placers_test {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -237,4 +237,4 @@ TEST(RailAware, JobsOfSeveralHostsHaveTheSameGpusOnEach) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::group_placers_test

@@ -4,7 +4,7 @@
 
 #include "core/check.hpp"
 
-namespace weft {
+namespace weft::iteration_tally_test {
 namespace {
 
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
@@ -88,4 +88,4 @@ TEST(IterationTally, RefusesReportsOutOfOrder) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::iteration_tally_test

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace weft {
+namespace weft::job_course_test {
 namespace {
 
 /// Tick by tick: what a job has done after `elapsed` ticks of a stay.
@@ -170,4 +170,4 @@ TEST(JobCourse, LongJobsDoNotFitTheClock) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_course_test

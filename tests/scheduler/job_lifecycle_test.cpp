@@ -6,7 +6,7 @@
 #include "core/check.hpp"
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::job_lifecycle_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -246,4 +246,4 @@ TEST(JobLifecycle, APolicyMayOvertake) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_lifecycle_test

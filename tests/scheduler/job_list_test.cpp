@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace weft {
+namespace weft::job_list_test {
 namespace {
 
 std::vector<std::uint32_t> contents(const JobList& list) {
@@ -72,4 +72,4 @@ TEST(JobList, AgreesWithAVector) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_list_test

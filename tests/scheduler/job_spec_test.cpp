@@ -5,7 +5,7 @@
 #include "scheduler/placement/first_fit.hpp"
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::job_spec_test {
 namespace {
 
 using testing_scheduler::job;
@@ -113,4 +113,4 @@ TEST(JobSpec, MoreWorkThanTheClockHolds) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_spec_test

@@ -10,7 +10,7 @@
 #include "scheduler_run.hpp"
 #include "workloads/job_templates/job_templates.hpp"
 
-namespace weft {
+namespace weft::made_traces_test {
 namespace {
 
 using testing_scheduler::FinishedRun;
@@ -65,4 +65,4 @@ TEST(MadeTraces, JobsLikeThoseOfVenusWaitAboutAsLong) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::made_traces_test

@@ -6,7 +6,7 @@
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policy.hpp"
 
-namespace weft {
+namespace weft::modules_test {
 namespace {
 
 const SourcePlace place{"--scheduler", 0, 0, 1, ""};
@@ -57,4 +57,4 @@ TEST(SchedulerModules, TablesAreComplete) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::modules_test

@@ -14,7 +14,7 @@
 #include "scheduler/placement/packed.hpp"
 #include "scheduler/placement/spread.hpp"
 
-namespace weft {
+namespace weft::placers_test {
 namespace {
 
 const std::vector<std::uint32_t> kJobSizes = {1, 1, 1, 2, 2, 4, 8, 8, 16};
@@ -176,4 +176,4 @@ TEST(FragmentationGradient, AddsLeastToWhatCannotBeUsed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::placers_test

@@ -14,7 +14,7 @@
 
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::policies_test {
 namespace {
 
 using testing_scheduler::FinishedRun;
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(policy_names()), []
 // Nobody holds a GPU that another holds; every job does exactly its work, whatever it lost; time and GPU time add up; and runs repeat.
 TEST_P(EveryPolicy, GivesASchedule) {
   std::uint64_t preempted = 0;
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 40 : 150); ++seed) {
     const Case problem = random_case(seed, seed % 2 == 0);
     Stays stays;
     const auto settings = [&](JobObserver* observer) {
@@ -275,7 +275,7 @@ TEST_P(EveryPolicy, GivesASchedule) {
 // The head of the queue has to start by the time at which it could if nobody else started any more, running jobs ending as they declare.
 TEST(Policies, BackfillNeverDelaysTheHead) {
   std::uint64_t overtaken = 0;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+  for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 80 : 300); ++seed) {
     const Case problem = random_case(seed, seed % 2 == 0);
     std::map<JobId, Time> latest;
     const auto before = [&](SchedulingPass& pass) {
@@ -316,7 +316,7 @@ TEST(Policies, OnlyThoseStopThatHaveTo) {
 
 // A declares 100 s on average and takes what it draws: how far it has come counts, so that it is not stopped by B and at once back before it.
 TEST(Policies, WhatIsLeftIsOnTheScaleOfWhatIsDeclared) {
-  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+  for (std::uint64_t seed = 1; seed < (WEFT_SANITIZED ? 12 : 40); ++seed) {
     std::vector<JobSpec> jobs{job("A", 0, 4, Duration::zero()), job("B", 10, 4, Duration::s(60)),
                               job("C", 11, 4, Duration::s(1000))};
     jobs[0].duration = DurationModel::parse("uniform(10s,190s)", SourcePlace::named("test"));
@@ -352,7 +352,7 @@ TEST(Policies, ServeLongQueues) {
 
 // When a pass of SRTF is over, nobody waits who would find a place on free GPUs and those of jobs that have more left.
 TEST(Policies, SrtfLeavesNobodyWaitingForLongerJobs) {
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 40 : 150); ++seed) {
     const Case problem = random_case(seed, true);
     const auto after = [&](SchedulingPass& pass) {
       for (const JobId waiting : pass.queue()) {
@@ -374,7 +374,7 @@ TEST(Policies, SrtfLeavesNobodyWaitingForLongerJobs) {
 
 // All come at once and want equally many GPUs: no order has a lower mean completion time than the shortest first (SPT rule).
 TEST(Policies, SjfIsNeverWorseThanFcfsForJobsOfOneSize) {
-  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+  for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 50 : 200); ++seed) {
     std::mt19937 random(seed);
     const std::uint32_t gpus = 1 + random() % 4;
     std::vector<JobSpec> jobs;
@@ -390,4 +390,4 @@ TEST(Policies, SjfIsNeverWorseThanFcfsForJobsOfOneSize) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::policies_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::progress_watch_test {
 namespace {
 
 Time at(std::int64_t seconds) { return Time::zero() + Duration::s(seconds); }
@@ -58,4 +58,4 @@ TEST(ProgressWatch, IsNeverDueWithoutABound) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::progress_watch_test

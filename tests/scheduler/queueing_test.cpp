@@ -9,7 +9,7 @@
 #include "core/random.hpp"
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::queueing_test {
 namespace {
 
 using testing_scheduler::job;
@@ -123,4 +123,4 @@ TEST(Queueing, MM1UnderSrtf) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::queueing_test

@@ -7,7 +7,7 @@
 
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::random_traces_test {
 namespace {
 
 using testing_scheduler::fcfs_first_fit;
@@ -185,4 +185,4 @@ TEST(RandomTraces, RepeatBitByBit) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::random_traces_test

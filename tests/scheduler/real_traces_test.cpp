@@ -6,7 +6,7 @@
 #include "scheduler_run.hpp"
 #include "workloads/job_trace_reader.hpp"
 
-namespace weft {
+namespace weft::real_traces_test {
 namespace {
 
 using testing_scheduler::fcfs_first_fit;
@@ -72,4 +72,4 @@ TEST(RealTraces, PhillyOn300HostsOf8) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::real_traces_test

@@ -11,7 +11,7 @@
 
 #include "scheduler_run.hpp"
 
-namespace weft {
+namespace weft::scripted_events_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -303,4 +303,4 @@ TEST_P(EveryPolicyWithEvents, ConservesWork) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::scripted_events_test

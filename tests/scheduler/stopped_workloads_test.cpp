@@ -9,7 +9,7 @@
 
 #include "pretend_host.hpp"
 
-namespace weft {
+namespace weft::stopped_workloads_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -349,4 +349,4 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::stopped_workloads_test

@@ -8,7 +8,7 @@
 
 #include "pretend_host.hpp"
 
-namespace weft {
+namespace weft::storage_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -120,4 +120,4 @@ TEST(Storage, WhoStopsFetchingBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::storage_test

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-namespace weft {
+namespace weft::workload_course_test {
 namespace {
 
 Time at_s(std::int64_t seconds) { return Time::zero() + Duration::s(seconds); }
@@ -75,4 +75,4 @@ TEST_F(WorkloadCourseTest, AccountsForWhatIsReported) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::workload_course_test

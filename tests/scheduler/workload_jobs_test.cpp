@@ -6,7 +6,7 @@
 #include "core/fingerprint.hpp"
 #include "pretend_host.hpp"
 
-namespace weft {
+namespace weft::workload_jobs_test {
 namespace {
 
 using testing_scheduler::fcfs_first_fit;
@@ -131,4 +131,4 @@ TEST(WorkloadJobs, AreTheSameForAnyThreadsAndPartition) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::workload_jobs_test

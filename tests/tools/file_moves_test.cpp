@@ -11,7 +11,7 @@
 
 #include "tests/tools/weft_process.hpp"
 
-namespace weft {
+namespace weft::file_moves_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ TEST(FileMoves, GoOnWhenTheProcessAndItsGroupAreKilled) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::file_moves_test

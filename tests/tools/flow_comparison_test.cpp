@@ -8,7 +8,7 @@
 
 #include "tests/validation/scenario_run.hpp"
 
-namespace weft {
+namespace weft::flow_comparison_test {
 namespace {
 
 Scenario two_flows(const ScratchFolder& folder) {
@@ -36,4 +36,4 @@ TEST(FlowComparison, SaysWhyItIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::flow_comparison_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::hardening_test {
 namespace {
 
 /// The `weft` binary, of 64 bits, as the linker left it.
@@ -64,4 +64,4 @@ TEST(Hardening, ReleaseBuildsHaveCanariesAndNothingWritableThatIsCalled) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::hardening_test

@@ -13,7 +13,7 @@
 #include "tests/tools/weft_process.hpp"
 #include "workloads/workload.pb.h"
 
-namespace weft {
+namespace weft::input_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -281,4 +281,4 @@ TEST(InputFiles, AByteOrderMarkIsLeftOutOrNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::input_files_test

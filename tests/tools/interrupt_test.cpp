@@ -16,7 +16,7 @@
 
 extern char** environ;
 
-namespace weft {
+namespace weft::interrupt_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,4 +88,4 @@ TEST(Interrupt, LeavesWhatWasFinishedReadableAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::interrupt_test

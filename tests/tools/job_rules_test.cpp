@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace weft {
+namespace weft::job_rules_test {
 namespace {
 
 TraceJob job(const std::string& name, std::uint32_t gpus, Duration run, const std::string& group = "",
@@ -325,4 +325,4 @@ TEST(JobRules, ThroughputsByJobType) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_rules_test

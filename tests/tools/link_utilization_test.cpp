@@ -10,7 +10,7 @@
 
 #include "tests/tools/weft_process.hpp"
 
-namespace weft {
+namespace weft::link_utilization_test {
 namespace {
 
 // Three iterations of some milliseconds each, on half of the fabric. Meanwhile a switch of the other half fails and a cable becomes slower; the network leaves the one,
@@ -112,4 +112,4 @@ TEST_P(LinkUtilization, EndsWithTheLastDelivery) {
 INSTANTIATE_TEST_SUITE_P(Modes, LinkUtilization, testing::Values("FLOW", "PACKET"), [](const auto& mode) { return mode.param; });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::link_utilization_test

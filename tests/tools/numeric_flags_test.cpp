@@ -6,7 +6,7 @@
 
 #include "tools/weft/commands.hpp"
 
-namespace weft {
+namespace weft::numeric_flags_test {
 namespace {
 
 struct Answer {
@@ -82,4 +82,4 @@ TEST(NumericFlags, TakeTheEndsOfTheirRangesAndNotTheNextNumber) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::numeric_flags_test

@@ -11,7 +11,7 @@
 
 #include "core/diagnostics.hpp"
 
-namespace weft {
+namespace weft::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TEST(Shortest, ReadsBackToTheSameNumber) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::output_file_test

@@ -14,7 +14,7 @@
 #include "tools/weft/simulation.hpp"
 #include "topologies/builders/server_presets.hpp"
 
-namespace weft {
+namespace weft::presets_test {
 namespace {
 
 const SourcePlace kPlace = SourcePlace::named("test");
@@ -135,4 +135,4 @@ TEST(Presets, ARunWithoutANetworkSaysThatTheyChangeNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::presets_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::progress_test {
 namespace {
 
 TEST(ProgressText, EstimatesTheTimeLeftFromTheShareDone) {
@@ -17,4 +17,4 @@ TEST(ProgressText, LeavesOutWhatIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::progress_test

@@ -13,7 +13,7 @@
 #include "tests/tools/weft_process.hpp"
 #include "tools/weft/output_file.hpp"
 
-namespace weft {
+namespace weft::results_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST_F(ResultsFolders, OneRunHasTheFolder) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::results_folder_test

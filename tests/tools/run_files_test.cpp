@@ -13,7 +13,7 @@
 #include "tests/long_runs.hpp"
 #include "tests/tools/weft_process.hpp"
 
-namespace weft {
+namespace weft::run_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -244,4 +244,4 @@ TEST(RunFiles, WhatIsPrintedIsWrittenOrTheStatusSaysSo) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run_files_test

@@ -8,7 +8,7 @@
 
 #include "tests/validation/scenario_run.hpp"
 
-namespace weft {
+namespace weft::run_notes_test {
 namespace {
 
 /// Two hosts with 400G cards on a switch, `delay` away from it.
@@ -177,4 +177,4 @@ TEST(RunNotes, HeadroomThatACableOverrunsIsNamed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::run_notes_test

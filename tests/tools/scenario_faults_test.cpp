@@ -9,7 +9,7 @@
 
 #include "tools/weft/scenario.hpp"
 
-namespace weft {
+namespace weft::scenario_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -353,4 +353,4 @@ TEST_F(ScenarioFaults, WhatIsMissingIsMissedInTheFile) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::scenario_faults_test

@@ -11,7 +11,7 @@
 #include "core/manifest.hpp"
 #include "tools/weft/input_kind.hpp"
 
-namespace weft {
+namespace weft::scenario_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -193,4 +193,4 @@ TEST_F(Scenarios, OwnFilesAreToldApartByTheirFields) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::scenario_test

@@ -10,7 +10,7 @@
 
 #include "tools/weft/simulation.hpp"
 
-namespace weft {
+namespace weft::snapshot_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ TEST_F(Snapshots, NeedAScenario) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::snapshot_file_test

@@ -8,7 +8,7 @@
 
 #include "tests/tools/weft_process.hpp"
 
-namespace weft {
+namespace weft::standstill_test {
 namespace {
 
 /// Without a bound these run for hours.
@@ -97,4 +97,4 @@ TEST(Standstill, OfPacketsThatNeverCome) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::standstill_test

@@ -13,7 +13,7 @@
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/simulation.hpp"
 
-namespace weft {
+namespace weft::trace_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST(Trace, SamplesOfLinksAreCounters) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::trace_test

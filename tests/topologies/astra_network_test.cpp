@@ -8,7 +8,7 @@
 #include "topologies/topology_reader.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::astra_network_test {
 namespace {
 
 std::shared_ptr<const Topology> read(const std::string& text) {
@@ -101,4 +101,4 @@ TEST(AstraNetwork, EveryMistakeHasItsCode) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::astra_network_test

@@ -6,7 +6,7 @@
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::builders_test {
 namespace {
 
 const TopologySummary::Tier& tier(const TopologySummary& summary, std::uint32_t number) { return summary.tiers.at(number - 1); }
@@ -249,4 +249,4 @@ TEST(Builders, UnknownNamesGetASuggestion) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::builders_test

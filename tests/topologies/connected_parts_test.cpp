@@ -7,7 +7,7 @@
 #include "topologies/cut_off.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::connected_parts_test {
 namespace {
 
 /// Two planes, each with a leaf for every rail of two hosts, and one switch above.
@@ -90,4 +90,4 @@ TEST(ConnectedParts, DetoursOfHostsThatRelay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::connected_parts_test

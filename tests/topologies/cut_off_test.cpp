@@ -10,7 +10,7 @@
 #include "topologies/connected_parts.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::cut_off_test {
 namespace {
 
 /// Cables by the names of their ends, out in both directions.
@@ -139,4 +139,4 @@ TEST(CutOff, AsASearchFromEveryEndpointFinds) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cut_off_test

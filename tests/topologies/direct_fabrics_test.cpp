@@ -10,7 +10,7 @@
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::direct_fabrics_test {
 namespace {
 
 /// Sum of the rates of cables between packet switches of which one satisfies `left` and the other does not, one way.
@@ -232,4 +232,4 @@ INSTANTIATE_TEST_SUITE_P(
         Impossible{"bcube", {{"nics_per_host", "2"}}, "unknown-param"}));
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::direct_fabrics_test

@@ -7,7 +7,7 @@
 #include "topologies/topology_writer.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::nccl_topology_test {
 namespace {
 
 std::string cpu(const std::string& number, const std::string& inner) {
@@ -153,4 +153,4 @@ TEST(Nccl, EveryMistakeHasItsCode) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::nccl_topology_test

@@ -4,7 +4,7 @@
 #include "topologies/topology_partition.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::partition_test {
 namespace {
 
 /// Two pods of 4 hosts, a leaf each, 2 aggregation switches and 4 spines. Fibres of 10, 150 and 1,000 ns.
@@ -72,4 +72,4 @@ TEST(TopologyPartition, HostsStayTogetherWithoutAnNvswitch) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::partition_test

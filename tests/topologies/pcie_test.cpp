@@ -5,7 +5,7 @@
 #include "topologies/topology_writer.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::pcie_test {
 namespace {
 
 /// Hosts a, b and c with two GPUs each on one PCIe switch with two NICs; NIC 0 of each on leaf 0, NIC 1 of each on leaf 1. The leafs
@@ -91,4 +91,4 @@ TEST(PcieSwitch, HasNoPlaceInForeignFormats) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::pcie_test

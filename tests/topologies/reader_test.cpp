@@ -9,7 +9,7 @@
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::reader_test {
 namespace {
 
 std::shared_ptr<const Topology> read(const std::string& format, const std::string& text) {
@@ -403,4 +403,4 @@ TEST(ReaderFuzz, MutatedFilesAreReadOrRefusedButNeverBreakAnInvariant) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::reader_test

@@ -12,7 +12,7 @@
 #include "topologies/cut_off.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::reduced_topology_test {
 namespace {
 
 /// Eight hosts, a leaf each, four pods of two leafs and two aggregation switches, two spines.
@@ -183,4 +183,4 @@ TEST(ReducedTopology, EndpointsReachEachOtherWhateverIsOut) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::reduced_topology_test

@@ -9,7 +9,7 @@
 #include "topologies/searched_routes.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::routes_test {
 namespace {
 
 class BuiltRoutes : public testing::TestWithParam<Instance> {};
@@ -223,4 +223,4 @@ TEST(Routes, EcmpFanOutOfTheFatTree) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::routes_test

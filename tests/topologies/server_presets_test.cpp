@@ -8,7 +8,7 @@
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::server_presets_test {
 namespace {
 
 Bandwidth rate_between(const Topology& topology, const std::string& a, const std::string& b) {
@@ -136,4 +136,4 @@ TEST(ServerPresets, MisspeltOrImpossibleOnesAreErrors) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::server_presets_test

@@ -9,7 +9,7 @@
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::servers_test {
 namespace {
 
 /// Rate of the cable between two nodes; zero if there is none.
@@ -264,4 +264,4 @@ TEST(HostGroups, AtMost256) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::servers_test

@@ -11,7 +11,7 @@
 #include "topologies/topology_reader.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::simgrid_test {
 namespace {
 
 std::shared_ptr<const Topology> read(const std::string& inner) {
@@ -519,4 +519,4 @@ TEST(Simgrid, RefusesOtherFiles) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::simgrid_test

@@ -3,7 +3,7 @@
 
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::structural_routes_test {
 namespace {
 
 class StructuralRoutes : public testing::TestWithParam<Instance> {};
@@ -135,4 +135,4 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"sites", "2"}, {"fabric", "single_switch"}, {"fabric_params", "hosts=3,host_groups=1:gpus_per_host=2"}}}));
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::structural_routes_test

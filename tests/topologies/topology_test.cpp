@@ -6,7 +6,7 @@
 #include "core/check.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::topology_test {
 namespace {
 
 const Bandwidth rate = Bandwidth::gbps(100);
@@ -189,4 +189,4 @@ TEST(TopologyBuilder, MisuseIsABug) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::topology_test

@@ -9,7 +9,7 @@
 #include "topologies/topology_summary.hpp"
 #include "topology_help.hpp"
 
-namespace weft {
+namespace weft::writer_test {
 namespace {
 
 /// Every node and link by name, independent of numbering.
@@ -191,4 +191,4 @@ TEST(TopologySummary, TextOfASmallFabric) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::writer_test

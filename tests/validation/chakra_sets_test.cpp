@@ -16,7 +16,7 @@
 #include "scenario_run.hpp"
 #include "topologies/topology_reader.hpp"
 
-namespace weft {
+namespace weft::chakra_sets_test {
 namespace {
 
 constexpr int kRanks = 16;
@@ -167,4 +167,4 @@ TEST(PyTorchRank, ReplaysOn128RanksOfARailOptimizedFabric) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::chakra_sets_test

@@ -9,7 +9,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::closed_forms_test {
 namespace {
 
 // The defaults of the flow table, and one switch 2 m away from every host at 400 Gb/s.
@@ -493,4 +493,4 @@ TEST(ClosedForms, AFlowThatStartsLaterTakesItsShareFromThenOn) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::closed_forms_test

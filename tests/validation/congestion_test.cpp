@@ -7,7 +7,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::congestion_test {
 namespace {
 
 /// Three pods of four hosts, two below each leaf, with two cables of 100 Gb/s from each pod to the spines, over which packets are sprayed. Job "small" has hosts
@@ -149,4 +149,4 @@ TEST(Congestion, OfAJobByItself) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::congestion_test

@@ -8,7 +8,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::fast_forward_test {
 namespace {
 
 /// Twelve data-parallel jobs that arrive one after the other on a fat tree of 16 hosts, spread so that they meet on its links: 60 to 400
@@ -167,4 +167,4 @@ TEST(FastForward, LeavesJobsAloneThatNobodySlowsDown) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fast_forward_test

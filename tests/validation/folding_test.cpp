@@ -13,7 +13,7 @@
 #include "core/random.hpp"
 #include "tests/validation/scenario_run.hpp"
 
-namespace weft {
+namespace weft::folding_test {
 namespace {
 
 double number(const std::map<std::string, std::string>& row, const std::string& column) { return std::stod(row.at(column)); }
@@ -541,4 +541,4 @@ TEST(Folding, LeavesAdaptiveChoicesAlone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::folding_test

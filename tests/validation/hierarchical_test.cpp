@@ -7,7 +7,7 @@
 
 #include "tests/validation/scenario_run.hpp"
 
-namespace weft {
+namespace weft::hierarchical_test {
 namespace {
 
 constexpr int kHosts = 4;
@@ -147,4 +147,4 @@ TEST(ProgramRuns, RecursiveDoublingTakesTwoBuffersAmongFour) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::hierarchical_test

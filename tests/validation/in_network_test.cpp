@@ -9,7 +9,7 @@
 
 #include "tests/validation/scenario_run.hpp"
 
-namespace weft {
+namespace weft::in_network_test {
 namespace {
 
 constexpr double kNvlink_bps = 3600e9;
@@ -274,4 +274,4 @@ TEST(InNetworkRuns, ProtocolsAddTheirLatencies) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::in_network_test

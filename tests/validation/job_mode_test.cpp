@@ -7,7 +7,7 @@
 #include "scenario_run.hpp"
 #include "workloads/job_trace_reader.hpp"
 
-namespace weft {
+namespace weft::job_mode_test {
 namespace {
 
 struct Booking {
@@ -87,4 +87,4 @@ TEST(JobMode, PhillyOn2400GpusUnderFcfs) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_mode_test

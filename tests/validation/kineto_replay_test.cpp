@@ -11,7 +11,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::kineto_replay_test {
 namespace {
 
 /// Seconds of the one iteration of a run with collectives as recorded.
@@ -75,4 +75,4 @@ TEST_F(KinetoReplay, SimulatedCollectivesTakeThePlaceOfRecordedOnes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::kineto_replay_test

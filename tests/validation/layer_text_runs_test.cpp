@@ -8,7 +8,7 @@
 #include "workloads/dag_writer.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
-namespace weft {
+namespace weft::layer_text_runs_test {
 namespace {
 
 /// Seconds of an empty message over one switch with 2 m of fibre on each side, and of a message's bytes on the wire; derived in
@@ -93,4 +93,4 @@ TEST(LayerTextRuns, OneForwardOneBackwardFillsThePipeline) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::layer_text_runs_test

@@ -5,7 +5,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::measured_collectives_test {
 namespace {
 
 // Over all sizes that nothing was fitted to, with defaults alone: below 5 % from 16 MiB on, below 25 % from 64 KiB on.
@@ -47,4 +47,4 @@ TEST(MeasuredCollectives, ErrorsAreSummarisedByMedianAndWorst) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::measured_collectives_test

@@ -15,7 +15,7 @@
 #include "scenario_run.hpp"
 #include "workloads/job_trace_reader.hpp"
 
-namespace weft {
+namespace weft::muri_test {
 namespace {
 
 struct Measured {
@@ -75,4 +75,4 @@ TEST_P(Muri, CompletionTimesAreThoseOfTheCluster) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::muri_test

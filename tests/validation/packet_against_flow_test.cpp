@@ -8,7 +8,7 @@
 #include "core/random.hpp"
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::packet_against_flow_test {
 namespace {
 
 struct Times {
@@ -197,4 +197,4 @@ TEST(PacketAgainstFlow, FlowsThatShareALongLink) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet_against_flow_test

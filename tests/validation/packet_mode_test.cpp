@@ -14,7 +14,7 @@
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 
-namespace weft {
+namespace weft::packet_mode_test {
 namespace {
 
 double value(const std::map<std::string, std::string>& row, const char* column) { return std::stod(row.at(column)); }
@@ -506,4 +506,4 @@ TEST(PacketMode, SprayedPacketsUseAllPaths) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet_mode_test

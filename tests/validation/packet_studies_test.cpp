@@ -16,7 +16,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::packet_studies_test {
 namespace {
 
 using Settings = std::map<std::string, std::string>;
@@ -353,4 +353,4 @@ TEST(PacketStudies, CongestionControlForSlowerLinksMakesSharingALeafDearer) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packet_studies_test

@@ -10,7 +10,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::path_weights_test {
 namespace {
 
 const std::string kCapacity = "flow.path_weights=capacity";
@@ -242,4 +242,4 @@ TEST(PathWeights, HashedPathsAreFoldedOnlyWhereTheyAreAlike) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::path_weights_test

@@ -9,7 +9,7 @@
 #include "host/collective_library.hpp"
 #include "tests/validation/scenario_run.hpp"
 
-namespace weft {
+namespace weft::picked_algorithms_test {
 namespace {
 
 const std::vector<std::string> kTypes = {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all"};
@@ -105,4 +105,4 @@ TEST(PickedAlgorithms, AreAboutTheBestSingleChoice) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::picked_algorithms_test

@@ -8,7 +8,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::priorities_test {
 namespace {
 
 /// Two ranks, each with its own cable to a switch, all-gather twice at the same time: each sends 50 MB of either collective to the other.
@@ -74,4 +74,4 @@ TEST(Priorities, OfFlowListsGoFirst) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::priorities_test

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace weft {
+namespace weft::published_collectives_test {
 namespace {
 
 // Half of the times that nothing was fitted to are within 5.5 % from 16 MiB on and within 20 % below. There cards and launches of these systems differ by
@@ -31,4 +31,4 @@ TEST(PublishedCollectives, TheReadmeNamesEverySource) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::published_collectives_test

@@ -10,7 +10,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::same_ring_test {
 namespace {
 
 constexpr int kRanks = 64;
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(Formats, SameRing,
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::same_ring_test

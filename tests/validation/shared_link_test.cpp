@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace weft {
+namespace weft::shared_link_test {
 namespace {
 
 class SharedLinkOf : public ::testing::TestWithParam<std::tuple<const char*, int>> {};
@@ -74,4 +74,4 @@ TEST(SharedLink, AWindowBoundsTheQueue) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::shared_link_test

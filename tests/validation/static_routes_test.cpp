@@ -6,7 +6,7 @@
 
 #include "scenario_run.hpp"
 
-namespace weft {
+namespace weft::static_routes_test {
 namespace {
 
 // Three switches in a ring, with four hosts each; what goes from a switch to the hosts of the next takes the way by the third.
@@ -77,4 +77,4 @@ TEST_F(StaticRouteRuns, FoldToTheSameResult) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::static_routes_test

@@ -3,14 +3,22 @@
 
 #include "scenario_run.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
+#include "tests/long_runs.hpp"
 
-namespace weft {
+namespace weft::threads_test {
 namespace {
+
+/// Sanitizers look for races, which three combinations show as well as sixteen.
+bool is_left_out(std::uint32_t threads, const std::string& zeta) {
+  if (!WEFT_SANITIZED || long_runs()) return false;
+  return threads == 1 || zeta != (threads == 2 ? "auto" : threads == 4 ? "1ns" : "table");
+}
 
 void expect_one_result(const RunFlags& flags) {
   const ScenarioRun first = run_scenario(flags, ScenarioRunOptions{});
   for (const std::uint32_t threads : {1u, 2u, 4u, 8u}) {
     for (const char* zeta : {"auto", "table", "1ns", "1s"}) {
+      if (is_left_out(threads, zeta)) continue;
       ScenarioRunOptions options;
       options.threads = threads;
       options.zeta = zeta;
@@ -200,4 +208,4 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedExamples,
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::threads_test

@@ -7,7 +7,7 @@
 #include "workloads/formats/chakra.hpp"
 #include "workloads/formats/chakra_trace.hpp"
 
-namespace weft {
+namespace weft::chakra_json_test {
 namespace {
 
 // As chakra_jsonizer writes it: objects one after the other, camelCase, 64-bit numbers as texts, zeros left out.
@@ -146,4 +146,4 @@ TEST(ChakraJson, CutOffFilesNeverCrash) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::chakra_json_test

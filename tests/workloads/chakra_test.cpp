@@ -15,7 +15,7 @@
 #include "workloads/formats/chakra_trace.hpp"
 #include "workloads/workload_reader.hpp"
 
-namespace weft {
+namespace weft::chakra_test {
 namespace {
 
 // Traces are encoded by hand here, from the wire layout alone, so that a mistake in the schema cannot cancel out.
@@ -686,4 +686,4 @@ TEST_F(RealChakra, PytorchRankTakesItsMeasuredTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::chakra_test

@@ -7,7 +7,7 @@
 #include "workload_testing.hpp"
 #include "workloads/dag.hpp"
 
-namespace weft {
+namespace weft::check_workload_test {
 namespace {
 
 Op all_reduce(std::int64_t bytes, std::uint16_t communicator = 0) {
@@ -207,4 +207,4 @@ TEST(CheckWorkload, FindsEverySingleFaultInRandomExchanges) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::check_workload_test

@@ -13,7 +13,7 @@
 #include "workloads/rank_list.hpp"
 #include "workloads/workload.pb.h"
 
-namespace weft {
+namespace weft::dag_reader_test {
 namespace {
 
 Workload parse(const std::string& text) { return parse_workload_text(SourceText("w.textproto", text)); }
@@ -597,4 +597,4 @@ TEST(ElementType, SizesRoundUpAndDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dag_reader_test

@@ -11,7 +11,7 @@
 
 #include "workload_testing.hpp"
 
-namespace weft {
+namespace weft::dag_test {
 namespace {
 
 Op compute(std::int64_t us, std::uint16_t stream = 0) {
@@ -269,4 +269,4 @@ TEST(Communicator, PositionsFollowTheList) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::dag_test

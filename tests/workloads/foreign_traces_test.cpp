@@ -16,7 +16,7 @@
 #include "workloads/job_traces/openb.hpp"
 #include "workloads/job_traces/philly.hpp"
 
-namespace weft {
+namespace weft::foreign_traces_test {
 namespace {
 
 SourceText text(const std::string& content) { return SourceText("jobs.csv", content); }
@@ -528,4 +528,4 @@ TEST_F(RealTraces, GavelListsAreRead) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::foreign_traces_test

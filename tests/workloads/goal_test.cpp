@@ -15,7 +15,7 @@
 #include "workloads/formats/goal_text.hpp"
 #include "workloads/workload_reader.hpp"
 
-namespace weft {
+namespace weft::goal_test {
 namespace {
 
 class GoalFile {
@@ -579,4 +579,4 @@ TEST(ImportGoal, IsListedAsAFormat) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::goal_test

@@ -11,7 +11,7 @@
 #include "workload_testing.hpp"
 #include "workloads/workload_reader.hpp"
 
-namespace weft {
+namespace weft::htsim_test {
 namespace {
 
 class MatrixFile {
@@ -263,4 +263,4 @@ TEST(ImportHtsim, DamagedFilesNeverCrash) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::htsim_test

@@ -22,7 +22,7 @@
 #include "workloads/job_traces/weft_csv.hpp"
 #include "workloads/measurements/cluster_summary.hpp"
 
-namespace weft {
+namespace weft::job_templates_test {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -392,4 +392,4 @@ TEST(JobTemplates, WhatCannotBeIsTold) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_templates_test

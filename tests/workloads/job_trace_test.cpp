@@ -12,7 +12,7 @@
 #include "workloads/job_traces/philly.hpp"
 #include "workloads/job_traces/weft_csv.hpp"
 
-namespace weft {
+namespace weft::job_trace_test {
 namespace {
 
 SourceText text(const std::string& content) { return SourceText("jobs.csv", content); }
@@ -281,4 +281,4 @@ TEST(HpccFlows, FaultsHaveTheirPlace) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::job_trace_test

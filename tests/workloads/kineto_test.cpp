@@ -18,7 +18,7 @@
 #include "workloads/formats/kineto_trace.hpp"
 #include "workloads/workload_reader.hpp"
 
-namespace weft {
+namespace weft::kineto_test {
 namespace {
 
 /// Writes a trace event by event. Times are microseconds.
@@ -1288,4 +1288,4 @@ TEST(KinetoSamples, NcclDataHoldsTheCollectivesOfOneDataParallelIteration) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::kineto_test

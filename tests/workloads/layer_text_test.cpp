@@ -13,7 +13,7 @@
 #include "workloads/summary.hpp"
 #include "workloads/workload_reader.hpp"
 
-namespace weft {
+namespace weft::layer_text_test {
 namespace {
 
 Workload read(const std::string& text, LayerDialect dialect, std::optional<std::uint32_t> ranks = {}) {
@@ -402,4 +402,4 @@ TEST(LayerText, SizesBesideNoneAreCounted) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::layer_text_test

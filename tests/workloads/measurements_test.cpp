@@ -13,7 +13,7 @@
 #include "workloads/measurements/virtual_clusters.hpp"
 #include "workloads/placement_times.hpp"
 
-namespace weft {
+namespace weft::measurements_test {
 namespace {
 
 using Hosts = std::vector<std::uint32_t>;
@@ -181,4 +181,4 @@ TEST_F(RealTables, PolluxGivesTheMeasuredRow) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::measurements_test

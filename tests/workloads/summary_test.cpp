@@ -6,7 +6,7 @@
 #include "workloads/dag_reader.hpp"
 #include "workloads/workload_reader.hpp"
 
-namespace weft {
+namespace weft::summary_test {
 namespace {
 
 std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/workloads/examples/" + name + ".textproto"; }
@@ -76,4 +76,4 @@ TEST(WorkloadReader, RanksMustAgreeWithTheFile) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::summary_test

@@ -13,7 +13,7 @@
 #include "workloads/summary.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
-namespace weft {
+namespace weft::templates_test {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -483,4 +483,4 @@ TEST(Templates, AnySettingsGiveAWorkloadOrAnInputError) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::templates_test

@@ -7,7 +7,7 @@
 
 #include "workload_testing.hpp"
 
-namespace weft {
+namespace weft::timestamp_test {
 namespace {
 
 TimeZone zone(const std::string& name) { return TimeZone::parse(name, SourcePlace::named("--time-zone")); }
@@ -279,4 +279,4 @@ TEST(Timestamp, WritesUtc) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::timestamp_test

@@ -10,7 +10,7 @@
 #include "scheduler/failures/network_parts.hpp"
 #include "tests/topologies/topology_help.hpp"
 
-namespace weft {
+namespace weft::failure_plan_test {
 namespace {
 
 TEST(FailurePlan, GammaIsThatOfTheLibrary) {
@@ -135,4 +135,4 @@ TEST(FailurePlan, SaysAllThatIsWrongWithALog) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::failure_plan_test

@@ -6,7 +6,7 @@
 
 #include "scheduler/failures/part.hpp"
 
-namespace weft {
+namespace weft::fleet_test {
 namespace {
 
 std::vector<GpuSlot> gpus(const ClusterState& cluster, std::uint32_t host) {
@@ -103,4 +103,4 @@ TEST(Fleet, NobodyStandsInForWhoNeverServes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::fleet_test

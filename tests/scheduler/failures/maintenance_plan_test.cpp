@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace weft {
+namespace weft::maintenance_plan_test {
 namespace {
 
 TEST(MaintenancePlan, IsReadInOrderOfTime) {
@@ -40,4 +40,4 @@ TEST(MaintenancePlan, SaysAllThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::maintenance_plan_test

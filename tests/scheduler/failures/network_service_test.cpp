@@ -14,7 +14,7 @@
 #include "tests/topologies/topology_help.hpp"
 #include "topologies/connected_parts.hpp"
 
-namespace weft {
+namespace weft::network_service_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -270,4 +270,4 @@ TEST(NetworkService, JobsStopWithoutTheirLeaf) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::network_service_test

@@ -9,7 +9,7 @@
 
 #include "tests/scheduler/scheduler_run.hpp"
 
-namespace weft {
+namespace weft::event_handler_test {
 namespace {
 
 using testing_scheduler::at_s;
@@ -165,4 +165,4 @@ TEST(StrandingAlarm, SaysItOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::event_handler_test

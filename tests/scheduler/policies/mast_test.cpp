@@ -11,7 +11,7 @@
 
 #include "tests/scheduler/scheduler_run.hpp"
 
-namespace weft {
+namespace weft::mast_test {
 namespace {
 
 using testing_scheduler::FinishedRun;
@@ -238,4 +238,4 @@ TEST(Mast, ElasticJobsTakeTheRegionWithMore) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::mast_test
