@@ -17,9 +17,9 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/dag.hpp"
-#include "workloads/dag_reader.hpp"
-#include "workloads/dag_writer.hpp"
+#include "workloads/dag/dag.hpp"
+#include "workloads/dag/dag_reader.hpp"
+#include "workloads/dag/dag_writer.hpp"
 
 namespace {
 

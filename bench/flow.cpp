@@ -22,12 +22,12 @@
 #include <span>
 #include <vector>
 
-#include "core/random.hpp"
-#include "network/bucket_solve.hpp"
-#include "network/flow_model.hpp"
-#include "network/max_min_solver.hpp"
-#include "network/segments.hpp"
-#include "tests/network/fat_tree_paths.hpp"
+#include "core/values/random.hpp"
+#include "network/flow/flow_model.hpp"
+#include "network/max_min/bucket_solve.hpp"
+#include "network/max_min/max_min_solver.hpp"
+#include "network/max_min/segments.hpp"
+#include "tests/network/routing/fat_tree_paths.hpp"
 
 namespace weft {
 namespace {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "core/random.hpp"
-#include "network/bucket_solve.hpp"
-#include "network/ecmp.hpp"
-#include "network/flow_model.hpp"
-#include "network/max_min_solver.hpp"
-#include "tests/network/fat_tree_paths.hpp"
+#include "core/values/random.hpp"
+#include "network/flow/flow_model.hpp"
+#include "network/max_min/bucket_solve.hpp"
+#include "network/max_min/max_min_solver.hpp"
+#include "network/routing/ecmp.hpp"
+#include "tests/network/routing/fat_tree_paths.hpp"
 #include "topologies/builders.hpp"
 
 namespace weft {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 #include "topologies/builders.hpp"
 
 namespace weft {

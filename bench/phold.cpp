@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/cpu_time.hpp"
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 #include "tests/determinism/phold_model.hpp"
 
 namespace {

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/engine.hpp"
-#include "core/random.hpp"
-#include "scheduler/job_lifecycle.hpp"
+#include "core/engine/engine.hpp"
+#include "core/values/random.hpp"
+#include "scheduler/lifecycle/job_lifecycle.hpp"
 #include "scheduler/placement/first_fit.hpp"
 #include "scheduler/policies/fcfs.hpp"
 

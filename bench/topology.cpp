@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/searched_routes.hpp"
 #include "topologies/topology_reader.hpp"

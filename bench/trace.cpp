@@ -17,8 +17,8 @@
 #include <functional>
 #include <string>
 
-#include "core/diagnostics.hpp"
-#include "workloads/workload_reader.hpp"
+#include "core/text/diagnostics.hpp"
+#include "workloads/formats/workload_reader.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 //
 // It is on in release builds. When it fails, a `CheckFailure` is thrown that carries the expression, the place in the
 // source and a sentence on what was expected; the `weft` command prints it and exits with status 3. Whatever the user
-// can cause is an InputError (core/diagnostics.hpp), never a WEFT_CHECK.
+// can cause is an InputError (core/text/diagnostics.hpp), never a WEFT_CHECK.
 // Code that knows the simulated time and the entity adds both to the sentence (see EventProcess).
 #pragma once
 

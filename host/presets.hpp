@@ -11,7 +11,7 @@
 
 #include <span>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 
 namespace weft {
 

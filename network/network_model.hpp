@@ -3,12 +3,12 @@
 // Where it sits: a host hands over a `Transfer` through NetworkPort::start(); later its own entity receives `transfer_sent`
 // (the source may reuse the buffer) and the destination's entity `transfer_delivered`. The two instants differ by latency.
 //
-//   flow    network/flow_fabric: one entity; max-min rates; messages to and from hosts travel with the latencies below
-//   packet  host/packet_network: a node for the cards of each host, one for each packet switch; transfers inside a host are the fabric's
+//   flow    network/flow/flow_fabric: one entity; max-min rates; messages to and from hosts travel with the latencies below
+//   packet  host/transport/packet_network: a node for the cards of each host, one for each packet switch; transfers inside a host are the fabric's
 //   job     network/: none at all; a job is a duration (scheduler/)
 //
 // Timing of a transfer of S bytes in flow mode, started at t by the host:
-//   enters the network    t + wqe_latency, and later without GPUDirect (network/staging)
+//   enters the network    t + wqe_latency, and later without GPUDirect (network/flow/staging)
 //   leaves the source     when its flows have moved wire_bytes(S) at their max-min rates, caps of queue pairs included
 //   source is told        + completion_latency                                                                -> transfer_sent
 //   arrives               leaves + propagation delays + switching_delay per packet switch + receive_latency   -> transfer_delivered
@@ -25,9 +25,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/entity.hpp"
-#include "core/ids.hpp"
-#include "core/units.hpp"
+#include "core/engine/entity.hpp"
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 
@@ -126,7 +126,7 @@ struct FlowLoadChanges {
   std::int64_t load_bps = 0;
 };
 
-/// Packets take other ways from now on (network/route_manager).
+/// Packets take other ways from now on (network/routing/route_manager).
 struct WaysChange {
   std::uint32_t version = 0;
 };

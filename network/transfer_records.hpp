@@ -1,13 +1,13 @@
 // Transfer records: what a network model tells of its transfers and links.
 //
-// Where it sits: the flow fabric and host/packet_network fill them in, whoever writes results reads them.
+// Where it sits: the flow fabric and host/transport/packet_network fill them in, whoever writes results reads them.
 // Threads: values; an observer is called by one thread at a time.
 #pragma once
 
 #include <cstdint>
 
-#include "core/ids.hpp"
-#include "core/units.hpp"
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
 #include "network/network_model.hpp"
 
 namespace weft {
@@ -55,7 +55,7 @@ struct PacketCounters {
   std::uint64_t data_packets = 0;  ///< sent by cards, repeated ones included
   std::uint64_t data_repeated = 0;
   std::uint64_t data_received = 0;  ///< by cards, each once
-  // Of all ports of cards together, in their time: see host/holdups.
+  // Of all ports of cards together, in their time: see host/ranks/holdups.
   Duration sending;
   Duration sending_again;  ///< of that
   Duration held_by_pauses;

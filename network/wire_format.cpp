@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/check.hpp"
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

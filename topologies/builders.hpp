@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/diagnostics.hpp"
-#include "core/units.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

@@ -30,9 +30,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "core/ids.hpp"
-#include "core/units.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

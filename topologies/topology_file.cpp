@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "core/textproto.hpp"
-#include "core/textproto_settings.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/textproto.hpp"
+#include "core/text/textproto_settings.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/link_limits.hpp"
 #include "topologies/topology.pb.h"

@@ -9,12 +9,12 @@
 
 #include <memory>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
 
-/// Throws InputError with every error of the file: those of core/textproto, of the builder, and [topology-source],
+/// Throws InputError with every error of the file: those of core/text/textproto, of the builder, and [topology-source],
 /// [empty-topology], [missing-field], [duplicate-name], [host-without-endpoint], [host-kind], [unknown-buffer-class],
 /// [unknown-node], [self-link], [duplicate-link], [nvswitch-leaves-host], [conflicting-fields], [bad-value], [out-of-range],
 /// [zero-bandwidth], [no-endpoints], [disconnected].

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 
 namespace weft {
 

@@ -1,6 +1,6 @@
 // Partition of a topology: which nodes would share a logical process (LP) for a given threshold zeta.
 //
-// Where it sits: `weft topology partition`; core/partition does the work. Packet mode gives every node to an LP by it.
+// Where it sits: `weft topology partition`; core/engine/partition does the work. Packet mode gives every node to an LP by it.
 //
 // Model: the edges are the cables with their propagation delay, and inside a host edges without delay: the whole server is one LP,
 // since NVLink and PCIe transfers are handled together by its host.
@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "core/partition.hpp"
+#include "core/engine/partition.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
 
-/// Edges between nodes, for core/partition.
+/// Edges between nodes, for core/engine/partition.
 std::vector<PartitionEdge> partition_edges(const Topology& topology);
 
 /// Partitions of all nodes; lp_of_node is indexed by NodeId.

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "core/out_of_memory.hpp"
+#include "core/text/out_of_memory.hpp"
 #include "topologies/formats/astra_network.hpp"
 #include "topologies/formats/hpcc.hpp"
 #include "topologies/formats/nccl_topology.hpp"

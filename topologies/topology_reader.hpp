@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 
 namespace weft {
 

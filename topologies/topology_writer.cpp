@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 #include "topologies/formats/dot.hpp"
 
 namespace weft {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
 

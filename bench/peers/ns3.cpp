@@ -52,10 +52,10 @@
 
 #include "bench/cpu_time.hpp"
 #include "bench/packet_runs.hpp"
-#include "core/engine.hpp"
-#include "host/dcqcn.hpp"
-#include "host/flow_list_source.hpp"
-#include "host/packet_network.hpp"
+#include "core/engine/engine.hpp"
+#include "host/transport/dcqcn.hpp"
+#include "host/transport/flow_list_source.hpp"
+#include "host/transport/packet_network.hpp"
 
 namespace weft {
 namespace {

@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.hpp"
-#include "network/flow_model.hpp"
-#include "network/max_min_solver.hpp"
-#include "tests/network/fat_tree_paths.hpp"
+#include "core/values/random.hpp"
+#include "network/flow/flow_model.hpp"
+#include "network/max_min/max_min_solver.hpp"
+#include "tests/network/routing/fat_tree_paths.hpp"
 
 namespace weft {
 namespace {

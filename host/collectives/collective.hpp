@@ -1,6 +1,6 @@
 // Collective algorithms: ways to carry out a collective, chosen by name.
 //
-// Where it sits: the collective library (host/collective_library) picks an algorithm for each request and keeps the plan that it compiles.
+// Where it sits: the collective library (host/collectives/collective_library) picks an algorithm for each request and keeps the plan that it compiles.
 //
 // Adding one: a file that implements CollectiveAlgorithm, and a line in collective_algorithms().
 // Thread safety: algorithms are immutable.
@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 #include "host/collectives/collective_program.hpp"
 
 namespace weft {

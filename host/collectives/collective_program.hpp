@@ -11,7 +11,7 @@
 //     overlap, the buffer is cut into shares first and every share into `pieces`; then part k x shares + s is piece k of share s.
 //   - A step runs when its predecessors are done, a send also waits for slots of its connection (slots.hpp). A send is done when its last byte left the source; a receive when the message is here; a
 //     reducing receive when it has also been added up; a join at once.
-//   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/switch_operations). It
+//   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/in_network/switch_operations). It
 //     begins when all members have come to it and is done when the network says so. All of them have it at the same index of their
 //     programs. Its parts are what each contributes: one's own share for reduce_scatter and all_gather, which deal with the shares of all
 //     members; the same parts for all otherwise.
@@ -30,12 +30,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 #include "host/collectives/collective_request.hpp"
 #include "host/collectives/protocol.hpp"
 #include "host/collectives/slots.hpp"
 #include "host/collectives/subgroups.hpp"
-#include "network/switch_operations.hpp"
+#include "network/in_network/switch_operations.hpp"
 
 namespace weft {
 

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 #include "host/collectives/group_layout.hpp"
-#include "workloads/dag.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 
-/// `bytes` as in workloads/dag.hpp: the input buffer of one rank.
+/// `bytes` as in workloads/dag/dag.hpp: the input buffer of one rank.
 struct CollectiveRequest {
   CollectiveType type = CollectiveType::all_reduce;
   std::uint32_t root = 0;  ///< position; of broadcast, reduce, gather and scatter, 0 otherwise

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/ids.hpp"
+#include "core/values/ids.hpp"
 #include "host/collectives/subgroups.hpp"
 #include "topologies/topology.hpp"
 

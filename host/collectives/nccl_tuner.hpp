@@ -38,8 +38,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/params.hpp"
-#include "core/units.hpp"
+#include "core/text/params.hpp"
+#include "core/values/units.hpp"
 #include "host/collectives/collective_request.hpp"
 #include "host/collectives/protocol.hpp"
 

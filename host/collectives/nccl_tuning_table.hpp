@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 #include "host/collectives/group_layout.hpp"
 #include "host/collectives/nccl_tuner.hpp"
-#include "workloads/dag.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

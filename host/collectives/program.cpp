@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/textproto.hpp"
+#include "core/text/textproto.hpp"
 #include "host/collectives/data_flow.hpp"
 #include "host/collectives/roles.hpp"
 #include "host/program_file.pb.h"
-#include "workloads/rank_list.hpp"
+#include "workloads/dag/rank_list.hpp"
 
 namespace weft {
 

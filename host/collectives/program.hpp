@@ -9,14 +9,14 @@
 // timing (data_flow).
 #pragma once
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 #include "host/collectives/collective.hpp"
 
 namespace weft {
 
 Module<CollectiveAlgorithmFactory> program_algorithm();
 
-/// Throws InputError with every error of the file: those of core/textproto, [unknown-collective], [bad-value], [missing-field], [conflicting-fields],
+/// Throws InputError with every error of the file: those of core/text/textproto, [unknown-collective], [bad-value], [missing-field], [conflicting-fields],
 /// [duplicate-name], [unknown-step], [rank-without-role], [rank-with-two-roles], [out-of-range], [sends-to-itself], [unmatched-send],
 /// [unmatched-receive], [unequal-parts], [too-large] and those of data_flow.
 std::unique_ptr<CollectiveAlgorithm> read_collective_program(const SourceText& source);

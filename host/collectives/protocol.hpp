@@ -14,8 +14,8 @@
 #include <span>
 #include <string>
 
-#include "core/params.hpp"
-#include "core/units.hpp"
+#include "core/text/params.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

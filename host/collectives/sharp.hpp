@@ -1,6 +1,6 @@
 // SHARP: packet switches add up what the hosts bring, along the rails, after the GPUs of each host have shared the work among them.
 //
-// Model: hierarchical with one operation in switches (network/switch_operations) per rail and piece in place of the exchanges between
+// Model: hierarchical with one operation in switches (network/in_network/switch_operations) per rail and piece in place of the exchanges between
 // hosts, and per host and piece in place of those inside it (`inside = nvls`); so do NCCL's NVLS over several hosts and its CollNet. A rail
 // has a tree of its own, up to one core switch that a hash of its members chooses. A group within one host is left to nvls, one with a GPU
 // per host is a single tree. With H hosts of G ranks, a buffer of B bytes, P pieces, NICs of rate R_b, alpha_b = time of an empty operation

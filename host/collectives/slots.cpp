@@ -6,7 +6,7 @@
 
 #include "core/check.hpp"
 #include "host/collectives/collective_program.hpp"
-#include "host/message_tag.hpp"
+#include "host/ranks/message_tag.hpp"
 
 namespace weft {
 

@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

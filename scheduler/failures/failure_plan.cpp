@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/check.hpp"
+#include "core/text/csv_reader.hpp"
 #include "scheduler/failures/network_parts.hpp"
 #include "scheduler/failures/part_names.hpp"
-#include "workloads/csv_reader.hpp"
 
 namespace weft {
 namespace {

@@ -21,12 +21,12 @@
 #include <tuple>
 #include <vector>
 
-#include "core/params.hpp"
-#include "core/random.hpp"
-#include "core/source_text.hpp"
-#include "core/units.hpp"
-#include "scheduler/duration_model.hpp"
+#include "core/text/params.hpp"
+#include "core/text/source_text.hpp"
+#include "core/values/random.hpp"
+#include "core/values/units.hpp"
 #include "scheduler/failures/part.hpp"
+#include "scheduler/lifecycle/duration_model.hpp"
 
 namespace weft {
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "scheduler/cluster_state.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
 
 namespace weft {
 

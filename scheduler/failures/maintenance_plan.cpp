@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/text/csv_reader.hpp"
 #include "scheduler/failures/part.hpp"
-#include "workloads/csv_reader.hpp"
 
 namespace weft {
 namespace {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "core/params.hpp"
-#include "core/source_text.hpp"
-#include "core/units.hpp"
-#include "scheduler/cluster_state.hpp"
+#include "core/text/params.hpp"
+#include "core/text/source_text.hpp"
+#include "core/values/units.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
 
 namespace weft {
 

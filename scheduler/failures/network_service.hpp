@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/cluster_state.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/network_parts.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
 #include "topologies/reduced_topology.hpp"
 
 namespace weft {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/cluster_state.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
 
 namespace weft {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

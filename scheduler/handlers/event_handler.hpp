@@ -19,13 +19,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/params.hpp"
-#include "core/units.hpp"
-#include "scheduler/cluster_state.hpp"
+#include "core/text/params.hpp"
+#include "core/values/units.hpp"
 #include "scheduler/failures/part.hpp"
-#include "scheduler/job_list.hpp"
-#include "scheduler/job_record.hpp"
-#include "scheduler/policy.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
+#include "scheduler/lifecycle/job_list.hpp"
+#include "scheduler/lifecycle/job_record.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 
 namespace weft {
 namespace {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scheduler/cluster_state.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

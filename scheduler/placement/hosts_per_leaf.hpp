@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 
 namespace weft {
 

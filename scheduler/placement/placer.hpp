@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "core/params.hpp"
-#include "scheduler/cluster_state.hpp"
+#include "core/text/params.hpp"
+#include "scheduler/lifecycle/cluster_state.hpp"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 // Thread safety: called from the scheduler's logical process.
 #pragma once
 
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "scheduler/policies/job_order.hpp"
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

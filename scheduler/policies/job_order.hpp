@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

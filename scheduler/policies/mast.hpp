@@ -34,8 +34,8 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/policies/policy.hpp"
 #include "scheduler/policies/reservation.hpp"
-#include "scheduler/policy.hpp"
 
 namespace weft {
 

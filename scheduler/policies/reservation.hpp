@@ -10,7 +10,7 @@
 #include <functional>
 #include <optional>
 
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "scheduler/policies/job_order.hpp"
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

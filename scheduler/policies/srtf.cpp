@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "scheduler/elastic_restart.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
 
 namespace weft {
 namespace {

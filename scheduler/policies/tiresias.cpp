@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "scheduler/elastic_restart.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
 
 namespace weft {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "scheduler/policies/job_order.hpp"
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

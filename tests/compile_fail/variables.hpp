@@ -1,8 +1,8 @@
 // Variables of the strong types, for the expressions in CMakeLists.txt of this folder.
 #pragma once
 
-#include "core/ids.hpp"
-#include "core/units.hpp"
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
 
 using weft::Bandwidth;
 using weft::Bytes;

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.hpp"
+#include "core/engine/engine.hpp"
 
 namespace weft {
 

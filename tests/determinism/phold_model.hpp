@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "core/engine.hpp"
-#include "core/random.hpp"
+#include "core/engine/engine.hpp"
+#include "core/values/random.hpp"
 
 namespace weft::phold {
 

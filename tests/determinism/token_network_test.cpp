@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
 
 namespace weft::token_network_test {

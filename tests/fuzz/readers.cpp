@@ -6,23 +6,23 @@
 #include <array>
 #include <cstdlib>
 
-#include "core/diagnostics.hpp"
-#include "core/source_text.hpp"
-#include "host/collective_rules.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/source_text.hpp"
+#include "host/collectives/collective_rules.hpp"
 #include "host/collectives/program.hpp"
-#include "network/ecmp.hpp"
-#include "network/static_routes.hpp"
+#include "network/routing/ecmp.hpp"
+#include "network/routing/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/dag.hpp"
-#include "workloads/formats/chakra_trace.hpp"
-#include "workloads/formats/hpcc_flows.hpp"
-#include "workloads/formats/kineto.hpp"
-#include "workloads/job_trace_reader.hpp"
-#include "workloads/measurement_tables.hpp"
-#include "workloads/workload_reader.hpp"
+#include "workloads/dag/dag.hpp"
+#include "workloads/formats/chakra/chakra_trace.hpp"
+#include "workloads/formats/hpcc/hpcc_flows.hpp"
+#include "workloads/formats/kineto/kineto.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/measurements/measurement_tables.hpp"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 #include "tests/fuzz/solver_steps.hpp"
 
 namespace weft::solver_corpus_test {

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/network/random_fabric.hpp"
+#include "tests/network/max_min/random_fabric.hpp"
 
 namespace weft {
 

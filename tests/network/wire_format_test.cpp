@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/check.hpp"
-#include "core/diagnostics.hpp"
-#include "network/flow_settings.hpp"
+#include "core/text/diagnostics.hpp"
+#include "network/flow/flow_settings.hpp"
 
 namespace weft::wire_format_test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler_run.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
 
 namespace weft::failing_clusters_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduler_run.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
 #include "workloads/job_templates/job_templates.hpp"
 
 namespace weft::made_traces_test {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 #include "scheduler/handlers/event_handler.hpp"
-#include "scheduler/job_lifecycle.hpp"
+#include "scheduler/lifecycle/job_lifecycle.hpp"
 #include "scheduler/placement/placer.hpp"
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft::modules_test {
 namespace {

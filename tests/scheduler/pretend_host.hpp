@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "scheduler_run.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
 
 namespace weft::testing_scheduler {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
-#include "scheduler_run.hpp"
+#include "core/values/random.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
 
 namespace weft::queueing_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "scheduler_run.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
 
 namespace weft::random_traces_test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "scheduler_run.hpp"
-#include "workloads/job_trace_reader.hpp"
+#include "tests/scheduler/scheduler_run.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 
 namespace weft::real_traces_test {
 namespace {

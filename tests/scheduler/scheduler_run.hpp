@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine.hpp"
-#include "scheduler/job_lifecycle.hpp"
+#include "core/engine/engine.hpp"
+#include "scheduler/lifecycle/job_lifecycle.hpp"
 #include "scheduler/placement/first_fit.hpp"
 #include "scheduler/policies/fcfs.hpp"
 

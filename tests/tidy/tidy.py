@@ -247,7 +247,7 @@ def quiet_libraries(tree):
 
 
 # What is the process's by nature, as its memory limit is: the file and the variable.
-PROCESS_LIMITS = {"core/input_file.cpp": "unpacked_bytes_max"}
+PROCESS_LIMITS = {"core/text/input_file.cpp": "unpacked_bytes_max"}
 
 
 def no_globals(tree):
@@ -335,7 +335,7 @@ def integer_ratio(tree):
 
 
 def seeded_randomness(tree):
-    """Below tools random numbers come from core/random only, and nobody asks what day it is."""
+    """Below tools random numbers come from core/values/random only, and nobody asks what day it is."""
     forbidden = re.compile(
         r"\bstd::(?:mt19937(?:_64)?|random_device|default_random_engine|minstd_rand0?|\w+_distribution|system_clock|chrono::system_clock)\b"
         r"|(?<![\w.:>])(?:s?rand|drand48|random_shuffle)\s*\("
@@ -344,7 +344,7 @@ def seeded_randomness(tree):
         for number, line in enumerate(file.code, 1):
             match = forbidden.search(line)
             if match:
-                yield file.path, number, f'"{match.group(0).strip()}" differs between libraries or runs; use core/random'
+                yield file.path, number, f'"{match.group(0).strip()}" differs between libraries or runs; use core/values/random'
 
 
 def ordered_iteration(tree):

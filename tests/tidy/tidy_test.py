@@ -104,7 +104,7 @@ BAD = {
         ({"core/thing.cpp": "static std::map<int, int> cache;\n"}, "core/thing.cpp:1"),
         ({"core/thing.cpp": "thread_local Engine* current{nullptr};\n"}, "core/thing.cpp:1"),
         ({"core/thing.cpp": "int next() {\n  static int n = 0;\n  return ++n;\n}\n"}, "core/thing.cpp:2"),
-        ({"core/input_file.cpp": "std::atomic<int> another{1};\n"}, "core/input_file.cpp:1"),
+        ({"core/text/input_file.cpp": "std::atomic<int> another{1};\n"}, "core/text/input_file.cpp:1"),
     ],
     "no_self_registration": [
         ({"network/pipe.cpp": "REGISTER_MODEL(Pipe)\n"}, "network/pipe.cpp:1"),

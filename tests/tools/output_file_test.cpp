@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft::output_file_test {
 namespace {

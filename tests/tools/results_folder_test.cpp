@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "tests/tools/weft_process.hpp"
 #include "tools/weft/output_file.hpp"
 

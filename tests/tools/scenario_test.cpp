@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/manifest.hpp"
+#include "core/text/manifest.hpp"
 #include "tools/weft/input_kind.hpp"
 
 namespace weft::scenario_test {

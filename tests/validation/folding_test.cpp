@@ -1,4 +1,4 @@
-// Folding ranks that behave alike (host/rank_folding) changes how long a run takes, not what it says: the same runs with and without.
+// Folding ranks that behave alike (host/symmetry/rank_folding) changes how long a run takes, not what it says: the same runs with and without.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 #include "tests/validation/scenario_run.hpp"
 
 namespace weft::folding_test {

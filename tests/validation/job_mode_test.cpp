@@ -5,7 +5,7 @@
 #include <set>
 
 #include "scenario_run.hpp"
-#include "workloads/job_trace_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 
 namespace weft::job_mode_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "scenario_run.hpp"
-#include "workloads/dag_writer.hpp"
+#include "workloads/dag/dag_writer.hpp"
 #include "workloads/templates/workload_templates.hpp"
 
 namespace weft::layer_text_runs_test {

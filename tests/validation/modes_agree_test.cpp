@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "host/collectives/collective.hpp"
 #include "scenario_run.hpp"
 #include "tests/long_runs.hpp"

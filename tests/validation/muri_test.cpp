@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "scenario_run.hpp"
-#include "workloads/job_trace_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 
 namespace weft::muri_test {
 namespace {

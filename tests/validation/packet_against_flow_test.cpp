@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 #include "scenario_run.hpp"
 
 namespace weft::packet_against_flow_test {

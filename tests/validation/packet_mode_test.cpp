@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 #include "scenario_run.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_reader.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "host/collective_library.hpp"
+#include "host/collectives/collective_library.hpp"
 #include "tests/validation/scenario_run.hpp"
 
 namespace weft::picked_algorithms_test {

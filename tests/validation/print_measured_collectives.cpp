@@ -1,7 +1,7 @@
 // Prints the tables of measured and of published collectives that stand in README.md.
 #include <iostream>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "measured_collectives.hpp"
 #include "published_collectives.hpp"
 #include "scenario_run.hpp"

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/engine.hpp"
-#include "host/flow_list_source.hpp"
-#include "host/packet_network.hpp"
+#include "core/engine/engine.hpp"
+#include "host/transport/flow_list_source.hpp"
+#include "host/transport/packet_network.hpp"
 #include "topologies/builders.hpp"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 #include "network/transfer_records.hpp"
 
 namespace weft {

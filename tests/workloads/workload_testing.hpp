@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "workloads/dag.hpp"
+#include "core/text/diagnostics.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/input_kind.hpp"
@@ -17,10 +17,10 @@
 #include "tools/weft/unused_flags.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/formats/hpcc_flows.hpp"
-#include "workloads/job_trace_reader.hpp"
-#include "workloads/measurement_tables.hpp"
-#include "workloads/workload_reader.hpp"
+#include "workloads/formats/hpcc/hpcc_flows.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/measurements/measurement_tables.hpp"
 
 namespace weft {
 

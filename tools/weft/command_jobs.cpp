@@ -12,7 +12,7 @@
 #include "tools/weft/parameters.hpp"
 #include "tools/weft/validators.hpp"
 #include "workloads/job_templates/job_templates.hpp"
-#include "workloads/job_trace_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/job_traces/weft_csv.hpp"
 
 namespace weft {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "core/diagnostics.hpp"
-#include "core/out_of_memory.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/out_of_memory.hpp"
 #include "tools/weft/version.hpp"
 
 namespace weft {

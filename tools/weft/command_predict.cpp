@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/counted.hpp"
-#include "core/readable.hpp"
-#include "scheduler/elastic_restart.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
 #include "scheduler/failures/part.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/parameter_changes.hpp"

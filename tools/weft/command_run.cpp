@@ -9,7 +9,7 @@
 #include <iostream>
 #include <memory>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/flow_comparison.hpp"
 #include "tools/weft/input_flags.hpp"
@@ -20,7 +20,7 @@
 #include "tools/weft/snapshot_file.hpp"
 #include "tools/weft/validators.hpp"
 #include "tools/weft/workload_flags.hpp"
-#include "workloads/format_options.hpp"
+#include "workloads/formats/format_options.hpp"
 
 namespace weft {
 

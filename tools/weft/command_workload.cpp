@@ -11,11 +11,11 @@
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/parameters.hpp"
 #include "tools/weft/workload_flags.hpp"
-#include "workloads/dag_writer.hpp"
-#include "workloads/format_options.hpp"
-#include "workloads/summary.hpp"
+#include "workloads/dag/dag_writer.hpp"
+#include "workloads/dag/summary.hpp"
+#include "workloads/formats/format_options.hpp"
+#include "workloads/formats/workload_reader.hpp"
 #include "workloads/templates/workload_templates.hpp"
-#include "workloads/workload_reader.hpp"
 
 namespace weft {
 

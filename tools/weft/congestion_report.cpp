@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/check.hpp"
-#include "network/transfer_folding.hpp"
+#include "network/flow/transfer_folding.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

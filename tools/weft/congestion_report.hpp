@@ -1,7 +1,7 @@
 // Congestion report: which links slowed jobs, when, and whose start began it; with flow.detect_congestion, in flow mode.
 //
-// Where it sits: ResultsWriter tells it when jobs start and coast; when the run is over it takes what network/congestion_monitor has found, joins
-// periods over what was not simulated (network/congestion_periods, where all terms are defined) and writes two tables.
+// Where it sits: ResultsWriter tells it when jobs start and coast; when the run is over it takes what network/congestion/congestion_monitor has found, joins
+// periods over what was not simulated (network/congestion/congestion_periods, where all terms are defined) and writes two tables.
 //
 //   congestion.csv      link,cause,begin_s,end_s,duration_s,congested_share,lost_share,trigger,slowed,jobs,multiplicity
 //   congested_jobs.csv  job,periods,in_periods_s,congested_s,lost_share,triggered
@@ -16,9 +16,9 @@
 // Threads: belongs to the scheduler's logical process, then to whoever writes the results.
 #pragma once
 
-#include "core/ids.hpp"
-#include "network/congestion_monitor.hpp"
-#include "network/congestion_periods.hpp"
+#include "core/values/ids.hpp"
+#include "network/congestion/congestion_monitor.hpp"
+#include "network/congestion/congestion_periods.hpp"
 #include "tools/weft/output_file.hpp"
 #include "tools/weft/results_folder.hpp"
 #include "tools/weft/run_summary.hpp"

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 #include "scheduler/failures/part_names.hpp"
 #include "tools/weft/host_list.hpp"
 #include "tools/weft/parameter_changes.hpp"

@@ -1,13 +1,13 @@
 // Event entries: what a scenario file has happen at given times.
 //
 // Where it sits: the scenario reader asks once cluster, failures, maintenance and the names of all jobs are known. Drains and failures join those of
-// plans and logs; the whole list goes to the scheduler (scheduler/scripted_events). Jobs to submit are read with the others.
+// plans and logs; the whole list goes to the scheduler (scheduler/handlers/scripted_events). Jobs to submit are read with the others.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "core/textproto.hpp"
+#include "core/text/textproto.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/scenario.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "tools/weft/temporary_folder.hpp"
 
 namespace weft {

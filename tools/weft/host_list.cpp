@@ -1,7 +1,7 @@
 #include "tools/weft/host_list.hpp"
 
-#include "core/counted.hpp"
-#include "workloads/rank_list.hpp"
+#include "core/text/counted.hpp"
+#include "workloads/dag/rank_list.hpp"
 
 namespace weft {
 

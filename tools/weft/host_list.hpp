@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "core/ids.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/ids.hpp"
 
 namespace weft {
 

@@ -1,13 +1,13 @@
 // Host speed entries: what a scenario file says of the speed of hosts.
 //
-// Where it sits: the scenario reader asks once the cluster is known; host/host_speed makes speeds of the entries.
+// Where it sits: the scenario reader asks once the cluster is known; host/ranks/host_speed makes speeds of the entries.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/textproto.hpp"
-#include "host/host_speed.hpp"
+#include "core/text/textproto.hpp"
+#include "host/ranks/host_speed.hpp"
 #include "tools/weft/scenario.pb.h"
 
 namespace weft {

@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "core/input_file.hpp"
-#include "core/units.hpp"
+#include "core/text/input_file.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

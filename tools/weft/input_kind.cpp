@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/job_trace_reader.hpp"
-#include "workloads/measurement_tables.hpp"
-#include "workloads/workload_reader.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/measurements/measurement_tables.hpp"
 
 namespace weft {
 

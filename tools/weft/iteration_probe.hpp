@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "core/diagnostics.hpp"
-#include "core/units.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "core/counted.hpp"
-#include "core/name_pattern.hpp"
-#include "workloads/limits.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/name_pattern.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 

@@ -29,14 +29,14 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "scheduler/job_spec.hpp"
+#include "core/text/diagnostics.hpp"
+#include "scheduler/lifecycle/job_spec.hpp"
 #include "tools/weft/iteration_probe.hpp"
 #include "tools/weft/scenario.hpp"
-#include "workloads/dag.hpp"
-#include "workloads/job_trace.hpp"
+#include "workloads/dag/dag.hpp"
+#include "workloads/job_traces/job_trace.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
-#include "workloads/placement_times.hpp"
+#include "workloads/measurements/placement_times.hpp"
 
 namespace weft {
 

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "workloads/format_options.hpp"
+#include "workloads/formats/format_options.hpp"
 
 namespace weft {
 

@@ -14,10 +14,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/engine.hpp"
-#include "core/units.hpp"
-#include "host/packet_network.hpp"
-#include "network/flow_fabric.hpp"
+#include "core/engine/engine.hpp"
+#include "core/values/units.hpp"
+#include "host/transport/packet_network.hpp"
+#include "network/flow/flow_fabric.hpp"
 #include "tools/weft/output_file.hpp"
 #include "topologies/topology.hpp"
 

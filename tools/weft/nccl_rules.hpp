@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 
 namespace weft {
 

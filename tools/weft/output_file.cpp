@@ -10,7 +10,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

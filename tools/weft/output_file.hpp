@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "scheduler/settings_change.hpp"
+#include "core/text/diagnostics.hpp"
+#include "scheduler/lifecycle/settings_change.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {

@@ -5,19 +5,19 @@
 #include <string>
 
 #include "core/check.hpp"
-#include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
+#include "host/collectives/collective_library.hpp"
 #include "host/collectives/nccl_tuner.hpp"
-#include "host/congestion_control.hpp"
-#include "host/host_entity.hpp"
-#include "host/packet_settings.hpp"
 #include "host/presets.hpp"
-#include "network/allocation_policy.hpp"
-#include "network/flow_fabric.hpp"
-#include "scheduler/job_lifecycle.hpp"
+#include "host/ranks/host_entity.hpp"
+#include "host/transport/congestion_control.hpp"
+#include "host/transport/packet_settings.hpp"
+#include "network/flow/flow_fabric.hpp"
+#include "network/max_min/allocation_policy.hpp"
+#include "scheduler/lifecycle/job_lifecycle.hpp"
+#include "scheduler/lifecycle/storage.hpp"
 #include "scheduler/placement/placer.hpp"
-#include "scheduler/policy.hpp"
-#include "scheduler/storage.hpp"
+#include "scheduler/policies/policy.hpp"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "core/diagnostics.hpp"
-#include "host/collective_library.hpp"
-#include "scheduler/elastic_restart.hpp"
+#include "core/text/diagnostics.hpp"
+#include "host/collectives/collective_library.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tools/weft/snapshot_file.hpp"
 
 namespace weft {

@@ -26,7 +26,7 @@
 //
 // Bus bandwidth follows nccl-tests: bytes over duration times the factor that makes it comparable with link rates (2(n-1)/n for
 // all_reduce, (n-1)/n for reduce_scatter, all_to_all and, with the gathered size, all_gather; 1 for broadcast).
-// multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/rank_folding).
+// multiplicity: groups or transfers alike that the row stands for, itself included; 1 unless ranks were folded (host/symmetry/rank_folding).
 // exposed_s: of the communicator, per rank and iteration (mean); where several are under way at a time each counts.
 // lost_s, overhead_s, checkpoint_s: of run_s in job mode, for work that did not count (and from failures until their detection; of jobs that were cancelled all), from starts until the
 // job got on, and for writing checkpoints. goodput_iterations_per_s: iterations that count, from the first start to the end, and the samples in them if the scenario
@@ -48,11 +48,11 @@
 #include <string_view>
 #include <vector>
 
-#include "host/host_entity.hpp"
-#include "host/job.hpp"
-#include "host/packet_network.hpp"
-#include "network/flow_fabric.hpp"
-#include "scheduler/job_record.hpp"
+#include "host/ranks/host_entity.hpp"
+#include "host/ranks/job.hpp"
+#include "host/transport/packet_network.hpp"
+#include "network/flow/flow_fabric.hpp"
+#include "scheduler/lifecycle/job_record.hpp"
 #include "tools/weft/congestion_report.hpp"
 #include "tools/weft/link_samples.hpp"
 #include "tools/weft/output_file.hpp"

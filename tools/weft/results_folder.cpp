@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "tools/weft/file_moves.hpp"
 
 namespace weft {

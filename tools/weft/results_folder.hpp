@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/manifest.hpp"
+#include "core/text/manifest.hpp"
 
 namespace weft {
 

@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "core/counted.hpp"
-#include "core/readable.hpp"
-#include "host/message_tag.hpp"
-#include "network/unloaded_paths.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
+#include "host/ranks/message_tag.hpp"
+#include "network/routing/unloaded_paths.hpp"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 // Where it sits: tools/weft/simulation asks when a run is over; `weft run` prints the notes, and summary.json has them.
 //
 // Model: a note names the worst place and the parameter that would lift the limit.
-//   slots    sends of collectives waited for slots (host/slot_holdups), and what slots let through per round trip is less than the
+//   slots    sends of collectives waited for slots (host/ranks/slot_holdups), and what slots let through per round trip is less than the
 //            path carries in that time, so that a receiver that is late is not mistaken for it, all connections of a plan together
 //            where they share the slowest link. A round trip is that of a message and of the news that it was taken over, while
 //            nothing else is under way; of every wait no more counts than that. Told from 10 % of the time of the collectives on:
@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "host/job.hpp"
-#include "host/packet_network.hpp"
-#include "host/slot_holdups.hpp"
-#include "network/flow_settings.hpp"
+#include "host/ranks/job.hpp"
+#include "host/ranks/slot_holdups.hpp"
+#include "host/transport/packet_network.hpp"
+#include "network/flow/flow_settings.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

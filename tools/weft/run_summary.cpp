@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/counted.hpp"
-#include "core/readable.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
 
 namespace weft {
 

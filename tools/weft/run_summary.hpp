@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/units.hpp"
+#include "core/values/units.hpp"
 #include "network/transfer_records.hpp"
-#include "scheduler/fast_forward.hpp"
+#include "scheduler/fast_forward/fast_forward.hpp"
 
 namespace weft {
 

@@ -8,16 +8,16 @@
 #include <map>
 #include <set>
 
-#include "core/counted.hpp"
-#include "core/out_of_memory.hpp"
-#include "core/source_text.hpp"
-#include "core/textproto.hpp"
-#include "core/textproto_settings.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/out_of_memory.hpp"
+#include "core/text/source_text.hpp"
+#include "core/text/textproto.hpp"
+#include "core/text/textproto_settings.hpp"
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/network_parts.hpp"
 #include "scheduler/handlers/event_handler.hpp"
 #include "scheduler/placement/placer.hpp"
-#include "scheduler/policy.hpp"
+#include "scheduler/policies/policy.hpp"
 #include "tools/weft/event_entries.hpp"
 #include "tools/weft/host_speed_entries.hpp"
 #include "tools/weft/iteration_probe.hpp"
@@ -29,12 +29,12 @@
 #include "tools/weft/version.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_reader.hpp"
-#include "workloads/formats/hpcc_flows.hpp"
-#include "workloads/job_trace_reader.hpp"
+#include "workloads/formats/hpcc/hpcc_flows.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
 #include "workloads/measurements/pollux_placements.hpp"
 #include "workloads/templates/workload_templates.hpp"
-#include "workloads/workload_reader.hpp"
 
 namespace weft {
 

@@ -12,20 +12,20 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "core/manifest.hpp"
-#include "host/host_speed.hpp"
-#include "network/static_routes.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/manifest.hpp"
+#include "host/ranks/host_speed.hpp"
+#include "network/routing/static_routes.hpp"
 #include "scheduler/failures/failure_plan.hpp"
 #include "scheduler/failures/maintenance_plan.hpp"
-#include "scheduler/job_spec.hpp"
-#include "scheduler/scripted_events.hpp"
-#include "scheduler/storage.hpp"
+#include "scheduler/handlers/scripted_events.hpp"
+#include "scheduler/lifecycle/job_spec.hpp"
+#include "scheduler/lifecycle/storage.hpp"
 #include "tools/weft/parameters.hpp"
 #include "topologies/topology.hpp"
-#include "workloads/flow_list.hpp"
-#include "workloads/job_trace_reader.hpp"
-#include "workloads/workload_reader.hpp"
+#include "workloads/formats/flow_list.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 
 namespace weft {
 

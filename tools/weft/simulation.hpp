@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "core/log.hpp"
-#include "core/units.hpp"
-#include "host/job_footprint.hpp"
-#include "scheduler/cluster_snapshot.hpp"
+#include "core/text/log.hpp"
+#include "core/values/units.hpp"
+#include "host/symmetry/job_footprint.hpp"
+#include "scheduler/lifecycle/cluster_snapshot.hpp"
 #include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
 

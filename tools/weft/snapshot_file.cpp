@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/source_text.hpp"
-#include "core/textproto.hpp"
-#include "scheduler/elastic_restart.hpp"
+#include "core/text/source_text.hpp"
+#include "core/text/textproto.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tools/weft/snapshot.pb.h"
-#include "workloads/rank_list.hpp"
+#include "workloads/dag/rank_list.hpp"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "scheduler/cluster_snapshot.hpp"
+#include "scheduler/lifecycle/cluster_snapshot.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {

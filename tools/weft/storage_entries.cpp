@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 #include "tools/weft/host_list.hpp"
 
 namespace weft {

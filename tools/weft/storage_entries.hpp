@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/textproto.hpp"
+#include "core/text/textproto.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/scenario.pb.h"
 

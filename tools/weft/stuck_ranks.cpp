@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/counted.hpp"
+#include "core/text/counted.hpp"
 
 namespace weft {
 

@@ -8,8 +8,8 @@
 
 #include <span>
 
-#include "core/diagnostics.hpp"
-#include "host/host_entity.hpp"
+#include "core/text/diagnostics.hpp"
+#include "host/ranks/host_entity.hpp"
 #include "tools/weft/scenario.hpp"
 
 namespace weft {

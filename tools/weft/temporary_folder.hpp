@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

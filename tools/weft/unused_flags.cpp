@@ -1,7 +1,7 @@
 #include "tools/weft/unused_flags.hpp"
 
-#include "core/source_text.hpp"
-#include "core/textproto.hpp"
+#include "core/text/source_text.hpp"
+#include "core/text/textproto.hpp"
 #include "tools/weft/scenario.pb.h"
 
 namespace weft {

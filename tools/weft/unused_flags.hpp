@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "core/diagnostics.hpp"
-#include "workloads/job_trace_reader.hpp"
-#include "workloads/workload_reader.hpp"
+#include "core/text/diagnostics.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
 
 namespace weft {
 

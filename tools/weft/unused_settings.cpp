@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "host/collective_library.hpp"
 #include "host/collectives/collective.hpp"
-#include "host/host_entity.hpp"
+#include "host/collectives/collective_library.hpp"
+#include "host/ranks/host_entity.hpp"
 #include "tools/weft/congestion_report.hpp"
 #include "tools/weft/scenario.hpp"
 #include "tools/weft/storage_entries.hpp"

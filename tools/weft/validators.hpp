@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/weft/validators.hpp"
-#include "workloads/format_options.hpp"
+#include "workloads/formats/format_options.hpp"
 
 namespace weft {
 

@@ -1,7 +1,7 @@
 // The flags that say more about a foreign workload than its path, the same for every subcommand that reads one.
 #pragma once
 
-#include "workloads/workload_reader.hpp"
+#include "workloads/formats/workload_reader.hpp"
 
 namespace CLI {
 class App;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 
 namespace weft {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 
 namespace weft {
 

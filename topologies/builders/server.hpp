@@ -39,7 +39,7 @@
 #include <string>
 #include <vector>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

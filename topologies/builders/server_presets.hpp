@@ -10,7 +10,7 @@
 
 #include <span>
 
-#include "core/params.hpp"
+#include "core/text/params.hpp"
 
 namespace weft {
 

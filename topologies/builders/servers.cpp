@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/text_pieces.hpp"
+#include "core/text/text_pieces.hpp"
 
 namespace weft {
 

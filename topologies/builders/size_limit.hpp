@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {

@@ -6,7 +6,7 @@
 //
 // Where it sits: called by topology_reader.
 //
-// Node n of the file is NodeId(n), and its name is its number: a flow list (workloads/flow_list) whose flows name nodes of the file
+// Node n of the file is NodeId(n), and its name is its number: a flow list (workloads/formats/flow_list) whose flows name nodes of the file
 // names NodeIds. Nodes that are no switches are hosts with one port each (NodeKind::host), one host per node, in ascending order.
 // Switch levels are unknown (0). Error rates other than 0 are refused, since lossy links are not modelled.
 // Thread safety: pure function.
@@ -14,7 +14,7 @@
 
 #include <memory>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

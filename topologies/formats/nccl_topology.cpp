@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/counted.hpp"
-#include "core/diagnostics.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/formats/xml_file.hpp"
 #include "topologies/link_limits.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/diagnostics.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/link_limits.hpp"
 
 namespace weft {

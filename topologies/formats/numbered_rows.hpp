@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/source_text.hpp"
-#include "core/units.hpp"
+#include "core/text/source_text.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/counted.hpp"
-#include "core/diagnostics.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
 #include "topologies/formats/platform_graph.hpp"
 #include "topologies/formats/route_graph.hpp"
 #include "topologies/formats/simgrid_cluster.hpp"

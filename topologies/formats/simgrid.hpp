@@ -34,7 +34,7 @@
 
 #include <memory>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {

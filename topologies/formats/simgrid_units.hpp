@@ -12,8 +12,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/diagnostics.hpp"
-#include "core/units.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
 
 namespace weft {
 

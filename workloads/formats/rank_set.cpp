@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/counted.hpp"
-#include "core/diagnostics.hpp"
-#include "core/source_text.hpp"
-#include "workloads/limits.hpp"
-#include "workloads/strided_groups.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/source_text.hpp"
+#include "workloads/dag/limits.hpp"
+#include "workloads/dag/strided_groups.hpp"
 
 namespace weft {
 

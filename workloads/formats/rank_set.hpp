@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "workloads/dag.hpp"
+#include "core/text/diagnostics.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 
@@ -54,7 +54,7 @@ class CommunicatorTable {
 
   /// The communicator in which every rank has a group like this one, which one rank recorded among `recorded_world` ranks (0: unknown);
   /// 0 = everyone if that was all of them. None if the group has no stride, or is not among the groups of its
-  /// size and stride that fill the ranks (workloads/strided_groups).
+  /// size and stride that fill the ranks (workloads/dag/strided_groups).
   std::optional<std::uint16_t> repeated_communicator_of(const std::string& name, const std::vector<std::uint32_t>& ranks,
                                                         std::uint32_t recorded_world);
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/plain_number.hpp"
 #include "workloads/job_templates/run_time_law.hpp"
 #include "workloads/job_templates/size_law.hpp"
 #include "workloads/job_templates/week_profile.hpp"
-#include "workloads/plain_number.hpp"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 // from a stream of its own, so that jobs of one seed keep their sizes when, say, the rate changes. Run times are whole seconds, one at least, as in
 // the logs. The virtual cluster is drawn with its number of nodes as weight, among those that have enough GPUs for the job, and becomes the job's
 // group. How the job ended becomes its model, for want of a column of its own: rules of a scenario can match it.
-// The aggregates are those of the laws; a sample has them within its sampling error, which the heavy tail makes large: tests/workloads/job_templates_test.
+// The aggregates are those of the laws; a sample has them within its sampling error, which the heavy tail makes large: tests/workloads/job_templates/job_templates_test.
 // What it leaves out: that users submit many jobs at once, that jobs of one user are alike, that the mix changes over months.
 // Thread safety: pure functions.
 #pragma once
@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/params.hpp"
-#include "workloads/job_trace.hpp"
+#include "core/text/params.hpp"
+#include "workloads/job_traces/job_trace.hpp"
 
 namespace weft {
 

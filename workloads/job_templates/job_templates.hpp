@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "core/params.hpp"
-#include "workloads/job_trace.hpp"
+#include "core/text/params.hpp"
+#include "workloads/job_traces/job_trace.hpp"
 
 namespace weft {
 

@@ -18,8 +18,8 @@
 #include <array>
 #include <cstddef>
 
-#include "core/diagnostics.hpp"
-#include "core/random.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/random.hpp"
 #include "workloads/job_templates/size_law.hpp"
 
 namespace weft {

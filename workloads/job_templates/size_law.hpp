@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "core/random.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/random.hpp"
 
 namespace weft {
 

@@ -10,7 +10,7 @@
 
 #include <array>
 
-#include "core/random.hpp"
+#include "core/values/random.hpp"
 
 namespace weft {
 

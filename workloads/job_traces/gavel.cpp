@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/counted.hpp"
-#include "workloads/csv_reader.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/csv_reader.hpp"
+#include "core/text/plain_number.hpp"
+#include "workloads/dag/limits.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/limits.hpp"
 #include "workloads/measurements/gavel_throughputs.hpp"
-#include "workloads/plain_number.hpp"
 
 namespace weft {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "workloads/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
+#include "workloads/dag/limits.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/limits.hpp"
 
 namespace weft {
 

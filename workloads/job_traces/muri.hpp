@@ -9,8 +9,8 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include "core/source_text.hpp"
-#include "workloads/job_trace.hpp"
+#include "core/text/source_text.hpp"
+#include "workloads/job_traces/job_trace.hpp"
 
 namespace weft {
 

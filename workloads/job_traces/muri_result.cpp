@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "workloads/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "workloads/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
 
 namespace weft {

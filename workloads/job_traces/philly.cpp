@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "workloads/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
+#include "core/text/plain_number.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/plain_number.hpp"
 
 namespace weft {
 

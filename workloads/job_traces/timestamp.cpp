@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "workloads/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
 
 namespace weft {
 

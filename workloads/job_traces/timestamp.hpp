@@ -29,8 +29,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/diagnostics.hpp"
-#include "core/units.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
 #include "workloads/job_traces/zone_database.hpp"
 
 namespace weft {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "core/counted.hpp"
-#include "workloads/limits.hpp"
+#include "core/text/counted.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 

@@ -18,11 +18,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/diagnostics.hpp"
-#include "core/source_text.hpp"
-#include "workloads/csv_reader.hpp"
-#include "workloads/dirty_rows.hpp"
-#include "workloads/job_trace.hpp"
+#include "core/text/csv_reader.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/dirty_rows.hpp"
+#include "core/text/source_text.hpp"
+#include "workloads/job_traces/job_trace.hpp"
 #include "workloads/job_traces/timestamp.hpp"
 
 namespace weft {

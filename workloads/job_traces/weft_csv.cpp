@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "workloads/csv_reader.hpp"
+#include "core/text/csv_reader.hpp"
+#include "workloads/dag/limits.hpp"
 #include "workloads/job_traces/trace_builder.hpp"
-#include "workloads/limits.hpp"
 
 namespace weft {
 

@@ -22,8 +22,8 @@
 #include <functional>
 #include <string_view>
 
-#include "core/source_text.hpp"
-#include "workloads/job_trace.hpp"
+#include "core/text/source_text.hpp"
+#include "workloads/job_traces/job_trace.hpp"
 
 namespace weft {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/counted.hpp"
-#include "workloads/csv_reader.hpp"
-#include "workloads/plain_number.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/csv_reader.hpp"
+#include "core/text/plain_number.hpp"
 
 namespace weft {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 
 namespace weft {
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check.hpp"
-#include "core/counted.hpp"
-#include "workloads/limits.hpp"
-#include "workloads/plain_number.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/plain_number.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/source_text.hpp"
-#include "workloads/placement_times.hpp"
+#include "core/text/source_text.hpp"
+#include "workloads/measurements/placement_times.hpp"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdio>
 
-#include "workloads/csv_reader.hpp"
-#include "workloads/limits.hpp"
+#include "core/text/csv_reader.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 

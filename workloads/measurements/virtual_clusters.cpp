@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "workloads/csv_reader.hpp"
-#include "workloads/limits.hpp"
+#include "core/text/csv_reader.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 

@@ -13,7 +13,7 @@
 #include <map>
 #include <string>
 
-#include "core/source_text.hpp"
+#include "core/text/source_text.hpp"
 
 namespace weft {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
-#include "workloads/limits.hpp"
-#include "workloads/strided_groups.hpp"
+#include "workloads/dag/limits.hpp"
+#include "workloads/dag/strided_groups.hpp"
 #include "workloads/templates/role_script.hpp"
 #include "workloads/templates/tensor_math.hpp"
 

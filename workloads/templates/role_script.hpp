@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/dag.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "workloads/limits.hpp"
+#include "workloads/dag/limits.hpp"
 
 namespace weft {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/params.hpp"
-#include "workloads/dag.hpp"
-#include "workloads/element_type.hpp"
+#include "core/text/params.hpp"
+#include "workloads/dag/dag.hpp"
+#include "workloads/dag/element_type.hpp"
 
 namespace weft {
 

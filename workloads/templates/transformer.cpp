@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/limits.hpp"
-#include "workloads/strided_groups.hpp"
+#include "workloads/dag/limits.hpp"
+#include "workloads/dag/strided_groups.hpp"
 #include "workloads/templates/role_script.hpp"
 
 namespace weft {

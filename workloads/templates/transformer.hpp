@@ -41,8 +41,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/params.hpp"
-#include "workloads/dag.hpp"
+#include "core/text/params.hpp"
+#include "workloads/dag/dag.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
 namespace weft {

@@ -11,8 +11,8 @@
 
 #include <span>
 
-#include "core/params.hpp"
-#include "workloads/dag.hpp"
+#include "core/text/params.hpp"
+#include "workloads/dag/dag.hpp"
 
 namespace weft {
 

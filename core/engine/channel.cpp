@@ -1,0 +1,31 @@
+#include "core/engine/channel.hpp"
+
+namespace weft {
+
+// What this buffer held was read before the barrier that has just been passed.
+void LocalChannel::open_window() {
+  Buffer& buffer = buffers_[writer_.parity];
+  buffer.events.clear();
+  for (const LpId lp : buffer.lps) buffer.parcels_to[lp.index()].clear();
+  buffer.lps.clear();
+}
+
+void LocalChannel::write(const Event& event) { buffers_[writer_.parity].events.push_back(event); }
+
+void LocalChannel::write(const ParcelTo& parcel, LpId lp) {
+  Buffer& buffer = buffers_[writer_.parity];
+  if (buffer.parcels_to.size() <= lp.index()) buffer.parcels_to.resize(lp.index() + 1);
+  std::vector<ParcelTo>& parcels = buffer.parcels_to[lp.index()];
+  if (parcels.empty()) buffer.lps.push_back(lp);
+  parcels.push_back(parcel);
+}
+
+void LocalChannel::close_window() { writer_.parity ^= 1U; }
+
+Channel::Contents LocalChannel::read() {
+  const Buffer& buffer = buffers_[reader_.parity];
+  reader_.parity ^= 1U;
+  return {buffer.events, buffer.lps, buffer.parcels_to};
+}
+
+}  // namespace weft

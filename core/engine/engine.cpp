@@ -1,0 +1,679 @@
+#include "core/engine/engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "core/engine/agenda.hpp"
+#include "core/engine/channel.hpp"
+#include "core/engine/entity_directory.hpp"
+#include "core/engine/event_process.hpp"
+#include "core/engine/load_balance.hpp"
+#include "core/engine/outbox.hpp"
+#include "core/engine/pace.hpp"
+#include "core/engine/sweep_process.hpp"
+#include "core/engine/window_barrier.hpp"
+
+namespace weft {
+
+namespace {
+
+using WallClock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kSliceEvents = 16384;   // about a millisecond of work
+constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is timed per logical process,
+constexpr std::uint64_t kTimedEvents = 256;     // and every one after one that had at least so many events for each
+constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least once in so many windows
+constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
+constexpr std::uint64_t kFirstLookShare = 32;   // the first look at the balance comes after this part of its interval
+constexpr auto kProgressInterval = std::chrono::milliseconds(200);
+
+/// A logical process and what its worker knows about it.
+struct alignas(64) LpSlot : Agenda::Item {
+  std::unique_ptr<LogicalProcess> process;
+  std::uint64_t weight = 1;  ///< for the first deal
+  std::uint64_t events_since_redeal = 0;
+  std::uint64_t timed_ns_since_redeal = 0;
+  std::uint64_t timed_events_since_redeal = 0;
+  bool failed = false;
+};
+
+/// What a worker tells the others at the barrier. Two of them alternate, so that nobody overwrites what another still reads.
+struct alignas(64) Bulletin {
+  Time earliest = Time::max();
+  Time failed_at = Time::max();
+  std::uint64_t events = 0;
+  // Messages, in builds that audit: sent up to the window before the one that is over, and received since then and before.
+  std::uint64_t sent_before = 0;
+  std::uint64_t received = 0;
+  // Set by the coordinating worker only.
+  bool stop = false;
+  bool redeal = false;
+  bool solo = false;  ///< the coordinating worker runs the next window for everyone
+};
+
+/// What all workers conclude from the bulletins.
+struct Verdict {
+  Time begin = Time::max();
+  Time failed_at = Time::max();
+  bool stop = false;
+  bool redeal = false;
+  bool solo = false;
+};
+
+std::uint64_t wall_ns_since(WallClock::time_point start, WallClock::time_point now) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now - start).count());
+}
+
+struct Failure {
+  EventKey key;
+  std::exception_ptr error;
+};
+
+Partition make_partition(std::size_t entity_count, const std::vector<PartitionEdge>& edges, const EngineOptions& options) {
+  if (const auto* by_zeta = std::get_if<PartitionByZeta>(&options.partition)) {
+    return partition_by_delay(entity_count, edges, by_zeta->zeta);
+  }
+  if (const auto* by_table = std::get_if<PartitionByTable>(&options.partition)) {
+    return partition_by_delay(entity_count, edges, by_table->table.zeta_for(by_table->mean_gpus_per_job));
+  }
+  if (const auto* given = std::get_if<PartitionExplicit>(&options.partition)) {
+    WEFT_CHECK(given->lp_of_entity.size() == entity_count, "an explicit partition has one entry per entity");
+    return partition_explicitly(given->lp_of_entity, edges);
+  }
+  if (options.threads == 1) return partition_explicitly(std::vector<LpId>(entity_count, LpId(0)), edges);
+  const std::uint32_t lps_min = options.threads * std::get<PartitionAutomatic>(options.partition).lps_per_thread_min;
+  return partition_automatically(entity_count, edges, lps_min);
+}
+
+/// For every logical process with sweep nodes, the least delay of a connection inside it that leads to one of them; max() if there is none.
+std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory& directory, const Partition& partition,
+                                                           const std::vector<PartitionEdge>& edges) {
+  std::vector<char> sweeps(directory.size());
+  std::vector<std::optional<Duration>> window_of_lp(partition.lp_count);
+  for (std::uint32_t i = 0; i < directory.size(); ++i) {
+    sweeps[i] = dynamic_cast<const SweepNode*>(&directory.entity(EntityId(i))) != nullptr ? 1 : 0;
+    if (sweeps[i] != 0) window_of_lp[partition.lp_of_node[i].index()] = Duration::max();
+  }
+  for (const PartitionEdge& edge : edges) {
+    const LpId lp = partition.lp_of_node[edge.from];
+    if (lp != partition.lp_of_node[edge.to] || edge.from == edge.to || sweeps[edge.to] == 0) continue;
+    window_of_lp[lp.index()] = std::min(*window_of_lp[lp.index()], edge.min_delay);
+  }
+  return window_of_lp;
+}
+
+/// What an entity is taken to have to do, before anything is known. To a sweep node it comes by its connections.
+std::uint64_t weight_of(const EntityDirectory& directory, EntityId id) {
+  const bool sweeps = dynamic_cast<const SweepNode*>(&directory.entity(id)) != nullptr;
+  return 1 + (sweeps ? directory.connection_count(id) : 0);
+}
+
+/// The lookahead, or as much of it as makes whole windows of the logical processes that have shorter ones: a rest would cost them as much as a whole one.
+Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& sweep_windows) {
+  Duration shortest = lookahead;
+  for (const std::optional<Duration>& window : sweep_windows)
+    shortest = std::min({shortest, window.value_or(lookahead), window ? SweepProcess::window_limit : lookahead});
+  WEFT_CHECK(shortest > Duration::zero(), "what a sweep node sends takes time");
+  return lookahead == Duration::max() ? lookahead : shortest * (lookahead.in_ticks() / shortest.in_ticks());
+}
+
+}  // namespace
+
+struct Engine::State {
+  struct alignas(64) Worker {
+    std::uint32_t index = 0;
+    Agenda agenda;
+    std::optional<Outbox> outbox;
+    WorkerCounters counters;
+    std::optional<Failure> failure;
+    Time last_event;
+    bool has_long_windows = false;   ///< its logical processes had much to do in the last window
+    std::uint64_t sent_audited = 0;  ///< by its last bulletin; counted in builds that audit, like the next
+    std::uint64_t received_audited = 0;
+    Bulletin bulletins[2];
+  };
+
+  /// What the coordinating worker keeps an eye on between windows.
+  struct Watch {
+    WallClock::time_point start;
+    WallClock::time_point next_progress;
+    std::uint64_t windows_since_look = 0;
+    std::uint64_t events_at_look = 0;
+  };
+
+  void make_workers(std::uint32_t worker_count);
+  void fill_agendas();
+  std::vector<std::uint64_t> loads() const;
+  std::uint64_t balance_interval_ns() const { return static_cast<std::uint64_t>(options.redeal_interval_wall_s * 1e9); }
+  bool wants_redeal(std::uint64_t wall_ns);
+  void redeal();
+
+  void work(Worker& me, const RunControl& control, WindowBarrier& barrier);
+  void run_processes(Worker& me, const Window& window, bool timed);
+  void receive(Worker& me);
+  void publish(Worker& worker, std::size_t parity);
+  void coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity);
+  bool wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo);
+  Verdict read_bulletins(std::size_t parity) const;
+  void note_failure(Worker& me, const EventKey& key);
+  void fail(Worker& me, LpSlot& slot);
+
+  EngineOptions options;
+  EntityDirectory directory;
+  Duration lookahead;
+  Duration window_span;  ///< how long windows are
+  std::vector<LpSlot> slots;
+  std::vector<std::uint32_t> worker_of_lp;
+  std::vector<std::unique_ptr<LocalChannel>> channels;  ///< from worker w to worker r at w * workers + r
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::uint64_t windows = 0;
+  std::uint64_t redeals = 0;
+  Pace pace;
+  std::uint64_t wall_ns_before = 0;   ///< what earlier calls of run() took; those below count from there
+  std::uint64_t next_balance_ns = 0;  ///< when the balance is looked at again
+  std::uint64_t balance_wait_ns = 0;  ///< between that and the look after it
+  bool interrupted = false;
+  Time next_event = Time::max();
+  bool broken = false;
+  // What the coordinating worker, having run windows alone, tells the others before it meets them at the barrier again.
+  std::uint64_t resume_at_window = 0;
+  bool finished_alone = false;
+};
+
+// --- Workers --------------------------------------------------------------------------------------------------------------------
+
+void Engine::State::make_workers(std::uint32_t worker_count) {
+  std::vector<std::uint64_t> weights;
+  for (const LpSlot& slot : slots) weights.push_back(slot.weight);
+  worker_of_lp = deal_in_blocks(weights, worker_count);
+  for (std::uint32_t i = 0; i < worker_count * worker_count; ++i) channels.push_back(std::make_unique<LocalChannel>());
+  for (std::uint32_t w = 0; w < worker_count; ++w) {
+    auto worker = std::make_unique<Worker>();
+    worker->index = w;
+    std::vector<Channel*> channel_to;
+    for (std::uint32_t r = 0; r < worker_count; ++r) channel_to.push_back(channels[w * worker_count + r].get());
+    worker->outbox.emplace(directory, worker_of_lp, std::move(channel_to));
+    workers.push_back(std::move(worker));
+  }
+  fill_agendas();
+}
+
+void Engine::State::fill_agendas() {
+  for (const auto& worker : workers) worker->agenda.clear();
+  for (std::size_t lp = 0; lp < slots.size(); ++lp) {
+    LpSlot& slot = slots[lp];
+    slot.next = slot.failed ? Time::max() : slot.process->next_event_time();
+    workers[worker_of_lp[lp]]->agenda.add(&slot);
+  }
+}
+
+std::vector<std::uint64_t> Engine::State::loads() const {
+  // What an event takes, by what was timed of each, or of all.
+  std::uint64_t timed_ns = 0;
+  std::uint64_t timed_events = 0;
+  for (const LpSlot& slot : slots) {
+    timed_ns += slot.timed_ns_since_redeal;
+    timed_events += slot.timed_events_since_redeal;
+  }
+  const auto ns_per_event = [](std::uint64_t ns, std::uint64_t events, double otherwise) {
+    return events > 0 ? static_cast<double>(ns) / static_cast<double>(events) : otherwise;
+  };
+  const double of_all = ns_per_event(timed_ns, timed_events, 1);
+  std::vector<std::uint64_t> loads;
+  for (const LpSlot& slot : slots) {
+    const double of_slot = ns_per_event(slot.timed_ns_since_redeal, slot.timed_events_since_redeal, of_all);
+    loads.push_back(static_cast<std::uint64_t>(of_slot * static_cast<double>(slot.events_since_redeal)));
+  }
+  return loads;
+}
+
+bool Engine::State::wants_redeal(std::uint64_t wall_ns) {
+  if (workers.size() < 2) return false;
+  const bool forced = options.redeal_every_windows > 0 && windows % options.redeal_every_windows == 0;
+  if (!forced && wall_ns < next_balance_ns) return false;
+  balance_wait_ns = std::min(2 * balance_wait_ns, balance_interval_ns());
+  next_balance_ns = wall_ns + balance_wait_ns;
+  return true;
+}
+
+// Called while every other worker waits and all messages are received.
+void Engine::State::redeal() {
+  const auto worker_count = static_cast<std::uint32_t>(workers.size());
+  const bool forced = options.redeal_every_windows > 0;
+  const std::vector<std::uint64_t> load = loads();
+  for (LpSlot& slot : slots) {
+    slot.events_since_redeal = 0;
+    slot.timed_ns_since_redeal = 0;
+    slot.timed_events_since_redeal = 0;
+  }
+  const double before = imbalance(load, worker_of_lp, worker_count);
+  if (!forced && before <= options.redeal_imbalance) return;
+  std::vector<std::uint32_t> dealt = deal_by_load(load, worker_count);
+  if (forced) {
+    // Every process moves now and then, however well it is placed.
+    for (std::uint32_t& worker : dealt) worker = static_cast<std::uint32_t>((worker + redeals) % worker_count);
+  } else if (imbalance(load, dealt, worker_count) >= before) {
+    return;
+  }
+  worker_of_lp = std::move(dealt);
+  fill_agendas();
+  ++redeals;
+  if (options.log.wants(LogLevel::debug)) {
+    options.log.debug("re-dealt " + std::to_string(slots.size()) + " logical processes: the busiest worker was " +
+                      std::to_string(static_cast<int>(before * 100)) + " % above the mean");
+  }
+}
+
+// --- One window ------------------------------------------------------------------------------------------------------------------
+
+void Engine::State::note_failure(Worker& me, const EventKey& key) {
+  if (!me.failure || key < me.failure->key) me.failure = Failure{key, std::current_exception()};
+}
+
+/// The process is not asked for anything any more, because of the exception that is being handled.
+void Engine::State::fail(Worker& me, LpSlot& slot) {
+  note_failure(me, slot.process->last_event_key());
+  slot.failed = true;
+  me.agenda.move(&slot, Time::max());
+}
+
+void Engine::State::receive(Worker& me) {
+  for (std::size_t writer = 0; writer < workers.size(); ++writer) {
+    const Channel::Contents arrived = channels[writer * workers.size() + me.index]->read();
+    const auto receive = [&](LpSlot& slot, const auto& messages) {
+      if (slot.failed) return;
+      try {
+        slot.process->receive(messages);
+        const Time next = slot.process->next_event_time();
+        if (next < slot.next) me.agenda.move(&slot, next);
+      } catch (...) {
+        fail(me, slot);
+      }
+    };
+    if constexpr (audits_state) {
+      me.received_audited += arrived.events.size();
+      for (const LpId lp : arrived.lps) me.received_audited += arrived.parcels_to[lp.index()].size();
+    }
+    for (const Event& event : arrived.events) receive(slots[directory.place(event.target).lp.index()], event);
+    for (const LpId lp : arrived.lps) receive(slots[lp.index()], std::span(arrived.parcels_to[lp.index()]));
+  }
+}
+
+void Engine::State::run_processes(Worker& me, const Window& window, bool timed) {
+  std::uint64_t events_left = window.events_max;
+  const std::uint64_t events_before = me.counters.events;
+  const std::uint64_t runs_before = me.counters.lp_runs;
+  WallClock::time_point started = timed ? WallClock::now() : WallClock::time_point();
+  while (events_left > 0 && me.agenda.earliest() < window.end) {
+    LpSlot& slot = static_cast<LpSlot&>(*me.agenda.top());
+    try {
+      const std::uint64_t handled = slot.process->run_window({window.begin, window.end, events_left}, *me.outbox);
+      me.counters.events += handled;
+      slot.events_since_redeal += handled;
+      events_left -= std::min(handled, events_left);
+      me.agenda.move(&slot, slot.process->next_event_time());
+      if (timed) slot.timed_events_since_redeal += handled;
+    } catch (...) {
+      fail(me, slot);
+    }
+    ++me.counters.lp_runs;
+    me.last_event = std::max(me.last_event, slot.process->last_event_key().time);
+    if (timed) {
+      const WallClock::time_point now = WallClock::now();
+      slot.timed_ns_since_redeal += wall_ns_since(started, now);
+      started = now;
+    }
+  }
+  const std::uint64_t runs = me.counters.lp_runs - runs_before;
+  me.has_long_windows = runs > 0 && me.counters.events - events_before >= kTimedEvents * runs;
+}
+
+void Engine::State::publish(Worker& worker, std::size_t parity) {
+  Bulletin& bulletin = worker.bulletins[parity];
+  bulletin = Bulletin{};
+  bulletin.earliest = std::min(worker.agenda.earliest(), worker.outbox->earliest());
+  bulletin.events = worker.counters.events;
+  if (worker.failure) bulletin.failed_at = worker.failure->key.time;
+  if constexpr (audits_state) {
+    bulletin.sent_before = std::exchange(worker.sent_audited, worker.outbox->message_count());
+    bulletin.received = worker.received_audited;
+  }
+  worker.outbox->close_window();
+}
+
+Verdict Engine::State::read_bulletins(std::size_t parity) const {
+  Verdict verdict;
+  for (const auto& worker : workers) {
+    verdict.begin = std::min(verdict.begin, worker->bulletins[parity].earliest);
+    verdict.failed_at = std::min(verdict.failed_at, worker->bulletins[parity].failed_at);
+  }
+  if constexpr (audits_state) {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    for (const auto& worker : workers) {
+      sent += worker->bulletins[parity].sent_before;
+      received += worker->bulletins[parity].received;
+    }
+    WEFT_CHECK(sent == received, "what logical processes send each other in a window is received before the next");
+  }
+  const Bulletin& of_coordinator = workers[0]->bulletins[parity];
+  verdict.stop = of_coordinator.stop;
+  verdict.redeal = of_coordinator.redeal;
+  verdict.solo = of_coordinator.solo;
+  return verdict;
+}
+
+bool Engine::State::wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo) {
+  if (workers.size() < 2) return false;
+  if (options.alternate_every_windows > 0) return windows / options.alternate_every_windows % 2 == 1;
+  if (!options.measure_pace) return solo;
+  return pace.look(wall_ns, events) == Pace::Way::one_thread;
+}
+
+// Between windows: what only the coordinating worker looks after, added to its bulletin.
+void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity) {
+  Bulletin& bulletin = me.bulletins[parity];
+  bulletin.solo = me.bulletins[parity ^ 1U].solo;
+  if (control.interrupt != nullptr && control.interrupt->load(std::memory_order_relaxed)) {
+    bulletin.stop = true;
+    return;
+  }
+  const bool look_always = options.redeal_every_windows > 0 || options.alternate_every_windows > 0 ||
+                           (workers.size() > 1 && options.measure_pace && pace.trying());
+  if (!look_always && ++watch.windows_since_look < kWindowsPerLook && me.counters.events - watch.events_at_look < kEventsPerLook) {
+    return;
+  }
+  watch.windows_since_look = 0;
+  watch.events_at_look = me.counters.events;
+  const WallClock::time_point now = WallClock::now();
+  std::uint64_t events = me.counters.events;
+  for (const auto& worker : workers) {
+    if (worker->index != me.index) events += worker->bulletins[parity ^ 1U].events;
+  }
+  const std::uint64_t wall_ns = wall_ns_before + wall_ns_since(watch.start, now);
+  bulletin.solo = wants_solo(wall_ns, events, bulletin.solo);
+  bulletin.redeal = !bulletin.solo && wants_redeal(wall_ns);
+  if (control.progress && now >= watch.next_progress) {
+    watch.next_progress = now + kProgressInterval;
+    control.progress({reached, events});
+  }
+}
+
+// Every worker runs this loop. All come to the same verdict from the same bulletins, so that one barrier per window is enough:
+//   publish bulletin | barrier | read bulletins, receive messages, run the window | publish ...
+// While windows are too small for several threads, the coordinating worker does all this for everyone (`solo`) and the others
+// wait at the barrier, into which it comes again when it wants them back.
+void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& barrier) {
+  const bool coordinating = me.index == 0;
+  const bool alone = workers.size() == 1;
+  const auto everyone = std::span(workers);
+  const auto own = everyone.subspan(me.index, 1);
+  // Processes that cannot reach each other may stop anywhere; then a window is a number of events.
+  const bool sliced = lookahead == Duration::max();
+  Watch watch;
+  if (coordinating) {
+    watch.start = WallClock::now();
+    watch.next_progress = watch.start + kProgressInterval;
+  }
+  Time reached;
+  bool solo = false;  // the window that is over was run by the coordinating worker alone
+  bool called_back = false;
+  std::uint64_t window_number = 0;
+  me.bulletins[1].solo = false;
+  me.outbox->open_window(Time::zero());
+  while (true) {
+    const std::size_t parity = window_number & 1U;
+    if (!called_back) {
+      for (const auto& worker : solo ? everyone : own) publish(*worker, parity);
+      if (coordinating) {
+        try {
+          coordinate(me, control, watch, reached, parity);
+        } catch (...) {
+          note_failure(me, EventKey{reached, 0, EntityId(0), EventClass::message});
+          me.bulletins[parity].failed_at = me.failure->key.time;
+        }
+      }
+      const bool stays_solo = solo && me.bulletins[parity].solo;
+      // Written once per call: the others read it at leisure, and meet this worker again before the next.
+      if (solo && !stays_solo) resume_at_window = window_number;
+      if (!alone && !stays_solo) barrier.wait();
+    }
+    called_back = false;
+
+    const Verdict verdict = read_bulletins(parity);
+    for (const auto& worker : solo&& verdict.solo ? everyone : own) receive(*worker);
+    // After a failure the others go on up to its instant, so that the first of all failures is found whatever the partition.
+    const Time until =
+        verdict.failed_at == Time::max() ? control.until : std::min(control.until, verdict.failed_at + Duration::ticks(1));
+    if (verdict.stop || verdict.begin >= until) {
+      if (coordinating) {
+        interrupted = verdict.stop;
+        next_event = verdict.begin;
+        wall_ns_before += wall_ns_since(watch.start, WallClock::now());
+      }
+      if (solo && verdict.solo) {
+        finished_alone = true;
+        barrier.wait();
+      }
+      return;
+    }
+    if (verdict.solo && !solo) {
+      barrier.wait();  // all messages are received
+      if (!coordinating) {
+        barrier.wait();
+        if (finished_alone) return;
+        window_number = resume_at_window;
+        called_back = true;
+        continue;
+      }
+    }
+    solo = verdict.solo;
+    if (verdict.redeal) {
+      barrier.wait();
+      if (coordinating) redeal();
+      barrier.wait();
+    }
+    reached = verdict.begin;
+    if (coordinating) ++windows;
+    ++window_number;
+    const Window current{verdict.begin, std::min(later(verdict.begin, window_span), until),
+                         sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
+    const auto crew = solo ? everyone : own;
+    for (const auto& worker : crew) worker->outbox->open_window(current.end);
+    for (const auto& worker : crew) {
+      run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % kTimedWindows == 0));
+    }
+  }
+}
+
+// --- Engine ----------------------------------------------------------------------------------------------------------------------
+
+Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+std::size_t Engine::entity_count() const { return state_->directory.size(); }
+Entity& Engine::entity(EntityId id) const { return state_->directory.entity(id); }
+const std::string& Engine::entity_name(EntityId id) const { return state_->directory.name(id); }
+LpId Engine::lp_of(EntityId id) const { return state_->directory.place(id).lp; }
+
+RunReport Engine::run(const RunControl& control) {
+  State& state = *state_;
+  WEFT_CHECK(!state.broken, "an engine whose entity failed does not run again");
+  state.finished_alone = false;
+  WindowBarrier barrier(static_cast<std::uint32_t>(state.workers.size()));
+  {
+    // Nobody starts before all threads exist: if one cannot be made, the others must not wait for it at the barrier.
+    enum Gate : int { closed, open, cancelled };
+    std::atomic<int> gate = closed;
+    std::vector<std::jthread> threads;
+    try {
+      for (std::size_t w = 1; w < state.workers.size(); ++w) {
+        threads.emplace_back([&state, &control, &barrier, &gate, w] {
+          gate.wait(closed, std::memory_order_acquire);
+          if (gate.load(std::memory_order_acquire) == open) state.work(*state.workers[w], control, barrier);
+        });
+      }
+    } catch (...) {
+      gate.store(cancelled, std::memory_order_release);
+      gate.notify_all();
+      throw;
+    }
+    gate.store(open, std::memory_order_release);
+    gate.notify_all();
+    state.work(*state.workers[0], control, barrier);
+  }
+
+  const Failure* first = nullptr;
+  for (const auto& worker : state.workers) {
+    if (worker->failure && (first == nullptr || worker->failure->key < first->key)) first = &*worker->failure;
+  }
+  if (first != nullptr) {
+    state.broken = true;
+    std::rethrow_exception(first->error);
+  }
+
+  RunReport report;
+  report.windows = state.windows;
+  report.redeals = state.redeals;
+  report.lp_count = static_cast<std::uint32_t>(state.slots.size());
+  report.lookahead = state.lookahead;
+  report.next_event = state.next_event;
+  report.interrupted = state.interrupted;
+  for (const auto& worker : state.workers) {
+    worker->counters.messages = worker->outbox->message_count();
+    report.workers.push_back(worker->counters);
+    report.events += worker->counters.events;
+    report.messages += worker->counters.messages;
+    report.end_time = std::max(report.end_time, worker->last_event);
+  }
+  std::vector<std::uint64_t> chains(state.directory.size());
+  for (const LpSlot& slot : state.slots) slot.process->write_fingerprints(chains);
+  report.fingerprint.add(static_cast<std::uint64_t>(chains.size()));
+  for (const std::uint64_t chain : chains) report.fingerprint.add(chain);
+  return report;
+}
+
+// --- Builder ---------------------------------------------------------------------------------------------------------------------
+
+EngineBuilder::EngineBuilder() = default;
+EngineBuilder::~EngineBuilder() = default;
+EngineBuilder::EngineBuilder(EngineBuilder&&) noexcept = default;
+EngineBuilder& EngineBuilder::operator=(EngineBuilder&&) noexcept = default;
+
+EntityId EngineBuilder::add_entity(std::unique_ptr<Entity> entity, std::string name) {
+  WEFT_CHECK(entity != nullptr, "an entity is registered");
+  const EntityId id(static_cast<std::uint32_t>(registered_.size()));
+  registered_.push_back({std::move(entity), std::move(name)});
+  return id;
+}
+
+void EngineBuilder::connect(EntityId from, EntityId to, Duration min_delay) {
+  WEFT_CHECK(min_delay >= Duration::zero(), "a minimum delay is not negative");
+  edges_.push_back({from.index(), to.index(), min_delay});
+}
+
+void EngineBuilder::connect_both(EntityId a, EntityId b, Duration min_delay) {
+  connect(a, b, min_delay);
+  connect(b, a, min_delay);
+}
+
+void EngineBuilder::connect_all(Duration min_delay) {
+  WEFT_CHECK(min_delay >= Duration::zero(), "a minimum delay is not negative");
+  min_delay_of_all_ = min_delay;
+}
+
+Event EngineBuilder::make_initial(EntityId target, Time at, EventClass event_class, std::uint16_t kind) {
+  WEFT_CHECK(at >= Time::zero(), "an initial event happens at time 0 or later");
+  Event event;
+  event.key.time = at;
+  event.key.event_class = event_class;
+  event.target = target;
+  event.kind = kind;
+  return event;
+}
+
+std::size_t EngineBuilder::entity_count() const { return registered_.size(); }
+
+Engine EngineBuilder::build(EngineOptions options) && {
+  WEFT_CHECK(options.threads >= 1, "an engine runs on at least one thread");
+  const std::size_t count = registered_.size();
+  for (const PartitionEdge& edge : edges_) {
+    WEFT_CHECK(edge.from < count && edge.to < count, "a connection joins entities that are registered");
+  }
+  for (const Event& event : initial_) WEFT_CHECK(event.target.index() < count, "an initial event is for a registered entity");
+
+  auto state = std::make_unique<Engine::State>();
+  EntityDirectory& directory = state->directory;
+  for (Registered& registered : registered_) {
+    directory.entities_.push_back(std::move(registered.entity));
+    directory.names_.push_back(std::move(registered.name));
+  }
+
+  std::sort(edges_.begin(), edges_.end(), [](const PartitionEdge& a, const PartitionEdge& b) {
+    return std::tie(a.from, a.to, a.min_delay) < std::tie(b.from, b.to, b.min_delay);
+  });
+  edges_.erase(std::unique(edges_.begin(), edges_.end(),
+                           [](const PartitionEdge& a, const PartitionEdge& b) { return a.from == b.from && a.to == b.to; }),
+               edges_.end());
+  directory.connections_begin_.assign(count + 1, 0);
+  for (const PartitionEdge& edge : edges_) ++directory.connections_begin_[edge.from + 1];
+  for (std::size_t i = 0; i < count; ++i) directory.connections_begin_[i + 1] += directory.connections_begin_[i];
+  directory.connections_.reserve(edges_.size());
+  for (const PartitionEdge& edge : edges_) directory.connections_.push_back({EntityId(edge.to), edge.min_delay});
+  directory.min_delay_of_all_ = min_delay_of_all_;
+  if (min_delay_of_all_) {
+    // A chain joins the same sets of entities as all pairs would, and some link of it crosses every cut.
+    for (std::uint32_t i = 0; i + 1 < count; ++i) edges_.push_back({i, i + 1, *min_delay_of_all_});
+  }
+
+  Partition partition = make_partition(count, edges_, options);
+  const bool sweeps = std::ranges::any_of(
+      directory.entities_, [](const auto& entity) { return dynamic_cast<const SweepNode*>(entity.get()) != nullptr; });
+  if (const auto* automatic = std::get_if<PartitionAutomatic>(&options.partition); automatic != nullptr && sweeps) {
+    partition = partition_merged(partition, edges_, options.threads * automatic->lps_per_thread_min);
+  }
+  state->lookahead = partition.lookahead;
+  std::vector<std::vector<EntityId>> members(partition.lp_count);
+  directory.places_.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const LpId lp = partition.lp_of_node[i];
+    directory.places_.push_back({lp, static_cast<std::uint32_t>(members[lp.index()].size())});
+    members[lp.index()].push_back(EntityId(i));
+  }
+  state->slots = std::vector<LpSlot>(partition.lp_count);
+  const std::vector<std::optional<Duration>> sweep_windows = longest_sweep_windows(directory, partition, edges_);
+  state->window_span = window_span_of(partition.lookahead, sweep_windows);
+  for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
+    state->slots[lp].weight = 0;
+    for (const EntityId member : members[lp]) state->slots[lp].weight += weight_of(directory, member);
+    if (sweep_windows[lp]) {
+      state->slots[lp].process = std::make_unique<SweepProcess>(LpId(lp), directory, members[lp], *sweep_windows[lp]);
+    } else {
+      state->slots[lp].process = std::make_unique<EventProcess>(LpId(lp), directory, members[lp]);
+    }
+  }
+  for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
+  state->options = std::move(options);
+  state->balance_wait_ns = state->balance_interval_ns() / kFirstLookShare;
+  state->next_balance_ns = state->balance_wait_ns;
+  state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
+  if (state->options.log.wants(LogLevel::info)) {
+    state->options.log.info(
+        std::to_string(count) + " entities in " + std::to_string(partition.lp_count) + " logical processes on " +
+        std::to_string(state->workers.size()) + " threads, " +
+        (partition.lookahead == Duration::max() ? std::string("which never meet") : "lookahead " + to_text(partition.lookahead)));
+  }
+  return Engine(std::move(state));
+}
+
+}  // namespace weft

@@ -1,0 +1,111 @@
+#include "core/engine/event_process.hpp"
+
+#include <exception>
+#include <string>
+
+#include "core/check.hpp"
+#include "core/engine/event_digest.hpp"
+
+namespace weft {
+
+EventProcess::EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members)
+    : lp_(lp), directory_(&directory) {
+  members_.reserve(members.size());
+  for (const EntityId id : members) {
+    Member member;
+    member.entity = &directory.entity(id);
+    member.id = id;
+    members_.push_back(member);
+  }
+}
+
+void EventProcess::post_initial(Event event) {
+  const EntityPlace place = directory_->place(event.target);
+  WEFT_CHECK(place.lp == lp_, "an initial event is for a member of this process");
+  event.key.source = event.target;
+  event.key.sequence = members_[place.local].next_sequence++;
+  push(event, place.local);
+}
+
+void EventProcess::receive(std::span<const ParcelTo> parcels) { WEFT_CHECK(parcels.empty(), "a parcel goes to a sweep node"); }
+
+std::uint64_t EventProcess::run_window(const Window& window, Outbox& outbox) {
+  outbox_ = &outbox;
+  return run(queue_, window.end, window.events_max);
+}
+
+std::uint64_t EventProcess::hand_over(Time end, Outbox& outbox) {
+  outbox_ = &outbox;
+  return run(apart_, end, UINT64_MAX);
+}
+
+std::uint64_t EventProcess::run(EventQueue& queue, Time end, std::uint64_t events_max) {
+  std::uint64_t handled = 0;
+  try {
+    while (handled < events_max && queue.top_time() < end) {
+      current_ = queue.pop();
+      current_member_ = &members_[directory_->place(current_.target).local];
+      current_member_->chain.add(event_digest(current_));
+      ++handled;
+      current_member_->entity->handle(current_, *this);
+    }
+  } catch (...) {
+    rethrow_with_place();
+  }
+  return handled;
+}
+
+EventContext& EventProcess::act_as(std::uint32_t local, Time now) {
+  current_member_ = &members_[local];
+  current_.target = current_member_->id;
+  current_.key.time = now;
+  return *this;
+}
+
+void EventProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) const {
+  for (const Member& member : members_) chain_of_entity[member.id.index()] = member.chain.value();
+}
+
+Event EventProcess::make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) {
+  if (target == current_member_->id) {
+    WEFT_CHECK(delay >= Duration::zero(), "an event is scheduled " + to_text(delay) + " from now, not in the past");
+  } else {
+    WEFT_CHECK(target.index() < directory_->size(), "a message goes to an entity that exists");
+    const Duration* min_delay = directory_->find_min_delay(current_member_->id, target);
+    WEFT_CHECK(min_delay != nullptr,
+               "a message goes to an entity that was connected; \"" + directory_->name(target) + "\" was not");
+    WEFT_CHECK(delay >= *min_delay, "a message to \"" + directory_->name(target) + "\" travels at least the declared " +
+                                        to_text(*min_delay) + ", but was sent with " + to_text(delay));
+  }
+  Event event;
+  event.key.time = current_.key.time + delay;
+  event.key.sequence = current_member_->next_sequence++;
+  event.key.source = current_member_->id;
+  event.key.event_class = event_class;
+  event.target = target;
+  event.kind = kind;
+  return event;
+}
+
+void EventProcess::post(const Event& event) {
+  const EntityPlace place = directory_->place(event.target);
+  if (place.lp == lp_) {
+    push(event, place.local);
+  } else {
+    outbox_->send(event);
+  }
+}
+
+void EventProcess::rethrow_with_place() {
+  const std::string place =
+      "at t=" + to_text(current_.key.time.since_start()) + ", entity \"" + directory_->name(current_.target) + "\": ";
+  try {
+    throw;
+  } catch (const OverflowFailure& failure) {
+    throw OverflowFailure(place + failure.what());
+  } catch (const CheckFailure& failure) {
+    throw CheckFailure(place + failure.what());
+  }
+}
+
+}  // namespace weft

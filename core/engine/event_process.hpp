@@ -1,0 +1,80 @@
+// Event process: the general logical process. It owns entities' turn-taking: one event queue, one event at a time.
+//
+// Where it sits: EngineBuilder makes one per part of the partition, inside a SweepProcess (core/engine/sweep_process) where switches share it. It is
+// the EventContext that its entities talk to.
+//
+// Model: an event for an entity of this process goes straight into the queue, any other into the outbox; both carry the key
+// (time, class, source, the source's own 64-bit sequence number), so the order in which an entity sees its events is
+// the same for every partition. Each entity's handled events are chained into its own fingerprint.
+// An event for the current instant is handled before time moves on even if its class precedes that of the event that posted it;
+// entities joined by a connection of zero delay always share a process, so this does not depend on the partition either.
+//
+// Failures: an exception that leaves handle() leaves run_window() too; a CheckFailure gets the simulated time and the entity's
+// name first. A message to an entity never connected, or faster than declared, is such a failure.
+// Threads: as LogicalProcess.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/engine/entity.hpp"
+#include "core/engine/entity_directory.hpp"
+#include "core/engine/event_queue.hpp"
+#include "core/engine/logical_process.hpp"
+#include "core/values/fingerprint.hpp"
+
+namespace weft {
+
+class alignas(64) EventProcess final : public LogicalProcess, private EventContext {
+ public:
+  /// `members` are the entities of process `lp`, in the order of their local places. `directory` outlives the process.
+  EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members);
+
+  void post_initial(Event event) override;
+  void receive(const Event& event) override { push(event, directory_->place(event.target).local); }
+  void receive(std::span<const ParcelTo> parcels) override;
+  std::uint64_t run_window(const Window& window, Outbox& outbox) override;
+  Time next_event_time() const override { return std::min(queue_.top_time(), apart_.top_time()); }
+  EventKey last_event_key() const override { return current_.key; }
+  void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
+
+  // For members that do something outside handle(), in SweepProcess. By their place in this process.
+  /// Its events are handled by hand_over() instead of run_window(). Before any is posted.
+  void set_apart(std::uint32_t local) { members_[local].apart = true; }
+  /// Handles events of members set apart, before `end`. Returns how many.
+  std::uint64_t hand_over(Time end, Outbox& outbox);
+  /// What is posted goes out as the member's, as of `now`; until the next call or run_window().
+  EventContext& act_as(std::uint32_t local, Time now);
+  /// Throws the exception being handled again, with the time and the entity's name.
+  [[noreturn]] void rethrow_with_place();
+
+ private:
+  /// What changes with every event of an entity, on a cache line of its own.
+  struct alignas(64) Member {
+    Entity* entity = nullptr;
+    EntityId id;
+    bool apart = false;
+    std::uint64_t next_sequence = 0;
+    Fingerprint chain;
+  };
+
+  Time now() const override { return current_.key.time; }
+  EntityId self() const override { return current_.target; }
+  Event make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) override;
+  void post(const Event& event) override;
+  void push(const Event& event, std::uint32_t local) { (members_[local].apart ? apart_ : queue_).push(event); }
+  std::uint64_t run(EventQueue& queue, Time end, std::uint64_t events_max);
+
+  LpId lp_;
+  const EntityDirectory* directory_;
+  std::vector<Member> members_;
+  EventQueue queue_;
+  EventQueue apart_;  ///< of members set apart
+  Event current_;
+  Member* current_member_ = nullptr;
+  Outbox* outbox_ = nullptr;
+};
+
+}  // namespace weft

@@ -1,0 +1,232 @@
+#include "core/text/params.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+/// A parameter value in the units in which values of its kind are compared.
+struct Magnitude {
+  bool ok = false;
+  long double value = 0;
+  QuantityError error;
+};
+
+template <class Quantity>
+Magnitude magnitude_of(const ParsedQuantity<Quantity>& parsed, std::int64_t (*count)(Quantity)) {
+  if (!parsed.value) return {false, 0, parsed.error};
+  return {true, static_cast<long double>(count(*parsed.value)), {}};
+}
+
+std::vector<std::string> split_choices(std::string_view choices) {
+  std::vector<std::string> parts;
+  while (!choices.empty()) {
+    const std::size_t bar = choices.find('|');
+    parts.emplace_back(choices.substr(0, bar));
+    if (bar == std::string_view::npos) break;
+    choices.remove_prefix(bar + 1);
+  }
+  return parts;
+}
+
+Magnitude measure(const ParamSpec& spec, std::string_view text) {
+  switch (spec.kind) {
+    case ParamKind::integer: {
+      std::int64_t value = 0;
+      const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (ec == std::errc::result_out_of_range)
+        return {false, 0, {"\"" + std::string(text) + "\" is out of range", "a 64-bit whole number is expected"}};
+      if (ec != std::errc() || end != text.data() + text.size()) {
+        return {false,
+                0,
+                {"\"" + std::string(text) + "\" is not a whole number", "for example \"" + std::string(spec.default_text) + "\""}};
+      }
+      return {true, static_cast<long double>(value), {}};
+    }
+    case ParamKind::real: {
+      double value = 0;
+      const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (ec != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+        return {
+            false, 0, {"\"" + std::string(text) + "\" is not a number", "for example \"" + std::string(spec.default_text) + "\""}};
+      }
+      return {true, static_cast<long double>(value), {}};
+    }
+    case ParamKind::boolean:
+      if (text == "true" || text == "false") return {true, text == "true" ? 1.0L : 0.0L, {}};
+      return {false, 0, {"\"" + std::string(text) + "\" is neither true nor false", "write true or false"}};
+    case ParamKind::choice: {
+      const std::vector<std::string> names = split_choices(spec.choices);
+      for (const std::string& name : names) {
+        if (name == text) return {true, 0, {}};
+      }
+      return {false, 0, {"\"" + std::string(text) + "\" is not one of the choices", suggestion(text, names, "choice")}};
+    }
+    case ParamKind::text:
+    case ParamKind::file:
+      return {true, 0, {}};
+    case ParamKind::duration:
+      return magnitude_of<Duration>(parse_duration(text), [](Duration d) { return d.in_ticks(); });
+    case ParamKind::bytes:
+      return magnitude_of<Bytes>(parse_bytes(text), [](Bytes b) { return b.count(); });
+    case ParamKind::bandwidth:
+      return magnitude_of<Bandwidth>(parse_bandwidth(text), [](Bandwidth b) { return b.in_bps(); });
+    case ParamKind::length:
+      return magnitude_of<Length>(parse_length(text), [](Length l) { return l.in_millimetres(); });
+  }
+  return {};
+}
+
+}  // namespace
+
+ParamSet::ParamSet(std::string module, ParamTable table) : module_(std::move(module)), table_(table) {
+  for (const ParamSpec& spec : table_) {
+    WEFT_CHECK(measure(spec, spec.default_text).ok, "the default of " + module_ + "." + std::string(spec.name) + " can be read");
+    values_.emplace_back(spec.default_text);
+  }
+  given_.resize(table_.size(), false);
+}
+
+void ParamSet::set(std::string_view name, std::string_view text, const SourcePlace& place) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    const ParamSpec& spec = table_[i];
+    if (spec.name != name) {
+      names.emplace_back(spec.name);
+      continue;
+    }
+    const std::string full_name = module_ + "." + std::string(name);
+    const Magnitude given = measure(spec, text);
+    if (!given.ok) fail("bad-value", full_name + ": " + given.error.message, place, given.error.help);
+    const bool too_small = !spec.minimum.empty() && given.value < measure(spec, spec.minimum).value;
+    const bool too_large = !spec.maximum.empty() && given.value > measure(spec, spec.maximum).value;
+    if (too_small || too_large) {
+      fail("out-of-range", full_name + " = " + std::string(text) + " is " + (too_small ? "below the minimum" : "above the maximum"),
+           place,
+           "allowed: " + (spec.minimum.empty() ? std::string("any") : std::string(spec.minimum)) + " .. " +
+               (spec.maximum.empty() ? std::string("any") : std::string(spec.maximum)));
+    }
+    values_[i] = std::string(text);
+    given_[i] = true;
+    return;
+  }
+  fail("unknown-param", module_ + " has no parameter \"" + std::string(name) + "\"", place, suggestion(name, names, "parameter"));
+}
+
+bool ParamSet::has(std::string_view name) const {
+  return std::any_of(table_.begin(), table_.end(), [name](const ParamSpec& spec) { return spec.name == name; });
+}
+
+bool ParamSet::is_default(std::string_view name) const {
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (table_[i].name == name) return values_[i] == table_[i].default_text;
+  }
+  fail_check("name is in table", module_ + " has a parameter " + std::string(name), __FILE__, __LINE__);
+}
+
+bool ParamSet::is_given(std::string_view name) const {
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (table_[i].name == name) return given_[i];
+  }
+  fail_check("name is in table", module_ + " has a parameter " + std::string(name), __FILE__, __LINE__);
+}
+
+std::size_t ParamSet::index_of(std::string_view name, ParamKind kind) const {
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    const bool both_text = kind == ParamKind::text && (table_[i].kind == ParamKind::choice || table_[i].kind == ParamKind::file);
+    if (table_[i].name == name && (table_[i].kind == kind || both_text)) return i;
+  }
+  fail_check("name is in table", module_ + " has a parameter " + std::string(name) + " of that kind", __FILE__, __LINE__);
+}
+
+std::int64_t ParamSet::integer(std::string_view name) const {
+  const std::string& text = values_[index_of(name, ParamKind::integer)];
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+double ParamSet::real(std::string_view name) const {
+  const std::string& text = values_[index_of(name, ParamKind::real)];
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+bool ParamSet::boolean(std::string_view name) const { return values_[index_of(name, ParamKind::boolean)] == "true"; }
+const std::string& ParamSet::text(std::string_view name) const { return values_[index_of(name, ParamKind::text)]; }
+Duration ParamSet::duration(std::string_view name) const {
+  return *parse_duration(values_[index_of(name, ParamKind::duration)]).value;
+}
+Bytes ParamSet::bytes(std::string_view name) const { return *parse_bytes(values_[index_of(name, ParamKind::bytes)]).value; }
+Bandwidth ParamSet::bandwidth(std::string_view name) const {
+  return *parse_bandwidth(values_[index_of(name, ParamKind::bandwidth)]).value;
+}
+Length ParamSet::length(std::string_view name) const { return *parse_length(values_[index_of(name, ParamKind::length)]).value; }
+
+namespace {
+
+template <class Quantity>
+std::optional<Quantity> quantity_or(const ParamSet& set, std::string_view name, std::string_view word,
+                                    ParsedQuantity<Quantity> (*parse)(std::string_view), std::string_view example) {
+  const std::string& text = set.text(name);
+  if (text == word) return std::nullopt;
+  const ParsedQuantity<Quantity> parsed = parse(text);
+  if (parsed.value) return parsed.value;
+  const std::string full = set.module() + "." + std::string(name);
+  fail("bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
+       "write " + std::string(word) + ", or " + std::string(example));
+}
+
+}  // namespace
+
+std::optional<Bytes> ParamSet::bytes_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_bytes, "a size such as 100kB");
+}
+std::optional<Duration> ParamSet::duration_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_duration, "a time such as 10us");
+}
+std::optional<Bandwidth> ParamSet::bandwidth_or(std::string_view name, std::string_view word) const {
+  return quantity_or(*this, name, word, &parse_bandwidth, "a rate such as 100Gbps");
+}
+std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::string_view word) const {
+  const std::string& given = text(name);
+  if (given == word) return std::nullopt;
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+  if (error == std::errc() && end == given.data() + given.size() && value >= 0) return static_cast<std::uint64_t>(value);
+  const std::string full = module() + "." + std::string(name);
+  fail("bad-value", full + ": " + in_quotes(given) + " is not a whole number from 0 to 2^63 - 1", SourcePlace::named(full),
+       "write " + std::string(word) + ", or a number such as 7");
+}
+
+std::string_view to_text(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::integer:
+      return "integer";
+    case ParamKind::real:
+      return "real";
+    case ParamKind::boolean:
+      return "true|false";
+    case ParamKind::text:
+      return "text";
+    case ParamKind::file:
+      return "file";
+    case ParamKind::choice:
+      return "choice";
+    case ParamKind::duration:
+      return "duration";
+    case ParamKind::bytes:
+      return "size";
+    case ParamKind::bandwidth:
+      return "bandwidth";
+    case ParamKind::length:
+      return "length";
+  }
+  return "";
+}
+
+}  // namespace weft

@@ -1,0 +1,117 @@
+// Parameter tables: what a module can be told, in one place for help, validation, manifest and calibrator.
+//
+// A module declares a constexpr array of `ParamSpec`; users set values as text with units; the module reads typed values from
+// a `ParamSet`. A misspelt name, a wrong unit or a value out of range is an InputError with a suggestion.
+// Modules are chosen by name from an explicit list per folder (`Module<Factory>`), never by static registration.
+// Thread safety: specs are constants; a ParamSet is a value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/diagnostics.hpp"
+#include "core/values/units.hpp"
+
+namespace weft {
+
+enum class ParamKind { integer, real, boolean, text, file, choice, duration, bytes, bandwidth, length };
+
+/// One parameter. All members are texts so that a table is a constant; values are checked when the set is built.
+struct ParamSpec {
+  std::string_view name;
+  ParamKind kind = ParamKind::integer;
+  std::string_view default_text;  ///< with unit, e.g. "1.5us"
+  std::string_view minimum;       ///< with unit; empty = no lower bound
+  std::string_view maximum;       ///< with unit; empty = no upper bound
+  std::string_view choices;       ///< for ParamKind::choice: "max_min|proportional"
+  std::string_view meaning;       ///< one sentence
+  std::string_view origin;        ///< where the default comes from
+};
+
+using ParamTable = std::span<const ParamSpec>;
+
+/// Values for one table. Starts with the defaults.
+class ParamSet {
+ public:
+  /// `module` is the name that error messages and the manifest use ("fat_tree").
+  ParamSet(std::string module, ParamTable table);
+
+  /// Sets one value from text. Throws InputError [unknown-param], [bad-value], [out-of-range] at `place`.
+  void set(std::string_view name, std::string_view text, const SourcePlace& place);
+  bool has(std::string_view name) const;  ///< the table does
+  bool is_default(std::string_view name) const;
+  bool is_given(std::string_view name) const;  ///< set() was called for it, be it with its default
+
+  // Typed readers. Requires: the table has `name` with that kind (WEFT_CHECK).
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  bool boolean(std::string_view name) const;
+  const std::string& text(std::string_view name) const;  ///< also for files and choices
+  Duration duration(std::string_view name) const;
+  Bytes bytes(std::string_view name) const;
+  Bandwidth bandwidth(std::string_view name) const;
+  Length length(std::string_view name) const;
+  /// Of a parameter of kind text: a quantity, or none for `word`. Throws InputError [bad-value].
+  std::optional<Bytes> bytes_or(std::string_view name, std::string_view word) const;
+  std::optional<Duration> duration_or(std::string_view name, std::string_view word) const;
+  std::optional<Bandwidth> bandwidth_or(std::string_view name, std::string_view word) const;
+  /// Whole numbers from 0 to 2^63 - 1.
+  std::optional<std::uint64_t> number_or(std::string_view name, std::string_view word) const;
+
+  const std::string& module() const { return module_; }
+  ParamTable table() const { return table_; }
+  /// Value of the i-th parameter of the table as text, for the manifest.
+  const std::string& value_text(std::size_t i) const { return values_[i]; }
+
+ private:
+  std::size_t index_of(std::string_view name, ParamKind kind) const;
+
+  std::string module_;
+  ParamTable table_;
+  std::vector<std::string> values_;
+  std::vector<bool> given_;
+};
+
+/// The value that something with a name of its own, such as a machine, gives a parameter.
+struct NamedValue {
+  std::string_view name;  ///< of the parameter
+  std::string_view value;
+  std::string_view origin;
+};
+
+/// What `weft modules` prints about a module.
+struct ModuleInfo {
+  std::string_view kind;  ///< "topology", "scheduler", "collective", ...
+  std::string_view name;
+  std::string_view summary;  ///< one paragraph
+  ParamTable params;
+  std::span<const NamedValue> values = {};  ///< of parameters of other modules
+};
+
+/// A module that can be chosen by name.
+template <class Factory>
+struct Module {
+  ModuleInfo info;
+  Factory make;
+};
+
+/// The module called `name`; throws InputError [unknown-module] with a suggestion at `place`.
+template <class Factory>
+const Module<Factory>& find_module(std::span<const Module<Factory>> modules, std::string_view name, const SourcePlace& place) {
+  std::vector<std::string> names;
+  for (const auto& module : modules) {
+    if (module.info.name == name) return module;
+    names.emplace_back(module.info.name);
+  }
+  const std::string kind = modules.empty() ? "module" : std::string(modules.front().info.kind);
+  fail("unknown-module", "there is no " + kind + " \"" + std::string(name) + "\"", place, suggestion(name, names, kind));
+}
+
+/// Unit-bearing name of a kind for help: "duration", "size", ...
+std::string_view to_text(ParamKind kind);
+
+}  // namespace weft

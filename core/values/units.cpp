@@ -1,0 +1,239 @@
+#include "core/values/units.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+__extension__ using Wide = __int128;  // 128 bits: products of two 64-bit quantities
+
+constexpr std::int64_t kBitsPerByte = 8;
+
+struct Unit {
+  std::string_view name;
+  std::int64_t scale;  // base units (ticks, bytes, bits per second, millimetres) per 1, multiplied by `scale_divisor`
+};
+
+// Durations are counted in tenths of a tick here so that the picosecond (a tenth of a tick) has an integer scale.
+constexpr std::int64_t kDurationDivisor = 10;
+constexpr std::array<Unit, 8> kDurationUnits = {{{"ps", 1},
+                                                 {"ns", 1'000},
+                                                 {"us", 1'000'000},
+                                                 {"ms", 1'000'000'000},
+                                                 {"s", 1'000'000'000'000},
+                                                 {"min", 60'000'000'000'000},
+                                                 {"h", 3'600'000'000'000'000},
+                                                 {"d", 86'400'000'000'000'000}}};
+constexpr std::array<Unit, 9> kBytesUnits = {{{"B", 1},
+                                              {"kB", 1'000},
+                                              {"MB", 1'000'000},
+                                              {"GB", 1'000'000'000},
+                                              {"TB", 1'000'000'000'000},
+                                              {"KiB", 1LL << 10},
+                                              {"MiB", 1LL << 20},
+                                              {"GiB", 1LL << 30},
+                                              {"TiB", 1LL << 40}}};
+constexpr std::array<Unit, 5> kBandwidthUnits = {
+    {{"bps", 1}, {"Kbps", 1'000}, {"Mbps", 1'000'000}, {"Gbps", 1'000'000'000}, {"Tbps", 1'000'000'000'000}}};
+constexpr std::array<Unit, 4> kLengthUnits = {{{"mm", 1}, {"cm", 10}, {"m", 1'000}, {"km", 1'000'000}}};
+
+std::string unit_list(std::span<const Unit> units) {
+  std::string list;
+  for (const Unit& unit : units) {
+    if (!list.empty()) list += ", ";
+    list += unit.name;
+  }
+  return list;
+}
+
+struct ParsedCount {
+  std::optional<std::int64_t> value;
+  QuantityError error;
+};
+
+/// Reads "<number><unit>" into base units exactly: decimal digits are kept as an integer and a power of ten, so
+/// "0.1us" is exactly 10,000 ticks and a value finer than the base unit is an error rather than a silent rounding.
+ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std::int64_t divisor, std::string_view what,
+                        std::string_view example) {
+  const auto fail = [&](std::string message, std::string help) {
+    return ParsedCount{std::nullopt, {std::move(message), std::move(help)}};
+  };
+  const std::string quoted = "\"" + std::string(text) + "\"";
+  const std::string units_help = "units are " + unit_list(units) + "; for example \"" + std::string(example) + "\"";
+  std::size_t i = 0;
+  const bool negative = i < text.size() && text[i] == '-';
+  if (negative) ++i;
+  Wide digits = 0;
+  int exponent = 0;
+  int significant = 0;
+  bool any_digit = false;
+  bool after_point = false;
+  for (; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c >= '0' && c <= '9') {
+      any_digit = true;
+      if (significant > 0 || c != '0') {
+        if (++significant > 30) return fail(quoted + " has too many digits", "write it with a larger unit");
+      }
+      digits = digits * 10 + (c - '0');
+      if (after_point) --exponent;
+    } else if (c == '.' && !after_point) {
+      after_point = true;
+    } else {
+      break;
+    }
+  }
+  if (!any_digit) return fail(quoted + " is not a " + std::string(what), units_help);
+  if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
+      (text[i + 1] == '+' || text[i + 1] == '-' || (text[i + 1] >= '0' && text[i + 1] <= '9'))) {
+    const char* first = text.data() + i + (text[i + 1] == '+' ? 2 : 1);
+    int written = 0;
+    const auto [end, ec] = std::from_chars(first, text.data() + text.size(), written);
+    if (ec != std::errc() || written > 40 || written < -40) {
+      return fail(quoted + " is out of range", units_help);
+    }
+    exponent += written;
+    i = static_cast<std::size_t>(end - text.data());
+  }
+  while (i < text.size() && text[i] == ' ') ++i;
+  const std::string_view suffix = text.substr(i);
+  if (suffix.empty()) return fail(quoted + " has no unit", units_help);
+  const Unit* unit = nullptr;
+  for (const Unit& candidate : units) {
+    if (candidate.name == suffix) unit = &candidate;
+  }
+  if (unit == nullptr) {
+    return fail("\"" + std::string(suffix) + "\" is not a unit of " + std::string(what), units_help);
+  }
+  if (negative && digits != 0) return fail(quoted + " is negative", "a " + std::string(what) + " here is zero or more");
+  constexpr Wide kLimit = static_cast<Wide>(1) << 120;
+  const std::string range_help = "the largest " + std::string(what) + " is 2^63-1 base units";
+  Wide value = digits;
+  if (value != 0) {
+    if (value > kLimit / unit->scale) return fail(quoted + " is out of range", range_help);
+    value *= unit->scale;
+    for (; exponent > 0; --exponent) {
+      if (value > kLimit / 10) return fail(quoted + " is out of range", range_help);
+      value *= 10;
+    }
+    for (; exponent < 0 && value % 10 == 0; ++exponent) value /= 10;
+    if (exponent < 0 || value % divisor != 0) {
+      return fail(quoted + " is finer than can be represented",
+                  divisor == 1 ? "the smallest step is 1" + std::string(units.front().name) : "the smallest step is 10ps");
+    }
+    value /= divisor;
+    if (value > std::numeric_limits<std::int64_t>::max()) return fail(quoted + " is out of range", range_help);
+  }
+  return ParsedCount{static_cast<std::int64_t>(value), {}};
+}
+
+template <class Quantity, class Make>
+ParsedQuantity<Quantity> finish(ParsedCount count, Make make) {
+  if (!count.value) return {std::nullopt, std::move(count.error)};
+  return {make(*count.value), {}};
+}
+
+/// Prints `count` (in 1/divisor base units) with the unit that needs the fewest characters without losing a digit.
+std::string count_text(Wide count, std::span<const Unit> units) {
+  if (count == 0) return "0" + std::string(units.front().name);
+  std::string best;
+  const bool negative = count < 0;
+  const Wide magnitude = negative ? -count : count;
+  for (const Unit& unit : units) {
+    Wide whole = magnitude / unit.scale;
+    Wide rest = magnitude % unit.scale;
+    if (whole == 0) continue;  // "400Gbps" rather than "0.4Tbps"
+    std::string text;
+    do {
+      text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(whole % 10)));
+      whole /= 10;
+    } while (whole != 0);
+    if (rest != 0) {
+      text += '.';
+      int places = 0;
+      while (rest != 0 && places < 18) {
+        rest *= 10;
+        text += static_cast<char>('0' + static_cast<int>(rest / unit.scale));
+        rest %= unit.scale;
+        ++places;
+      }
+      if (rest != 0) continue;  // not a finite decimal in this unit
+    }
+    text += unit.name;
+    if (best.empty() || text.size() <= best.size()) best = text;
+  }
+  return negative ? "-" + best : best;
+}
+
+}  // namespace
+
+void fail_unit_overflow(const char* operation) { throw OverflowFailure(std::string(operation) + " does not fit 64 bits"); }
+
+Duration Duration::from_seconds(double seconds) {
+  const double ticks = std::round(seconds * static_cast<double>(ticks_per_s));
+  if (!(std::abs(ticks) < 9.2e18)) fail_unit_overflow("Duration::from_seconds");
+  return Duration(static_cast<std::int64_t>(ticks));
+}
+
+Duration transmit_time(Bytes size, Bandwidth rate) {
+  WEFT_CHECK(size.count() >= 0 && rate.in_bps() > 0, "transmit_time of a size >= 0 at a rate > 0");
+  const Wide bit_ticks = static_cast<Wide>(size.count()) * kBitsPerByte * Duration::ticks_per_s;
+  const Wide ticks = (bit_ticks + rate.in_bps() - 1) / rate.in_bps();
+  if (ticks > std::numeric_limits<std::int64_t>::max()) fail_unit_overflow("transmit_time");
+  return Duration::ticks(static_cast<std::int64_t>(ticks));
+}
+
+Duration fluid_transmit_time(double bits, double rate_bps) {
+  if (bits <= 0.0) return Duration::zero();
+  if (rate_bps <= 0.0) return Duration::max();
+  const double ticks = std::round(bits / rate_bps * static_cast<double>(Duration::ticks_per_s));
+  if (!(ticks < 9.2e18)) return Duration::max();
+  return Duration::ticks(ticks < 1.0 ? 1 : static_cast<std::int64_t>(ticks));
+}
+
+double fluid_bits(double rate_bps, Duration elapsed) {
+  return rate_bps * static_cast<double>(elapsed.in_ticks()) / static_cast<double>(Duration::ticks_per_s);
+}
+
+Duration propagation_delay(Length length) {
+  WEFT_CHECK(length.in_millimetres() >= 0, "propagation_delay of a length >= 0");
+  // 5 ns per metre are 5 ps, half a tick, per millimetre.
+  return Duration::ticks(length.in_millimetres() / 2 + length.in_millimetres() % 2);
+}
+
+ParsedQuantity<Duration> parse_duration(std::string_view text) {
+  return finish<Duration>(parse_count(text, kDurationUnits, kDurationDivisor, "duration", "1.5us"),
+                          [](std::int64_t n) { return Duration::ticks(n); });
+}
+ParsedQuantity<Bytes> parse_bytes(std::string_view text) {
+  return finish<Bytes>(parse_count(text, kBytesUnits, 1, "size", "4MiB"), [](std::int64_t n) { return Bytes::of(n); });
+}
+ParsedQuantity<Bandwidth> parse_bandwidth(std::string_view text) {
+  return finish<Bandwidth>(parse_count(text, kBandwidthUnits, 1, "bandwidth", "400Gbps"),
+                           [](std::int64_t n) { return Bandwidth::bps(n); });
+}
+ParsedQuantity<Length> parse_length(std::string_view text) {
+  return finish<Length>(parse_count(text, kLengthUnits, 1, "length", "30m"), [](std::int64_t n) { return Length::millimetres(n); });
+}
+
+std::string to_text(Duration value) {
+  return count_text(static_cast<Wide>(value.in_ticks()) * kDurationDivisor, std::span(kDurationUnits).first(5));
+}
+std::string to_text(Bytes value) { return count_text(value.count(), kBytesUnits); }
+std::string to_text(Bandwidth value) { return count_text(value.in_bps(), kBandwidthUnits); }
+std::string to_text(Length value) { return count_text(value.in_millimetres(), kLengthUnits); }
+
+Bytes part_of(Bytes size, std::uint32_t parts, std::uint32_t i) {
+  WEFT_CHECK(parts > 0 && i < parts, "a size is split into one or more parts");
+  const std::int64_t n = parts;
+  return Bytes::of(size.count() / n + (i < size.count() % n ? 1 : 0));
+}
+
+}  // namespace weft

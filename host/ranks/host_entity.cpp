@@ -1,0 +1,215 @@
+#include "host/ranks/host_entity.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::array<ParamSpec, 7> kHostParams = {
+    {{"reduction_time_per_mib", ParamKind::duration, "0ns", "0ns", "1s", "",
+      "Time a GPU needs to add up one MiB of received data after it has arrived; zero means hidden behind the transfer",
+      "collective kernels reduce while they copy, so the sum is hidden unless measured otherwise"},
+     {"fold_ranks", ParamKind::choice, "auto", "", "", "auto|on|off",
+      "Whether ranks that behave alike at every instant are simulated once per class (flow mode); auto: where a job has 512 ranks "
+      "or more or there is a fold_tolerance, unless jobs start at more than 16 different times",
+      "exact: equitable partitions, host/symmetry/rank_folding.hpp"},
+     {"fold_tolerance", ParamKind::duration, "0ns", "0ns", "1s", "",
+      "Folds ranks loosely: delays of messages that differ by no more than this count as equal and are taken at their mean, and "
+      "links that "
+      "the jobs cannot fill tell no ranks apart; links.csv then has their mean. 0ns: exactly",
+      "none; a few us where tiers of a fabric differ by as much and transfers take milliseconds"},
+     {"kernel_launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
+      "Before every GPU compute op: what launching it costs where launches are not hidden behind the kernels before",
+      "traces and models give times of kernels that are queued ahead"},
+     {"compute_slowdown", ParamKind::real, "1", "1", "100", "",
+      "How many times slower GPU compute ops of a rank run while communication of the rank is under way",
+      "none; kernels of collectives take streaming multiprocessors and memory bandwidth"},
+     {"straggler_share", ParamKind::real, "0", "0", "1", "",
+      "Probability of a host to be a straggler, drawn for each by the run's seed", "none"},
+     {"straggler_speed", ParamKind::real, "0.8", "0.001", "1", "", "Speed of a straggler's compute ops",
+      "assumption; FALCON (2024) reports computation slowed down by 10 to 30 % on stragglers"}}};
+
+}  // namespace
+
+ParamTable host_params() { return kHostParams; }
+
+HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wiring_(wiring) {
+  const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);
+  endpoints_.assign(endpoints.begin(), endpoints.end());
+  runners_.resize(endpoints_.size());
+  speed_ = wiring.speeds.at(host, Time::zero());
+}
+
+void HostEntity::handle(const Event& event, EventContext& context) {
+  switch (event.kind) {
+    case start_job:
+      start(event.payload_as<StartJob>().stay, context);
+      return;
+    case stop_job:
+      stop(event.payload_as<StopJob>(), context);
+      return;
+    case send_data:
+      send_stored(event.payload_as<StartJob>().stay, context);
+      return;
+    case send_checkpoint:
+      send_last_checkpoint(event.payload_as<StartJob>().stay, context);
+      return;
+    case transfer_sent: {
+      const auto transfer = event.payload_as<Transfer>();
+      if (transfer.connection == storage_connection) return;
+      if (RankRunner* const runner = runner_at(transfer.source, transfer.stay)) {
+        runner->on_sent(transfer, context);
+        report(*runner, context);
+      }
+      return;
+    }
+    case transfer_delivered: {
+      const auto transfer = event.payload_as<Transfer>();
+      if (transfer.connection == storage_connection) {
+        if (const RunningJob& job = wiring_.jobs.at(transfer.stay); job.data != nullptr || job.is_last_checkpoint)
+          context.send(wiring_.scheduler, wiring_.control_delay, data_arrived, DataArrived{transfer.stay});
+        return;
+      }
+      if (RankRunner* const runner = runner_at(receiver_of(transfer), transfer.stay)) {
+        runner->on_delivered(transfer, context);
+        report(*runner, context);
+      }
+      return;
+    }
+    case speed_changes:
+      change_speed(context);
+      return;
+    case compute_done:
+    case receive_done:
+    case launch_done:
+    case checkpoint_written: {
+      const auto payload = event.payload_as<RankTimerPayload>();
+      RankRunner* const runner = runners_[payload.slot].get();
+      if (runner == nullptr || runner->stay() != payload.stay) {
+        // The end of an op that was moved outlives the rank.
+        WEFT_CHECK(event.kind == compute_done || stopped_.contains(payload.stay), "a timer finds its rank running");
+        return;
+      }
+      runner->on_timer(event.kind, payload, context);
+      report(*runner, context);
+      return;
+    }
+    default:
+      fail_check("event.kind is known", "a host knows event kind " + std::to_string(event.kind), __FILE__, __LINE__);
+  }
+}
+
+RankRunner* HostEntity::runner_at(NodeId endpoint, StayId stay) {
+  const auto found = std::find(endpoints_.begin(), endpoints_.end(), endpoint);
+  WEFT_CHECK(found != endpoints_.end(), "a notice reaches the host of its endpoint");
+  RankRunner* const runner = runners_[static_cast<std::size_t>(found - endpoints_.begin())].get();
+  if (runner != nullptr && runner->stay() == stay) return runner;
+  WEFT_CHECK(stopped_.contains(stay), "a notice finds the rank of its job running");
+  return nullptr;
+}
+
+void HostEntity::start(StayId stay, EventContext& context) {
+  if (stopped_.contains(stay)) return;
+  const RunningJob& running = wiring_.jobs.at(stay);
+  std::vector<RankRunner*> started;
+  for (std::uint32_t rank = 0; rank < running.endpoint_of_rank->size(); ++rank) {
+    const NodeId endpoint = (*running.endpoint_of_rank)[rank];
+    if (wiring_.topology.node(endpoint).host != host_) continue;
+    if (running.folding != nullptr && !running.folding->is_representative(RankId(rank))) continue;
+    const auto slot = static_cast<std::size_t>(std::find(endpoints_.begin(), endpoints_.end(), endpoint) - endpoints_.begin());
+    WEFT_CHECK(runners_[slot] == nullptr, "an endpoint runs one rank at a time");
+    runners_[slot] = std::make_unique<RankRunner>(running, RankId(rank), static_cast<std::uint32_t>(slot), wiring_.ranks, records_);
+    runners_[slot]->set_host_speed(speed_, context);
+    started.push_back(runners_[slot].get());
+  }
+  // All ranks exist before the first one runs: a job whose ops take no time ends inside start().
+  for (RankRunner* runner : started) {
+    runner->start(context);
+    report(*runner, context);
+  }
+}
+
+void HostEntity::send_stored(StayId stay, EventContext& context) {
+  if (stopped_.contains(stay)) return;
+  const RunningJob& job = wiring_.jobs.at(stay);
+  for (std::size_t i = 0; i < job.data->size(); ++i) {
+    const StoredData& part = (*job.data)[i];
+    if (wiring_.topology.node(part.store).host != host_) continue;
+    const NodeId destination = (*job.endpoint_of_rank)[part.rank.index()];
+    wiring_.ranks.network.start({stay, part.store, destination, storage_connection, 0, i, part.size}, context);
+  }
+}
+
+void HostEntity::send_last_checkpoint(StayId stay, EventContext& context) {
+  const RunningJob& job = wiring_.jobs.at(stay);
+  for (const StoredData& part : *job.checkpoint) {
+    const NodeId source = (*job.endpoint_of_rank)[part.rank.index()];
+    if (wiring_.topology.node(source).host == host_)
+      wiring_.ranks.network.start({stay, source, part.store, storage_connection, 0, job.first_iteration, part.size}, context);
+  }
+}
+
+void HostEntity::stop(const StopJob& stopped, EventContext& context) {
+  stopped_.insert(stopped.stay);
+  if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.stay, host_, context);
+  for (std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr && runner->stay() == stopped.stay) leave(runner);
+  }
+}
+
+void HostEntity::leave(std::unique_ptr<RankRunner>& runner) {
+  exposures_.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
+  slot_holdups_.insert(slot_holdups_.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
+  runner.reset();
+}
+
+void HostEntity::change_speed(EventContext& context) {
+  speed_ = wiring_.speeds.at(host_, context.now());
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) runner->set_host_speed(speed_, context);
+  }
+}
+
+void HostEntity::report(RankRunner& runner, EventContext& context) {
+  for (const RankRunner::FinishedIteration& finished : runner.take_finished()) {
+    context.send(wiring_.scheduler, wiring_.control_delay, iteration_done,
+                 IterationDone{runner.stay(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
+  }
+  if (!runner.done()) return;
+  leave(*std::ranges::find(runners_, &runner, &std::unique_ptr<RankRunner>::get));
+}
+
+std::vector<RankExposure> HostEntity::exposures() const {
+  std::vector<RankExposure> exposures = exposures_;
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) exposures.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
+  }
+  return exposures;
+}
+
+std::vector<SlotHoldup> HostEntity::slot_holdups() const {
+  std::vector<SlotHoldup> all = slot_holdups_;
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) all.insert(all.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
+  }
+  return all;
+}
+
+bool HostEntity::is_computing() const {
+  return std::any_of(runners_.begin(), runners_.end(),
+                     [](const auto& runner) { return runner != nullptr && runner->is_computing(); });
+}
+
+std::vector<WaitingRank> HostEntity::waiting_ranks() const {
+  std::vector<WaitingRank> waiting;
+  for (const std::unique_ptr<RankRunner>& runner : runners_) {
+    if (runner != nullptr) waiting.push_back({runner->stay(), runner->rank(), runner->iteration(), runner->waiting_ops()});
+  }
+  return waiting;
+}
+
+}  // namespace weft

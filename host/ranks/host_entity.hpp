@@ -1,0 +1,95 @@
+// Host entity: a server in the simulation. Starts the ranks placed on it and routes their timers and network notices.
+//
+// Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one of its endpoints; transfers go out through
+// the NetworkPort and come back as transfer_sent / transfer_delivered; finished iterations go to the scheduler as `iteration_done`.
+// `stop_job` takes the runners of a stay away; timers and notices that come for them afterwards are dropped.
+// `send_data` makes it send what lies on it; what arrives for its ranks before they begin goes to the scheduler as `data_arrived`.
+// An endpoint runs one rank at a time (the scheduler never places two).
+//
+// Parameters: host_params(). Records of what ran are kept per host and read after the run; an unfinished run tells which ranks wait.
+// Threads: belongs to its logical process; records may be read by anyone once the engine has stopped.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/engine/entity.hpp"
+#include "core/text/params.hpp"
+#include "host/ranks/host_speed.hpp"
+#include "host/ranks/rank_runner.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+/// Parameter table "host".
+ParamTable host_params();
+
+/// A host's own event: its speed changes now. No payload.
+inline constexpr std::uint16_t speed_changes = 310;
+
+/// What a host needs to know of the rest of the run. Referenced objects outlive it.
+struct HostWiring {
+  const Topology& topology;
+  const JobTable& jobs;
+  const HostSpeeds& speeds;
+  RankRunnerContext ranks;
+  EntityId scheduler;
+  Duration control_delay;  ///< of messages to the scheduler
+};
+
+/// A rank that has not finished, and the ops it is stuck in.
+struct WaitingRank {
+  StayId stay;
+  RankId rank;
+  std::uint64_t iteration = 0;
+  std::vector<OpId> ops;
+};
+
+/// Over all of a rank's iterations of a stay so far, by communicator: time with its communication under way and no GPU compute op running. When
+/// several communicators are under way, each counts.
+struct RankExposure {
+  StayId stay;
+  RankId rank;
+  std::vector<Duration> by_communicator;
+};
+
+class HostEntity final : public Entity {
+ public:
+  /// At every later change of the host's speed, `speed_changes` has to be posted to it.
+  HostEntity(HostId host, const HostWiring& wiring);
+
+  void handle(const Event& event, EventContext& context) override;
+
+  const std::vector<OpRecord>& records() const { return records_; }
+  std::vector<RankExposure> exposures() const;
+  std::vector<WaitingRank> waiting_ranks() const;
+  /// Any of its ranks.
+  bool is_computing() const;
+  /// Of ranks that have ended or run still.
+  std::vector<SlotHoldup> slot_holdups() const;
+
+ private:
+  /// Null if what is said is about a stay that was stopped.
+  RankRunner* runner_at(NodeId endpoint, StayId stay);
+  void start(StayId stay, EventContext& context);
+  void stop(const StopJob& stopped, EventContext& context);
+  void send_stored(StayId stay, EventContext& context);
+  void send_last_checkpoint(StayId stay, EventContext& context);
+  void leave(std::unique_ptr<RankRunner>& runner);
+  void change_speed(EventContext& context);
+  void report(RankRunner& runner, EventContext& context);
+
+  HostId host_;
+  HostWiring wiring_;
+  double speed_ = 1;
+  std::vector<NodeId> endpoints_;
+  std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
+  std::unordered_set<StayId> stopped_;                ///< stays whose messages nobody takes any more
+  std::vector<OpRecord> records_;
+  std::vector<RankExposure> exposures_;   ///< of ranks that have ended
+  std::vector<SlotHoldup> slot_holdups_;  ///< likewise
+};
+
+}  // namespace weft

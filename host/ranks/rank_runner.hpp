@@ -1,0 +1,228 @@
+// Rank runner: executes the DAG of one rank, iteration after iteration.
+//
+// Where it sits: a host entity owns one per rank placed on it and forwards timers and network notices; the runner hands transfers to the
+// network and reports finished iterations.
+//
+// Model
+//   - An op is ready when all its predecessors are done (streams are edges already, workloads/dag/dag.hpp). Ready ops start at once:
+//     computation and communication overlap unless an edge forbids it.
+//   - compute takes its duration at the host's speed (host/ranks/host_speed), after kernel_launch_latency if it runs on the GPU; while
+//     communication is under way, GPU compute runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
+//     is done when its last byte has left; a receive when the matching message has arrived; an in_network step when the network delivers to
+//     the rank itself. Messages are eager: they may arrive before the receiver asks for them; a collective's as far as there are slots
+//     (host/collectives/slots).
+//   - A group of one rank has nothing to exchange: its collectives take no time.
+//   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
+//   - Exposed communication: time with at least one communication op under way and no GPU compute op running;
+//     CPU ops (Processor::cpu) do not hide it.
+//
+//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as that takes. Its bytes, if the job says how many, go to the
+//     store beside what follows.
+//
+// Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i has ended, and the checkpoint
+// after it is written.
+// Threads: belongs to the logical process of its host.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/containers/fifo.hpp"
+#include "core/engine/entity.hpp"
+#include "host/ranks/compute_clock.hpp"
+#include "host/ranks/job.hpp"
+#include "host/ranks/slot_holdups.hpp"
+#include "network/network_model.hpp"
+
+namespace weft {
+
+/// Timer events of a host about its ranks.
+enum RankTimer : std::uint16_t {
+  compute_done = 300,        ///< payload RankTimerPayload
+  receive_done = 301,        ///< payload RankTimerPayload: a received message has been taken over and added up
+  launch_done = 302,         ///< payload RankTimerPayload: a collective's first steps may run
+  checkpoint_written = 303,  ///< payload RankTimerPayload: the next iteration begins
+};
+
+struct RankTimerPayload {
+  std::uint32_t slot = 0;    ///< which of the host's endpoints
+  std::uint32_t index = 0;   ///< compute_done, launch_done: op; receive_done: step
+  std::uint64_t stream = 0;  ///< compute_done: ComputeClock's version; receive_done: the collective, as MessageTags::pack_stream
+  StayId stay;               ///< of the rank's job; another may run at that endpoint by now
+  std::uint32_t reserved = 0;
+};
+
+/// One op's stretch of time at one rank.
+struct OpRecord {
+  StayId stay;
+  RankId rank;
+  std::uint32_t iteration = 0;
+  OpId op;
+  Time start;
+  Time end;
+};
+
+/// What a host records while it runs; read after the run.
+enum class Recording : std::uint8_t { communication, everything };
+
+/// Settings shared by all ranks of a run. Referenced objects outlive the run.
+struct RankRunnerContext {
+  const NetworkPort& network;
+  Duration reduction_time_per_mib;
+  Duration kernel_launch_latency;  ///< of GPU compute ops
+  double compute_slowdown = 1;     ///< >= 1
+  Recording recording = Recording::communication;
+};
+
+class RankRunner {
+ public:
+  RankRunner(const RunningJob& job, RankId rank, std::uint32_t slot, const RankRunnerContext& shared,
+             std::vector<OpRecord>& records);
+
+  /// What a handler call led to: rounds that ended, in order.
+  struct FinishedIteration {
+    std::uint32_t iteration = 0;
+    Duration exposed_communication;
+  };
+
+  void start(EventContext& context);
+  void on_timer(std::uint16_t kind, const RankTimerPayload& payload, EventContext& context);
+  void on_sent(const Transfer& transfer, EventContext& context);
+  void on_delivered(const Transfer& transfer, EventContext& context);
+  /// From now on compute ops take 1 / `speed` of their time. Requires: speed > 0.
+  void set_host_speed(double speed, EventContext& context);
+
+  /// Rounds that ended since the last call.
+  std::vector<FinishedIteration> take_finished();
+  bool done() const { return iteration_ == job_.iterations; }
+
+  std::uint64_t iteration() const { return iteration_; }
+  StayId stay() const { return job_.stay; }
+  RankId rank() const { return rank_; }
+  /// By communicator, over all iterations so far; see RankExposure.
+  const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
+  /// Connections that waited for slots, in collectives that are over.
+  const std::vector<SlotHoldup>& slot_holdups() const { return slot_holdups_; }
+  /// Ops that have started and wait for a message, for the report of a run that cannot go on.
+  std::vector<OpId> waiting_ops() const;
+  bool is_computing() const { return clock_.is_running(); }
+
+ private:
+  /// One end's account of a connection's slots.
+  struct SlotAccount {
+    LimitedConnection connection;
+    NodeId peer;
+    std::uint32_t taken = 0;  ///< a sender's: by what is on its way. A receiver's: free again, and the sender does not know of it
+    std::uint32_t told = 0;   ///< a receiver's: what the sender knows of
+    Fifo<std::uint32_t> waiting = {};  ///< a sender's: steps that wait for slots
+    std::uint32_t leaving = 0;         ///< a sender's: messages whose last byte has not left
+    Time held_since = Time::max();     ///< a sender's: some wait and nothing is leaving
+    std::uint64_t times_held = 0;
+    Duration held = {};
+    std::uint32_t held_step = 0;  ///< the last that waited so
+  };
+  struct ActiveCollective {
+    OpId op;
+    const CollectivePlan* plan = nullptr;
+    const CollectiveProgram* program = nullptr;
+    std::uint32_t position = 0;
+    std::uint32_t steps_left = 0;
+    std::vector<std::uint32_t> pending;  ///< per step: predecessors, plus one for the message of a receive
+    std::vector<std::uint32_t> chunks;   ///< per step, handed over or arrived; empty if no message is cut
+    std::vector<SlotAccount> accounts;   ///< of connections with more to carry than they have slots
+  };
+  struct SendKey {
+    std::uint64_t tag = 0;
+    NodeId destination;
+    friend bool operator==(const SendKey&, const SendKey&) = default;
+  };
+  struct MessageKey {
+    std::uint64_t stream = 0;
+    NodeId source;
+    friend bool operator==(const MessageKey&, const MessageKey&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const SendKey& key) const noexcept;
+    std::size_t operator()(const MessageKey& key) const noexcept;
+  };
+  struct SendInFlight {
+    std::uint64_t stream = 0;  ///< of a collective
+    std::uint32_t step = 0;    ///< of a collective
+    OpId op;                   ///< of a point-to-point send
+  };
+
+  /// More rounds than this in one instant are refused: nobody means them, and they would run for ever.
+  static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
+
+  RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.stay, 0}; }
+  void note_round(Time now);
+  /// Returns whether the next iteration may begin at once.
+  bool end_iteration(Duration exposed, EventContext& context);
+  void send_checkpoint(EventContext& context);
+  void begin_iteration(EventContext& context);
+  void start_op(OpId op, EventContext& context);
+  void start_compute(OpId op, const Op& description, EventContext& context);
+  void start_collective(OpId op, const Op& description, EventContext& context);
+  void run_collective(OpId op, const Op& description, const CollectivePlan& plan, EventContext& context);
+  void start_step(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  static SlotAccount* account_of(ActiveCollective& active, NodeId peer, std::uint8_t channel, bool sends);
+  /// Whether a send may go; else it waits for slots.
+  static bool take_slots(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now);
+  static void note_left(ActiveCollective& active, std::uint32_t step, NodeId peer, Time now);
+  void keep_slot_holdups(const ActiveCollective& active, Time now);
+  void note_taken_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void on_slots_told(const Transfer& transfer, EventContext& context);
+  NodeId endpoint_at(const ActiveCollective& active, std::uint32_t position) const;
+  void send_next(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void take_in(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void hand_over(ActiveCollective& active, std::uint64_t stream, std::uint32_t step, NodeId destination, EventContext& context);
+  void release_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void finish_step(std::uint64_t stream, std::uint32_t step, EventContext& context);
+  void finish_op(OpId op, EventContext& context);
+  void run_ready(EventContext& context);
+  MessageTag tag_of(OpId op, const Op& description) const;
+  NodeId peer_endpoint(const Op& description) const;
+  const CollectivePlan* plan_of(const Op& description) const;
+  void account(Time now);
+  void begin_communication(std::uint16_t communicator, EventContext& context);
+  void end_communication(std::uint16_t communicator, EventContext& context);
+  void plan_ends(const std::vector<ComputeClock::End>& ends, EventContext& context);
+
+  const RunningJob& job_;
+  const RoleDag& dag_;
+  const RankRunnerContext& shared_;
+  std::vector<OpRecord>& records_;
+  RankId rank_;
+  std::uint32_t slot_ = 0;
+  NodeId endpoint_;
+
+  std::uint64_t iteration_ = 0;
+  std::vector<std::uint32_t> pending_;
+  std::vector<Time> op_start_;
+  std::uint32_t ops_left_ = 0;
+  std::vector<OpId> ready_;
+  bool running_ready_ = false;
+  std::vector<FinishedIteration> finished_;
+
+  std::unordered_map<std::uint64_t, ActiveCollective> active_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> early_steps_;
+  std::unordered_map<SendKey, SendInFlight, KeyHash> in_flight_;
+  std::unordered_map<MessageKey, OpId, KeyHash> waiting_receives_;
+  std::unordered_set<MessageKey, KeyHash> early_messages_;
+
+  ComputeClock clock_;
+  std::uint32_t gpu_computing_ = 0;
+  std::uint32_t communicating_ = 0;
+  std::vector<std::uint32_t> communicating_in_;  ///< by communicator: ops under way
+  std::vector<std::uint16_t> communicators_;     ///< those with ops under way
+  Time accounted_until_;
+  Time instant_ = Time::max();  ///< of the latest round's start
+  std::uint64_t rounds_at_instant_ = 0;
+  Duration exposed_;
+  std::vector<Duration> exposed_by_communicator_;
+  std::vector<SlotHoldup> slot_holdups_;
+};
+
+}  // namespace weft

@@ -1,0 +1,142 @@
+#include "host/symmetry/folding_paths.hpp"
+
+#include <algorithm>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Nodes share one numbering, so pairs of switches and pairs of endpoints do not meet.
+std::uint64_t pair_key(NodeId a, NodeId b) { return std::uint64_t{a.index()} << 32 | b.index(); }
+
+}  // namespace
+
+FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& settings, std::span<const NodeId> endpoint_of_rank,
+                           std::size_t hops_max)
+    : topology_(topology),
+      settings_(settings),
+      endpoint_of_rank_(endpoint_of_rank),
+      hops_max_(hops_max),
+      delays_(topology, settings.switching_delay, settings.forwarding),
+      inside_host_(topology),
+      staging_(topology, settings),
+      spray_(topology, delays_, 1, settings.path_rule.weights),
+      ecmp_(topology, settings.path_rule, 1) {
+  for (const NodeId endpoint : endpoint_of_rank) ways_.push_back(find_way(endpoint));
+}
+
+FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
+  // All ways to packet switches, depth first; servers are small.
+  std::vector<Way> ways;
+  std::vector<LinkId> taken;
+  const auto search = [&](const auto& self, NodeId at) -> void {
+    for (const LinkId link : topology_.out_links(at)) {
+      const NodeId next = topology_.link(link).destination;
+      const NodeKind kind = topology_.node(next).kind;
+      if (!forwards(kind)) continue;
+      const bool is_visited =
+          std::any_of(taken.begin(), taken.end(), [&](LinkId before) { return topology_.link(before).source == next; });
+      if (is_visited || ways.size() > 1) continue;
+      taken.push_back(link);
+      if (kind == NodeKind::packet_switch) {
+        ways.push_back({next, taken, {}, {}, {}, {}});
+      } else {
+        self(self, next);
+      }
+      taken.pop_back();
+    }
+  };
+  search(search, endpoint);
+  if (ways.size() != 1) return {};
+  Way& way = ways.front();
+  for (const LinkId link : way.links) {
+    way.up_delay += delays_.of(link);
+    way.down_delay += delays_.of(topology_.reverse(link));
+    way.crossed_down.push_back(topology_.reverse(link));
+  }
+  way.crossed_up = way.links;
+  std::vector<double> one_each;
+  staging_.add_second_crossings(way.crossed_up, one_each);
+  staging_.add_second_crossings(way.crossed_down, one_each);
+  return way;
+}
+
+std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::span<const LinkId> path,
+                                                     std::span<const double> path_loads) {
+  std::vector<LinkId> links(path.begin(), path.end());
+  std::vector<double> loads(path_loads.begin(), path_loads.end());
+  if (!piece.inside_host) staging_.add_second_crossings(links, loads);
+  if (hops_.size() + links.size() > hops_max_) return {};
+  Piece added = piece;
+  added.first = static_cast<std::uint32_t>(hops_.size());
+  added.count = static_cast<std::uint32_t>(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) hops_.push_back({links[i], loads.empty() ? 1.0 : loads[i]});
+  pieces_.push_back(added);
+  branches_.push_back(std::any_of(loads.begin(), loads.end(), [](double load) { return load != 1.0; }));
+  return static_cast<std::uint32_t>(pieces_.size() - 1);
+}
+
+std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection) {
+  const NodeId from = endpoint_of_rank_[source];
+  const NodeId to = endpoint_of_rank_[destination];
+  if (settings_.path_rule.routes != nullptr && !inside_host_.joins(from, to)) return piece_by_routes(from, to);
+  const Way& up = ways_[source];
+  const Way& down = ways_[destination];
+  const bool has_ways =
+      !up.packet_switch.is_none() && !down.packet_switch.is_none() && topology_.node(from).host != topology_.node(to).host;
+  const std::uint64_t key = has_ways ? pair_key(up.packet_switch, down.packet_switch) : pair_key(from, to);
+  auto found = between_.find(key);
+  if (found == between_.end()) {
+    const SprayedPath& path = spray_.path(from, to);
+    Piece piece;
+    piece.inside_host = inside_host_.joins(from, to);
+    piece.is_whole = !has_ways;
+    piece.delay = path.delay;
+    std::span<const LinkId> links = path.links;
+    std::span<const double> loads = path.loads;
+    if (has_ways) {
+      // Links are ordered by distance from the source, and both ways are single.
+      const std::size_t ways = up.links.size() + down.links.size();
+      WEFT_CHECK(links.size() >= ways && std::equal(up.links.begin(), up.links.end(), links.begin()),
+                 "a path leaves a simply attached endpoint on its only way");
+      links = links.subspan(up.links.size(), links.size() - ways);
+      loads = loads.subspan(up.links.size(), links.size());
+      piece.delay.fixed -= up.up_delay.fixed + down.down_delay.fixed;
+      piece.delay.per_byte -= up.up_delay.per_byte + down.down_delay.per_byte;
+      piece.delay.slowest_byte = 0;
+      for (std::size_t i = 0; i < links.size(); ++i)
+        piece.delay.slowest_byte = std::max(piece.delay.slowest_byte, delays_.of(links[i], loads[i]).slowest_byte);
+    }
+    const std::optional<std::uint32_t> number = add_piece(piece, links, loads);
+    if (!number) return {};
+    found = between_.emplace(key, *number).first;
+  }
+  if (!branches_[found->second] || settings_.routing == Routing::spray) return found->second;
+  if (is_adaptive(settings_.routing) || settings_.queue_pairs > 1) return {};
+  return add_path(ecmp_.path(from, to, connection, 0), pieces_[found->second].inside_host);
+}
+
+/// A user's routes may differ for endpoints of one switch.
+std::optional<std::uint32_t> FoldingPaths::piece_by_routes(NodeId from, NodeId to) {
+  const auto found = between_.find(pair_key(from, to));
+  if (found != between_.end()) return found->second;
+  const std::optional<std::uint32_t> number = add_path(ecmp_.path(from, to, 0, 0), false);
+  if (number) between_.emplace(pair_key(from, to), *number);
+  return number;
+}
+
+std::optional<std::uint32_t> FoldingPaths::add_path(std::span<const LinkId> path, bool inside_host) {
+  Piece whole;
+  whole.is_whole = true;
+  whole.inside_host = inside_host;
+  for (const LinkId link : path) whole.delay += delays_.of(link);
+  return add_piece(whole, path, {});
+}
+
+PathDelay FoldingPaths::delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const {
+  return piece.is_whole ? piece.delay : ways_[source].up_delay + piece.delay + ways_[destination].down_delay;
+}
+
+}  // namespace weft

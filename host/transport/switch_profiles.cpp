@@ -1,0 +1,111 @@
+#include "host/transport/switch_profiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/text/name_pattern.hpp"
+#include "core/text/params.hpp"
+#include "core/text/text_pieces.hpp"
+#include "network/packet/packet.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+namespace {
+
+/// What a profile may set. Defaults are those of the parameters of all switches.
+constexpr std::array<ParamSpec, 7> kSettings = {{
+    {"priority", ParamKind::integer, "0", "0", "7", "", "Priority that the profile is for.", "all priorities"},
+    {"buffer", ParamKind::bytes, "32MB", "1B", "", "", "Packet memory.", "packet.buffer"},
+    {"alpha", ParamKind::real, "0.125", "0.001", "64", "", "Dynamic threshold of lossless priorities.", "packet.alpha"},
+    {"lossy_alpha", ParamKind::real, "1", "0.001", "64", "", "Dynamic threshold of lossy priorities.", "packet.lossy_alpha"},
+    {"ecn_kmin", ParamKind::bytes, "400kB", "0B", "1GB", "", "Queue up to which nothing is marked.", "packet.ecn_kmin"},
+    {"ecn_kmax", ParamKind::bytes, "1600kB", "0B", "2GB", "", "Queue above which all is marked.", "packet.ecn_kmax"},
+    {"ecn_pmax", ParamKind::real, "0.2", "0", "1", "", "Probability of a mark at ecn_kmax.", "packet.ecn_pmax"},
+}};
+
+constexpr std::string_view kSeparators = " \t\n,";
+constexpr std::string_view kHint =
+    "write switches, a colon and settings, such as leaf: buffer=64MB alpha=0.25; spine*: ecn_kmin=200kB";
+
+SwitchProfile read_profile(std::string_view text, const std::string& param) {
+  const SourcePlace place = SourcePlace::named(param);
+  const std::size_t colon = text.find(':');
+  const auto fail = [&](const std::string& message) {
+    weft::fail("bad-profile", param + ": " + message, place, std::string(kHint));
+  };
+  SwitchProfile profile;
+  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), kSeparators));
+  if (profile.switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
+  ParamSet settings(param, kSettings);
+  std::string_view rest = trimmed(text.substr(colon + 1), kSeparators);
+  while (!rest.empty()) {
+    const std::string_view item = next_part(rest, kSeparators);
+    rest = trimmed(rest, kSeparators);
+    const std::size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
+    settings.set(item.substr(0, equals), item.substr(equals + 1), place);
+  }
+  if (settings.is_given("priority")) profile.priority = static_cast<std::uint32_t>(settings.integer("priority"));
+  if (settings.is_given("buffer")) profile.buffer = settings.bytes("buffer");
+  if (settings.is_given("alpha")) profile.alpha = settings.real("alpha");
+  if (settings.is_given("lossy_alpha")) profile.lossy_alpha = settings.real("lossy_alpha");
+  if (settings.is_given("ecn_kmin")) profile.ecn_kmin = settings.bytes("ecn_kmin");
+  if (settings.is_given("ecn_kmax")) profile.ecn_kmax = settings.bytes("ecn_kmax");
+  if (settings.is_given("ecn_pmax")) profile.ecn_pmax = settings.real("ecn_pmax");
+  const bool sets_priorities = profile.alpha || profile.lossy_alpha || profile.ecn_kmin || profile.ecn_kmax || profile.ecn_pmax;
+  if (!profile.buffer && !sets_priorities) fail(in_quotes(text) + " sets nothing");
+  if (profile.buffer && profile.priority)
+    fail(in_quotes(text) + " gives a priority a buffer, which all priorities of a switch share");
+  return profile;
+}
+
+}  // namespace
+
+std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param) {
+  std::vector<SwitchProfile> profiles;
+  while (!text.empty()) {
+    const std::string_view item = trimmed(next_part(text, ";"), kSeparators);
+    if (!item.empty()) profiles.push_back(read_profile(item, param));
+  }
+  return profiles;
+}
+
+bool selects(const SwitchProfile& profile, const Topology& topology, NodeId packet_switch) {
+  const Node& node = topology.node(packet_switch);
+  if (profile.switches == "level" + std::to_string(node.level)) return true;
+  const auto classes = topology.buffer_classes();
+  if (node.buffer_class < classes.size() && profile.switches == classes[node.buffer_class].name) return true;
+  const std::string name = topology.node_name(packet_switch);
+  return matches_pattern(profile.switches, name) || matches_pattern(profile.switches, name.substr(name.rfind('/') + 1));
+}
+
+void check_profiles(const std::vector<SwitchProfile>& profiles, const Topology& topology, std::uint32_t priorities,
+                    const std::string& param, Diagnostics& diagnostics) {
+  for (const SwitchProfile& profile : profiles) {
+    std::set<std::string> known;
+    bool is_used = false;
+    for (std::uint32_t i = 0; i < topology.node_count() && !is_used; ++i) {
+      const NodeId id(i);
+      if (topology.node(id).kind != NodeKind::packet_switch) continue;
+      is_used = selects(profile, topology, id);
+      known.insert(topology.node_name(id));
+      known.insert("level" + std::to_string(topology.node(id).level));
+    }
+    if (!is_used) {
+      for (const BufferClass& buffer_class : topology.buffer_classes()) known.insert(buffer_class.name);
+      const std::vector<std::string> candidates(known.begin(), known.end());
+      diagnostics.error("unknown-switch", param + ": " + in_quotes(profile.switches) + " is no switch of " + topology.name(),
+                        SourcePlace::named(param), suggestion(profile.switches, candidates, "switch or level"));
+    }
+    if (profile.priority && *profile.priority >= priorities) {
+      diagnostics.error("unknown-priority",
+                        param + " names priority " + std::to_string(*profile.priority) + ", and switches of this run have " +
+                            (priorities == 1 ? "0 only" : "0 to " + std::to_string(priorities - 1)),
+                        SourcePlace::named(param), "leave it out");
+    }
+  }
+}
+
+}  // namespace weft

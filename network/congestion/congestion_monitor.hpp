@@ -1,0 +1,156 @@
+// Congestion monitor: finds the transfers that get less than the links of their own hosts would give them, and the links that keep it from them.
+//
+// Where it sits: the flow fabric tells it of every flow (FlowFabric::watch_congestion), the flow model of every change of rates; after the run whoever writes
+// results takes periods() and totals(). Source: Arcadia, section 10.1: jobs that fail to fully use the bandwidth between their hosts and the leaf
+// switches.
+//
+// Model. Of a flow f of job J with weight w, priority p and rate r, on link l with load a(f, l) (1, but for sprayed and folded transfers):
+//   - Its access links are the links of its path with an end in the host of its source or of its destination; of an operation in switches
+//     and of folded transfers, which stand for those of several hosts, those with an end in any host.
+//   - What an access link l of capacity C would give it, if nobody but J used it, is its fair share of what J's flows of higher priority leave:
+//       possible(f, l) = w (C - what J's flows of priority > p move over l) / sum over J's flows g of priority p of w(g) a(g, l)
+//     possible(f) = min over access links of possible(f, l), and its cap.
+//   - f is slowed while r < possible(f), by more than 1e-6 of it. Its bottleneck is then the first link of its path that is full (1e-9), of flows of priority
+//     >= p, on which no flow of priority p has a higher rate per weight, and which either is no access link or is used by other jobs too. So says
+//     max-min fairness: there is one, unless the flow stands still at a link without capacity, which is no congestion.
+//   - Others cause it if a flow of another job, of priority >= p, moves over the bottleneck at that moment; else the job itself does.
+//   - A period of a link and a cause (network/congestion/congestion_periods) begins when the link slows the first flow, and ends when it has slowed none for `gap`.
+// Transfers inside a host are never slowed in this sense, but count among their job's on the links that they share with others.
+// Left out: that some flows of J could have more than their fair share where others cannot use theirs; what stands still at a link without capacity; rates of allocation policies other than max_min, which have no bottlenecks in this sense.
+//
+// Cost: a batch looks at all flows on links of the flows that came, left or changed their rate: about what a solve from nothing costs.
+// Invariants
+//   1. Every flow of the model is told of before its first rates, and all belong to jobs.
+//   2. What it finds depends on the sequence of calls only.
+// Threads: belongs to the fabric's logical process; periods() and totals() may be called by anyone once the engine has stopped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
+#include "network/congestion/congestion_periods.hpp"
+#include "network/flow/flow_model.hpp"
+
+namespace weft {
+
+class LinkFolding;
+class Topology;
+
+/// What became of all transfers of a job.
+struct CongestionTotals {
+  Duration congested;    ///< while any of them was slowed
+  double lost_bits = 0;  ///< as in JobInCongestion
+  double possible_bits = 0;
+
+  double lost_share() const { return possible_bits > 0 ? lost_bits / possible_bits : 0; }
+};
+
+class CongestionMonitor final : public RateObserver {
+ public:
+  using JobOfStay = std::function<JobId(StayId)>;
+  /// Keeps a reference to the topology.
+  CongestionMonitor(const Topology& topology, Duration gap, JobOfStay job_of_stay);
+
+  struct Flow {
+    StayId stay;
+    HostId source = HostId::none();  ///< none: an operation in switches, or several hosts
+    HostId destination = HostId::none();
+    std::uint32_t multiplicity = 1;        ///< transfers that it stands for
+    const LinkFolding* folding = nullptr;  ///< by which it does, if it does
+  };
+  /// A flow that begins at the next settle.
+  void on_flow_starts(FlowSlot slot, const Flow& flow);
+  void on_flow_leaves(FlowSlot slot, Time now) override;
+  void on_rates_changed(std::span<const FlowSlot> changed, Time now, const AllocationPolicy& policy) override;
+
+  /// A flow that is slowed.
+  struct Finding {
+    LinkId bottleneck = LinkId::none();  ///< none: it is not
+    CongestionCause cause = CongestionCause::others;
+    double rate_bps = 0;
+    double possible_bps = 0;
+    friend bool operator==(const Finding&, const Finding&) = default;
+  };
+  /// Since the last change of rates. Requires: the flow is under way.
+  const Finding& finding(FlowSlot slot) const { return flows_[slot.index()].finding; }
+
+  /// All periods up to `now`, as far as flows were simulated; of one link and cause in order of time.
+  std::vector<CongestionPeriod> periods(Time now) const;
+  /// By JobId; shorter if the last jobs had no flows.
+  std::vector<CongestionTotals> totals(Time now) const;
+
+ private:
+  struct WatchedFlow {
+    JobId job;
+    HostId source;
+    HostId destination;
+    std::uint32_t multiplicity = 0;  ///< 0 while the slot is free
+    const LinkFolding* folding = nullptr;
+    std::vector<LinkId> links;
+    std::uint64_t seen = 0;  ///< the last look at it
+    Finding finding;
+    Time since;  ///< of the finding
+  };
+  /// What flows of a job and a priority are on a link.
+  struct Share {
+    JobId job;
+    std::uint8_t priority = 0;
+    double weight = 0;  ///< sum of weights times loads
+    double rate_bps = 0;
+    double level = 0;  ///< highest rate per weight
+  };
+  struct LinkView {
+    bool is_valid = false;  ///< since the last look at which the link was dirty
+    std::vector<Share> shares;
+  };
+  /// Who is slowed now.
+  struct Count {
+    std::uint32_t flows = 0;
+    Time since;
+  };
+  /// Of one link and cause.
+  struct Spot {
+    std::optional<CongestionPeriod> period;  ///< the last
+    Count all;
+    std::vector<Count> by_job;  ///< as period->jobs
+  };
+  struct Job {
+    CongestionTotals totals;
+    Count slowed;
+  };
+
+  bool is_access(LinkId link, const WatchedFlow& flow) const;
+  /// What moves over the link has changed, by the time of the look.
+  void mark_dirty(LinkId link, std::uint64_t look);
+  const LinkView& view(LinkId link, const AllocationPolicy& policy);
+  Finding judge(FlowSlot slot, const AllocationPolicy& policy);
+  double possible_bps(FlowSlot slot, const AllocationPolicy& policy);
+  void set(WatchedFlow& flow, const Finding& finding, Time now);
+  void begin_slowing(const WatchedFlow& flow, Time now);
+  void end_slowing(const WatchedFlow& flow, Time now);
+  Spot& spot(const Finding& finding) { return spots_[2 * finding.bottleneck.index() + static_cast<std::size_t>(finding.cause)]; }
+  std::size_t place_in(Spot& spot, JobId job, Time now);
+  void note_users(const WatchedFlow& flow, std::uint8_t priority, Time now);
+  /// All that goes on is counted up to `now`.
+  void close(Time now);
+
+  const Topology& topology_;
+  Duration gap_;
+  JobOfStay job_of_stay_;
+  std::vector<WatchedFlow> flows_;  ///< by slot
+  std::vector<LinkView> views_;     ///< by link
+  std::vector<Spot> spots_;         ///< two per link
+  std::vector<Job> jobs_;           ///< by JobId
+  std::vector<CongestionPeriod> over_;
+  std::uint64_t look_ = 0;
+  std::vector<LinkId> dirty_;            ///< links whose flows are to be looked at
+  std::vector<std::uint64_t> dirty_at_;  ///< by link: the look it is in dirty_ for
+};
+
+}  // namespace weft

@@ -1,0 +1,135 @@
+#include "network/flow/completion_queue.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t kNearShare = 8;      // one flow in so many is near after a refill
+constexpr std::size_t kNearFlowsMin = 64;  // a refill is not worth less
+
+}  // namespace
+
+void CompletionQueue::set(FlowSlot flow, Time finish) {
+  if (items_.size() <= flow.index()) items_.resize(flow.index() + 1);
+  Item& item = items_[flow.index()];
+  item.finish = finish;
+  switch (item.place) {
+    case Place::none:
+      if (finish < horizon_) {
+        push_near(flow);
+      } else {
+        push_far(flow);
+      }
+      return;
+    case Place::near:
+      if (finish < item.key) push_near(flow);
+      return;
+    case Place::far:
+      if (finish < horizon_) {
+        leave_far(flow);
+        push_near(flow);
+      }
+      return;
+  }
+}
+
+void CompletionQueue::remove(FlowSlot flow) {
+  Item& item = items_[flow.index()];
+  if (item.place == Place::far) leave_far(flow);
+  // The heap entry of a near flow stays behind: its key is not the item's any more.
+  item = Item{};
+}
+
+void CompletionQueue::push_near(FlowSlot flow) {
+  Item& item = items_[flow.index()];
+  item.place = Place::near;
+  item.key = item.finish;
+  heap_.push_back({item.key, flow});
+  std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+void CompletionQueue::push_far(FlowSlot flow) {
+  Item& item = items_[flow.index()];
+  item.place = Place::far;
+  item.far_position = static_cast<std::uint32_t>(far_.size());
+  far_.push_back(flow);
+}
+
+void CompletionQueue::leave_far(FlowSlot flow) {
+  const std::uint32_t position = items_[flow.index()].far_position;
+  far_[position] = far_.back();
+  items_[far_[position].index()].far_position = position;
+  far_.pop_back();
+}
+
+void CompletionQueue::pop_entry() {
+  std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+  heap_.pop_back();
+}
+
+bool CompletionQueue::clean_top() {
+  while (!heap_.empty()) {
+    const Entry top = heap_.front();
+    Item& item = items_[top.flow.index()];
+    if (item.place == Place::near && item.key == top.key) {
+      if (item.finish == top.key) return true;
+      pop_entry();
+      if (item.finish < horizon_) {
+        push_near(top.flow);
+      } else {
+        push_far(top.flow);
+      }
+    } else {
+      pop_entry();
+    }
+  }
+  return false;
+}
+
+bool CompletionQueue::refill() {
+  finishes_.clear();
+  for (const FlowSlot flow : far_) {
+    if (const Time finish = items_[flow.index()].finish; finish < Time::max()) finishes_.push_back(finish.in_ticks());
+  }
+  if (finishes_.empty()) return false;
+  const std::size_t near = std::min(finishes_.size(), std::max(kNearFlowsMin, finishes_.size() / kNearShare)) - 1;
+  const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
+  std::nth_element(finishes_.begin(), nth, finishes_.end());
+  horizon_ = Time::at_ticks(*nth + 1);
+  for (std::size_t i = 0; i < far_.size();) {
+    const FlowSlot flow = far_[i];
+    if (items_[flow.index()].finish < horizon_) {
+      leave_far(flow);
+      push_near(flow);
+    } else {
+      ++i;
+    }
+  }
+  return true;
+}
+
+Time CompletionQueue::next() {
+  while (!clean_top()) {
+    if (!refill()) return Time::max();
+  }
+  return heap_.front().key;
+}
+
+void CompletionQueue::take_due(std::vector<FlowSlot>& due) {
+  const Time now = next();
+  if (now == Time::max()) return;
+  const std::size_t first = due.size();
+  // All that finish now are in the heap: the horizon lies beyond.
+  while (clean_top() && heap_.front().key == now) {
+    const FlowSlot flow = heap_.front().flow;
+    pop_entry();
+    items_[flow.index()] = Item{};
+    due.push_back(flow);
+  }
+  std::sort(due.begin() + static_cast<std::ptrdiff_t>(first), due.end());
+}
+
+}  // namespace weft

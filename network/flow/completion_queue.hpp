@@ -1,0 +1,64 @@
+// Completion queue: which flows finish next, when finish times move often and few flows are near their end.
+//
+// Where it sits: flow_model keeps one; every change of a rate moves a finish time here.
+//
+// Model: flows that finish before the horizon are near and wait in a heap; the others are far and in no order. Heap keys are lower bounds: a
+// finish that moves later is left where it is and corrected when it surfaces, only one that moves earlier is pushed again. When the heap runs
+// empty the horizon is set anew so that an eighth of the far flows are near. The horizon lies after all flows that finish at its
+// last instant, so a tie is never cut in two. Flows that never finish (Time::max()) stay far.
+//
+// Invariant: next() and take_due() depend on the finish times set, not on the order in which they were set.
+// Threads: one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/values/units.hpp"
+#include "network/max_min/flow_link_graph.hpp"
+
+namespace weft {
+
+class CompletionQueue {
+ public:
+  /// The flow finishes at `finish` now; it may be new, or known with another finish. Time::max() = never.
+  void set(FlowSlot flow, Time finish);
+  void remove(FlowSlot flow);
+  Time finish(FlowSlot flow) const { return items_[flow.index()].finish; }
+
+  /// Earliest finish; Time::max() if none ever does.
+  Time next();
+  /// Removes every flow that finishes at next() and appends them to `due`, ascending by slot.
+  void take_due(std::vector<FlowSlot>& due);
+
+ private:
+  enum class Place : std::uint8_t { none, near, far };
+  struct Item {
+    Time finish = Time::max();
+    Time key = Time::max();          ///< of the heap entry that counts, while near
+    std::uint32_t far_position = 0;  ///< while far
+    Place place = Place::none;
+  };
+  struct Entry {
+    Time key;
+    FlowSlot flow;
+    friend auto operator<=>(const Entry&, const Entry&) = default;
+  };
+
+  void push_near(FlowSlot flow);
+  void push_far(FlowSlot flow);
+  void leave_far(FlowSlot flow);
+  void pop_entry();
+  /// Makes the top of the heap an entry that counts, with its true finish. False if the heap ran empty.
+  bool clean_top();
+  /// Moves the horizon so that flows become near. False if no flow ever finishes.
+  bool refill();
+
+  Time horizon_;  ///< flows that finish before it are near
+  std::vector<Item> items_;
+  std::vector<Entry> heap_;
+  std::vector<FlowSlot> far_;
+  std::vector<std::int64_t> finishes_;
+};
+
+}  // namespace weft

@@ -1,0 +1,541 @@
+#include "network/flow/flow_fabric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/check.hpp"
+#include "core/containers/free_slots.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+namespace {
+
+static_assert(1U << transfer_priority_bits == priority_classes);
+
+/// The fabric's own event.
+constexpr std::uint16_t kSettle = 103;
+/// More than a link of 1.6 Tb/s moves in a year.
+constexpr Bytes kEndless = Bytes::of(std::numeric_limits<std::int64_t>::max());
+/// Tells owners of flows that are joint operations from transfers.
+constexpr std::uint64_t kJointOwner = std::uint64_t{1} << 32;
+
+}  // namespace
+
+FlowNetworkPort::FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric)
+    : inside_host_(topology),
+      staging_(topology, settings),
+      wqe_latency_(settings.wqe_latency),
+      nvlink_latency_(settings.nvlink_latency),
+      fabric_(fabric) {}
+
+void FlowNetworkPort::start(const Transfer& transfer, EventContext& context) const {
+  const bool is_operation = SwitchOperationName::is_one(transfer.destination);
+  const bool inside = is_operation ? SwitchOperationName::of(transfer.destination).is_inside_host()
+                                   : inside_host_.joins(transfer.source, transfer.destination);
+  const Duration staging = is_operation ? Duration::zero() : staging_.delay(transfer.source);
+  context.send(fabric_, inside ? nvlink_latency_ : wqe_latency_ + staging, transfer_start, transfer);
+}
+
+FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
+                       std::vector<EntityId> entity_of_host, FlowObserver* observer, const TransferFolding* folding,
+                       const SwitchOperations* operations)
+    : topology_(topology),
+      settings_(settings),
+      inside_host_(topology),
+      staging_(topology, settings),
+      link_delays_(topology, settings.switching_delay, settings.forwarding),
+      detours_(topology, settings.path_rule.weights),
+      ecmp_(topology, settings.path_rule, settings.path_cache_entries),
+      spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
+      adaptive_(topology, settings.path_rule.seed,
+                settings.routing == Routing::adaptive_global ? AdaptiveView::whole_paths : AdaptiveView::own_links),
+      model_(std::move(policy)),
+      entity_of_host_(std::move(entity_of_host)),
+      observer_(observer),
+      folding_(folding),
+      operations_(operations),
+      outages_(topology),
+      load_bits_(topology.link_count(), 0.0) {
+  if (settings.path_rule.weights == PathWeights::capacity) outages_.follow_shares();
+  WEFT_CHECK(entity_of_host_.size() == topology.host_count(), "every host has an entity");
+  WEFT_CHECK(model_.policy().graph().link_count() == topology.link_count(), "the policy was made for this topology");
+}
+
+void FlowFabric::handle(const Event& event, EventContext& context) {
+  if (event.kind == transfer_start) {
+    entering_.push_back(event.payload_as<Transfer>());
+    plan_settle(context.now(), context);
+    return;
+  }
+  if (event.kind == packets_start || event.kind == packets_end) {
+    (event.kind == packets_start ? packets_entering_ : packets_leaving_).push_back(event.payload_as<Transfer>());
+    plan_settle(context.now(), context);
+    return;
+  }
+  if (event.kind == stay_stopped) {
+    const StayId stay = event.payload_as<StayStopped>().stay;
+    if (stopped_.size() <= stay.index()) stopped_.resize(stay.index() + 1, false);
+    stopped_[stay.index()] = true;
+    has_stopped_ = true;
+    plan_settle(context.now(), context);
+    return;
+  }
+  if (event.kind == cable_changes) {
+    cable_changes_.push_back(event.payload_as<CableChanges>());
+    plan_settle(context.now(), context);
+    return;
+  }
+  WEFT_CHECK(event.kind == kSettle, "the fabric knows the kind of every event it gets");
+  WEFT_CHECK(!planned_.empty() && planned_.back() == context.now(), "settle events come when they were planned");
+  planned_.pop_back();
+  settle(context);
+}
+
+void FlowFabric::watch_congestion(CongestionMonitor& monitor) {
+  congestion_ = &monitor;
+  model_.watch(monitor);
+}
+
+void FlowFabric::share_with_packets(TellOfLoad tell) {
+  WEFT_CHECK(congestion_ == nullptr, "congestion is looked for in flow mode only");
+  loads_.emplace(model_.policy().graph());
+  model_.watch(*loads_);
+  tell_of_load_ = std::move(tell);
+  accounts_.push_back(nullptr);
+  packets_account_ = static_cast<std::uint32_t>(accounts_.size());
+}
+
+void FlowFabric::plan_settle(Time at, EventContext& context) {
+  // A completion that moved later leaves its old event behind; it then finds nothing to do and plans the next.
+  if (!planned_.empty() && planned_.back() <= at) return;
+  planned_.push_back(at);
+  context.schedule(at - context.now(), EventClass::settle, kSettle);
+}
+
+void FlowFabric::settle(EventContext& context) {
+  const Time now = context.now();
+  if (model_.active_flows() > 0) busy_until_ = now;
+  done_.clear();
+  model_.take_completions(now, done_);
+  for (const FlowCompletion& completion : done_) {
+    const ActiveFlow flow = flows_[completion.flow.index()];
+    if (flow.is_joint) {
+      finish_joint(flow.transfer, now, context);
+      continue;
+    }
+    ActiveTransfer& active = transfers_[flow.transfer];
+    WEFT_CHECK(!active.is_of_packets, "flows that stand for packets do not end by themselves");
+    active.arrival = std::max(active.arrival, now + flow.path_delay);
+    if (--active.flows_left > 0) continue;
+    finish(active, now, context);
+    free_transfers_.push_back(flow.transfer);
+  }
+  if (std::exchange(has_stopped_, false)) cancel_stopped(now);
+  change_cables(now);
+  change_ways(now);
+  for (const Transfer& transfer : entering_) {
+    if (is_stopped(transfer.stay)) continue;
+    if (SwitchOperationName::is_one(transfer.destination)) {
+      join(transfer, now, context);
+    } else {
+      begin(transfer, false, now, context);
+    }
+  }
+  entering_.clear();
+  for (const Transfer& transfer : packets_entering_) {
+    if (!is_stopped(transfer.stay)) begin(transfer, true, now, context);
+  }
+  packets_entering_.clear();
+  for (const Transfer& transfer : packets_leaving_) end_packets(transfer, now);
+  packets_leaving_.clear();
+  model_.settle(now);
+  if (loads_) {
+    for (const FlowLoads::LinkLoad& load : loads_->take_changes())
+      tell_of_load_(load, model_.policy().graph().capacity(load.link), context);
+  }
+  const Time next = std::min(model_.next_completion(), outages_.next());
+  if (next < Time::max()) plan_settle(next, context);
+}
+
+void FlowFabric::cancel_stopped(Time now) {
+  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+    if (!model_.policy().graph().alive(FlowSlot(slot))) continue;
+    const ActiveFlow flow = flows_[slot];
+    if (is_stopped(flow.is_joint ? joint_[flow.transfer].stay : transfers_[flow.transfer].transfer.stay))
+      model_.cancel(FlowSlot(slot), now);
+  }
+  for (std::uint32_t slot = 0; slot < transfers_.size(); ++slot) {
+    if (transfers_[slot].flows_left == 0 || !is_stopped(transfers_[slot].transfer.stay)) continue;
+    transfers_[slot].flows_left = 0;
+    free_transfers_.push_back(slot);
+    packet_flows_.erase(slot);
+  }
+  std::erase_if(packets_, [this](const auto& entry) { return is_stopped(std::get<StayId>(entry.first)); });
+  std::erase_if(waiting_, [this](const auto& waiting) { return is_stopped(std::get<StayId>(waiting.first)); });
+  for (std::uint32_t slot = 0; slot < joint_.size(); ++slot) {
+    if (joint_[slot].operation == nullptr || !is_stopped(joint_[slot].stay)) continue;
+    joint_[slot].operation = nullptr;
+    free_joint_.push_back(slot);
+  }
+}
+
+void FlowFabric::change_cables(Time now) {
+  for (const CableChanges& change : cable_changes_) {
+    const LinkId reverse = topology_.reverse(change.cable());
+    for (const LinkId link : {change.cable(), reverse}) {
+      const double rate_bps = static_cast<double>(topology_.link(link).rate.in_bps()) * change.share();
+      model_.set_capacity(link, Bandwidth::bps(std::llround(rate_bps)));
+    }
+    outages_.change(change, now);
+  }
+  cable_changes_.clear();
+}
+
+void FlowFabric::change_ways(Time now) {
+  if (!outages_.take(now)) return;
+  detours_.avoid(outages_.avoided(), outages_.shares());
+  ecmp_.take(detours_);
+  spray_.take(detours_);
+  adaptive_.take(detours_);
+  move_flows(now);
+}
+
+void FlowFabric::move_flows(Time now) {
+  const FlowLinkGraph& graph = model_.policy().graph();
+  std::vector<FlowSlot> flows;
+  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+    if (!graph.alive(FlowSlot(slot)) || flows_[slot].is_joint || transfers_[flows_[slot].transfer].inside_host) continue;
+    const auto is_avoided = [&](const FlowLinkGraph::Hop& hop) { return outages_.avoided()[hop.link.index()]; };
+    if (!is_adaptive(settings_.routing) || std::ranges::any_of(graph.hops(FlowSlot(slot)), is_avoided)) flows.emplace_back(slot);
+  }
+  for (const FlowSlot slot : flows) {
+    ActiveFlow flow = flows_[slot.index()];
+    const ActiveTransfer& active = transfers_[flow.transfer];
+    WEFT_CHECK(!active.is_folded, "ranks are not folded where ways change");
+    const FlowPath path = path_of(active.transfer, flow.queue_pair, false);
+    const auto is_same_link = [](const FlowLinkGraph::Hop& hop, LinkId link) { return hop.link == link; };
+    const bool is_same_way = std::ranges::equal(graph.hops(slot), path.links, is_same_link);
+    if (is_same_way && (path.loads.empty() || std::ranges::equal(graph.loads(slot), path.loads))) continue;
+    flow.path_delay =
+        delay_of(active, path.delay, flow.queue_pair) + last_latency(false) + staging_.delay(active.transfer.destination);
+    const FlowSlot to = model_.move(slot, path.links, path.loads, now);
+    if (flows_.size() <= to.index()) flows_.resize(to.index() + 1);
+    flows_[to.index()] = flow;
+    if (congestion_ != nullptr) tell_congestion(to, active, nullptr);
+    if (loads_) loads_->on_flow_starts(to, !active.is_of_packets);
+    if (active.is_of_packets) std::ranges::replace(packet_flows_.at(flow.transfer), slot, to);
+  }
+}
+
+void FlowFabric::tell_congestion(FlowSlot flow, const ActiveTransfer& active, const LinkFolding* folding) {
+  // The links of folded transfers are those of some alike, perhaps of other hosts.
+  const bool knows_hosts = !active.is_folded || active.inside_host;
+  const HostId from = knows_hosts ? topology_.node(active.transfer.source).host : HostId::none();
+  const HostId to = knows_hosts ? topology_.node(active.transfer.destination).host : HostId::none();
+  congestion_->on_flow_starts(flow, {active.transfer.stay, from, to, active.multiplicity, folding});
+}
+
+std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
+  if (folding == nullptr) return 0;
+  const auto [found, is_new] = account_of_.try_emplace(folding, 0);
+  if (is_new) {
+    accounts_.push_back(folding);
+    found->second = static_cast<std::uint32_t>(accounts_.size());
+  }
+  return found->second;
+}
+
+void FlowFabric::end_packets(const Transfer& transfer, Time now) {
+  const auto found = packets_.find(packets_key(transfer));
+  if (found == packets_.end()) return;  // its stay was stopped
+  const std::uint32_t slot = found->second;
+  packets_.erase(found);
+  for (const FlowSlot flow : packet_flows_.at(slot)) model_.cancel(flow, now);
+  packet_flows_.erase(slot);
+  transfers_[slot].flows_left = 0;
+  free_transfers_.push_back(slot);
+}
+
+void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context) {
+  WEFT_CHECK(transfer.size >= Bytes::zero() && (!is_control(transfer) || transfer.size == Bytes::zero()),
+             "a transfer has zero or more bytes, a control message none");
+  WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
+  ActiveTransfer active;
+  active.transfer = transfer;
+  active.is_of_packets = is_of_packets;
+  if (!is_of_packets && !is_control(transfer)) active.id = FlowId(next_id_++);
+  active.inside_host = inside_host_.joins(transfer.source, transfer.destination);
+  active.entry_latency =
+      entry_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.source));
+  active.start = now - active.entry_latency;
+  const TransferFolding::FoldedPath folded = folding_ == nullptr ? TransferFolding::FoldedPath{} : folding_->path(transfer);
+  active.multiplicity = folded.multiplicity;
+  active.is_folded = folded.folding != nullptr;
+  const std::uint32_t account = is_of_packets ? packets_account_ : account_of(folded.folding);
+  started_ += is_of_packets || is_control(transfer) ? 0 : folded.multiplicity;
+  const Duration last =
+      last_latency(active.inside_host) + (active.inside_host ? Duration::zero() : staging_.delay(transfer.destination));
+
+  if (transfer.size == Bytes::zero()) {
+    const PathDelay path = active.is_folded ? folded.delay : path_of(transfer, 0, active.inside_host).delay;
+    const Duration delay = path.of_empty(settings_.wire_format.train(Bytes::zero())) + last;
+    active.arrival = now + delay;
+    active.ideal = delay;
+    finish(active, now, context);
+    return;
+  }
+  const std::uint32_t slot = take_slot(transfers_, free_transfers_);
+
+  const std::uint32_t queue_pairs = active.inside_host ? 1 : settings_.queue_pairs;
+  const auto flows = static_cast<std::uint32_t>(std::min<std::int64_t>(queue_pairs, transfer.size.count()));
+  const double staged_cap_bps = active.inside_host ? std::numeric_limits<double>::infinity()
+                                                   : staging_.cap_bps(transfer.source, transfer.destination) / flows;
+  const double cap_bps = std::min(settings_.queue_pair_cap_bps(active.inside_host), staged_cap_bps);
+  Duration shortest = Duration::max();
+  for (std::uint32_t i = 0; i < flows; ++i) {
+    const Bytes part = part_of(transfer.size, queue_pairs, i);
+    const FlowPath path = path_of(transfer, i, active.inside_host);
+    FlowRequest request;
+    request.path = active.is_folded ? folded.links : path.links;
+    request.loads = active.is_folded ? folded.loads : path.loads;
+    request.account = account;
+    request.wire_bytes = is_of_packets ? kEndless : settings_.wire_bytes(part, active.inside_host);
+    request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
+    request.cap_bps = cap_bps;
+    request.owner = slot;
+    if (settings_.priorities == Priorities::strict) request.priority = static_cast<std::uint8_t>(transfer.priority);
+    const FlowSlot flow = model_.start(request);
+    if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
+    const Duration delay = delay_of(active, active.is_folded ? folded.delay : path.delay, i) + last;
+    flows_[flow.index()] = {slot, delay, false, i};
+    if (congestion_ != nullptr) tell_congestion(flow, active, folded.folding);
+    if (loads_) loads_->on_flow_starts(flow, !is_of_packets);
+    if (is_of_packets) packet_flows_[slot].push_back(flow);
+    shortest = std::min(shortest, delay);
+    for (std::size_t hop = 0; hop < path.links.size() && !is_of_packets; ++hop) {
+      const double load = path.loads.empty() ? 1.0 : path.loads[hop];
+      load_alone(path.links[hop], request.wire_bytes.in_bits() * load);
+    }
+  }
+  active.flows_left = flows;
+  if (is_of_packets) {
+    packets_.emplace(packets_key(transfer), slot);
+  } else {
+    const Bytes largest = settings_.wire_bytes(part_of(transfer.size, queue_pairs, 0), active.inside_host);
+    active.ideal = moving_time_alone(largest, cap_bps) + shortest;
+  }
+  transfers_[slot] = active;
+}
+
+void FlowFabric::load_alone(LinkId link, double bits) {
+  if (load_bits_[link.index()] == 0) loaded_links_.push_back(link);
+  load_bits_[link.index()] += bits;
+}
+
+Duration FlowFabric::moving_time_alone(Bytes largest, double cap_bps) {
+  double longest_s = largest.in_bits() / cap_bps;
+  for (const LinkId link : loaded_links_) {
+    longest_s = std::max(longest_s, load_bits_[link.index()] / static_cast<double>(topology_.link(link).rate.in_bps()));
+    load_bits_[link.index()] = 0;
+  }
+  loaded_links_.clear();
+  return fluid_transmit_time(longest_s, 1.0);
+}
+
+void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& context) {
+  const Transfer delivered = active.is_folded ? folding_->seen_by_destination(active.transfer) : active.transfer;
+  context.send(host_entity(delivered.destination), active.arrival - now, transfer_delivered, delivered);
+  if (is_control(active.transfer)) return;
+  finished_ += active.multiplicity;
+  payload_bytes_ += active.transfer.size * active.multiplicity;
+  context.send(host_entity(active.transfer.source), settings_.completion_latency, transfer_sent, active.transfer);
+  if (observer_ == nullptr) return;
+  FinishedTransfer finished;
+  finished.id = active.id;
+  finished.transfer = active.transfer;
+  finished.start = active.start;
+  finished.end = active.arrival;
+  finished.ideal = active.ideal + active.entry_latency;
+  finished.inside_host = active.inside_host;
+  finished.multiplicity = active.multiplicity;
+  observer_->on_transfer_finished(finished);
+}
+
+void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {
+  WEFT_CHECK(operations_ != nullptr, "operations in switches are registered");
+  WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
+  const JointKey key(transfer.stay, transfer.destination, transfer.tag);
+  auto waiting = waiting_.find(key);
+  if (waiting == waiting_.end()) {
+    waiting = waiting_.emplace(key, take_slot(joint_, free_joint_)).first;
+    JointOperation& added = joint_[waiting->second];
+    added.operation = &operations_->at(transfer.destination);
+    added.stay = transfer.stay;
+    added.members.assign(added.operation->members.size(), {});
+    added.joined = 0;
+  }
+  const std::uint32_t slot = waiting->second;
+  JointOperation& joint = joint_[slot];
+  JointOperation::Joined& member = joint.members[joint.operation->member_at(transfer.source)];
+  WEFT_CHECK(member.id.is_none(), "a member joins an operation once");
+  member = {transfer, FlowId(next_id_++), now};
+  ++started_;
+  if (++joint.joined < joint.members.size()) return;
+  waiting_.erase(waiting);
+  begin_joint(slot, now, context);
+}
+
+void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context) {
+  JointOperation& joint = joint_[slot];
+  const SwitchOperation& operation = *joint.operation;
+  Bytes operand;
+  for (const JointOperation::Joined& member : joint.members) {
+    const Bytes size = member.transfer.size;
+    operand = operation.kind == SwitchOperationKind::all_gather ? operand + size : std::max(operand, size);
+  }
+  joint.begun = now;
+  joint.moving_alone = Duration::zero();
+  if (operand == Bytes::zero()) {
+    finish_joint(slot, now, context);
+    return;
+  }
+  FlowRequest request;
+  request.path = operation.links;
+  request.loads = operation.loads;
+  request.wire_bytes = settings_.operation_wire_bytes(operand, operation.inside_host);
+  if (settings_.priorities == Priorities::strict) {
+    for (const JointOperation::Joined& member : joint.members) {
+      request.priority = std::max(request.priority, static_cast<std::uint8_t>(member.transfer.priority));
+    }
+  }
+  request.owner = kJointOwner | slot;
+  const FlowSlot flow = model_.start(request);
+  if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
+  flows_[flow.index()] = {slot, Duration::zero(), true, 0};
+  if (loads_) loads_->on_flow_starts(flow, true);
+  if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.stay});
+  for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
+    load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
+  }
+  joint.moving_alone = moving_time_alone(request.wire_bytes, request.cap_bps);
+}
+
+void FlowFabric::finish_joint(std::uint32_t slot, Time now, EventContext& context) {
+  JointOperation& joint = joint_[slot];
+  const SwitchOperation& operation = *joint.operation;
+  for (std::size_t i = 0; i < joint.members.size(); ++i) {
+    const JointOperation::Joined& member = joint.members[i];
+    const std::optional<Duration> way = operation.members[i].result_delay;
+    const Duration delay = way ? *way + last_latency(operation.inside_host) : settings_.completion_latency;
+    ++finished_;
+    payload_bytes_ += member.transfer.size;
+    context.send(host_entity(member.transfer.source), delay, transfer_delivered, member.transfer);
+    if (observer_ == nullptr) continue;
+    FinishedTransfer finished;
+    finished.id = member.id;
+    finished.transfer = member.transfer;
+    finished.transfer.destination = operation.top;
+    finished.start = member.entered - entry_latency(operation.inside_host);
+    finished.end = now + delay;
+    finished.ideal = (joint.begun - finished.start) + joint.moving_alone + delay;
+    finished.inside_host = operation.inside_host;
+    observer_->on_transfer_finished(finished);
+  }
+  joint.operation = nullptr;
+  free_joint_.push_back(slot);
+}
+
+Duration FlowFabric::delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const {
+  if (active.inside_host) return path.fixed;
+  if (settings_.queue_pair_rate_max) path.limit_to(static_cast<double>(settings_.queue_pair_rate_max->in_bps()));
+  return path.of(settings_.wire_format.train(part_of(active.transfer.size, settings_.queue_pairs, queue_pair)));
+}
+
+FlowFabric::FlowPath FlowFabric::path_of(const Transfer& transfer, std::uint32_t queue_pair, bool inside_host) {
+  FlowPath path;
+  if (settings_.routing == Routing::spray) {
+    const SprayedPath& sprayed = spray_.path(transfer.source, transfer.destination);
+    path = {sprayed.links, sprayed.loads, sprayed.delay};
+  } else {
+    if (is_adaptive(settings_.routing)) {
+      path.links = adaptive_.path(transfer.source, transfer.destination, transfer.connection, queue_pair, model_.policy().graph());
+    } else {
+      path.links = ecmp_.path(transfer.source, transfer.destination, transfer.connection, queue_pair);
+    }
+    for (const LinkId link : path.links) path.delay += link_delays_.of(link);
+  }
+  if (inside_host || !staging_.is_on()) return path;
+  staged_links_.assign(path.links.begin(), path.links.end());
+  staged_loads_.assign(path.loads.begin(), path.loads.end());
+  staging_.add_second_crossings(staged_links_, staged_loads_);
+  return {staged_links_, staged_loads_, path.delay};
+}
+
+EntityId FlowFabric::host_entity(NodeId endpoint) const { return entity_of_host_[topology_.node(endpoint).host.index()]; }
+
+FlowFabricCounters FlowFabric::counters() const {
+  FlowFabricCounters counters;
+  counters.transfers_started = started_;
+  counters.transfers_finished = finished_;
+  counters.flows_started = model_.flows_started();
+  counters.flows_active_peak = model_.active_flows_peak();
+  counters.solves = model_.solves();
+  counters.rate_changes = model_.rate_changes();
+  counters.payload_bytes = payload_bytes_;
+  return counters;
+}
+
+std::vector<LinkUsage> FlowFabric::link_usage(Time begin, Time end, Time now) const {
+  FlowModel::CountedBytes counted = model_.link_bytes(now);
+  std::vector<Bytes>& bytes = counted.by_link;
+  for (std::size_t account = 0; account < counted.by_account.size(); ++account) {
+    if (accounts_[account] == nullptr) continue;
+    const std::map<LinkId, Bytes>& of_account = counted.by_account[account];
+    for (const auto& [link, representative] : accounts_[account]->representatives()) {
+      const auto found = of_account.find(representative);
+      if (found != of_account.end()) bytes[link.index()] += found->second;
+    }
+  }
+  std::vector<LinkUsage> usage(bytes.size());
+  for (std::uint32_t i = 0; i < bytes.size(); ++i) {
+    usage[i].bytes = bytes[i];
+    const double rate_bps = static_cast<double>(topology_.link(LinkId(i)).rate.in_bps());
+    const double capacity_bits = fluid_bits(rate_bps, end - begin);
+    if (capacity_bits > 0) usage[i].mean_utilization = usage[i].bytes.in_bits() / capacity_bits;
+  }
+  return usage;
+}
+
+std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
+  std::vector<LinkId> stalled_at(transfers_.size(), LinkId::none());
+  std::vector<LinkId> joint_stalled_at(joint_.size(), LinkId::none());
+  for (const StalledFlow& flow : model_.stalled_flows()) {
+    const bool is_joint = (flow.owner & kJointOwner) != 0;
+    (is_joint ? joint_stalled_at : stalled_at)[flow.owner & (kJointOwner - 1)] = flow.link;
+  }
+  std::vector<UnfinishedTransfer> unfinished;
+  for (std::size_t slot = 0; slot < transfers_.size(); ++slot) {
+    const ActiveTransfer& active = transfers_[slot];
+    if (active.flows_left > 0 && !active.is_of_packets)
+      unfinished.push_back({active.id, active.transfer, active.start, stalled_at[slot]});
+  }
+  for (std::size_t slot = 0; slot < joint_.size(); ++slot) {
+    const JointOperation& joint = joint_[slot];
+    if (joint.operation == nullptr || joint.joined < joint.members.size()) continue;
+    const JointOperation::Joined& first = joint.members.front();
+    UnfinishedTransfer& added = unfinished.emplace_back();
+    added.id = first.id;
+    added.transfer = first.transfer;
+    added.transfer.destination = joint.operation->top;
+    added.start = first.entered - entry_latency(joint.operation->inside_host);
+    added.stalled_at = joint_stalled_at[slot];
+  }
+  std::sort(unfinished.begin(), unfinished.end(),
+            [](const UnfinishedTransfer& a, const UnfinishedTransfer& b) { return a.id < b.id; });
+  return unfinished;
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// Transfer folding: lets one transfer stand for many that are alike at every instant.
+//
+// Where it sits: the flow fabric asks it when ranks are folded (host/symmetry/rank_folding makes one); without folding there is none.
+//
+// Model: some jobs are folded, perhaps together, others are not. Ranks of folded ones fall into classes whose members behave alike. Only a representative of each class runs. A transfer that it starts stands for
+// one transfer of every member; on each link that it touches, `load` of them cross. Its delivery is handed to the representative of the
+// destination's class, under the name of the source that this representative expects it from.
+// Threads: immutable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "core/values/ids.hpp"
+#include "core/values/units.hpp"
+#include "network/network_model.hpp"
+#include "network/routing/path_delay.hpp"
+
+namespace weft {
+
+/// Which links carry the same at every instant, as far as transfers that were folded together go.
+class LinkFolding {
+ public:
+  virtual ~LinkFolding() = default;
+  /// Every link that those transfers cross, ascending, and the one whose traffic is also its own.
+  virtual std::span<const std::pair<LinkId, LinkId>> representatives() const = 0;
+};
+
+class TransferFolding {
+ public:
+  virtual ~TransferFolding() = default;
+
+  struct FoldedPath {
+    std::span<const LinkId> links;   ///< one of each class of links that the transfers cross
+    std::span<const double> loads;   ///< by link: how many of the transfers (or parts of one) it carries
+    std::uint32_t multiplicity = 1;  ///< how many transfers there are
+    PathDelay delay;                 ///< their mean
+    /// What it was folded by, which outlives the run; null: the transfer stands for itself, and the other members say nothing.
+    const LinkFolding* folding = nullptr;
+  };
+  /// Requires: the source is a representative, if ranks of its job are folded.
+  virtual FoldedPath path(const Transfer& transfer) const = 0;
+  virtual Transfer seen_by_destination(const Transfer& transfer) const = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,105 @@
+#include "network/max_min/flow_link_graph.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+FlowLinkGraph::FlowLinkGraph(std::vector<double> capacities) : capacities_(std::move(capacities)), members_(capacities_.size()) {
+  for (const double capacity : capacities_)
+    WEFT_CHECK(std::isfinite(capacity) && capacity >= 0, "a link's capacity is finite and >= 0");
+}
+
+FlowSlot FlowLinkGraph::add(const FlowDemand& demand) {
+  WEFT_CHECK(!slots_are_given_, "slots are chosen by the graph or by its user");
+  FlowSlot slot;
+  if (free_slots_.empty()) {
+    slot = FlowSlot(static_cast<std::uint32_t>(flows_.size()));
+    flows_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  put(slot, demand);
+  return slot;
+}
+
+void FlowLinkGraph::add_as(FlowSlot slot, const FlowDemand& demand) {
+  WEFT_CHECK(!alive(slot), "a slot is free when a flow takes it");
+  slots_are_given_ = true;
+  free_slots_.clear();
+  if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
+  put(slot, demand);
+}
+
+void FlowLinkGraph::put(FlowSlot slot, const FlowDemand& demand) {
+  WEFT_CHECK(!demand.links.empty(), "a flow uses at least one link");
+  WEFT_CHECK(std::isfinite(demand.weight) && demand.weight > 0, "a flow's weight is finite and > 0");
+  WEFT_CHECK(demand.cap >= 0, "a flow's cap is >= 0");
+  WEFT_CHECK(demand.loads.empty() || demand.loads.size() == demand.links.size(), "a flow has a load per link, or none");
+  WEFT_CHECK(demand.priority < priority_classes, "a priority is one of the classes there are");
+  const std::size_t length = demand.links.size();
+  if (free_hops_.size() <= length) free_hops_.resize(length + 1);
+  Flow& flow = flows_[slot.index()];
+  if (free_hops_[length].empty()) {
+    flow.first_hop = static_cast<std::uint32_t>(hops_.size());
+    hops_.resize(hops_.size() + length);
+  } else {
+    flow.first_hop = free_hops_[length].back();
+    free_hops_[length].pop_back();
+  }
+  flow.hop_count = static_cast<std::uint32_t>(length);
+  flow.weight = demand.weight;
+  flow.cap = demand.cap;
+  for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
+    const LinkId link = demand.links[i];
+    WEFT_CHECK(link.index() < members_.size(), "a flow uses links that exist");
+    Members& members = members_[link.index()];
+    hops_[flow.first_hop + i] = {link, static_cast<std::uint32_t>(members.size())};
+    members.push_back({slot, i});
+  }
+  if (!demand.loads.empty() || !loads_.empty()) {
+    loads_.resize(hops_.size(), 1.0);
+    for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
+      const double load = demand.loads.empty() ? 1.0 : demand.loads[i];
+      WEFT_CHECK(std::isfinite(load) && load > 0, "a load is finite and > 0");
+      loads_[flow.first_hop + i] = load;
+    }
+  }
+  if (demand.priority != 0 || !priorities_.empty()) {
+    priorities_.resize(flows_.size(), 0);
+    priorities_[slot.index()] = demand.priority;
+  }
+  ++flow_count_;
+  if (flow.weight != 1.0) ++weighted_flows_;
+  if (flow.cap < std::numeric_limits<double>::infinity()) ++capped_flows_;
+}
+
+void FlowLinkGraph::remove(FlowSlot slot) {
+  WEFT_CHECK(alive(slot), "only a flow that was added can be removed");
+  Flow& flow = flows_[slot.index()];
+  for (std::uint32_t i = 0; i < flow.hop_count; ++i) {
+    const Hop hop = hops_[flow.first_hop + i];
+    Members& members = members_[hop.link.index()];
+    const Member last = members.back();
+    members[hop.position] = last;
+    hops_[flows_[last.flow.index()].first_hop + last.hop].position = hop.position;
+    members.pop_back();
+  }
+  if (flow.weight != 1.0) --weighted_flows_;
+  if (flow.cap < std::numeric_limits<double>::infinity()) --capped_flows_;
+  free_hops_[flow.hop_count].push_back(flow.first_hop);
+  flow.hop_count = 0;
+  if (!slots_are_given_) free_slots_.push_back(slot);
+  --flow_count_;
+}
+
+void FlowLinkGraph::set_capacity(LinkId link, double capacity) {
+  WEFT_CHECK(std::isfinite(capacity) && capacity >= 0, "a link's capacity is finite and >= 0");
+  capacities_[link.index()] = capacity;
+}
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+// Flow-link graph: which flows use which links, with capacities, weights and caps; the problem that rate allocation solves.
+//
+// Where it sits: an allocation policy owns one and keeps it up as flows come and go; bucket_solve, level_repair, segments and the audits
+// read it.
+//
+// Model: a bipartite graph. Each flow knows its links and where it stands in their lists of members; each link knows its members. Adding
+// and removing a flow costs its path length, whatever else there is (a removed member's place is taken by the last one).
+// Capacities, caps and rates share one unit, whichever the user takes; weights and loads are pure numbers. A flow loads a link with its rate
+// times the hop's load: 1 for an ordinary flow, a fraction where a transfer is sprayed over several paths, a count where one flow stands for
+// many alike (host/symmetry/rank_folding). A flow has a priority class: of those on a link, flows of a higher number go first, as in Ethernet
+// (IEEE 802.1Q), and the others share what they leave.
+//
+// Invariants
+//   1. capacity finite and >= 0; weight and loads finite and > 0; cap >= 0, perhaps infinite; priority < priority_classes; a flow has at
+//      least one link (WEFT_CHECK).
+//   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and there are no other members.
+//   3. A link that stands n times in a flow's path carries that flow's rate n times.
+// Slots of removed flows are used again, the last removed first. Threads: one writer and nobody else, or any number of readers.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/values/ids.hpp"
+
+namespace weft {
+
+using FlowSlot = Id<struct FlowSlotTag>;  ///< a flow while it lives; used again after its removal
+
+/// Priorities are 0 to one less than this.
+inline constexpr std::uint8_t priority_classes = 8;
+
+/// What a flow asks for.
+struct FlowDemand {
+  std::span<const LinkId> links;
+  double weight = 1.0;
+  double cap = std::numeric_limits<double>::infinity();  ///< the most it can use
+  std::span<const double> loads = {};                    ///< by link; empty: 1 each
+  std::uint8_t priority = 0;                             ///< class; a higher one goes first
+};
+
+class FlowLinkGraph {
+ public:
+  struct Hop {
+    LinkId link;
+    std::uint32_t position = 0;  ///< of this hop in members(link)
+  };
+  struct Member {
+    FlowSlot flow;
+    std::uint32_t hop = 0;  ///< which of the flow's hops
+  };
+
+  explicit FlowLinkGraph(std::vector<double> capacities);
+
+  FlowSlot add(const FlowDemand& demand);
+  /// For a graph of some of the flows of another, where `slot` is the flow's; whoever has begun so chooses every slot.
+  void add_as(FlowSlot slot, const FlowDemand& demand);
+  void remove(FlowSlot flow);
+  void set_capacity(LinkId link, double capacity);
+
+  std::size_t link_count() const { return capacities_.size(); }
+  std::size_t flow_count() const { return flow_count_; }
+  /// Slots are below this.
+  std::size_t slot_count() const { return flows_.size(); }
+  bool alive(FlowSlot flow) const { return flow.index() < flows_.size() && flows_[flow.index()].hop_count > 0; }
+
+  /// Every flow has weight 1 and loads its links once: sums of weights are counts.
+  bool weights_are_one() const { return weighted_flows_ == 0 && loads_.empty(); }
+  bool has_caps() const { return capped_flows_ > 0; }
+
+  double capacity(LinkId link) const { return capacities_[link.index()]; }
+  double weight(FlowSlot flow) const { return flows_[flow.index()].weight; }
+  double cap(FlowSlot flow) const { return flows_[flow.index()].cap; }
+  std::uint8_t priority(FlowSlot flow) const { return priorities_.empty() ? std::uint8_t{0} : priorities_[flow.index()]; }
+  std::span<const Hop> hops(FlowSlot flow) const {
+    const Flow& f = flows_[flow.index()];
+    return {hops_.data() + f.first_hop, f.hop_count};
+  }
+  /// By hop; empty if all flows there ever were have loads of 1.
+  std::span<const double> loads(FlowSlot flow) const {
+    const Flow& f = flows_[flow.index()];
+    return loads_.empty() ? std::span<const double>() : std::span<const double>(loads_.data() + f.first_hop, f.hop_count);
+  }
+  /// What the link carries per unit of the member's rate.
+  double load(const Member& member) const {
+    return loads_.empty() ? 1.0 : loads_[flows_[member.flow.index()].first_hop + member.hop];
+  }
+  std::span<const Member> members(LinkId link) const {
+    const Members& members = members_[link.index()];
+    return {members.data(), members.size()};
+  }
+
+ private:
+  struct Flow {
+    double weight = 1.0;
+    double cap = std::numeric_limits<double>::infinity();
+    std::uint32_t first_hop = 0;
+    std::uint32_t hop_count = 0;  ///< 0 while the slot is free
+  };
+
+  /// A cache line each, the members themselves and all, for as many as most links have.
+  struct alignas(64) Members : boost::container::small_vector<Member, 5> {};
+  static_assert(sizeof(Members) == 64);
+
+  void put(FlowSlot slot, const FlowDemand& demand);
+
+  std::vector<double> capacities_;
+  std::vector<Members> members_;
+  std::vector<Flow> flows_;
+  std::vector<FlowSlot> free_slots_;
+  std::vector<Hop> hops_;
+  std::vector<double> loads_;                          ///< as hops_; empty until a flow brings loads
+  std::vector<std::uint8_t> priorities_;               ///< as flows_; empty until a flow brings another than 0
+  std::vector<std::vector<std::uint32_t>> free_hops_;  ///< by length: places in hops_ where a path of that length fits
+  std::size_t flow_count_ = 0;
+  std::size_t weighted_flows_ = 0;  ///< with a weight other than 1
+  std::size_t capped_flows_ = 0;
+  bool slots_are_given_ = false;  ///< by add_as
+};
+
+}  // namespace weft

@@ -1,0 +1,313 @@
+#include "network/max_min/level_repair.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+
+namespace {
+
+bool stands_before(std::span<const std::uint32_t> path, std::uint32_t hop) {
+  const auto end = path.begin() + hop;
+  return std::find(path.begin(), end, path[hop]) != end;
+}
+
+}  // namespace
+
+bool LevelState::is_same(double a, double b) {
+  return a == b || (std::max(a, b) < infinite && std::abs(a - b) <= same_level * std::max(a, b));
+}
+
+LevelState::LevelState(const FlowLinkGraph& graph) : graph_(graph) {
+  for (std::uint32_t link = 0; link < graph.link_count(); ++link) {
+    links_.emplace_back(graph.capacity(LinkId(link)));
+    highest_.push_back(graph.capacity(LinkId(link)));
+  }
+}
+
+/// By the highest capacities, so that it holds whatever capacities do below them.
+void LevelState::find_bound(FlowSlot slot) {
+  double bound = infinite;
+  const std::span<const std::uint32_t> links = path(slot);
+  const std::span<const double> loads = graph_.loads(slot);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const double highest = highest_[links[i]];
+    bound = std::min(bound, loads.empty() ? highest : highest / loads[i]);
+  }
+  Flow& flow = flows_[slot.index()];
+  flow.bound = std::min(graph_.cap(slot), bound) / flow.weight;
+}
+
+void LevelState::find_least(FlowSlot slot) {
+  Flow& flow = flows_[slot.index()];
+  Limits found{flow.bound, infinite, by_itself};
+  for (const std::uint32_t link : path(slot)) {
+    const double level = link == found.limit ? infinite : links_[link].level;
+    found.second = std::min(found.second, std::max(found.least, level));
+    found.limit = level < found.least ? link : found.limit;
+    found.least = std::min(found.least, level);
+  }
+  flow.least = found.least;
+  flow.second = found.second;
+  flow.limit = found.limit;
+}
+
+/// What the flow gets comes to its links, or leaves them if the sign is -1.
+void LevelState::add_loads(FlowSlot slot, double sign) {
+  const Flow& flow = flows_[slot.index()];
+  const std::span<const std::uint32_t> links = path(slot);
+  const std::span<const double> loads = graph_.loads(slot);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Link& link = links_[links[i]];
+    const double amount = sign * flow.weight * (loads.empty() ? 1.0 : loads[i]);
+    link.add_load(amount * flow.least, flow.fills(links[i], link.level) ? amount : 0.0);
+  }
+}
+
+void LevelState::on_added(FlowSlot slot) {
+  if (flows_.size() < graph_.slot_count()) flows_.resize(graph_.slot_count());
+  Flow& flow = flows_[slot.index()];
+  flow.weight = graph_.weight(slot);
+  flow.touched = false;
+  const std::span<const FlowLinkGraph::Hop> hops = graph_.hops(slot);
+  flow.length = hops.size() > links_inside ? is_long : static_cast<std::uint8_t>(hops.size());
+  if (hops.size() > links_inside) {
+    if (long_paths_.size() <= slot.index()) long_paths_.resize(slot.index() + 1);
+    long_paths_[slot.index()].resize(hops.size());
+  }
+  std::uint32_t* const links = hops.size() > links_inside ? long_paths_[slot.index()].data() : flow.links.data();
+  // Not worth finding out for a long path.
+  flow.repeats = hops.size() > links_inside;
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    links[i] = hops[i].link.index();
+    flow.repeats = flow.repeats || std::find(links, links + i, links[i]) != links + i;
+  }
+  find_bound(slot);
+  find_least(slot);
+  add_loads(slot, 1);
+}
+
+void LevelState::on_removed(FlowSlot slot) { add_loads(slot, -1); }
+
+bool LevelState::on_capacity_changed(LinkId id) {
+  Link& link = links_[id.index()];
+  link.capacity = graph_.capacity(id);
+  link.changes = unknown;
+  link.next_known = false;
+  if (link.capacity <= highest_[id.index()]) return false;
+  highest_[id.index()] = link.capacity;
+  for (const FlowLinkGraph::Member& member : graph_.members(id)) {
+    add_loads(member.flow, -1);
+    find_bound(member.flow);
+    find_least(member.flow);
+    add_loads(member.flow, 1);
+  }
+  return true;
+}
+
+void LevelState::take_over(std::span<const LinkId> links, std::span<const double> levels) {
+  for (const LinkId link : links) {
+    links_[link.index()].level = levels[link.index()];
+    links_[link.index()].changes = unknown;
+    links_[link.index()].next_known = false;
+  }
+  for (const LinkId link : links) {
+    for (const FlowLinkGraph::Member& member : graph_.members(link)) {
+      if (member.hop == 0) find_least(member.flow);
+    }
+  }
+}
+
+bool LevelRepair::run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched) {
+  state_ = &state;
+  // Every link once, and a place that tell() may write to and not keep.
+  if (marked_.size() <= state.links_.size()) marked_.resize(state.links_.size() + 1);
+  const std::uint64_t work_end = counters_.flows_visited + work_max;
+  for (const LinkId link : links) consider(link.index());
+  while (!queue_.empty()) {
+    std::pop_heap(queue_.begin(), queue_.end());
+    const Entry entry = queue_.back();
+    queue_.pop_back();
+    LevelState::Link& link = state.links_[entry.link];
+    if (!link.queued || link.version != entry.version) continue;
+    link.queued = false;
+    // Other links' new levels put many a link in order before its turn comes.
+    if (link.is_in_order()) continue;
+    if (!link.next_known) sum(entry.link);
+    if (LevelState::is_same(link.level, link.next)) continue;
+    if (const double key = std::min(link.level, link.next); !queue_.empty() && key > queue_.front().key) {
+      push(entry.link, key);
+      continue;
+    }
+    publish(entry.link, touched);
+    for (std::size_t i = 0; i < marked_count_; ++i) {
+      state.links_[marked_[i]].marked = false;
+      consider(marked_[i]);
+    }
+    marked_count_ = 0;
+    if (counters_.flows_visited > work_end) {
+      drop_queue();
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Queues the link unless it is in order, by a bound from below where its new level is not known.
+void LevelRepair::consider(std::uint32_t id) {
+  LevelState::Link& link = state_->links_[id];
+  if (link.is_in_order()) return;
+  if (link.level < LevelState::infinite && link.excess_known()) {
+    if (link.excess < 0) return push(id, link.level);
+    // The sum is concave in the level, so that its tangent meets the capacity below the root.
+    if (link.weight > 0) return push(id, std::max(0.0, link.level - link.excess / link.weight));
+  }
+  sum(id);
+  if (!LevelState::is_same(link.level, link.next)) push(id, std::min(link.level, link.next));
+}
+
+void LevelRepair::push(std::uint32_t id, double key) {
+  LevelState::Link& link = state_->links_[id];
+  if (link.queued && link.key <= key) return;
+  link.queued = true;
+  link.key = key;
+  queue_.push_back({key, id, ++link.version});
+  std::push_heap(queue_.begin(), queue_.end());
+}
+
+/// Adds up excess and weight of a link afresh, and solves E for its next level.
+void LevelRepair::sum(std::uint32_t id) {
+  LevelState::Link& link = state_->links_[id];
+  const FlowLinkGraph& graph = state_->graph_;
+  const std::span<const FlowLinkGraph::Member> members = graph.members(LinkId(id));
+  const double capacity = link.capacity;
+  ++counters_.links_summed;
+  counters_.flows_visited += members.size();
+  if (shares_.size() < members.size()) shares_.resize(members.size());
+  Share* const shares = shares_.data();
+  const LevelState::Flow* const flows = state_->flows_.data();
+  double wanted = 0;
+  double load = 0;
+  double filling = 0;
+  double weight = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const LevelState::Flow& flow = flows[members[i].flow.index()];
+    const Share share{flow.weight * graph.load(members[i]), flow.without(id)};
+    shares[i] = share;
+    weight += share.amount;
+    wanted += share.amount * share.without;
+    load += share.amount * flow.least;
+    filling += flow.fills(id, link.level) ? share.amount : 0.0;
+  }
+  link.set_load(load, filling);
+  link.next_known = true;
+  link.next = LevelState::infinite;
+  if (wanted <= capacity * (1 + LevelState::same_level)) return;
+  // Flows that want less than an equal share leave the rest to the others, whose share can only grow.
+  double share = capacity / weight;
+  std::size_t sharing = members.size();
+  while (sharing > 0) {
+    double rest = capacity;
+    std::size_t still_sharing = 0;
+    weight = 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto [amount, without] = shares[i];
+      const bool shares_rest = without >= share;
+      still_sharing += shares_rest ? 1 : 0;
+      weight += shares_rest ? amount : 0.0;
+      rest -= shares_rest ? 0.0 : amount * without;
+    }
+    if (still_sharing == sharing) break;
+    sharing = still_sharing;
+    if (sharing > 0) share = std::max(share, rest / weight);
+  }
+  if (sharing > 0) link.next = share;
+}
+
+/// Gives the link its next level and tells its flows and their links.
+void LevelRepair::publish(std::uint32_t id, std::vector<FlowSlot>& touched) {
+  const FlowLinkGraph& graph = state_->graph_;
+  LevelState::Link* const links = state_->links_.data();
+  LevelState::Link& link = links[id];
+  const double new_level = link.next;
+  const double lower = std::min(link.level, new_level);
+  link.level = new_level;
+  link.marked = true;  // what its own level does to its flows does not count for its equation
+  ++counters_.links_set;
+  double load = 0;
+  double filling = 0;
+  const std::span<const FlowLinkGraph::Member> members = graph.members(LinkId(id));
+  counters_.flows_visited += members.size();
+  for (const FlowLinkGraph::Member& member : members) {
+    LevelState::Flow& flow = state_->flows_[member.flow.index()];
+    const double without = flow.without(id);
+    const double amount = flow.weight * graph.load(member);
+    load += amount * std::min(new_level, without);
+    filling += without >= new_level ? amount : 0.0;
+    if (flow.limit != id && flow.second < lower) continue;
+    // A flow on which the link stands twice is told once.
+    if (flow.repeats && stands_before(state_->path(member.flow), member.hop)) continue;
+    tell(member.flow, id, touched);
+  }
+  link.marked = false;
+  link.set_load(load, filling);
+  // The level just found stays the root until one of the flows moves for another reason.
+  link.next_known = true;
+}
+
+/// A flow on a link that has a new level.
+inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowSlot>& touched) {
+  LevelState::Link* const links = state_->links_.data();
+  LevelState::Flow& flow = state_->flows_[slot.index()];
+  const LevelState::Limits before = flow;
+  const double level = links[id].level;
+  if (flow.limit == id && level <= flow.second) {
+    flow.least = level;
+  } else if (flow.limit != id && level < flow.least) {
+    flow.second = flow.least;
+    flow.least = level;
+    flow.limit = id;
+  } else if (flow.limit != id && level <= flow.second) {
+    flow.second = level;
+  } else {
+    state_->find_least(slot);
+  }
+  if (flow.least == before.least) {
+    // Only the link that limits the flow may see another u, which is no lower than its level before and after.
+    if (flow.limit != LevelState::by_itself && flow.limit != id) links[flow.limit].next_known = false;
+    return;
+  }
+  state_->touch(slot, touched);
+  // Copies, so that nothing is read again after each write to a link; and no branches, as none could be foreseen.
+  const LevelState::Limits after = flow;
+  const double weight = flow.weight;
+  const double more = weight * (after.least - before.least);
+  const std::span<const std::uint32_t> path = state_->path(slot);
+  const std::span<const double> loads = state_->graph_.loads(slot);
+  std::uint32_t* const marked = marked_.data();
+  std::size_t marked_count = marked_count_;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const std::uint32_t other_id = path[i];
+    LevelState::Link& other = links[other_id];
+    const double load = loads.empty() ? 1.0 : loads[i];
+    const int filled = before.fills(other_id, other.level) ? 1 : 0;
+    const int fills = after.fills(other_id, other.level) ? 1 : 0;
+    // Not held against excess_max: a link with so much more than its capacity is summed before its excess counts.
+    other.excess += more * load;
+    other.weight += weight * load * (fills - filled);
+    ++other.changes;
+    other.next_known = false;
+    const bool is_news = !(other.marked | ((other.level == LevelState::infinite) & other.is_clear()));
+    marked[marked_count] = other_id;
+    marked_count += is_news ? 1 : 0;
+    other.marked |= is_news;
+  }
+  marked_count_ = marked_count;
+}
+
+void LevelRepair::drop_queue() {
+  for (const Entry& entry : queue_) state_->links_[entry.link].queued = false;
+  queue_.clear();
+}
+
+}  // namespace weft

@@ -1,0 +1,212 @@
+// Level repair: brings weighted max-min levels up to date after a batch of changes by touching only what changes.
+//
+// Where it sits: MaxMinLayer keeps one LevelState for its graph, tells it of every flow that comes or goes, and runs a LevelRepair per segment
+// and batch; where most of a segment changes it takes network/max_min/bucket_solve instead and hands the levels over.
+//
+// Model: every link l has a level, infinite if it limits nobody; the rate per weight of flow f is the least of the levels of its links and of
+// its own bound: cap / weight, or what it would get if it were alone, the least capacity / a(f, l) of its links, where a = weight x load and
+// capacity is the highest that the link ever had. (The latter is never below the rate and changes none. It keeps flows that meet no others,
+// and their links, out of all that follows.) Let u(f, l) be that least without l: what f would get if l were not there. A link is in order if
+//
+//   E(l):   level = infinite,                                     if sum over f of a u <= capacity
+//           the root of sum over f of a min(level, u) = capacity, else
+//
+// If all links are in order, the rates are the max-min fair ones, ties and zero capacities included: sum of a min(level, u) is what the
+// link carries, so nothing is overloaded; a link of finite level is full, and no flow on it has more per weight than one that it limits.
+// Which of several tied links carries the level does not matter.
+//
+// Order: when u of a flow moves from x to y, only links with a level above min(x, y) are affected, and their new level is at least
+// that. Links are therefore taken in order of min(level, new level): all below is final, and a link falls to a level or rises from it
+// once. Any order would be exact, this one ends soon. Per link the excess = sum of a min(level, u) - capacity is kept up with every change,
+// so that a link in order is known as such without looking at its flows. (What flows get is kept by the levels as they are, in order or not, so
+// that min(level, u) is just what the flow gets, and the excess what the link carries beyond its capacity.)
+// Levels that move by less than 1e-12 of themselves are left alone.
+//
+// Invariants
+//   1. After run() returned true every link is in order: what it carries is within 1e-12 of what E says, relative to its capacity where the
+//      level is infinite and to the part of the flows that get the level or more where it is finite. (A level is off by more where few of
+//      these want more than it, and a rate where it is a small rest that flows limited elsewhere leave.) False means that the repair was
+//      given up as too much work: levels are then undefined until taken over from a full solve.
+//   2. The result is a function of the sequence of calls.
+//   3. A link twice in a path is one link with two loads.
+// Threads: calls at the same time must not share a link or flow; each needs a LevelRepair of its own.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/values/ids.hpp"
+#include "network/max_min/flow_link_graph.hpp"
+
+namespace weft {
+
+/// Levels of links and what flows get from them, between batches.
+class LevelState {
+ public:
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  /// Keeps a reference.
+  explicit LevelState(const FlowLinkGraph& graph);
+
+  /// After the flow was added to the graph.
+  void on_added(FlowSlot flow);
+  /// Before the flow is removed from the graph.
+  void on_removed(FlowSlot flow);
+  /// After the capacity changed. True if it never was so high: bounds of the link's flows, and so loads of all their links, may have moved.
+  bool on_capacity_changed(LinkId link);
+  /// Levels of these links, and of no other link of their flows, were found in another way. By link id.
+  void take_over(std::span<const LinkId> links, std::span<const double> levels);
+  /// The link has no flows any more.
+  void reset(LinkId link) { links_[link.index()] = Link(graph_.capacity(link)); }
+
+  double level(LinkId link) const { return links_[link.index()].level; }
+  /// False also where only adding up again can tell.
+  bool is_in_order(LinkId link) const { return links_[link.index()].is_in_order(); }
+  /// Notes that the flow's rate may have moved: appends it to `touched` unless it stands in such a list already.
+  void touch(FlowSlot flow, std::vector<FlowSlot>& touched) {
+    if (flows_[flow.index()].touched) return;
+    flows_[flow.index()].touched = true;
+    touched.push_back(flow);
+  }
+  /// The flow was taken from its list.
+  void untouch(FlowSlot flow) { flows_[flow.index()].touched = false; }
+
+  /// By the levels as they are.
+  double rate(FlowSlot flow) const {
+    const Flow& f = flows_[flow.index()];
+    const double cap = graph_.cap(flow);
+    return f.least < cap / f.weight ? f.weight * f.least : cap;
+  }
+
+ private:
+  friend class LevelRepair;
+  static constexpr std::uint32_t by_itself = UINT32_MAX;
+  static constexpr double same_level = 1e-12;  // relative
+  /// Of the capacity: half of what E lets an infinite level exceed it by. The other half is for what rounding does to a kept excess: less than
+  /// 2e-15 per change, as long as the excess stays below excess_max.
+  static constexpr double surely_fits = 0.5e-12;
+  static constexpr double excess_max = 4;            // of the capacity; not kept above
+  static constexpr std::uint32_t changes_max = 256;  // of an excess before it is summed afresh
+  static constexpr std::uint32_t unknown = changes_max + 1;
+
+  /// A cache line each.
+  struct alignas(64) Link {
+    explicit Link(double capacity_now) : excess(-capacity_now), capacity(capacity_now) {}
+
+    double level = infinite;
+    double excess;      ///< sum of a min(level, u) - capacity, which is load - capacity; if known
+    double weight = 0;  ///< sum of a over flows with u >= level, if the level is finite and the excess known
+    double capacity;    ///< as in the graph
+    double next = 0;    ///< the level that puts the link in order, if known
+    double key = infinite;
+    std::uint32_t version = 0;  ///< of the queue entry that counts
+    std::uint32_t changes = 0;  ///< of the excess since it was summed
+    bool next_known = false;
+    bool queued = false;
+    bool marked = false;
+
+    bool excess_known() const { return changes <= changes_max; }
+    /// Surely nobody's bottleneck. Requires: infinite level.
+    bool is_clear() const { return excess_known() & (excess <= surely_fits * capacity); }
+    bool is_in_order() const {
+      return level == infinite ? is_clear() : excess_known() && std::abs(excess) <= same_level * level * weight;
+    }
+    void set_load(double load, double filling) {
+      excess = load - capacity;
+      weight = filling;
+      changes = excess <= excess_max * capacity ? 0 : unknown;
+    }
+    void add_load(double load, double filling) {
+      excess += load;
+      weight += filling;
+      changes = excess <= excess_max * capacity ? changes + 1 : unknown;
+      next_known = false;
+    }
+  };
+  static constexpr std::size_t links_inside = 6;
+  static constexpr std::uint8_t is_long = UINT8_MAX;
+  /// What limits a flow.
+  struct Limits {
+    double least = infinite;          ///< of the levels of its links and its own bound
+    double second = infinite;         ///< the same without the link `limit`
+    std::uint32_t limit = by_itself;  ///< the link that gives `least`
+    double without(std::uint32_t link) const { return limit == link ? second : least; }
+    /// Without the link, the flow would get its level or more.
+    bool fills(std::uint32_t link, double level) const { return (limit == link) | (least >= level); }
+  };
+  /// A cache line with all that a repair needs of a flow, if its path is no longer than most are.
+  struct alignas(64) Flow : Limits {
+    bool touched = false;     ///< stands in a list of flows whose rate may have moved
+    bool repeats = false;     ///< a link may stand twice in its path
+    std::uint8_t length = 0;  ///< of its path, or is_long
+    double weight = 1.0;
+    double bound = infinite;  ///< per weight, of its own
+    std::array<std::uint32_t, links_inside> links;
+  };
+  static_assert(sizeof(Flow) == 64);
+
+  std::span<const std::uint32_t> path(FlowSlot slot) const {
+    const Flow& flow = flows_[slot.index()];
+    if (flow.length == is_long) return long_paths_[slot.index()];
+    return {flow.links.data(), flow.length};
+  }
+  static bool is_same(double level, double other);
+  void find_bound(FlowSlot flow);
+  void find_least(FlowSlot flow);
+  void add_loads(FlowSlot flow, double sign);
+
+  const FlowLinkGraph& graph_;
+  std::vector<Link> links_;
+  std::vector<double> highest_;                         ///< by link: the most its capacity ever was
+  std::vector<Flow> flows_;                             ///< by slot
+  std::vector<std::vector<std::uint32_t>> long_paths_;  ///< by slot, where links_inside are not enough
+};
+
+class LevelRepair {
+ public:
+  struct Counters {
+    std::uint64_t links_set = 0;     ///< levels that were changed
+    std::uint64_t links_summed = 0;  ///< links whose flows were all looked at
+    std::uint64_t flows_visited = 0;
+  };
+
+  /// Puts the links in order, and whichever these disturb; touches the flows whose rate may move. Gives up after about `work_max` looks at
+  /// flows.
+  bool run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched);
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Entry {
+    double key;
+    std::uint32_t link;
+    std::uint32_t version;
+    /// For the standard heaps, which keep the greatest in front: the smallest key, then the smallest link, is greatest.
+    friend bool operator<(const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; }
+  };
+  struct Share {
+    double amount;   ///< a
+    double without;  ///< u
+  };
+
+  void consider(std::uint32_t link);
+  void push(std::uint32_t link, double key);
+  void sum(std::uint32_t link);
+  void publish(std::uint32_t link, std::vector<FlowSlot>& touched);
+  void tell(FlowSlot flow, std::uint32_t link, std::vector<FlowSlot>& touched);
+  void drop_queue();
+
+  LevelState* state_ = nullptr;
+  std::vector<Entry> queue_;
+  std::vector<std::uint32_t> marked_;  ///< links that a publish disturbed: the first marked_count_
+  std::size_t marked_count_ = 0;
+  std::vector<Share> shares_;  ///< of the link that is summed; no shorter than it has members
+  Counters counters_;
+};
+
+}  // namespace weft

@@ -1,0 +1,187 @@
+#include "network/packet/packet_topology.hpp"
+
+#include <set>
+
+#include <map>
+
+#include <algorithm>
+#include <string>
+
+#include "core/check.hpp"
+#include "core/engine/parcel.hpp"
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint16_t kInside = UINT16_MAX;
+constexpr const char* kInFlowMode = "take --mode=flow for this topology";
+
+}  // namespace
+
+PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
+    : topology_(topology),
+      rule_(rule),
+      own_(topology, rule.weights),
+      host_count_(static_cast<std::uint32_t>(topology.host_count())),
+      node_of_switch_(topology.node_count()),
+      port_of_link_(topology.link_count(), kInside) {
+  const auto node_of = [&](NodeId id) {
+    const Node& node = topology.node(id);
+    return node.host.is_none() ? node_of_switch_[id.index()] : node.host.index();
+  };
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    if (!topology.node(NodeId(i)).host.is_none()) continue;
+    node_of_switch_[i] = host_count_ + static_cast<std::uint32_t>(switches_.size());
+    switches_.push_back(NodeId(i));
+  }
+  const auto is_between = [&](const Link& link) {
+    const HostId host = topology.node(link.source).host;
+    return host.is_none() || host != topology.node(link.destination).host;
+  };
+  std::vector<std::vector<LinkId>> links_of(host_count_ + switches_.size());
+  for (std::uint32_t i = 0; i < topology.link_count(); ++i) {
+    const Link& link = topology.link(LinkId(i));
+    if (!is_between(link)) continue;
+    std::vector<LinkId>& links = links_of[node_of(link.source)];
+    port_of_link_[i] = static_cast<std::uint16_t>(links.size());
+    links.push_back(LinkId(i));
+    if (links.size() == parcel_ports_max) {
+      fail("too-many-ports",
+           topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(parcel_ports_max - 1),
+           SourcePlace::named(topology.name()), kInFlowMode);
+    }
+  }
+  ports_begin_.push_back(0);
+  for (const std::vector<LinkId>& links : links_of) {
+    for (const LinkId link : links) {
+      ports_.push_back({link, node_of(topology.link(link).destination), port_of_link_[topology.reverse(link).index()]});
+    }
+    ports_begin_.push_back(static_cast<std::uint32_t>(ports_.size()));
+  }
+}
+
+PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
+                                        std::uint32_t queue_pair) const {
+  Followed followed = follow(own_.between(source, destination), source, destination, connection, queue_pair);
+  const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
+    std::string hint = kInFlowMode;
+    if (rule_.routes != nullptr) hint += std::string(", or ") + with_routes;
+    fail(code, "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
+         SourcePlace::named(topology_.name()), hint);
+  };
+  if (!followed.relay.is_none()) {
+    refuse("relaying-host",
+           "leads through host" + std::to_string(followed.relay.index()) + ", and packet mode has no hosts that relay",
+           "lead flow.routes past the host");
+  }
+  if (followed.is_too_long) {
+    refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "shorten flow.routes");
+  }
+  return std::move(followed.way);
+}
+
+std::optional<PacketTopology::Way> PacketTopology::way_around(const Detours& ways, NodeId source, NodeId destination,
+                                                              std::uint32_t connection, std::uint32_t queue_pair) const {
+  if (!ways.connects(source, destination)) return std::nullopt;
+  Followed followed = follow(ways.between(source, destination), source, destination, connection, queue_pair);
+  if (!followed.relay.is_none() || followed.is_too_long) return std::nullopt;
+  return std::move(followed.way);
+}
+
+PacketTopology::Followed PacketTopology::follow(const WeighedRoutes& routes, NodeId source, NodeId destination,
+                                                std::uint32_t connection, std::uint32_t queue_pair) const {
+  Followed followed;
+  Way& way = followed.way;
+  for (const LinkId id : ecmp_path(topology_, routes, rule_, source, destination, connection, queue_pair)) {
+    const Link& link = topology_.link(id);
+    if (port_of_link_[id.index()] == kInside) {
+      way.inside_hosts += link.propagation_delay;
+      way.inside_rate = std::min(way.inside_rate, link.rate);
+      if (way.links.empty()) way.source_rate = way.inside_rate;
+      continue;
+    }
+    const HostId from = topology_.node(link.source).host;
+    if (!way.links.empty() && !from.is_none()) {
+      followed.relay = from;
+      return followed;
+    }
+    followed.is_too_long = way.links.size() == QueuePairs::hops_max;
+    if (followed.is_too_long) return followed;
+    way.ports[way.links.size()] = port_of_link_[id.index()];
+    way.links.push_back(id);
+  }
+  return followed;
+}
+
+void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+                              std::vector<std::int64_t>& weights) const {
+  const std::size_t before = ports.size();
+  const WeighedRoutes around = ways.between(switch_of(node), endpoint);
+  HostId relay = add_ports(around, node, endpoint, ports, weights);
+  if (relay.is_none() || &around.routes != &topology_.routes()) {
+    if (ports.size() > before) return;
+    relay = add_ports(own_.between(switch_of(node), endpoint), node, endpoint, ports, weights);
+    if (relay.is_none()) return;
+  }
+  fail("relaying-host",
+       "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(relay.index()) +
+           ", and packet mode has no hosts that relay",
+       SourcePlace::named(topology_.name()), kInFlowMode);
+}
+
+PacketTopology::LeastWay PacketTopology::least_way(NodeId from, NodeId endpoint,
+                                                   const std::function<Duration(LinkId)>& cost) const {
+  std::map<NodeId, Duration> known;
+  std::set<LinkId> lasts;
+  const auto least = [&](const auto& self, NodeId at) -> Duration {
+    if (const auto found = known.find(at); found != known.end()) return found->second;
+    std::vector<LinkId> hops;
+    own_.between(at, endpoint).routes.next_hops(topology_, at, endpoint, hops);
+    Duration best = Duration::max();
+    for (const LinkId hop : hops) {
+      const NodeId next = topology_.link(hop).destination;
+      const bool is_end = !topology_.node(next).host.is_none();
+      if (is_end) lasts.insert(hop);
+      const Duration onward = is_end ? Duration::zero() : self(self, next);
+      if (onward < Duration::max()) best = std::min(best, cost(hop) + onward);
+    }
+    known.emplace(at, best);
+    return best;
+  };
+  const Duration best = least(least, from);
+  return {best, lasts.size() == 1 ? *lasts.begin() : LinkId::none()};
+}
+
+HostId PacketTopology::add_ports(const WeighedRoutes& by, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+                                 std::vector<std::int64_t>& weights) const {
+  HostId relay = HostId::none();
+  std::vector<LinkId> hops;
+  by.routes.next_hops(topology_, switch_of(node), endpoint, hops);
+  std::vector<std::int64_t> weights_of_hops;
+  if (by.weights != nullptr && !hops.empty()) by.weights->weigh(switch_of(node), endpoint, hops, weights_of_hops);
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    const HostId host = topology_.node(topology_.link(hops[i]).destination).host;
+    if (!host.is_none() && host != topology_.node(endpoint).host) {
+      relay = host;
+    } else {
+      ports.push_back(port_of_link_[hops[i].index()]);
+      if (by.weights != nullptr) weights.push_back(weights_of_hops[i]);
+    }
+  }
+  return relay;
+}
+
+bool PacketTopology::is_cable(LinkId link) const { return port_of_link_[link.index()] != kInside; }
+
+PacketTopology::CableEnd PacketTopology::begin_of(LinkId link) const {
+  const NodeId id = topology_.link(link).source;
+  const HostId host = topology_.node(id).host;
+  WEFT_CHECK(port_of_link_[link.index()] != kInside, "a cable is not inside a host");
+  return {host.is_none() ? node_of_switch_[id.index()] : host.index(), port_of_link_[link.index()]};
+}
+
+}  // namespace weft

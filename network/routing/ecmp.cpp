@@ -1,0 +1,128 @@
+#include "network/routing/ecmp.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/check.hpp"
+#include "core/values/fingerprint.hpp"
+#include "network/routing/static_routes.hpp"
+#include "topologies/topology.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: spreads small numbers
+
+/// The tuple that switches see of a queue pair.
+EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+  if (rule.source_ports == 0) return {source, destination, connection, queue_pair};
+  return {source, destination, 0, (connection + queue_pair) % rule.source_ports};
+}
+
+/// Of a destination: leaf by leaf, and there cable by cable.
+std::size_t number_of(const Topology& topology, NodeId endpoint, std::vector<LinkId>& hops) {
+  const auto endpoints = topology.endpoints();
+  const HostId host = topology.node(endpoint).host;
+  const NodeId other = topology.node(endpoints.front()).host == host ? endpoints.back() : endpoints.front();
+  NodeId leaf = endpoint;
+  LinkId up;
+  while (topology.node(leaf).host == host && leaf != other) {
+    topology.routes().next_hops(topology, leaf, other, hops);
+    up = hops.front();
+    leaf = topology.link(up).destination;
+  }
+  std::size_t cables = 0;
+  std::size_t place = 0;
+  for (const LinkId down : topology.out_links(leaf)) {
+    if (down == topology.reverse(up)) place = cables;
+    cables += topology.node(topology.link(down).destination).host.is_none() ? 0 : 1;
+  }
+  return leaf.index() * cables + place;
+}
+
+/// Appends the path to `links`, which is empty; `hops` and `weights` are for its own use.
+void walk(const Topology& topology, const WeighedRoutes& by, const PathRule& rule, const EcmpHash& hash, NodeId source,
+          NodeId destination, std::vector<LinkId>& hops, std::vector<std::int64_t>& weights, std::vector<LinkId>& links) {
+  WEFT_CHECK(source != destination, "a path joins two endpoints");
+  const bool by_hash = rule.choice == PathRule::Choice::by_hash;
+  std::size_t left = by_hash ? 0 : number_of(topology, destination, hops);
+  const auto choice = [&](NodeId at) {
+    if (by_hash && by.weights != nullptr && hops.size() > 1) {
+      by.weights->weigh(at, destination, hops, weights);
+      return hash.choice(rule.seed, at, weights);
+    }
+    if (by_hash) return hash.choice(rule.seed, at, hops.size());
+    const std::size_t chosen = left % hops.size();
+    left /= hops.size();
+    return chosen;
+  };
+  for (NodeId at = source; at != destination;) {
+    by.routes.next_hops(topology, at, destination, hops);
+    WEFT_CHECK(!hops.empty(),
+               "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
+    const LinkId chosen = hops[choice(at)];
+    const LinkId route = rule.routes == nullptr ? LinkId::none() : rule.routes->next(at, destination);
+    links.push_back(route.is_none() ? chosen : route);
+    at = topology.link(links.back()).destination;
+    WEFT_CHECK(links.size() <= topology.node_count(), "a path visits no node twice");
+  }
+}
+
+}  // namespace
+
+EcmpHash::EcmpHash(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+  const std::uint64_t ends = (std::uint64_t{source.index()} << 32) | destination.index();
+  tuple_ = mix64(mix64(ends + kGolden) ^ ((std::uint64_t{connection} << 32) | queue_pair));
+}
+
+std::uint64_t EcmpHash::mixed(std::uint64_t seed, NodeId at) const {
+  return mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1)));
+}
+
+std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const { return n == 1 ? 0 : spread(mixed(seed, at), n); }
+
+std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::span<const std::int64_t> weights) const {
+  return choice_by_weight(mixed(seed, at), weights);
+}
+
+std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
+                              std::uint32_t connection, std::uint32_t queue_pair) {
+  const Detours own(topology, rule.weights);
+  return ecmp_path(topology, own.between(source, destination), rule, source, destination, connection, queue_pair);
+}
+
+std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& routes, const PathRule& rule, NodeId source,
+                              NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+  std::vector<LinkId> hops;
+  std::vector<std::int64_t> weights;
+  std::vector<LinkId> links;
+  walk(topology, routes, rule, hash_of(rule, source, destination, connection, queue_pair), source, destination, hops, weights,
+       links);
+  return links;
+}
+
+EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries)
+    : topology_(topology),
+      rule_(rule),
+      cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
+      own_(topology, rule.weights) {}
+
+void EcmpPaths::take(const Detours& detours) {
+  detours_ = &detours;
+  for (Entry& entry : cache_) entry.links.clear();
+}
+
+std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
+  const Key key{source, destination, connection, queue_pair};
+  const EcmpHash hash = hash_of(rule_, source, destination, connection, queue_pair);
+  Entry& entry = cache_[hash.tuple() & (cache_.size() - 1)];
+  if (!entry.links.empty() && entry.key == key) return entry.links;
+  entry.key = key;
+  entry.links.clear();
+  const WeighedRoutes routes = (detours_ == nullptr ? own_ : *detours_).between(source, destination);
+  walk(topology_, routes, rule_, hash, source, destination, hops_, weights_, entry.links);
+  return entry.links;
+}
+
+}  // namespace weft

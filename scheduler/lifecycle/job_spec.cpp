@@ -1,0 +1,94 @@
+#include "scheduler/lifecycle/job_spec.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/check.hpp"
+#include "core/text/counted.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
+
+namespace weft {
+
+std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& file) {
+  std::vector<JobSpec> jobs;
+  jobs.reserve(trace.jobs.size());
+  for (const TraceJob& row : trace.jobs) {
+    JobSpec& job = jobs.emplace_back();
+    job.name = row.name;
+    job.group = row.group;
+    job.submit = Time::zero() + row.submit;
+    job.gpus = row.gpus;
+    job.min_gpus = row.min_gpus;
+    job.priority = row.priority;
+    job.data_region = row.data_region;
+    job.iterations = row.iterations;
+    job.duration = DurationModel::fixed(row.run);
+    job.place.file = file;
+    job.place.line = row.line;
+  }
+  return jobs;
+}
+
+void sort_by_submission(std::vector<JobSpec>& jobs) {
+  std::stable_sort(jobs.begin(), jobs.end(), [](const JobSpec& a, const JobSpec& b) { return a.submit < b.submit; });
+}
+
+void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics) {
+  WEFT_CHECK(cluster.free_gpus() == cluster.gpus_in_service(), "jobs are checked against an empty cluster");
+  const std::string cluster_text =
+      "the cluster has " + counted(cluster.gpus_in_service(), "GPU", "GPUs") +
+      (cluster.gpus_in_service() < cluster.gpu_count() ? " beside its spares"
+                                                       : " on " + counted(cluster.host_count(), "host", "hosts"));
+  std::map<std::uint32_t, bool> placeable;  // by number of GPUs: a placement depends on nothing else
+  double gpu_time_s = 0;
+  for (const JobSpec& job : jobs) {
+    const std::string subject = "job " + in_quotes(job.name);
+    if (job.submit < Time::zero()) {
+      diagnostics.error("negative-submit", subject + " is submitted before the run starts", job.place,
+                        "count submissions from the first one");
+    }
+    if (job.gpus == 0) {
+      diagnostics.error("no-gpus", subject + " wants no GPU", job.place, "give it at least one GPU or leave it out");
+    } else if (job.gpus > cluster.gpus_in_service()) {
+      diagnostics.error("job-too-large", subject + " wants " + counted(job.gpus, "GPU", "GPUs") + " but " + cluster_text, job.place,
+                        "use a larger cluster or leave the job out");
+    } else {
+      const auto [known, is_new] = placeable.try_emplace(job.gpus, false);
+      if (is_new) known->second = placer.place(cluster, job.gpus).has_value();
+      if (!known->second) {
+        diagnostics.error("unplaceable-job",
+                          subject + " wants " + counted(job.gpus, "GPU", "GPUs") +
+                              ", for which there is no placement even on the empty cluster: " + cluster_text,
+                          job.place, "choose another placement or another number of GPUs");
+      }
+    }
+    if (job.gpus > 0) check_elastic(job, diagnostics);
+    if (job.workload == nullptr) {
+      if (job.gpus <= cluster.gpu_count()) gpu_time_s += static_cast<double>(job.gpus) * job.duration.mean().in_s();
+      continue;
+    }
+    if (job.workload->rank_count != job.gpus) {
+      diagnostics.error("rank-count-mismatch",
+                        subject + " has " + counted(job.gpus, "GPU", "GPUs") + " for the " +
+                            counted(job.workload->rank_count, "rank", "ranks") + " of workload " + in_quotes(job.workload->name),
+                        job.place, "give the job one GPU per rank");
+    }
+    if (job.iterations == 0) {
+      diagnostics.error("no-iterations", subject + " runs workload " + in_quotes(job.workload->name) + " zero times", job.place,
+                        "give it at least one iteration");
+    } else if (job.iterations > UINT32_MAX) {
+      diagnostics.error("too-many-iterations", subject + " has more iterations than can be counted", job.place,
+                        "give it at most " + std::to_string(UINT32_MAX) + " iterations");
+    }
+  }
+  const double least_s = gpu_time_s / cluster.gpu_count();
+  if (least_s > Time::max().in_s() && !jobs.empty()) {
+    diagnostics.error("too-much-work",
+                      "the jobs need at least " + std::to_string(static_cast<std::int64_t>(least_s)) + " s on " +
+                          counted(cluster.gpu_count(), "GPU", "GPUs") + ", beyond the simulated clock, which ends after " +
+                          std::to_string(static_cast<std::int64_t>(Time::max().in_s())) + " s",
+                      SourcePlace::named(jobs.front().place.file), "use a larger cluster or fewer jobs");
+  }
+}
+
+}  // namespace weft

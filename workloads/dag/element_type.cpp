@@ -1,0 +1,34 @@
+#include "workloads/dag/element_type.hpp"
+
+#include <array>
+
+namespace weft {
+
+namespace {
+
+constexpr std::array kElementTypes = {
+    ElementType{"FP64", 64},  ElementType{"FP32", 32},    ElementType{"TF32", 32},      ElementType{"FP16", 16},
+    ElementType{"BF16", 16},  ElementType{"FP8_E4M3", 8}, ElementType{"FP8_E5M2", 8},   ElementType{"FP4", 4},
+    ElementType{"INT64", 64}, ElementType{"INT32", 32},   ElementType{"INT16", 16},     ElementType{"INT8", 8},
+    ElementType{"UINT8", 8},  ElementType{"BOOL", 8},     ElementType{"COMPLEX64", 64}, ElementType{"COMPLEX128", 128},
+};
+
+}  // namespace
+
+std::span<const ElementType> element_types() { return kElementTypes; }
+
+std::optional<ElementType> element_type_named(std::string_view name) {
+  for (const ElementType& type : kElementTypes) {
+    if (type.name == name) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> tensor_size(std::uint64_t elements, ElementType type) {
+  constexpr std::uint64_t kBitsPerByte = 8;
+  std::uint64_t bits = 0;
+  if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(type.bits), &bits)) return std::nullopt;
+  return Bytes::of(static_cast<std::int64_t>(bits / kBitsPerByte + (bits % kBitsPerByte != 0 ? 1 : 0)));
+}
+
+}  // namespace weft

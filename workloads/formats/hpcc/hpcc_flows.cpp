@@ -1,0 +1,155 @@
+#include "workloads/formats/hpcc/hpcc_flows.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/text/counted.hpp"
+#include "core/text/diagnostics.hpp"
+#include "core/text/out_of_memory.hpp"
+#include "core/text/plain_number.hpp"
+#include "workloads/dag/limits.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t kFieldCount = 6;
+/// Priority groups of a port, qCnt in the simulators.
+constexpr std::uint64_t kGroups = 8;
+constexpr const char* kFormatHelp = "write: source destination priority destination_port bytes start_seconds";
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> result;
+  std::size_t at = 0;
+  while ((at = line.find_first_not_of(" \t", at)) != std::string_view::npos) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    result.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return result;
+}
+
+class FlowReader {
+ public:
+  explicit FlowReader(const SourceText& source) : source_(source) { source.require_utf8_text("flow list"); }
+
+  FlowList read() {
+    FlowList list;
+    const std::string& path = source_.name();
+    list.name = path.substr(path.rfind('/') + 1);
+    std::optional<std::uint64_t> announced;
+    std::uint64_t seen = 0;
+    for (std::size_t number = 1; number <= source_.line_count(); ++number) {
+      line_ = static_cast<int>(number);
+      const std::vector<std::string_view> fields = words(source_.line(number));
+      if (fields.empty()) continue;
+      if (!announced) {
+        if (fields.size() != 1) {
+          diagnostics_.error("bad-count", "the first line is not the number of flows", source_.at(line_, 0),
+                             "write how many flows follow");
+          diagnostics_.throw_if_errors();
+        }
+        announced = number_of(fields[0], "the number of flows", flow_list_size_max);
+        diagnostics_.throw_if_errors();
+        // The file's own size bounds what is reserved, whatever it announces.
+        list.flows.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*announced, source_.line_count())));
+        continue;
+      }
+      ++seen;
+      read_flow(fields, list);
+    }
+    if (announced && seen != *announced) {
+      diagnostics_.error("count-mismatch",
+                         counted(*announced, "flow is", "flows are") + " announced, " + counted(seen, "is", "are") + " listed",
+                         source_.at(1, 0), seen < *announced ? "was the file cut off?" : "correct the number in the first line");
+    }
+    diagnostics_.throw_if_errors();
+    return list;
+  }
+
+ private:
+  SourcePlace place(std::string_view field) const {
+    const auto offset = static_cast<int>(field.data() - source_.line(static_cast<std::size_t>(line_)).data());
+    return source_.at(line_, offset + 1, static_cast<int>(field.size()));
+  }
+
+  std::optional<std::uint64_t> number_of(std::string_view field, const char* what, std::uint64_t maximum) {
+    const auto value = plain_number<std::uint64_t>(field);
+    if (!value && !is_digits(field)) {
+      diagnostics_.error("bad-value", std::string(what) + " is no whole number: \"" + std::string(field) + "\"", place(field),
+                         kFormatHelp);
+      return std::nullopt;
+    }
+    if (!value || *value > maximum) {
+      diagnostics_.error("out-of-range", std::string(what) + " is " + std::string(field), place(field),
+                         "at most " + std::to_string(maximum));
+      return std::nullopt;
+    }
+    return value;
+  }
+
+  std::optional<Duration> seconds_of(std::string_view field) {
+    const bool plain = field.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+    const auto parsed = plain ? parse_duration(std::string(field) + "s") : ParsedQuantity<Duration>{};
+    if (plain && field.front() == '-') {
+      diagnostics_.error("negative-duration", "the start of this flow is negative", place(field), "flows start at 0 or later");
+      return std::nullopt;
+    }
+    if (!parsed.value) {
+      diagnostics_.error("bad-value", "the start is no number of seconds: \"" + std::string(field) + "\"", place(field),
+                         kFormatHelp);
+      return std::nullopt;
+    }
+    if (*parsed.value > op_duration_max) {
+      diagnostics_.error("out-of-range", "this flow starts after more than a year", place(field),
+                         "at most " + to_text(op_duration_max));
+      return std::nullopt;
+    }
+    return parsed.value;
+  }
+
+  void read_flow(const std::vector<std::string_view>& fields, FlowList& list) {
+    if (fields.size() != kFieldCount) {
+      diagnostics_.error("wrong-field-count", "this flow has " + counted(fields.size(), "field", "fields") + ", 6 are needed",
+                         source_.at(line_, 0), kFormatHelp);
+      return;
+    }
+    const auto source = number_of(fields[0], "the source", UINT32_MAX - 1);
+    const auto destination = number_of(fields[1], "the destination", UINT32_MAX - 1);
+    const auto priority = number_of(fields[2], "the priority", kGroups - 1);
+    const auto port = number_of(fields[3], "the destination port", UINT16_MAX);
+    const auto bytes = number_of(fields[4], "the size", static_cast<std::uint64_t>(op_size_max.count()));
+    const auto start = seconds_of(fields[5]);
+    if (!source || !destination || !priority || !port || !bytes || !start) return;
+    if (*source == *destination) {
+      diagnostics_.error("self-flow", "this flow goes from node " + std::to_string(*source) + " to itself", place(fields[1]),
+                         "name another destination, or remove the flow");
+      return;
+    }
+    ListedFlow flow;
+    flow.source = static_cast<std::uint32_t>(*source);
+    flow.destination = static_cast<std::uint32_t>(*destination);
+    flow.priority = *priority == 0 ? 1 : 0;
+    flow.destination_port = static_cast<std::uint32_t>(*port);
+    flow.size = Bytes::of(static_cast<std::int64_t>(*bytes));
+    flow.start = *start;
+    flow.line = line_;
+    list.flows.push_back(flow);
+  }
+
+  const SourceText& source_;
+  Diagnostics diagnostics_;
+  int line_ = 0;
+};
+
+}  // namespace
+
+FlowList import_hpcc_flows(const SourceText& source) { return FlowReader(source).read(); }
+
+FlowList import_hpcc_flows(const std::string& path) {
+  return naming_memory_use("while reading " + path, [&] { return import_hpcc_flows(SourceText::read(path)); });
+}
+
+}  // namespace weft
