@@ -92,7 +92,7 @@ void run(benchmark::State& state, Pattern pattern) {
       sink_of_host.push_back(builder.add_entity(std::make_unique<FlowListSink>(), "host"));
     }
     network.add_to(builder, sink_of_host);
-    const PacketNetworkPort port(*topology, flow, EntityId::none(), network.card_of(HostId(0)));
+    const PacketNetworkPort port(*topology, flow, EntityId::none(), network.cards());
     for (const std::uint32_t flow_place : by_start(flows)) {
       const Transfer transfer = transfer_of(flows, flow_place);
       const PacketNetworkPort::Entry entry = port.entry(transfer);

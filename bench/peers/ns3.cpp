@@ -120,7 +120,7 @@ PeerResult run_weft(const PeerCase& peer) {
     sink_of_host.push_back(builder.add_entity(std::make_unique<FlowListSink>(), "host"));
   }
   network.add_to(builder, sink_of_host);
-  const PacketNetworkPort port(*peer.topology, peer.flow, EntityId::none(), network.card_of(HostId(0)));
+  const PacketNetworkPort port(*peer.topology, peer.flow, EntityId::none(), network.cards());
   for (std::uint32_t i = 0; i < peer.flows.flows.size(); ++i) {
     const Transfer transfer = transfer_of(peer.flows, i);
     const PacketNetworkPort::Entry entry = port.entry(transfer);

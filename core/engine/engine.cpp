@@ -382,7 +382,8 @@ bool Engine::State::wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool
 void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity) {
   Bulletin& bulletin = me.bulletins[parity];
   bulletin.solo = me.bulletins[parity ^ 1U].solo;
-  if (control.interrupt != nullptr && control.interrupt->load(std::memory_order_relaxed)) {
+  const auto is_set = [](const std::atomic<bool>* flag) { return flag != nullptr && flag->load(std::memory_order_relaxed); };
+  if (is_set(control.interrupt) || is_set(control.abandon)) {
     bulletin.stop = true;
     return;
   }
@@ -570,10 +571,22 @@ EngineBuilder::~EngineBuilder() = default;
 EngineBuilder::EngineBuilder(EngineBuilder&&) noexcept = default;
 EngineBuilder& EngineBuilder::operator=(EngineBuilder&&) noexcept = default;
 
-EntityId EngineBuilder::add_entity(std::unique_ptr<Entity> entity, std::string name) {
-  WEFT_CHECK(entity != nullptr, "an entity is registered");
+EntityId EngineBuilder::declare(std::string name) {
   const EntityId id(static_cast<std::uint32_t>(registered_.size()));
-  registered_.push_back({std::move(entity), std::move(name)});
+  registered_.push_back({nullptr, std::move(name)});
+  return id;
+}
+
+void EngineBuilder::define(EntityId declared, std::unique_ptr<Entity> entity) {
+  WEFT_CHECK(entity != nullptr, "an entity is registered");
+  WEFT_CHECK(declared.index() < registered_.size() && registered_[declared.index()].entity == nullptr,
+             "an entity is declared, and then defined once");
+  registered_[declared.index()].entity = std::move(entity);
+}
+
+EntityId EngineBuilder::add_entity(std::unique_ptr<Entity> entity, std::string name) {
+  const EntityId id = declare(std::move(name));
+  define(id, std::move(entity));
   return id;
 }
 
@@ -615,6 +628,7 @@ Engine EngineBuilder::build(EngineOptions options) && {
   auto state = std::make_unique<Engine::State>();
   EntityDirectory& directory = state->directory;
   for (Registered& registered : registered_) {
+    WEFT_CHECK(registered.entity != nullptr, "every entity that was declared is defined, but " + registered.name + " is not");
     directory.entities_.push_back(std::move(registered.entity));
     directory.names_.push_back(std::move(registered.name));
   }

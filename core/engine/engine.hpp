@@ -96,6 +96,7 @@ struct RunProgress {
 struct RunControl {
   Time until = Time::max();                          ///< events at this instant and later are left for a later run()
   const std::atomic<bool>* interrupt = nullptr;      ///< when it becomes true, the run ends after the current window
+  const std::atomic<bool>* abandon = nullptr;        ///< likewise; for an entity that finds the run to be of no use
   std::function<void(const RunProgress&)> progress;  ///< at most every 200 ms of wall time
 };
 
@@ -159,6 +160,9 @@ class EngineBuilder {
 
   /// Ids are dense, in order of registration. `name` is what messages call it ("host3").
   EntityId add_entity(std::unique_ptr<Entity> entity, std::string name);
+  /// The id of an entity that others must know before it can be made. Requires: define() follows, once.
+  EntityId declare(std::string name);
+  void define(EntityId declared, std::unique_ptr<Entity> entity);
 
   /// `from` may send to `to`, with at least `min_delay` (>= 0). Of several declarations the smallest delay counts. Entities always
   /// may schedule for themselves. Zero delay makes both share a logical process.

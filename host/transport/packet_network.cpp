@@ -293,7 +293,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
 }
 
 EgressPort PacketNetwork::egress(std::uint32_t node, const PacketTopology::Port& port) const {
-  return {full_rate(node, port.out), delay(port), EntityId(first_entity_ + port.peer_node), port.peer_port};
+  return {full_rate(node, port.out), delay(port), entity_of_node_[port.peer_node], port.peer_port};
 }
 
 /// At which a node sends over a link.
@@ -334,8 +334,16 @@ NicSettings PacketNetwork::nic_settings() const {
 
 // --- Assembly ---------------------------------------------------------------------------------------------------------------------
 
+void PacketNetwork::declare(EngineBuilder& builder) {
+  WEFT_CHECK(entity_of_node_.empty(), "nodes are declared once");
+  for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
+    entity_of_node_.push_back(builder.declare(nodes_.is_host(node) ? "cards of host" + std::to_string(node)
+                                                                   : topology_.node_name(nodes_.switch_of(node))));
+  }
+}
+
 void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host) {
-  first_entity_ = static_cast<std::uint32_t>(builder.entity_count());
+  if (entity_of_node_.empty()) declare(builder);
   entity_of_host_ = entity_of_host;
   const NicSettings nic = nic_settings();
   NicWiring wiring;
@@ -355,9 +363,9 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
         if (concerns(defect, topology_, HostId(node))) of_host.drain_rate = defect.drain_rate;
       }
       if (const std::optional<Time> from = pauses_from(HostId(node))) {
-        builder.post_initial(EntityId(first_entity_ + node), *from, EventClass::message, pauses_for_good);
+        builder.post_initial(entity_of_node_[node], *from, EventClass::message, pauses_for_good);
       }
-      builder.add_entity(std::make_unique<Nic>(of_host, ports, node, queue_pairs_, wiring), "cards of host" + std::to_string(node));
+      builder.define(entity_of_node_[node], std::make_unique<Nic>(of_host, ports, node, queue_pairs_, wiring));
       continue;
     }
     std::vector<PacketSwitch::Cable> cables;
@@ -377,20 +385,20 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
     }
     PacketSwitchSettings settings = switch_settings(node);
     settings.port_choice.take_ways = take_ways;
-    builder.add_entity(std::make_unique<PacketSwitch>(settings, cables, queue_pairs_), topology_.node_name(nodes_.switch_of(node)));
+    builder.define(entity_of_node_[node], std::make_unique<PacketSwitch>(settings, cables, queue_pairs_));
   }
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
     for (const PacketTopology::Port& port : nodes_.ports(node)) {
-      builder.connect(EntityId(first_entity_ + node), EntityId(first_entity_ + port.peer_node), delay(port));
+      builder.connect(entity_of_node_[node], entity_of_node_[port.peer_node], delay(port));
     }
   }
   for (std::uint32_t node = 0; node < nodes_.node_count() && !fabric_.is_none(); ++node) {
-    const EntityId id(first_entity_ + node);
+    const EntityId id = entity_of_node_[node];
     builder.connect(fabric_, id, flow_.wqe_latency);
     if (nodes_.is_host(node)) builder.connect(id, fabric_, flow_.wqe_latency);
   }
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    const EntityId card = card_of(HostId(host));
+    const EntityId card = entity_of_node_[host];
     if (hosts_start_) builder.connect(entity_of_host[host], card, flow_.wqe_latency);
     builder.connect(card, entity_of_host[host], std::min(nic.receive_latency, nic.completion_latency));
   }
@@ -410,14 +418,14 @@ void PacketNetwork::tell_of_load(const FlowLoads::LinkLoad& load, double capacit
   const double told_bps = std::min(static_cast<double>(load.load.in_bps()), capacity_bps * (1 - packet_.beside_flows_min));
   const double scale =
       static_cast<double>(full_rate(end.node, load.link).in_bps()) / static_cast<double>(topology_.link(load.link).rate.in_bps());
-  context.send(EntityId(first_entity_ + end.node), flow_.wqe_latency, flow_load_changes,
+  context.send(entity_of_node_[end.node], flow_.wqe_latency, flow_load_changes,
                FlowLoadChanges{end.port, static_cast<std::int64_t>(told_bps * scale)});
 }
 
 void PacketNetwork::watch_cables(EngineBuilder& builder, EntityId teller, Duration delay, Duration reroute) {
   std::vector<EntityId> choosers;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    const EntityId id(first_entity_ + node);
+    const EntityId id = entity_of_node_[node];
     builder.connect(teller, id, delay);
     if (nodes_.is_host(node) || sprays()) choosers.push_back(id);
   }
@@ -432,7 +440,7 @@ void PacketNetwork::tell_of_cable(LinkId cable, double share, Duration delay, Ev
     const PacketTopology::CableEnd end = nodes_.begin_of(link);
     const Bandwidth rate = full_rate(end.node, link);
     const std::int64_t rate_bps = share == 0 ? 0 : scaled(rate, share).in_bps();
-    context.send(EntityId(first_entity_ + end.node), delay, port_changes, PortChanges{end.port, rate_bps});
+    context.send(entity_of_node_[end.node], delay, port_changes, PortChanges{end.port, rate_bps});
   }
   context.send(route_manager_, delay, cable_changes, CableChanges{cable, share});
 }
@@ -624,7 +632,7 @@ std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) cons
   std::vector<FinishedTransfer> finished;
   std::map<std::tuple<NodeId, NodeId, std::uint32_t, Bytes>, Duration> ideals;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(card_of(HostId(host))).delivered()) {
+    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(entity_of_node_[host]).delivered()) {
       const Transfer& transfer = delivered.transfer;
       const auto [known, is_new] =
           ideals.try_emplace({transfer.source, transfer.destination, transfer.connection, transfer.size}, Duration::zero());
@@ -639,7 +647,7 @@ std::vector<FinishedTransfer> PacketNetwork::finished(const Engine& engine) cons
 std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) const {
   std::vector<UnfinishedTransfer> unfinished;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    for (UnfinishedTransfer transfer : engine.entity_as<Nic>(card_of(HostId(host))).unfinished()) {
+    for (UnfinishedTransfer transfer : engine.entity_as<Nic>(entity_of_node_[host]).unfinished()) {
       transfer.start = transfer.start - entry_latency(transfer.transfer);
       unfinished.push_back(transfer);
     }
@@ -650,7 +658,7 @@ std::vector<UnfinishedTransfer> PacketNetwork::unfinished(const Engine& engine) 
 std::uint64_t PacketNetwork::drops_of(const Engine& engine, std::uint32_t node) const {
   std::uint64_t drops = 0;
   for (std::uint32_t port = 0; port < nodes_.ports(node).size(); ++port) {
-    const PacketPortCounters counters = engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).counters(port, Time::zero());
+    const PacketPortCounters counters = engine.entity_as<PacketSwitch>(entity_of_node_[node]).counters(port, Time::zero());
     drops += counters.drops + counters.queue_drops;
   }
   return drops;
@@ -659,7 +667,7 @@ std::uint64_t PacketNetwork::drops_of(const Engine& engine, std::uint32_t node) 
 std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) const {
   std::vector<StoppedQueuePair> all;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    for (const GivenUp& given_up : engine.entity_as<Nic>(card_of(HostId(host))).given_up())
+    for (const GivenUp& given_up : engine.entity_as<Nic>(entity_of_node_[host]).given_up())
       all.push_back({given_up.transfer, given_up.time, given_up.time - given_up.progress_at});
   }
   std::ranges::stable_sort(all, {}, &StoppedQueuePair::time);
@@ -687,7 +695,7 @@ std::optional<std::uint64_t> PacketNetwork::repeats_max() const {
 std::vector<std::uint64_t> PacketNetwork::repeats(const Engine& engine) const {
   std::vector<std::uint64_t> by_host;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host)
-    by_host.push_back(engine.entity_as<Nic>(card_of(HostId(host))).counters().data_repeated);
+    by_host.push_back(engine.entity_as<Nic>(entity_of_node_[host]).counters().data_repeated);
   return by_host;
 }
 
@@ -697,7 +705,7 @@ std::optional<NarrowWindow> PacketNetwork::narrowest_window(const Engine& engine
   const Bytes window = *packet_.window * flow_.queue_pairs;
   std::set<std::tuple<NodeId, NodeId, std::uint32_t>> looked_at;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
-    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(card_of(HostId(host))).delivered()) {
+    for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(entity_of_node_[host]).delivered()) {
       const Transfer& transfer = delivered.transfer;
       const auto [source, destination] = std::pair(transfer.source, transfer.destination);
       if (transfer.size <= window || !looked_at.emplace(source, destination, transfer.connection).second) continue;
@@ -735,7 +743,7 @@ std::optional<ShortHeadroom> PacketNetwork::shortest_headroom(std::span<const Li
 Time PacketNetwork::last_data(const Engine& engine) const {
   Time last;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    if (nodes_.is_host(node)) last = std::max(last, engine.entity_as<Nic>(EntityId(first_entity_ + node)).counters().last_data);
+    if (nodes_.is_host(node)) last = std::max(last, engine.entity_as<Nic>(entity_of_node_[node]).counters().last_data);
   }
   return last;
 }
@@ -743,7 +751,7 @@ Time PacketNetwork::last_data(const Engine& engine) const {
 PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
   PacketCounters sum;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    const EntityId id(first_entity_ + node);
+    const EntityId id = entity_of_node_[node];
     if (nodes_.is_host(node)) {
       const NicCounters& of_node = engine.entity_as<Nic>(id).counters();
       sum.data_packets += of_node.data_sent;
@@ -778,7 +786,7 @@ PacketCounters PacketNetwork::counters(const Engine& engine, Time end) const {
 std::vector<LinkPause> PacketNetwork::pauses(const Engine& engine, Time end) const {
   std::vector<LinkPause> all;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    const EntityId id(first_entity_ + node);
+    const EntityId id = entity_of_node_[node];
     const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
     for (std::uint32_t port = 0; port < ports.size(); ++port) {
       const std::vector<PauseSpan> spans =
@@ -792,7 +800,7 @@ std::vector<LinkPause> PacketNetwork::pauses(const Engine& engine, Time end) con
 std::vector<LinkStorm> PacketNetwork::storms(const Engine& engine) const {
   std::vector<LinkStorm> all;
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count(); ++node) {
-    for (const PauseStorm& storm : engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).storms()) {
+    for (const PauseStorm& storm : engine.entity_as<PacketSwitch>(entity_of_node_[node]).storms()) {
       all.push_back({nodes_.ports(node)[storm.port].out, storm});
     }
   }
@@ -807,7 +815,7 @@ std::vector<LinkId> PacketNetwork::deadlock(const Engine& engine) const {
   std::map<Place, std::vector<Place>> waits_for;
   for (std::uint32_t node = nodes_.host_count(); node < nodes_.node_count(); ++node) {
     const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
-    for (const PacketSwitch::Blocked& blocked : engine.entity_as<PacketSwitch>(EntityId(first_entity_ + node)).blocked()) {
+    for (const PacketSwitch::Blocked& blocked : engine.entity_as<PacketSwitch>(entity_of_node_[node]).blocked()) {
       waits_for[{topology_.reverse(ports[blocked.from].out), blocked.priority}].emplace_back(ports[blocked.to].out,
                                                                                              blocked.priority);
     }
@@ -841,7 +849,7 @@ std::vector<LinkId> PacketNetwork::deadlock(const Engine& engine) const {
 
 void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time now, std::vector<LinkUsage>& usage) const {
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    const EntityId id(first_entity_ + node);
+    const EntityId id = entity_of_node_[node];
     const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
     for (std::uint32_t port = 0; port < ports.size(); ++port) {
       LinkUsage& out = usage[ports[port].out.index()];
@@ -868,15 +876,15 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
 
 // --- The hosts' door --------------------------------------------------------------------------------------------------------------
 
-PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card,
-                                     const JobTable* stays)
+PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric,
+                                     std::span<const EntityId> cards, const JobTable* stays)
     : topology_(topology),
       inside_host_(topology),
       staging_(topology, settings),
       wqe_latency_(settings.wqe_latency),
       nvlink_latency_(settings.nvlink_latency),
       fabric_(fabric),
-      first_card_(first_card),
+      cards_(cards),
       stays_(stays) {}
 
 void PacketNetworkPort::start(const Transfer& transfer, EventContext& context) const {
@@ -891,7 +899,7 @@ bool PacketNetworkPort::is_flow(const Transfer& transfer) const {
 }
 
 void PacketNetworkPort::stop(StayId stay, HostId host, EventContext& context) const {
-  context.send(EntityId(first_card_.index() + host.index()), wqe_latency_, stay_stopped, StayStopped{stay});
+  context.send(cards_[host.index()], wqe_latency_, stay_stopped, StayStopped{stay});
 }
 
 PacketNetworkPort::Entry PacketNetworkPort::entry(const Transfer& transfer) const {
@@ -900,7 +908,7 @@ PacketNetworkPort::Entry PacketNetworkPort::entry(const Transfer& transfer) cons
   }
   const Duration latency = wqe_latency_ + staging_.delay(transfer.source);
   if (is_flow(transfer)) return {fabric_, latency};
-  return {EntityId(first_card_.index() + topology_.node(transfer.source).host.index()), latency};
+  return {cards_[topology_.node(transfer.source).host.index()], latency};
 }
 
 }  // namespace weft

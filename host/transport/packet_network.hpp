@@ -114,6 +114,8 @@ class PacketNetwork {
   void expect_failures() { expects_failures_ = true; }
   /// Flows share the cables: ports hear of what they take through tell_of_load(), and the fabric of packets_end. Before add_to().
   void share_with_flows(EntityId fabric) { fabric_ = fabric; }
+  /// The nodes get their entities' ids, for who must know them before add_to(), which else declares them itself.
+  void declare(EngineBuilder& builder);
   /// Adds all nodes, and connects them with each other and the hosts' entities, which are given by HostId and may be the same.
   void add_to(EngineBuilder& builder, const std::vector<EntityId>& entity_of_host);
   /// Who is told when cables change. Adds the route manager, which tells the nodes of other ways `reroute` + `delay` after a cable goes out or comes back,
@@ -123,8 +125,8 @@ class PacketNetwork {
   void tell_of_cable(LinkId cable, double share, Duration delay, EventContext& context) const;
   /// From the fabric's entity: what flows take of a link, and what it can carry at all, wqe_latency from now on. Links inside hosts carry no packets.
   void tell_of_load(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) const;
-  /// Which node takes the transfers of a host. Requires: added.
-  EntityId card_of(HostId host) const { return EntityId(first_entity_ + host.index()); }
+  /// By host, which node takes its transfers. Requires: declared.
+  std::span<const EntityId> cards() const { return std::span(entity_of_node_).first(nodes_.host_count()); }
 
   /// How many transfers were delivered so far. Any thread may ask at any time.
   std::uint64_t delivered() const { return delivered_.load(std::memory_order_relaxed); }
@@ -220,8 +222,8 @@ class PacketNetwork {
   WayVersions versions_;
   std::vector<std::shared_ptr<const Detours>> ways_;  ///< by node, its thread's
   EntityId route_manager_ = EntityId::none();
-  EntityId fabric_ = EntityId::none();  ///< if flows share the cables
-  std::uint32_t first_entity_ = 0;
+  EntityId fabric_ = EntityId::none();    ///< if flows share the cables
+  std::vector<EntityId> entity_of_node_;  ///< hosts' cards come first
   std::vector<EntityId> entity_of_host_;
   std::atomic<std::uint64_t> delivered_ = 0;
 };
@@ -229,9 +231,9 @@ class PacketNetwork {
 /// A host's door to the packet network, and to the flow fabric for transfers inside a host and of jobs in flow mode.
 class PacketNetworkPort final : public NetworkPort {
  public:
-  /// `fabric` is the flow fabric's entity, `first_card` that of the first host's cards. Keeps references. `stays`: of jobs some of which are in flow mode; null:
+  /// `fabric` is the flow fabric's entity, `cards` those of every host's cards. Keeps references. `stays`: of jobs some of which are in flow mode; null:
   /// none is.
-  PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, EntityId first_card,
+  PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, std::span<const EntityId> cards,
                     const JobTable* stays = nullptr);
 
   void start(const Transfer& transfer, EventContext& context) const override;
@@ -253,7 +255,7 @@ class PacketNetworkPort final : public NetworkPort {
   Duration wqe_latency_;
   Duration nvlink_latency_;
   EntityId fabric_;
-  EntityId first_card_;
+  std::span<const EntityId> cards_;
   const JobTable* stays_;
 };
 

@@ -153,7 +153,7 @@ JobLifecycle::JobLifecycle(std::vector<JobSpec> jobs, ClusterState cluster, JobL
   WEFT_CHECK(settings_.from == nullptr || settings_.from->jobs.size() == jobs_.size(), "a snapshot has the jobs of its run");
 }
 
-EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle) {
+EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle, EntityId declared) {
   const std::vector<EntityId> hosts = lifecycle->settings_.wiring.entity_of_host;
   const EntityId network = lifecycle->settings_.wiring.network;
   const Duration control_delay = lifecycle->settings_.control_delay;
@@ -168,7 +168,8 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
       lifecycle->fast_forward_.is_on() ? lifecycle->settings_.speed_changes : std::vector<Time>();
   std::vector<Time> scripted;
   for (const ScriptedEvent& event : lifecycle->settings_.events) scripted.push_back(event.at);
-  const EntityId id = builder.add_entity(std::move(lifecycle), "scheduler");
+  const EntityId id = declared.is_none() ? builder.declare("scheduler") : declared;
+  builder.define(id, std::move(lifecycle));
   // Before all else, so that they come first of their instant.
   for (std::uint32_t i = 0; i < scripted.size(); ++i) {
     if (from == nullptr || scripted[i] > from->at)
@@ -195,7 +196,7 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
 /// What was to happen to a job that has been stopped since, what its ranks said before they knew, wishes of a policy that has had another pass
 /// since, and failures after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
-  if (standstill_) return true;
+  if (standstill_ || abandoned_) return true;
   const bool is_of_jobs = event.kind == job_arrives || event.kind == scripted_event || event.kind == handler_wakes;
   if ((is_of_service(event.kind) || is_of_jobs) && all_finished()) return true;
   if (event.kind == parts_fail) return event.key.time != next_failure_;
@@ -752,7 +753,10 @@ void JobLifecycle::launch(EventContext& context) {
     if (wiring.prepare) wiring.prepare(stay);
     if (wiring.coupled != nullptr) wiring.coupled->add(job, {stay.workload, stay.collectives, stay.endpoint_of_rank});
   }
-  if (wiring.after_launch) wiring.after_launch();
+  if (wiring.after_launch && !wiring.after_launch()) {
+    abandoned_ = true;
+    return;
+  }
   if (wiring.coupled != nullptr) fold(jobs, context);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const JobId job = jobs[i];

@@ -89,8 +89,9 @@ struct SchedulerWiring {
   JobTable* jobs = nullptr;             ///< outlives the run
   /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
   std::function<void(RunningJob&)> prepare = nullptr;
-  /// Called when jobs were prepared, before any of them has started; may be empty.
-  std::function<void()> after_launch = nullptr;
+  /// Called when jobs were prepared, before any of them has started; false: the run is of no use any more, and nothing else happens in it. May be
+  /// empty.
+  std::function<bool()> after_launch = nullptr;
   CoupledJobs* coupled = nullptr;  ///< with fast forward, outlives the run; null: every job may slow down every other
   /// Tells the network, from the scheduler's entity, that a cable carries this share of its speed; it hears of it `delay` later. May be empty.
   std::function<void(LinkId cable, double share, Duration delay, EventContext& context)> tell_of_cable = nullptr;
@@ -165,7 +166,8 @@ class JobLifecycle final : public Entity {
 
   /// Registers the scheduler, connects it both ways with its hosts at `control_delay`, and posts the first arrival. The hosts may be
   /// registered before or after, as long as they get the ids that the wiring names.
-  static EntityId add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle);
+  /// `declared`: its id, if the builder has given it one.
+  static EntityId add_to(EngineBuilder& builder, std::unique_ptr<JobLifecycle> lifecycle, EntityId declared = EntityId::none());
 
   void handle(const Event& event, EventContext& context) override;
 
@@ -385,7 +387,8 @@ class JobLifecycle final : public Entity {
   ClusterUsage usage_;
   ProgressWatch progress_watch_;
   std::optional<Standstill> standstill_;
-  Time changes_until_;  ///< jobs arrive, drains begin, or a scenario changes something
+  bool abandoned_ = false;  ///< the run is of no use any more
+  Time changes_until_;      ///< jobs arrive, drains begin, or a scenario changes something
   JobList queue_;
   JobList running_;
   std::vector<JobId> arrived_;                            ///< since the last pass

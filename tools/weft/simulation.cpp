@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "core/check.hpp"
 #include "core/engine/engine.hpp"
@@ -103,8 +105,8 @@ class TransferCollector final : public FlowObserver {
   std::vector<FinishedTransfer> transfers;
 };
 
-/// Thrown out of a run whose plan does not hold any more. Nothing has been done yet that the new plan would have done in another way.
-struct NewFoldingPlan {
+/// A run whose plan does not hold any more. Nothing has been done yet that the new plan would have done in another way.
+struct Refold {
   FoldingPlan plan;
 };
 
@@ -166,8 +168,8 @@ class Assembly {
     return known;
   }
 
-  /// After check(). Throws NewFoldingPlan. `started`: when the first run of the scenario did.
-  RunSummary run(std::chrono::steady_clock::time_point started, ResultsFolder& folder) {
+  /// After check(). `started`: when the first run of the scenario did.
+  std::variant<RunSummary, Refold> run(std::chrono::steady_clock::time_point started, ResultsFolder& folder) {
     const PartitionChoice partition = partition_choice(options_.zeta, scenario_);
     EngineBuilder builder;
     results_.emplace(scenario_, jobs_, folder);
@@ -196,7 +198,10 @@ class Assembly {
         options_.progress(progress.sim_time, progress.events, share_done());
       };
     }
-    const RunReport report = run_to_end(engine, control);
+    control.abandon = &abandoned_;
+    const std::optional<RunReport> finished = run_unless_abandoned(engine, control);
+    if (!finished) return Refold{std::move(plan_)};
+    const RunReport& report = *finished;
     const bool stopped = options_.until && report.next_event < Time::max() && report.next_event > *options_.until;
     if (report.interrupted) cut_off_at_ = report.end_time;
     if (stopped) cut_off_at_ = *options_.until;
@@ -337,19 +342,21 @@ class Assembly {
   }
 
   /// Jobs that were not known before may make ranks differ that were alike, or have ranks that are alike themselves.
-  void fold_again() {
-    if (!std::exchange(placed_new_job_, false)) return;
+  /// Returns whether the run goes on as it is.
+  bool fold_again() {
+    if (!std::exchange(placed_new_job_, false)) return true;
     const bool was_folded = plan_.folding != nullptr;
     plan_.folding = nullptr;
     plan_.classes_if_sprayed = 0;
     if (!plan_.given_up) look_for_folding();
-    if (!was_folded && plan_.folding == nullptr) return;
+    if (!was_folded && plan_.folding == nullptr) return true;
     if (++plan_.restarts > new_plans_max && folding_wish() == "auto") plan_.given_up = true;
     if (plan_.given_up) {
       plan_.folding = nullptr;
       plan_.jobs.clear();
     }
-    throw NewFoldingPlan{std::move(plan_)};
+    abandoned_ = true;
+    return false;
   }
 
   /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
@@ -369,8 +376,10 @@ class Assembly {
   void add_hosts(EngineBuilder& builder) {
     const Topology& topology = *scenario_.topology;
     const auto host_count = static_cast<std::uint32_t>(topology.host_count());
-    scheduler_ = EntityId(host_count);
-    fabric_ = EntityId(host_count + 1);
+    for (std::uint32_t host = 0; host < host_count; ++host) hosts_.push_back(builder.declare("host" + std::to_string(host)));
+    scheduler_ = builder.declare("scheduler");
+    fabric_ = builder.declare("fabric");
+    if (packet_network_) packet_network_->declare(builder);
     port_ = make_port();
     // Who shares links with whom changes with the ways.
     if (scenario_.mode == Mode::flow && fast_forwards() && !network_changes()) {
@@ -386,9 +395,9 @@ class Assembly {
                             scheduler_,
                             scenario_.parameters.of("scheduler").duration("control_delay")};
     for (std::uint32_t host = 0; host < host_count; ++host) {
-      hosts_.push_back(builder.add_entity(std::make_unique<HostEntity>(HostId(host), wiring), "host" + std::to_string(host)));
+      builder.define(hosts_[host], std::make_unique<HostEntity>(HostId(host), wiring));
       for (const Time change : speeds_.changes(HostId(host))) {
-        builder.post_initial(hosts_.back(), change, EventClass::timer, speed_changes);
+        builder.post_initial(hosts_[host], change, EventClass::timer, speed_changes);
       }
     }
   }
@@ -440,20 +449,18 @@ class Assembly {
         if (!packet_network_ || has_flow_jobs_) context.send(fabric_, delay, cable_changes, CableChanges{cable, share});
       };
       settings.wiring.prepare = [this](RunningJob& job) { complete_placed(job); };
-      settings.wiring.after_launch = [this] { fold_again(); };
+      settings.wiring.after_launch = [this] { return fold_again(); };
       if (coupled_) settings.wiring.coupled = &*coupled_;
     }
     auto lifecycle = std::make_unique<JobLifecycle>(scenario_.jobs, empty_cluster(scenario_), std::move(settings));
     lifecycle_ = lifecycle.get();
-    const EntityId added = JobLifecycle::add_to(builder, std::move(lifecycle));
-    WEFT_CHECK(hosts_.empty() || added == scheduler_, "the scheduler is registered after the hosts");
-    scheduler_ = added;
+    scheduler_ = JobLifecycle::add_to(builder, std::move(lifecycle), scheduler_);
   }
 
-  /// Requires: the fabric's entity is known; the packet network's follow it.
+  /// Requires: the fabric's entity is known, and those of the packet network.
   std::unique_ptr<NetworkPort> make_port() const {
     if (scenario_.mode == Mode::flow) return std::make_unique<FlowNetworkPort>(*scenario_.topology, *flow_settings_, fabric_);
-    return std::make_unique<PacketNetworkPort>(*scenario_.topology, *flow_settings_, fabric_, EntityId(fabric_.index() + 1),
+    return std::make_unique<PacketNetworkPort>(*scenario_.topology, *flow_settings_, fabric_, packet_network_->cards(),
                                                has_flow_jobs_ ? &jobs_ : nullptr);
   }
 
@@ -475,8 +482,7 @@ class Assembly {
         packet_network_->tell_of_load(load, capacity_bps, context);
       });
     }
-    const EntityId added = builder.add_entity(std::move(fabric), "fabric");
-    WEFT_CHECK(added == fabric_, "the fabric is registered last");
+    builder.define(fabric_, std::move(fabric));
     std::vector<EntityId> sources;
     for (std::uint32_t host = 0; host < entity_of_host.size(); ++host) {
       const bool moves_inside = scenario_.topology->endpoints_of(HostId(host)).size() > 1;
@@ -500,24 +506,26 @@ class Assembly {
     const FlowList& flows = *scenario_.flows;
     const auto hosts = static_cast<std::uint32_t>(scenario_.topology->host_count());
     if (!packet_network_) {
-      fabric_ = EntityId(1);
+      const EntityId list = builder.declare("flow list");
+      fabric_ = builder.declare("fabric");
       port_ = make_port();
       auto source = std::make_unique<FlowListSource>(flows, *port_);
       flow_source_ = source.get();
-      builder.add_entity(std::move(source), "flow list");
-      builder.post_initial(EntityId(0), flow_source_->first_start(), EventClass::timer, FlowListSource::start_next);
-      add_network(builder, std::vector<EntityId>(hosts, EntityId(0)));
+      builder.define(list, std::move(source));
+      builder.post_initial(list, flow_source_->first_start(), EventClass::timer, FlowListSource::start_next);
+      add_network(builder, std::vector<EntityId>(hosts, list));
       return;
     }
-    fabric_ = EntityId(hosts);
-    const PacketNetworkPort port(*scenario_.topology, *flow_settings_, fabric_, EntityId(hosts + 1));
     std::vector<EntityId> sink_of_host;
     for (std::uint32_t host = 0; host < hosts; ++host) {
       auto sink = std::make_unique<FlowListSink>();
       flow_sinks_.push_back(sink.get());
       sink_of_host.push_back(builder.add_entity(std::move(sink), "flows of host" + std::to_string(host)));
     }
+    fabric_ = builder.declare("fabric");
+    packet_network_->declare(builder);
     add_network(builder, sink_of_host);
+    const PacketNetworkPort port(*scenario_.topology, *flow_settings_, fabric_, packet_network_->cards());
     for (const std::uint32_t place : by_start(flows)) {
       const Transfer transfer = transfer_of(flows, place);
       const PacketNetworkPort::Entry to = port.entry(transfer);
@@ -579,6 +587,17 @@ class Assembly {
     if (const std::optional<Diagnostic> never = lifecycle_->never_repaired()) return {*never};
     lifecycle_->require_all_finished();
     return {};
+  }
+
+  /// None: the run was abandoned for a new plan, whatever else happened until it ended.
+  std::optional<RunReport> run_unless_abandoned(Engine& engine, RunControl& control) {
+    try {
+      const RunReport report = run_to_end(engine, control);
+      if (!abandoned_) return report;
+    } catch (...) {
+      if (!abandoned_) throw;
+    }
+    return std::nullopt;
   }
 
   /// Switches that wait for each other, or for a host that pauses for good, refresh their pauses for ever, and cards send for ever what never comes: where no
@@ -909,6 +928,7 @@ class Assembly {
   CollectiveLibrary& library_;
   FoldingPlan plan_;
   bool placed_new_job_ = false;                  ///< in this pass of the scheduler, and the plan did not foresee it
+  std::atomic<bool> abandoned_ = false;          ///< for a run by the plan as it is now
   std::optional<FlowSettings> flow_settings_;    ///< but in job mode
   std::optional<SwitchOperations> operations_;   ///< but in job mode
   std::optional<CoupledJobs> coupled_;           ///< in flow mode with fast forward
@@ -974,12 +994,10 @@ RunSummary run_simulation(Scenario& scenario, const SimulationOptions& options) 
                        result_names(scenario, {options.trace, options.sample.has_value(), options.snapshot.has_value()}));
   FoldingPlan plan;
   while (true) {
-    try {
-      return naming_memory_use("while simulating " + scenario.name,
-                               [&] { return Assembly(scenario, options, library, plan).run(started, folder); });
-    } catch (NewFoldingPlan& better) {
-      plan = std::move(better.plan);
-    }
+    std::variant<RunSummary, Refold> result = naming_memory_use(
+        "while simulating " + scenario.name, [&] { return Assembly(scenario, options, library, plan).run(started, folder); });
+    if (auto* finished = std::get_if<RunSummary>(&result)) return std::move(*finished);
+    plan = std::move(std::get<Refold>(result).plan);
   }
 }
 
