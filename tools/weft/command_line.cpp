@@ -12,8 +12,10 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/check.hpp"
@@ -74,6 +76,50 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return kExitInput;
 }
 
+/// CLI11 would take the next argument for the value.
+void check_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--") return;
+    if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) continue;
+    fail("usage", std::string(argument) + " has no value", SourcePlace::named("weft"),
+         "write it behind the equals sign, or leave the option out");
+  }
+}
+
+/// `weft help run`: as `weft run --help`. Returns the exit status.
+int print_help(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* asked = &app;
+  std::string parents;
+  for (const std::string& word : words) {
+    const std::vector<CLI::App*> commands = asked->get_subcommands([](const CLI::App*) { return true; });
+    const auto next = std::ranges::find(commands, word, [](const CLI::App* command) { return command->get_name(); });
+    if (next == commands.end()) {
+      std::vector<std::string> known;
+      for (const CLI::App* command : commands) known.push_back(command->get_name());
+      fail("usage", "there is no command " + in_quotes(word), SourcePlace::named("weft help"), suggestion(word, known, "command"));
+    }
+    parents += (parents.empty() ? "" : " ") + asked->get_name();
+    asked = *next;
+  }
+  std::cout << asked->help(parents);
+  return kExitDone;
+}
+
+/// What other programs have as commands, too.
+void add_help_and_version(CLI::App& app, Action& action) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* const help = app.add_subcommand("help", "Print what a command does and takes, as its --help");
+  help->add_option("command", *words, "Such as run, or workload make")->type_name("COMMAND");
+  help->callback([&app, words, &action] { action = [&app, words] { return print_help(app, *words); }; });
+  app.add_subcommand("version", "Print the version, as --version")->callback([&action] {
+    action = [] {
+      std::cout << version_text() << "\n";
+      return kExitDone;
+    };
+  });
+}
+
 /// Standard streams that the caller closed are taken by nothing else: a file that was opened next would get what is printed.
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -102,13 +148,14 @@ int report_out_of_memory(const char* message) {
 
 /// Reads the command line and runs what it says.
 int read_and_run(int argc, char** argv) {
+  check_values(argc, argv);
   CLI::App app{
       "Weft simulates AI training clusters: hosts with GPUs, the fabric between them, the jobs on them and the scheduler that\n"
       "places them.\n\n"
       "Exit status: 0 done, 1 the question's answer is no or a run stands still, 2 wrong input or use, 3 a bug in Weft, 130 "
       "interrupted.",
       "weft"};
-  app.set_version_flag("--version", version_text());
+  app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   app.get_formatter()->column_width(40);
 
@@ -120,6 +167,7 @@ int read_and_run(int argc, char** argv) {
   add_jobs_command(app, action);
   add_predict_command(app, action);
   add_modules_command(app, action);
+  add_help_and_version(app, action);
 
   try {
     app.parse(argc, argv);

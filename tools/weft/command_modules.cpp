@@ -26,6 +26,7 @@
 #include "tools/weft/commands.hpp"
 #include "tools/weft/nccl_rules.hpp"
 #include "tools/weft/parameters.hpp"
+#include "tools/weft/validators.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/builders/server_presets.hpp"
 #include "topologies/topology_reader.hpp"
@@ -154,9 +155,50 @@ void print_json(const std::vector<ModuleInfo>& modules) {
   std::cout << json.dump(2) << "\n";
 }
 
-int print_modules(const std::string& wanted, bool as_json) {
+/// A line for each: kind, name, and the first sentence of its summary.
+void print_names(const std::vector<ModuleInfo>& modules) {
+  std::size_t kind_width = 0;
+  std::size_t name_width = 0;
+  for (const ModuleInfo& module : modules) {
+    kind_width = std::max(kind_width, module.kind.size());
+    name_width = std::max(name_width, module.name.size());
+  }
+  const auto padded = [](std::string_view text, std::size_t width) {
+    return std::string(text) + std::string(width - text.size() + 2, ' ');
+  };
+  for (const ModuleInfo& module : modules) {
+    const std::string_view summary = module.summary;
+    std::cout << padded(module.kind, kind_width) << padded(module.name, name_width)
+              << unstopped(summary.substr(0, summary.find(". "))) << "\n";
+  }
+}
+
+/// `flow.mtu`: the module with that parameter alone.
+void keep_parameter(std::vector<ModuleInfo>& modules, const std::string& wanted) {
+  const std::size_t dot = wanted.find('.');
+  const std::string name = wanted.substr(dot + 1);
+  std::erase_if(modules, [&](const ModuleInfo& module) { return module.name != wanted.substr(0, dot); });
+  if (modules.empty()) return;
+  std::vector<std::string> known;
+  for (const ParamSpec& spec : modules.front().params)
+    known.push_back(std::string(modules.front().name) + "." + std::string(spec.name));
+  const auto spec = std::ranges::find(modules.front().params, name, &ParamSpec::name);
+  if (spec == modules.front().params.end()) {
+    fail("unknown-parameter", "there is no parameter " + in_quotes(wanted), SourcePlace::named("weft modules"),
+         suggestion(wanted, known, "parameter"));
+  }
+  modules.resize(1);
+  modules.front().params = ParamTable(&*spec, 1);
+  modules.front().values = {};
+}
+
+enum class ModulesFormat : std::uint8_t { text, names, json };
+
+int print_modules(const std::string& wanted, ModulesFormat format) {
   std::vector<ModuleInfo> modules = all_modules();
-  if (!wanted.empty()) {
+  if (wanted.find('.') != std::string::npos) keep_parameter(modules, wanted);
+  if (!wanted.empty() && (modules.empty() || wanted.find('.') == std::string::npos)) {
+    if (modules.empty()) modules = all_modules();
     std::vector<std::string> known;
     for (const ModuleInfo& module : modules) {
       for (const std::string_view name : {module.kind, module.name}) {
@@ -169,8 +211,10 @@ int print_modules(const std::string& wanted, bool as_json) {
            suggestion(wanted, known, "kind"));
     }
   }
-  if (as_json) {
+  if (format == ModulesFormat::json) {
     print_json(modules);
+  } else if (format == ModulesFormat::names) {
+    print_names(modules);
   } else {
     print_text(modules);
   }
@@ -211,15 +255,19 @@ int print_rules(const RulesOptions& options) {
 void add_modules_command(CLI::App& app, Action& action) {
   auto kind = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
+  auto only_names = std::make_shared<bool>(false);
   auto rules = std::make_shared<RulesOptions>();
   CLI::App* command =
       app.add_subcommand("modules", "List what can be chosen by name, with every parameter, its default and its origin");
   command->footer(
-      "Examples:\n  weft modules topology\n  weft modules flow\n  weft modules --json\n"
+      "Examples:\n  weft modules --names\n  weft modules topology\n  weft modules flow\n  weft modules flow.mtu\n  weft modules "
+      "--json\n"
       "  weft modules --rules=nccl --machine=hgx_h100\n"
       "  weft modules --rules=fastest > rules.textproto");
-  command->add_option("kind", *kind, "Only this kind (topology, scheduler, collective, ...) or this module")->type_name("KIND");
+  command->add_option("kind", *kind, "Only this kind (topology, scheduler, collective, ...), this module or this parameter")
+      ->type_name("KIND|MODULE|PARAMETER");
   CLI::Option* json = command->add_flag("--json", *as_json, "Print JSON");
+  CLI::Option* names = command->add_flag("--names", *only_names, "Print kinds and names only, a line each")->excludes(json);
   CLI::Option* rule_set =
       command
           ->add_option("--rules", rules->rule_set,
@@ -228,8 +276,9 @@ void add_modules_command(CLI::App& app, Action& action) {
                        "fastest as a file that collective.rules takes; only one of them by --rules=nccl or --rules=fastest")
           ->type_name("SET")
           ->expected(0, 1)
-          ->check(CLI::IsMember({"all", "nccl", "fastest"}))
+          ->check(one_of({"all", "nccl", "fastest"}))
           ->excludes(json)
+          ->excludes(names)
           ->excludes("kind");
   command->add_option("--machine", rules->machine, "With --rules: only this one of `weft modules machine`")
       ->type_name("NAME")
@@ -237,9 +286,10 @@ void add_modules_command(CLI::App& app, Action& action) {
   command->add_option("--set", rules->settings, "With --rules: a parameter of `weft modules nccl`, repeatable")
       ->type_name("nccl.PARAM=VALUE")
       ->needs(rule_set);
-  command->callback([kind, as_json, rules, rule_set, &action] {
+  command->callback([kind, as_json, only_names, rules, rule_set, &action] {
     if (rule_set->count() > 0 && rules->rule_set.empty()) rules->rule_set = "all";
-    action = [kind, as_json, rules] { return rules->rule_set.empty() ? print_modules(*kind, *as_json) : print_rules(*rules); };
+    const ModulesFormat format = *as_json ? ModulesFormat::json : *only_names ? ModulesFormat::names : ModulesFormat::text;
+    action = [kind, format, rules] { return rules->rule_set.empty() ? print_modules(*kind, format) : print_rules(*rules); };
   });
 }
 

@@ -94,10 +94,9 @@ int run(RunOptions options, bool seed_given) {
   if (!options.quiet) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
   }
-  const double load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-
   ProgressLine progress(stderr_is_terminal() && !options.quiet);
   SimulationOptions simulation;
+  simulation.load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   simulation.threads = options.threads;
   simulation.zeta = options.zeta;
   simulation.out = options.out;
@@ -127,11 +126,10 @@ int run(RunOptions options, bool seed_given) {
   }
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  RunSummary summary = run_simulation(scenario, simulation);
+  const RunSummary summary = run_simulation(scenario, simulation);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   progress.clear();
-  summary.load_wall_time_s = load_wall_time_s;
   if (!options.quiet) {
     for (const std::string& note : summary.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   }
@@ -185,7 +183,7 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--jobs", flags.jobs, "Job trace: " + format_names(job_trace_formats()))->type_name("FILE:format");
   command->add_option("--mode", flags.mode, "Fidelity: job, flow or packet; default: job or flow, by the inputs")
       ->type_name("MODE")
-      ->check(CLI::IsMember({"job", "flow", "packet"}));
+      ->check(one_of({"job", "flow", "packet"}));
   add_workload_flags(*command, flags.workload_options);
   add_job_trace_flags(*command, flags.jobs_options);
   command->add_option("--iterations", flags.iterations, "Rounds of --workload; default 1")
@@ -231,7 +229,7 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--log", options->log, "What the kernel says about itself on stderr: off, warning, info or debug")
       ->type_name("LEVEL")
       ->capture_default_str()
-      ->check(CLI::IsMember({"off", "warning", "info", "debug"}));
+      ->check(one_of({"off", "warning", "info", "debug"}));
   command->add_flag("--trace", options->trace,
                     "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication; in packet mode "
                     "also every pause of a link");

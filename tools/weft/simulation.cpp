@@ -220,6 +220,7 @@ class Assembly {
     if (options_.at_end) options_.at_end(lifecycle_->snapshot(cut_off_at_.value_or(report.end_time)));
     if (cut_off_at_ && lifecycle_ != nullptr) lifecycle_->close_open_stays(*cut_off_at_);
     RunSummary summary = summarise(report);
+    summary.load_wall_time_s = options_.load_wall_time_s;
     summary.run_wall_time_s = run_wall_time_s;
     if (stopped && standstill.empty()) summary.stopped_at = *options_.until;
     summary.standstill = std::move(standstill);

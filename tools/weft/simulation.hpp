@@ -35,6 +35,7 @@ struct SimulationOptions {
   std::shared_ptr<const ClusterSnapshot> from;                     ///< the jobs go on from there; null: the cluster begins empty
   std::shared_ptr<const KnownFootprints> footprints;               ///< on the scenario's topology, of jobs of `from`; may be null
   std::function<void(const ClusterSnapshot&)> at_end;              ///< called when the run has stopped or ended
+  double load_wall_time_s = 0;                                     ///< what reading the scenario took, for the summary
   std::function<void(RunSummary&)> complete_summary;  ///< called before the summary is written, if the run has not been cut off
   /// Called now and then with the state of the run; `share` of the work done, negative if unknown.
   std::function<void(Time sim_time, std::uint64_t events, double share)> progress;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/text/diagnostics.hpp"
 
@@ -26,6 +29,22 @@ CLI::Validator whole_number(Number least = 0, Number most = std::numeric_limits<
   };
   const bool is_bounded = most < std::numeric_limits<Number>::max();
   return {complaint, is_bounded ? std::to_string(least) + ".." + std::to_string(most) : ""};
+}
+
+/// One of these words; else a complaint with the closest of them.
+inline CLI::Validator one_of(std::vector<std::string> words) {
+  const auto joined = [&words](const char* between) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+    return text;
+  };
+  const std::string name = "{" + joined(",") + "}";
+  const auto complaint = [words, listed = joined(", ")](std::string& text) {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+    const std::string best = closest(text, words);
+    return in_quotes(text) + " is none of " + listed + (best.empty() ? "" : "; did you mean " + in_quotes(best) + "?");
+  };
+  return {complaint, name};
 }
 
 }  // namespace weft

@@ -29,7 +29,7 @@ void add_workload_flags(CLI::App& command, WorkloadOptions& options) {
                   "Unit of bare times in the file: ns, us or ms; default: the format's own; read by " +
                       readers_of(workload_formats(), reads_time_unit))
       ->type_name("UNIT")
-      ->check(CLI::IsMember({"ns", "us", "ms"}));
+      ->check(one_of({"ns", "us", "ms"}));
   command.add_flag("--as-recorded", options.collectives_as_recorded,
                    "Collectives take the time that the trace recorded instead of being simulated; read by " +
                        readers_of(workload_formats(), reads_as_recorded));

@@ -71,6 +71,16 @@ void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, 
   }
 }
 
+/// Of a file whose format is not named: its header is of another, which says more than the columns that it lacks.
+void refuse_other_header(const InputError& error, const std::string& path) {
+  const auto is_missing = [](const Diagnostic& diagnostic) { return diagnostic.code == "missing-column"; };
+  if (std::ranges::count_if(error.diagnostics(), is_missing) < 3) return;
+  std::string names;
+  for (const JobTraceFormat& known : kFormats) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  fail("no-format", "the columns are not those of Weft's own job traces (job, submit_s, gpus, run_s), and no other format is named",
+       SourcePlace::named(path), "name it behind a colon, as in " + path + ":philly; there are " + names);
+}
+
 [[gnu::format(printf, 2, 3)]] void line(std::string& text, const char* format, ...) {
   std::array<char, 256> buffer{};
   va_list arguments;
@@ -86,7 +96,14 @@ void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, 
 std::span<const JobTraceFormat> job_trace_formats() { return kFormats; }
 
 JobTrace load_job_trace(const std::string& path, std::string_view format, const JobTraceOptions& options) {
-  if (format.empty()) format = "weft";
+  if (format.empty()) {
+    try {
+      return load_job_trace(path, "weft", options);
+    } catch (const InputError& error) {
+      refuse_other_header(error, path);
+      throw;
+    }
+  }
   std::vector<std::string> names;
   for (const JobTraceFormat& known : kFormats) {
     if (known.name == format) {
