@@ -82,6 +82,8 @@ bool holds_one_run_or_none(const fs::path& out) {
   EXPECT_FALSE(summary.is_discarded());
   if (summary.is_discarded()) return false;
   EXPECT_EQ(manifest.at("name"), summary.at("name"));
+  // It was written before it was set once, as 0.
+  EXPECT_GT(summary.at("machine").at("load_wall_time_s").get<double>(), 0);
   EXPECT_EQ(whole_rows(out / "jobs.csv"), summary.at("jobs_total").get<std::int64_t>());
   EXPECT_EQ(whole_rows(out / "iterations.csv"), summary.at("iterations").get<std::int64_t>());
   for (const char* name : {"cluster.csv", "communicators.csv", "collectives.csv", "flows.csv", "links.csv"}) {

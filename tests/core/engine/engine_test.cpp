@@ -362,6 +362,40 @@ TEST(EngineControl, UntilIsExclusiveAndRunContinues) {
   }
 }
 
+TEST(EngineBuilder, DeclaresWhatOthersMustKnowBeforeItCanBeMade) {
+  EngineBuilder builder;
+  const EntityId later = builder.declare("later");
+  const EntityId first =
+      add(builder, "first", [later](const Event&, EventContext& context) { context.send(later, Duration::ns(1), 7, 0); });
+  EXPECT_EQ(later.index(), 0U);
+  EXPECT_EQ(first.index(), 1U);
+  builder.connect(first, later, Duration::ns(1));
+  builder.post_initial(first, at_ns(0), EventClass::timer, 0);
+  builder.define(later, std::make_unique<Scripted>());
+  EXPECT_THROW(builder.define(later, std::make_unique<Scripted>()), CheckFailure);
+  Engine engine = std::move(builder).build({});
+  engine.run({});
+  EXPECT_EQ(engine.entity_name(later), "later");
+  EXPECT_EQ(engine.entity_as<Scripted>(later).kinds(), std::vector<std::uint16_t>{7});
+  EngineBuilder unfinished;
+  unfinished.declare("nobody");
+  EXPECT_THROW(std::move(unfinished).build({}), CheckFailure);
+}
+
+TEST(EngineControl, AnEntityThatAbandonsTheRunEndsItLikewise) {
+  for (const std::uint32_t threads : {1U, 2U}) {
+    std::atomic<bool> abandon = false;
+    EngineBuilder builder = ring(4);
+    const EntityId stopper = add(builder, "stopper", [&](const Event&, EventContext&) { abandon = true; });
+    builder.connect(EntityId(0), stopper, Duration::ns(100));
+    builder.post_initial(stopper, at_ns(50000), EventClass::timer, 0);
+    Engine engine = std::move(builder).build(each_alone(5, threads));
+    RunControl control;
+    control.abandon = &abandon;
+    EXPECT_TRUE(engine.run(control).interrupted);
+  }
+}
+
 TEST(EngineControl, InterruptEndsAfterTheWindowAndRunContinues) {
   for (const std::uint32_t threads : {1U, 2U}) {
     std::atomic<bool> interrupt = true;
