@@ -83,7 +83,7 @@ void check_values(int argc, char** argv) {
     if (argument == "--") return;
     if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) continue;
     fail("usage", std::string(argument) + " has no value", SourcePlace::named("weft"),
-         "write it behind the equals sign, or leave the option out");
+         "write one behind the equals sign, or leave the equals sign out");
   }
 }
 
@@ -102,7 +102,9 @@ int print_help(CLI::App& app, const std::vector<std::string>& words) {
     parents += (parents.empty() ? "" : " ") + asked->get_name();
     asked = *next;
   }
-  std::cout << asked->help(parents);
+  // CLI::App::help() would go on to the command that was parsed, which is `help`.
+  const std::string name = (parents.empty() ? "" : parents + " ") + asked->get_name();
+  std::cout << asked->get_formatter()->make_help(asked, name, CLI::AppFormatMode::Normal);
   return kExitDone;
 }
 

@@ -178,18 +178,21 @@ void keep_parameter(std::vector<ModuleInfo>& modules, const std::string& wanted)
   const std::size_t dot = wanted.find('.');
   const std::string name = wanted.substr(dot + 1);
   std::erase_if(modules, [&](const ModuleInfo& module) { return module.name != wanted.substr(0, dot); });
-  if (modules.empty()) return;
   std::vector<std::string> known;
-  for (const ParamSpec& spec : modules.front().params)
-    known.push_back(std::string(modules.front().name) + "." + std::string(spec.name));
-  const auto spec = std::ranges::find(modules.front().params, name, &ParamSpec::name);
-  if (spec == modules.front().params.end()) {
-    fail("unknown-parameter", "there is no parameter " + in_quotes(wanted), SourcePlace::named("weft modules"),
-         suggestion(wanted, known, "parameter"));
+  // A format and a module may have one name.
+  for (ModuleInfo& module : modules) {
+    const auto spec = std::ranges::find(module.params, name, &ParamSpec::name);
+    if (spec != module.params.end()) {
+      module.params = ParamTable(&*spec, 1);
+      module.values = {};
+      modules = {module};
+      return;
+    }
+    for (const ParamSpec& other : module.params) known.push_back(std::string(module.name) + "." + std::string(other.name));
   }
-  modules.resize(1);
-  modules.front().params = ParamTable(&*spec, 1);
-  modules.front().values = {};
+  if (modules.empty()) return;
+  fail("unknown-parameter", "there is no parameter " + in_quotes(wanted), SourcePlace::named("weft modules"),
+       suggestion(wanted, known, "parameter"));
 }
 
 enum class ModulesFormat : std::uint8_t { text, names, json };

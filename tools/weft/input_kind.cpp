@@ -99,7 +99,10 @@ FileAndFormat split_format(const std::string& text) {
 
 RecognisedInput recognise_input(const std::string& text) {
   const FileAndFormat given = split_format(text);
-  if (given.format.empty() || given.format == "weft") return {own_kind(given.file), given.file, "weft"};
+  if (given.format.empty() || given.format == "weft") {
+    const InputKind kind = own_kind(given.file);
+    return {kind, given.file, kind == InputKind::jobs ? given.format : "weft"};
+  }
   std::vector<std::string> names = {"weft"};
   for (const NamedKind& foreign : foreign_formats()) {
     if (foreign.format == given.format) {

@@ -73,8 +73,14 @@ void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, 
 
 /// Of a file whose format is not named: its header is of another, which says more than the columns that it lacks.
 void refuse_other_header(const InputError& error, const std::string& path) {
-  const auto is_missing = [](const Diagnostic& diagnostic) { return diagnostic.code == "missing-column"; };
-  if (std::ranges::count_if(error.diagnostics(), is_missing) < 3) return;
+  std::size_t missing = 0;
+  std::size_t unknown = 0;
+  for (const Diagnostic& diagnostic : error.diagnostics()) {
+    missing += diagnostic.code == "missing-column" ? 1 : 0;
+    unknown += diagnostic.code == "unknown-column" ? 1 : 0;
+  }
+  // Of a wide table only the first errors are kept, which are of columns that are not known.
+  if (missing < 3 && unknown < Diagnostics::kept_errors_max - 3) return;
   std::string names;
   for (const JobTraceFormat& known : kFormats) names += (names.empty() ? "" : ", ") + std::string(known.name);
   fail("no-format", "the columns are not those of Weft's own job traces (job, submit_s, gpus, run_s), and no other format is named",

@@ -14,7 +14,7 @@ namespace {
 
 using GoalEdges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;  ///< (from, to)
 
-/// GoalEdges by one of their ends: for each op the other ends.
+/// Edges by one of their ends: for each op the other ends.
 class Neighbours {
  public:
   /// `by_op`: for each op those that it waits for; else those that wait for it.
