@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/text_pieces.hpp"
 #include "core/values/random.hpp"
 
 namespace weft {
@@ -30,11 +31,7 @@ constexpr std::array shapes = {
     ShapeInfo{DurationModel::Shape::normal, "normal", "normal(MEAN, DEVIATION), for example normal(1h, 10min)", 2},
 };
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view kBlanks = " \t";
 
 Duration parse_quantity(std::string_view text, const SourcePlace& place) {
   const ParsedQuantity<Duration> parsed = parse_duration(text);
@@ -87,11 +84,11 @@ DurationModel DurationModel::fixed(Duration duration) {
 }
 
 DurationModel DurationModel::parse(std::string_view text, const SourcePlace& place) {
-  text = trimmed(text);
+  text = trimmed(text, kBlanks);
   const std::size_t open = text.find('(');
   if (open == std::string_view::npos) return fixed(parse_quantity(text, place));
 
-  const std::string_view name = trimmed(text.substr(0, open));
+  const std::string_view name = trimmed(text.substr(0, open), kBlanks);
   const ShapeInfo* info = nullptr;
   std::vector<std::string> names;
   for (const ShapeInfo& candidate : shapes) {
@@ -108,7 +105,7 @@ DurationModel DurationModel::parse(std::string_view text, const SourcePlace& pla
   std::string_view rest = text.substr(open + 1, text.size() - open - 2);
   for (;;) {
     const std::size_t comma = rest.find(',');
-    arguments.push_back(trimmed(rest.substr(0, comma)));
+    arguments.push_back(trimmed(rest.substr(0, comma), kBlanks));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -173,24 +174,25 @@ void print_names(const std::vector<ModuleInfo>& modules) {
   }
 }
 
-/// `flow.mtu`: the module with that parameter alone.
-void keep_parameter(std::vector<ModuleInfo>& modules, const std::string& wanted) {
+/// `flow.mtu`: the module with that parameter alone; none if no module has such a name. Throws InputError [unknown-parameter].
+std::optional<ModuleInfo> with_parameter(const std::vector<ModuleInfo>& modules, const std::string& wanted) {
   const std::size_t dot = wanted.find('.');
-  const std::string name = wanted.substr(dot + 1);
-  std::erase_if(modules, [&](const ModuleInfo& module) { return module.name != wanted.substr(0, dot); });
+  if (dot == std::string::npos) return std::nullopt;
+  bool is_module = false;
   std::vector<std::string> known;
   // A format and a module may have one name.
-  for (ModuleInfo& module : modules) {
-    const auto spec = std::ranges::find(module.params, name, &ParamSpec::name);
+  for (ModuleInfo module : modules) {
+    if (module.name != wanted.substr(0, dot)) continue;
+    is_module = true;
+    const auto spec = std::ranges::find(module.params, wanted.substr(dot + 1), &ParamSpec::name);
     if (spec != module.params.end()) {
       module.params = ParamTable(&*spec, 1);
       module.values = {};
-      modules = {module};
-      return;
+      return module;
     }
     for (const ParamSpec& other : module.params) known.push_back(std::string(module.name) + "." + std::string(other.name));
   }
-  if (modules.empty()) return;
+  if (!is_module) return std::nullopt;
   fail("unknown-parameter", "there is no parameter " + in_quotes(wanted), SourcePlace::named("weft modules"),
        suggestion(wanted, known, "parameter"));
 }
@@ -199,9 +201,9 @@ enum class ModulesFormat : std::uint8_t { text, names, json };
 
 int print_modules(const std::string& wanted, ModulesFormat format) {
   std::vector<ModuleInfo> modules = all_modules();
-  if (wanted.find('.') != std::string::npos) keep_parameter(modules, wanted);
-  if (!wanted.empty() && (modules.empty() || wanted.find('.') == std::string::npos)) {
-    if (modules.empty()) modules = all_modules();
+  if (const std::optional<ModuleInfo> one = with_parameter(modules, wanted)) {
+    modules = {*one};
+  } else if (!wanted.empty()) {
     std::vector<std::string> known;
     for (const ModuleInfo& module : modules) {
       for (const std::string_view name : {module.kind, module.name}) {

@@ -16,12 +16,7 @@ namespace weft {
 
 namespace {
 
-[[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why) {
-  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
-       "check the folder's permissions and free space, or choose another with --out");
-}
-
-[[noreturn]] void fail_write(const std::filesystem::path& path) { fail_write(path, std::strerror(errno)); }
+[[noreturn]] void fail_by_errno(const std::filesystem::path& path) { fail_write(path, std::strerror(errno)); }
 
 std::FILE* create(const std::filesystem::path& path) {
   // Without waiting, as opening a pipe would.
@@ -29,7 +24,7 @@ std::FILE* create(const std::filesystem::path& path) {
   if (file < 0) {
     if (errno == ELOOP) fail_write(path, "it is a link");
     if (errno == ENXIO) fail_write(path, "it is a pipe or a socket");
-    fail_write(path);
+    fail_by_errno(path);
   }
   struct stat found {};
   if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
@@ -54,6 +49,11 @@ void append_number(std::string& text, Number value) {
 
 }  // namespace
 
+void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice) {
+  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
+       "check the folder's permissions and free space, or choose another with " + std::string(choice));
+}
+
 OutputFile::OutputFile(std::filesystem::path path)
     : path_(std::move(path)),
       partial_(path_.string() + ".partial"),
@@ -61,17 +61,17 @@ OutputFile::OutputFile(std::filesystem::path path)
       last_flush_(std::chrono::steady_clock::now()) {}
 
 void OutputFile::write(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail_write(path_);
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail_by_errno(path_);
   const auto now = std::chrono::steady_clock::now();
   if (now - last_flush_ > std::chrono::seconds(1)) {
-    if (std::fflush(file_.get()) != 0) fail_write(path_);
+    if (std::fflush(file_.get()) != 0) fail_by_errno(path_);
     last_flush_ = now;
   }
 }
 
 void OutputFile::close() {
-  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_write(path_);
-  if (std::fclose(file_.release()) != 0) fail_write(path_);
+  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_by_errno(path_);
+  if (std::fclose(file_.release()) != 0) fail_by_errno(path_);
 }
 
 void OutputFile::commit() {
@@ -80,7 +80,7 @@ void OutputFile::commit() {
   std::filesystem::rename(partial_, path_, error);
   if (error) {
     errno = error.value();
-    fail_write(path_);
+    fail_by_errno(path_);
   }
 }
 

@@ -66,6 +66,9 @@ class CsvFile {
   std::uint64_t rows_ = 0;
 };
 
+/// Throws InputError [cannot-write]; `choice` is the flag that names another place.
+[[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice = "--out");
+
 /// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a command reads.
 void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs);
 

@@ -19,6 +19,7 @@
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "tools/weft/file_moves.hpp"
+#include "tools/weft/output_file.hpp"
 
 namespace weft {
 
@@ -26,10 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_to_write(const fs::path& path, const std::string& why) {
-  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
-       "check the folder's permissions and free space, or choose another with --out=DIR");
-}
+[[noreturn]] void fail_to_write(const fs::path& path, const std::string& why) { fail_write(path, why, "--out=DIR"); }
 
 [[noreturn]] void fail_in_the_way(const fs::path& path, const std::string& what) {
   fail("file-in-the-way", what, SourcePlace::named(path.string()), "move it away, or choose another folder with --out=DIR");

@@ -81,10 +81,9 @@ void refuse_other_header(const InputError& error, const std::string& path) {
   }
   // Of a wide table only the first errors are kept, which are of columns that are not known.
   if (missing < 3 && unknown < Diagnostics::kept_errors_max - 3) return;
-  std::string names;
-  for (const JobTraceFormat& known : kFormats) names += (names.empty() ? "" : ", ") + std::string(known.name);
   fail("no-format", "the columns are not those of Weft's own job traces (job, submit_s, gpus, run_s), and no other format is named",
-       SourcePlace::named(path), "name it behind a colon, as in " + path + ":philly; there are " + names);
+       SourcePlace::named(path),
+       "name it behind a colon, as in " + path + ":philly; there are " + format_names(job_trace_formats()));
 }
 
 [[gnu::format(printf, 2, 3)]] void line(std::string& text, const char* format, ...) {
