@@ -75,9 +75,9 @@ void run(benchmark::State& state, Pattern pattern) {
   std::vector<std::uint32_t> flows_of_link(topology->link_count());
   for (std::uint32_t i = 0; i < flows.flows.size(); ++i) {
     const ListedFlow& listed = flows.flows[i];
-    const PacketTopology::Way way = nodes.way(NodeId(listed.source), NodeId(listed.destination), i, 0);
-    hops_per_run += static_cast<double>(packets) * static_cast<double>(way.links.size());
-    for (const LinkId link : way.links) ++flows_of_link[link.index()];
+    const PacketTopology::Route route = nodes.route(NodeId(listed.source), NodeId(listed.destination), i, 0);
+    hops_per_run += static_cast<double>(packets) * static_cast<double>(route.links.size());
+    for (const LinkId link : route.links) ++flows_of_link[link.index()];
   }
   const std::uint32_t most_flows = *std::max_element(flows_of_link.begin(), flows_of_link.end());
   const Duration floor = transmit_time(Bytes::of(most_flows * packets * wire_bytes), Bandwidth::gbps(100));

@@ -59,7 +59,7 @@ class SwitchOperationName {
 
 /// What a host asks the network to move. 32 bytes: it travels as an event's payload.
 struct Transfer {
-  StayId stay;                                              ///< of the job that it belongs to; none() for flows of a list
+  AttemptId attempt;                                        ///< of the job that it belongs to; none() for flows of a list
   NodeId source;                                            ///< endpoint
   NodeId destination;                                       ///< endpoint, != source; or the name of an operation in switches
   std::uint32_t connection : transfer_connection_bits = 0;  ///< hashed with the endpoints to choose paths; same number, same paths
@@ -84,19 +84,19 @@ enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
   transfer_delivered = 102,  ///< network -> destination host
-  stay_stopped = 104,        ///< scheduler -> flow fabric, host -> its cards; payload StayStopped
+  attempt_stopped = 104,     ///< scheduler -> flow fabric, host -> its cards; payload AttemptStopped
   cable_changes = 105,       ///< scheduler -> network, payload CableChanges
   port_changes = 106,        ///< scheduler -> node of packet mode, payload PortChanges
-  ways_change = 107,         ///< route manager -> node of packet mode, payload WaysChange
+  routes_change = 107,       ///< route manager -> node of packet mode, payload RoutesChange
   packets_start = 108,       ///< host -> flow fabric: its packets share links with flows from now on
   packets_end = 109,         ///< network card -> flow fabric: and no longer
   flow_load_changes = 110,   ///< flow fabric -> node of packet mode, payload FlowLoadChanges
   pauses_for_good = 111,     ///< initial event of a network card: from then on it pauses all that comes
 };
 
-/// The ranks of a stay are gone, and so are the ends of its transfers.
-struct StayStopped {
-  StayId stay;
+/// The ranks of an attempt are gone, and so are the ends of its transfers.
+struct AttemptStopped {
+  AttemptId attempt;
 };
 
 /// What both directions of a cable carry from now on.
@@ -127,7 +127,7 @@ struct FlowLoadChanges {
 };
 
 /// Packets take other ways from now on (network/routing/route_manager).
-struct WaysChange {
+struct RoutesChange {
   std::uint32_t version = 0;
 };
 
@@ -137,8 +137,8 @@ class NetworkPort {
   virtual ~NetworkPort() = default;
   /// Hands over a transfer at context.now().
   virtual void start(const Transfer& transfer, EventContext& context) const = 0;
-  /// What a host has handed over for a stay goes no further, at context.now(). Where the scheduler tells the network of it (stay_stopped) there is nothing to do.
-  virtual void stop(StayId /*stay*/, HostId /*host*/, EventContext& /*context*/) const {}
+  /// What a host has handed over for an attempt goes no further, at context.now(). Where the scheduler tells the network of it (attempt_stopped) there is nothing to do.
+  virtual void stop(AttemptId /*attempt*/, HostId /*host*/, EventContext& /*context*/) const {}
 };
 
 }  // namespace weft

@@ -99,7 +99,7 @@ struct PeerCase {
       const NodeId destination = topology->endpoints()[to[host]];
       flows.flows.push_back({source.index(), destination.index(), 0, 0, Bytes::of(bytes), Duration::zero(), 0});
       const std::int64_t packets = flow.wire_format.packets(Bytes::of(bytes));
-      hops += static_cast<double>(packets) * static_cast<double>(nodes.way(source, destination, host, 0).links.size());
+      hops += static_cast<double>(packets) * static_cast<double>(nodes.route(source, destination, host, 0).links.size());
     }
   }
 };
@@ -256,13 +256,13 @@ class Ns3Network {
   }
 
   void add_routes(std::uint32_t source, std::uint32_t destination, std::uint32_t connection, ns3::Ipv4Address to) {
-    const PacketTopology::Way way = peer_.nodes.way(NodeId(source), NodeId(destination), connection, 0);
+    const PacketTopology::Route route = peer_.nodes.route(NodeId(source), NodeId(destination), connection, 0);
     std::uint32_t node = host_of(source);
-    for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
+    for (std::size_t hop = 0; hop < route.links.size(); ++hop) {
       const auto ipv4 = nodes_.Get(node)->GetObject<ns3::Ipv4>();
-      const std::int32_t interface = ipv4->GetInterfaceForDevice(devices_[node][way.ports[hop]]);
+      const std::int32_t interface = ipv4->GetInterfaceForDevice(devices_[node][route.ports[hop]]);
       ns3::Ipv4StaticRoutingHelper().GetStaticRouting(ipv4)->AddHostRouteTo(to, static_cast<std::uint32_t>(interface));
-      node = peer_.nodes.ports(node)[way.ports[hop]].peer_node;
+      node = peer_.nodes.ports(node)[route.ports[hop]].peer_node;
     }
   }
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/engine/event.hpp"
-#include "core/engine/parcel.hpp"
+#include "core/engine/port_message.hpp"
 #include "core/values/ids.hpp"
 
 namespace weft {
@@ -31,14 +31,14 @@ class Channel {
   /// Adds a message to the current window.
   virtual void write(const Event& event) = 0;
   /// Requires: the reader runs the logical process.
-  virtual void write(const ParcelTo& parcel, LpId lp) = 0;
+  virtual void write(const PortMessageTo& port_message, LpId lp) = 0;
   /// Ends the window for the writer, before the barrier.
   virtual void close_window() = 0;
   /// What was written in the window that ended.
   struct Contents {
-    std::span<const Event> events;                      ///< in the order written
-    std::span<const LpId> lps;                          ///< to which parcels were written, each once
-    std::span<const std::vector<ParcelTo>> parcels_to;  ///< by LpId, each in the order written
+    std::span<const Event> events;                                 ///< in the order written
+    std::span<const LpId> lps;                                     ///< to which port messages were written, each once
+    std::span<const std::vector<PortMessageTo>> port_messages_to;  ///< by LpId, each in the order written
   };
   /// Call once per window; valid until the next barrier.
   virtual Contents read() = 0;
@@ -49,7 +49,7 @@ class LocalChannel final : public Channel {
  public:
   void open_window() override;
   void write(const Event& event) override;
-  void write(const ParcelTo& parcel, LpId lp) override;
+  void write(const PortMessageTo& port_message, LpId lp) override;
   void close_window() override;
   Contents read() override;
 
@@ -57,7 +57,7 @@ class LocalChannel final : public Channel {
   struct alignas(64) Buffer {
     std::vector<Event> events;
     std::vector<LpId> lps;
-    std::vector<std::vector<ParcelTo>> parcels_to;
+    std::vector<std::vector<PortMessageTo>> port_messages_to;
   };
   struct alignas(64) Side {
     std::size_t parity = 0;

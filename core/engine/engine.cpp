@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "core/engine/agenda.hpp"
+#include "core/engine/batch_process.hpp"
 #include "core/engine/channel.hpp"
 #include "core/engine/entity_directory.hpp"
 #include "core/engine/event_process.hpp"
 #include "core/engine/load_balance.hpp"
 #include "core/engine/outbox.hpp"
 #include "core/engine/pace.hpp"
-#include "core/engine/sweep_process.hpp"
 #include "core/engine/window_barrier.hpp"
 
 namespace weft {
@@ -46,7 +46,7 @@ struct alignas(64) LpSlot : Agenda::Item {
 };
 
 /// What a worker tells the others at the barrier. Two of them alternate, so that nobody overwrites what another still reads.
-struct alignas(64) Bulletin {
+struct alignas(64) WorkerReport {
   Time earliest = Time::max();
   Time failed_at = Time::max();
   std::uint64_t events = 0;
@@ -59,8 +59,8 @@ struct alignas(64) Bulletin {
   bool solo = false;  ///< the coordinating worker runs the next window for everyone
 };
 
-/// What all workers conclude from the bulletins.
-struct Verdict {
+/// What all workers conclude from the reports.
+struct WindowDecision {
   Time begin = Time::max();
   Time failed_at = Time::max();
   bool stop = false;
@@ -93,35 +93,35 @@ Partition make_partition(std::size_t entity_count, const std::vector<PartitionEd
   return partition_automatically(entity_count, edges, lps_min);
 }
 
-/// For every logical process with sweep nodes, the least delay of a connection inside it that leads to one of them; max() if there is none.
-std::vector<std::optional<Duration>> longest_sweep_windows(const EntityDirectory& directory, const Partition& partition,
+/// For every logical process with batch nodes, the least delay of a connection inside it that leads to one of them; max() if there is none.
+std::vector<std::optional<Duration>> longest_batch_windows(const EntityDirectory& directory, const Partition& partition,
                                                            const std::vector<PartitionEdge>& edges) {
-  std::vector<char> sweeps(directory.size());
+  std::vector<char> is_batch_node(directory.size());
   std::vector<std::optional<Duration>> window_of_lp(partition.lp_count);
   for (std::uint32_t i = 0; i < directory.size(); ++i) {
-    sweeps[i] = dynamic_cast<const SweepNode*>(&directory.entity(EntityId(i))) != nullptr ? 1 : 0;
-    if (sweeps[i] != 0) window_of_lp[partition.lp_of_node[i].index()] = Duration::max();
+    is_batch_node[i] = dynamic_cast<const BatchNode*>(&directory.entity(EntityId(i))) != nullptr ? 1 : 0;
+    if (is_batch_node[i] != 0) window_of_lp[partition.lp_of_node[i].index()] = Duration::max();
   }
   for (const PartitionEdge& edge : edges) {
     const LpId lp = partition.lp_of_node[edge.from];
-    if (lp != partition.lp_of_node[edge.to] || edge.from == edge.to || sweeps[edge.to] == 0) continue;
+    if (lp != partition.lp_of_node[edge.to] || edge.from == edge.to || is_batch_node[edge.to] == 0) continue;
     window_of_lp[lp.index()] = std::min(*window_of_lp[lp.index()], edge.min_delay);
   }
   return window_of_lp;
 }
 
-/// What an entity is taken to have to do, before anything is known. To a sweep node it comes by its connections.
+/// What an entity is taken to have to do, before anything is known. To a batch node it comes by its connections.
 std::uint64_t weight_of(const EntityDirectory& directory, EntityId id) {
-  const bool sweeps = dynamic_cast<const SweepNode*>(&directory.entity(id)) != nullptr;
-  return 1 + (sweeps ? directory.connection_count(id) : 0);
+  const bool is_batch_node = dynamic_cast<const BatchNode*>(&directory.entity(id)) != nullptr;
+  return 1 + (is_batch_node ? directory.connection_count(id) : 0);
 }
 
 /// The lookahead, or as much of it as makes whole windows of the logical processes that have shorter ones: a rest would cost them as much as a whole one.
-Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& sweep_windows) {
+Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& batch_windows) {
   Duration shortest = lookahead;
-  for (const std::optional<Duration>& window : sweep_windows)
-    shortest = std::min({shortest, window.value_or(lookahead), window ? SweepProcess::window_limit : lookahead});
-  WEFT_CHECK(shortest > Duration::zero(), "what a sweep node sends takes time");
+  for (const std::optional<Duration>& window : batch_windows)
+    shortest = std::min({shortest, window.value_or(lookahead), window ? BatchProcess::window_limit : lookahead});
+  WEFT_CHECK(shortest > Duration::zero(), "what a batch node sends takes time");
   return lookahead == Duration::max() ? lookahead : shortest * (lookahead.in_ticks() / shortest.in_ticks());
 }
 
@@ -136,9 +136,9 @@ struct Engine::State {
     std::optional<Failure> failure;
     Time last_event;
     bool has_long_windows = false;   ///< its logical processes had much to do in the last window
-    std::uint64_t sent_audited = 0;  ///< by its last bulletin; counted in builds that audit, like the next
+    std::uint64_t sent_audited = 0;  ///< by its last report; counted in builds that audit, like the next
     std::uint64_t received_audited = 0;
-    Bulletin bulletins[2];
+    WorkerReport reports[2];
   };
 
   /// What the coordinating worker keeps an eye on between windows.
@@ -162,7 +162,7 @@ struct Engine::State {
   void publish(Worker& worker, std::size_t parity);
   void coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity);
   bool wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo);
-  Verdict read_bulletins(std::size_t parity) const;
+  WindowDecision decide(std::size_t parity) const;
   void note_failure(Worker& me, const EventKey& key);
   void fail(Worker& me, LpSlot& slot);
 
@@ -300,10 +300,10 @@ void Engine::State::receive(Worker& me) {
     };
     if constexpr (audits_state) {
       me.received_audited += arrived.events.size();
-      for (const LpId lp : arrived.lps) me.received_audited += arrived.parcels_to[lp.index()].size();
+      for (const LpId lp : arrived.lps) me.received_audited += arrived.port_messages_to[lp.index()].size();
     }
     for (const Event& event : arrived.events) receive(slots[directory.place(event.target).lp.index()], event);
-    for (const LpId lp : arrived.lps) receive(slots[lp.index()], std::span(arrived.parcels_to[lp.index()]));
+    for (const LpId lp : arrived.lps) receive(slots[lp.index()], std::span(arrived.port_messages_to[lp.index()]));
   }
 }
 
@@ -337,54 +337,54 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
 }
 
 void Engine::State::publish(Worker& worker, std::size_t parity) {
-  Bulletin& bulletin = worker.bulletins[parity];
-  bulletin = Bulletin{};
-  bulletin.earliest = std::min(worker.agenda.earliest(), worker.outbox->earliest());
-  bulletin.events = worker.counters.events;
-  if (worker.failure) bulletin.failed_at = worker.failure->key.time;
+  WorkerReport& report = worker.reports[parity];
+  report = WorkerReport{};
+  report.earliest = std::min(worker.agenda.earliest(), worker.outbox->earliest());
+  report.events = worker.counters.events;
+  if (worker.failure) report.failed_at = worker.failure->key.time;
   if constexpr (audits_state) {
-    bulletin.sent_before = std::exchange(worker.sent_audited, worker.outbox->message_count());
-    bulletin.received = worker.received_audited;
+    report.sent_before = std::exchange(worker.sent_audited, worker.outbox->message_count());
+    report.received = worker.received_audited;
   }
   worker.outbox->close_window();
 }
 
-Verdict Engine::State::read_bulletins(std::size_t parity) const {
-  Verdict verdict;
+WindowDecision Engine::State::decide(std::size_t parity) const {
+  WindowDecision decision;
   for (const auto& worker : workers) {
-    verdict.begin = std::min(verdict.begin, worker->bulletins[parity].earliest);
-    verdict.failed_at = std::min(verdict.failed_at, worker->bulletins[parity].failed_at);
+    decision.begin = std::min(decision.begin, worker->reports[parity].earliest);
+    decision.failed_at = std::min(decision.failed_at, worker->reports[parity].failed_at);
   }
   if constexpr (audits_state) {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     for (const auto& worker : workers) {
-      sent += worker->bulletins[parity].sent_before;
-      received += worker->bulletins[parity].received;
+      sent += worker->reports[parity].sent_before;
+      received += worker->reports[parity].received;
     }
     WEFT_CHECK(sent == received, "what logical processes send each other in a window is received before the next");
   }
-  const Bulletin& of_coordinator = workers[0]->bulletins[parity];
-  verdict.stop = of_coordinator.stop;
-  verdict.redeal = of_coordinator.redeal;
-  verdict.solo = of_coordinator.solo;
-  return verdict;
+  const WorkerReport& of_coordinator = workers[0]->reports[parity];
+  decision.stop = of_coordinator.stop;
+  decision.redeal = of_coordinator.redeal;
+  decision.solo = of_coordinator.solo;
+  return decision;
 }
 
 bool Engine::State::wants_solo(std::uint64_t wall_ns, std::uint64_t events, bool solo) {
   if (workers.size() < 2) return false;
   if (options.alternate_every_windows > 0) return windows / options.alternate_every_windows % 2 == 1;
   if (!options.measure_pace) return solo;
-  return pace.look(wall_ns, events) == Pace::Way::one_thread;
+  return pace.look(wall_ns, events) == Pace::Mode::one_thread;
 }
 
-// Between windows: what only the coordinating worker looks after, added to its bulletin.
+// Between windows: what only the coordinating worker looks after, added to its report.
 void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& watch, Time reached, std::size_t parity) {
-  Bulletin& bulletin = me.bulletins[parity];
-  bulletin.solo = me.bulletins[parity ^ 1U].solo;
+  WorkerReport& report = me.reports[parity];
+  report.solo = me.reports[parity ^ 1U].solo;
   const auto is_set = [](const std::atomic<bool>* flag) { return flag != nullptr && flag->load(std::memory_order_relaxed); };
   if (is_set(control.interrupt) || is_set(control.abandon)) {
-    bulletin.stop = true;
+    report.stop = true;
     return;
   }
   const bool look_always = options.redeal_every_windows > 0 || options.alternate_every_windows > 0 ||
@@ -397,19 +397,19 @@ void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& wat
   const WallClock::time_point now = WallClock::now();
   std::uint64_t events = me.counters.events;
   for (const auto& worker : workers) {
-    if (worker->index != me.index) events += worker->bulletins[parity ^ 1U].events;
+    if (worker->index != me.index) events += worker->reports[parity ^ 1U].events;
   }
   const std::uint64_t wall_ns = wall_ns_before + wall_ns_since(watch.start, now);
-  bulletin.solo = wants_solo(wall_ns, events, bulletin.solo);
-  bulletin.redeal = !bulletin.solo && wants_redeal(wall_ns);
+  report.solo = wants_solo(wall_ns, events, report.solo);
+  report.redeal = !report.solo && wants_redeal(wall_ns);
   if (control.progress && now >= watch.next_progress) {
     watch.next_progress = now + kProgressInterval;
     control.progress({reached, events});
   }
 }
 
-// Every worker runs this loop. All come to the same verdict from the same bulletins, so that one barrier per window is enough:
-//   publish bulletin | barrier | read bulletins, receive messages, run the window | publish ...
+// Every worker runs this loop. All come to the same decision from the same reports, so that one barrier per window is enough:
+//   publish report | barrier | read reports, receive messages, run the window | publish ...
 // While windows are too small for several threads, the coordinating worker does all this for everyone (`solo`) and the others
 // wait at the barrier, into which it comes again when it wants them back.
 void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& barrier) {
@@ -428,7 +428,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
   bool solo = false;  // the window that is over was run by the coordinating worker alone
   bool called_back = false;
   std::uint64_t window_number = 0;
-  me.bulletins[1].solo = false;
+  me.reports[1].solo = false;
   me.outbox->open_window(Time::zero());
   while (true) {
     const std::size_t parity = window_number & 1U;
@@ -439,34 +439,34 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
           coordinate(me, control, watch, reached, parity);
         } catch (...) {
           note_failure(me, EventKey{reached, 0, EntityId(0), EventClass::message});
-          me.bulletins[parity].failed_at = me.failure->key.time;
+          me.reports[parity].failed_at = me.failure->key.time;
         }
       }
-      const bool stays_solo = solo && me.bulletins[parity].solo;
+      const bool stays_solo = solo && me.reports[parity].solo;
       // Written once per call: the others read it at leisure, and meet this worker again before the next.
       if (solo && !stays_solo) resume_at_window = window_number;
       if (!alone && !stays_solo) barrier.wait();
     }
     called_back = false;
 
-    const Verdict verdict = read_bulletins(parity);
-    for (const auto& worker : solo&& verdict.solo ? everyone : own) receive(*worker);
+    const WindowDecision decision = decide(parity);
+    for (const auto& worker : solo&& decision.solo ? everyone : own) receive(*worker);
     // After a failure the others go on up to its instant, so that the first of all failures is found whatever the partition.
     const Time until =
-        verdict.failed_at == Time::max() ? control.until : std::min(control.until, verdict.failed_at + Duration::ticks(1));
-    if (verdict.stop || verdict.begin >= until) {
+        decision.failed_at == Time::max() ? control.until : std::min(control.until, decision.failed_at + Duration::ticks(1));
+    if (decision.stop || decision.begin >= until) {
       if (coordinating) {
-        interrupted = verdict.stop;
-        next_event = verdict.begin;
+        interrupted = decision.stop;
+        next_event = decision.begin;
         wall_ns_before += wall_ns_since(watch.start, WallClock::now());
       }
-      if (solo && verdict.solo) {
+      if (solo && decision.solo) {
         finished_alone = true;
         barrier.wait();
       }
       return;
     }
-    if (verdict.solo && !solo) {
+    if (decision.solo && !solo) {
       barrier.wait();  // all messages are received
       if (!coordinating) {
         barrier.wait();
@@ -476,16 +476,16 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
         continue;
       }
     }
-    solo = verdict.solo;
-    if (verdict.redeal) {
+    solo = decision.solo;
+    if (decision.redeal) {
       barrier.wait();
       if (coordinating) redeal();
       barrier.wait();
     }
-    reached = verdict.begin;
+    reached = decision.begin;
     if (coordinating) ++windows;
     ++window_number;
-    const Window current{verdict.begin, std::min(later(verdict.begin, window_span), until),
+    const Window current{decision.begin, std::min(later(decision.begin, window_span), until),
                          sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
     const auto crew = solo ? everyone : own;
     for (const auto& worker : crew) worker->outbox->open_window(current.end);
@@ -651,9 +651,9 @@ Engine EngineBuilder::build(EngineOptions options) && {
   }
 
   Partition partition = make_partition(count, edges_, options);
-  const bool sweeps = std::ranges::any_of(
-      directory.entities_, [](const auto& entity) { return dynamic_cast<const SweepNode*>(entity.get()) != nullptr; });
-  if (const auto* automatic = std::get_if<PartitionAutomatic>(&options.partition); automatic != nullptr && sweeps) {
+  const bool has_batch_nodes = std::ranges::any_of(
+      directory.entities_, [](const auto& entity) { return dynamic_cast<const BatchNode*>(entity.get()) != nullptr; });
+  if (const auto* automatic = std::get_if<PartitionAutomatic>(&options.partition); automatic != nullptr && has_batch_nodes) {
     partition = partition_merged(partition, edges_, options.threads * automatic->lps_per_thread_min);
   }
   state->lookahead = partition.lookahead;
@@ -665,13 +665,13 @@ Engine EngineBuilder::build(EngineOptions options) && {
     members[lp.index()].push_back(EntityId(i));
   }
   state->slots = std::vector<LpSlot>(partition.lp_count);
-  const std::vector<std::optional<Duration>> sweep_windows = longest_sweep_windows(directory, partition, edges_);
-  state->window_span = window_span_of(partition.lookahead, sweep_windows);
+  const std::vector<std::optional<Duration>> batch_windows = longest_batch_windows(directory, partition, edges_);
+  state->window_span = window_span_of(partition.lookahead, batch_windows);
   for (std::uint32_t lp = 0; lp < partition.lp_count; ++lp) {
     state->slots[lp].weight = 0;
     for (const EntityId member : members[lp]) state->slots[lp].weight += weight_of(directory, member);
-    if (sweep_windows[lp]) {
-      state->slots[lp].process = std::make_unique<SweepProcess>(LpId(lp), directory, members[lp], *sweep_windows[lp]);
+    if (batch_windows[lp]) {
+      state->slots[lp].process = std::make_unique<BatchProcess>(LpId(lp), directory, members[lp], *batch_windows[lp]);
     } else {
       state->slots[lp].process = std::make_unique<EventProcess>(LpId(lp), directory, members[lp]);
     }

@@ -27,7 +27,9 @@ void EventProcess::post_initial(Event event) {
   push(event, place.local);
 }
 
-void EventProcess::receive(std::span<const ParcelTo> parcels) { WEFT_CHECK(parcels.empty(), "a parcel goes to a sweep node"); }
+void EventProcess::receive(std::span<const PortMessageTo> port_messages) {
+  WEFT_CHECK(port_messages.empty(), "a port message goes to a batch node");
+}
 
 std::uint64_t EventProcess::run_window(const Window& window, Outbox& outbox) {
   outbox_ = &outbox;

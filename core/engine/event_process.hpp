@@ -1,6 +1,6 @@
 // Event process: the general logical process. It owns entities' turn-taking: one event queue, one event at a time.
 //
-// Where it sits: EngineBuilder makes one per part of the partition, inside a SweepProcess (core/engine/sweep_process) where switches share it. It is
+// Where it sits: EngineBuilder makes one per part of the partition, inside a BatchProcess (core/engine/batch_process) where switches share it. It is
 // the EventContext that its entities talk to.
 //
 // Model: an event for an entity of this process goes straight into the queue, any other into the outbox; both carry the key
@@ -34,13 +34,13 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
 
   void post_initial(Event event) override;
   void receive(const Event& event) override { push(event, directory_->place(event.target).local); }
-  void receive(std::span<const ParcelTo> parcels) override;
+  void receive(std::span<const PortMessageTo> port_messages) override;
   std::uint64_t run_window(const Window& window, Outbox& outbox) override;
   Time next_event_time() const override { return std::min(queue_.top_time(), apart_.top_time()); }
   EventKey last_event_key() const override { return current_.key; }
   void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
 
-  // For members that do something outside handle(), in SweepProcess. By their place in this process.
+  // For members that do something outside handle(), in BatchProcess. By their place in this process.
   /// Its events are handled by hand_over() instead of run_window(). Before any is posted.
   void set_apart(std::uint32_t local) { members_[local].apart = true; }
   /// Handles events of members set apart, before `end`. Returns how many.

@@ -1,7 +1,7 @@
 // Logical process: a part of the simulated world whose state nobody else touches.
 //
 // Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders its own work inside is its
-// business. EventProcess is the general one, with an event queue; SweepProcess holds switches, which sort the arrivals of a window.
+// business. EventProcess is the general one, with an event queue; BatchProcess holds switches, which sort the arrivals of a window.
 //
 // Invariants an LP keeps
 //   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key order.
@@ -16,7 +16,7 @@
 
 #include "core/engine/event.hpp"
 #include "core/engine/outbox.hpp"
-#include "core/engine/parcel.hpp"
+#include "core/engine/port_message.hpp"
 
 namespace weft {
 
@@ -40,13 +40,13 @@ class LogicalProcess {
 
   /// A message arrived, between windows, for the next or a later one.
   virtual void receive(const Event& event) = 0;
-  virtual void receive(std::span<const ParcelTo> parcels) = 0;
+  virtual void receive(std::span<const PortMessageTo> port_messages) = 0;
 
   /// Handles what falls into the window. Returns the number of events handled.
   /// The engine does not call it for windows in which there is nothing to do.
   virtual std::uint64_t run_window(const Window& window, Outbox& outbox) = 0;
 
-  /// Time of the earliest event or parcel held; Time::max() if there is none.
+  /// Time of the earliest event or port message held; Time::max() if there is none.
   virtual Time next_event_time() const = 0;
 
   /// Key of the event handled last. When run_window() throws, it tells which of several failures came first.

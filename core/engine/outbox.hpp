@@ -24,7 +24,7 @@ class Outbox {
 
   /// Delivers the message to its target's logical process at the end of this window.
   void send(const Event& event) { channel_to(directory_->place(event.target).lp, event.key.time).write(event); }
-  void send(const ParcelTo& parcel, LpId lp) { channel_to(lp, parcel.parcel.time).write(parcel, lp); }
+  void send(const PortMessageTo& port_message, LpId lp) { channel_to(lp, port_message.port_message.time).write(port_message, lp); }
 
   void open_window(Time window_end) {
     window_end_ = window_end;

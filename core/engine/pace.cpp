@@ -4,9 +4,9 @@
 
 namespace weft {
 
-Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
+Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
   const std::uint64_t elapsed_ns = wall_ns - since_wall_ns_;
-  if (elapsed_ns < (trying() ? kTrialNs : hold_ns_)) return way_;
+  if (elapsed_ns < (trying() ? kTrialNs : hold_ns_)) return mode_;
   const double pace = static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns);
   if (trying()) longest_ns_ = std::max(longest_ns_, elapsed_ns);
   switch (step_) {
@@ -22,26 +22,26 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
         step_ = Step::hold;
         break;
       }
-      way_ = other();
+      mode_ = other();
       step_ = Step::other;
       break;
     case Step::other:
       pace_of_other_ = pace;
       ++tries_;
-      way_ = other();
+      mode_ = other();
       step_ = Step::after;
       break;
     case Step::after: {
       const auto [lesser, greater] = std::minmax(pace_before_, pace);
       if (lesser < pace_of_other_ && pace_of_other_ < greater && tries_ < kTriesMax) {
         pace_before_ = pace;
-        way_ = other();
+        mode_ = other();
         step_ = Step::other;
         break;
       }
       tries_ = 0;
       const bool other_is_better = pace_of_other_ > (lesser + greater) / 2;
-      if (other_is_better) way_ = other();
+      if (other_is_better) mode_ = other();
       compared_ = true;
       hold_ns_ = other_is_better ? kHoldNsMin : std::min(kHoldGrowth * hold_ns_, kHoldNsMax);
       if (longest_ns_ >= kLongTrialNs) hold_ns_ = std::max(hold_ns_, kTrialsApart * longest_ns_);
@@ -52,7 +52,7 @@ Pace::Way Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
   }
   since_wall_ns_ = wall_ns;
   since_events_ = events;
-  return way_;
+  return mode_;
 }
 
 }  // namespace weft

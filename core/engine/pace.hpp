@@ -21,13 +21,13 @@ namespace weft {
 
 class Pace {
  public:
-  enum class Way : std::uint8_t { all_threads = 0, one_thread = 1 };
+  enum class Mode : std::uint8_t { all_threads = 0, one_thread = 1 };
 
-  Way way() const { return way_; }
+  Mode mode() const { return mode_; }
   /// Whether a trial is under way: then look after every window.
   bool trying() const { return step_ != Step::hold; }
   /// Tells how far the run has come by now; pauses of the run do not count. Returns the way to go on.
-  Way look(std::uint64_t wall_ns, std::uint64_t events);
+  Mode look(std::uint64_t wall_ns, std::uint64_t events);
 
  private:
   static constexpr std::uint64_t kTrialNs = 5'000'000;
@@ -40,9 +40,9 @@ class Pace {
 
   enum class Step : std::uint8_t { warm_up, before, other, after, hold };
 
-  Way other() const { return way_ == Way::all_threads ? Way::one_thread : Way::all_threads; }
+  Mode other() const { return mode_ == Mode::all_threads ? Mode::one_thread : Mode::all_threads; }
 
-  Way way_ = Way::all_threads;
+  Mode mode_ = Mode::all_threads;
   Step step_ = Step::warm_up;
   bool compared_ = false;         ///< or found windows long
   int tries_ = 0;                 ///< of the other way, in this comparison

@@ -45,7 +45,7 @@ Partition partition_by_delay(std::size_t node_count, std::span<const PartitionEd
 Partition partition_automatically(std::size_t node_count, std::span<const PartitionEdge> edges, std::uint32_t lps_min);
 
 /// The same with at most about `lps_max` LPs: neighbours are put together so that all have about as many edges. For LPs of which many cost little
-/// more than one (core/engine/sweep_process). The lookahead is no shorter.
+/// more than one (core/engine/batch_process). The lookahead is no shorter.
 Partition partition_merged(const Partition& partition, std::span<const PartitionEdge> edges, std::uint32_t lps_max);
 
 /// The partition that `lp_of_node` (any numbers) describes, renumbered. Requires: no edge of zero delay joins two LPs (WEFT_CHECK).

@@ -47,21 +47,21 @@ HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wir
 void HostEntity::handle(const Event& event, EventContext& context) {
   switch (event.kind) {
     case start_job:
-      start(event.payload_as<StartJob>().stay, context);
+      start(event.payload_as<StartJob>().attempt, context);
       return;
     case stop_job:
       stop(event.payload_as<StopJob>(), context);
       return;
     case send_data:
-      send_stored(event.payload_as<StartJob>().stay, context);
+      send_stored(event.payload_as<StartJob>().attempt, context);
       return;
     case send_checkpoint:
-      send_last_checkpoint(event.payload_as<StartJob>().stay, context);
+      send_last_checkpoint(event.payload_as<StartJob>().attempt, context);
       return;
     case transfer_sent: {
       const auto transfer = event.payload_as<Transfer>();
       if (transfer.connection == storage_connection) return;
-      if (RankRunner* const runner = runner_at(transfer.source, transfer.stay)) {
+      if (RankRunner* const runner = runner_at(transfer.source, transfer.attempt)) {
         runner->on_sent(transfer, context);
         report(*runner, context);
       }
@@ -70,11 +70,11 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case transfer_delivered: {
       const auto transfer = event.payload_as<Transfer>();
       if (transfer.connection == storage_connection) {
-        if (const RunningJob& job = wiring_.jobs.at(transfer.stay); job.data != nullptr || job.is_last_checkpoint)
-          context.send(wiring_.scheduler, wiring_.control_delay, data_arrived, DataArrived{transfer.stay});
+        if (const RunningJob& job = wiring_.jobs.at(transfer.attempt); job.data != nullptr || job.is_last_checkpoint)
+          context.send(wiring_.scheduler, wiring_.control_delay, data_arrived, DataArrived{transfer.attempt});
         return;
       }
-      if (RankRunner* const runner = runner_at(receiver_of(transfer), transfer.stay)) {
+      if (RankRunner* const runner = runner_at(receiver_of(transfer), transfer.attempt)) {
         runner->on_delivered(transfer, context);
         report(*runner, context);
       }
@@ -89,9 +89,9 @@ void HostEntity::handle(const Event& event, EventContext& context) {
     case checkpoint_written: {
       const auto payload = event.payload_as<RankTimerPayload>();
       RankRunner* const runner = runners_[payload.slot].get();
-      if (runner == nullptr || runner->stay() != payload.stay) {
+      if (runner == nullptr || runner->attempt() != payload.attempt) {
         // The end of an op that was moved outlives the rank.
-        WEFT_CHECK(event.kind == compute_done || stopped_.contains(payload.stay), "a timer finds its rank running");
+        WEFT_CHECK(event.kind == compute_done || stopped_.contains(payload.attempt), "a timer finds its rank running");
         return;
       }
       runner->on_timer(event.kind, payload, context);
@@ -103,18 +103,18 @@ void HostEntity::handle(const Event& event, EventContext& context) {
   }
 }
 
-RankRunner* HostEntity::runner_at(NodeId endpoint, StayId stay) {
+RankRunner* HostEntity::runner_at(NodeId endpoint, AttemptId attempt) {
   const auto found = std::find(endpoints_.begin(), endpoints_.end(), endpoint);
   WEFT_CHECK(found != endpoints_.end(), "a notice reaches the host of its endpoint");
   RankRunner* const runner = runners_[static_cast<std::size_t>(found - endpoints_.begin())].get();
-  if (runner != nullptr && runner->stay() == stay) return runner;
-  WEFT_CHECK(stopped_.contains(stay), "a notice finds the rank of its job running");
+  if (runner != nullptr && runner->attempt() == attempt) return runner;
+  WEFT_CHECK(stopped_.contains(attempt), "a notice finds the rank of its job running");
   return nullptr;
 }
 
-void HostEntity::start(StayId stay, EventContext& context) {
-  if (stopped_.contains(stay)) return;
-  const RunningJob& running = wiring_.jobs.at(stay);
+void HostEntity::start(AttemptId attempt, EventContext& context) {
+  if (stopped_.contains(attempt)) return;
+  const RunningJob& running = wiring_.jobs.at(attempt);
   std::vector<RankRunner*> started;
   for (std::uint32_t rank = 0; rank < running.endpoint_of_rank->size(); ++rank) {
     const NodeId endpoint = (*running.endpoint_of_rank)[rank];
@@ -133,36 +133,36 @@ void HostEntity::start(StayId stay, EventContext& context) {
   }
 }
 
-void HostEntity::send_stored(StayId stay, EventContext& context) {
-  if (stopped_.contains(stay)) return;
-  const RunningJob& job = wiring_.jobs.at(stay);
+void HostEntity::send_stored(AttemptId attempt, EventContext& context) {
+  if (stopped_.contains(attempt)) return;
+  const RunningJob& job = wiring_.jobs.at(attempt);
   for (std::size_t i = 0; i < job.data->size(); ++i) {
     const StoredData& part = (*job.data)[i];
     if (wiring_.topology.node(part.store).host != host_) continue;
     const NodeId destination = (*job.endpoint_of_rank)[part.rank.index()];
-    wiring_.ranks.network.start({stay, part.store, destination, storage_connection, 0, i, part.size}, context);
+    wiring_.ranks.network.start({attempt, part.store, destination, storage_connection, 0, i, part.size}, context);
   }
 }
 
-void HostEntity::send_last_checkpoint(StayId stay, EventContext& context) {
-  const RunningJob& job = wiring_.jobs.at(stay);
+void HostEntity::send_last_checkpoint(AttemptId attempt, EventContext& context) {
+  const RunningJob& job = wiring_.jobs.at(attempt);
   for (const StoredData& part : *job.checkpoint) {
     const NodeId source = (*job.endpoint_of_rank)[part.rank.index()];
     if (wiring_.topology.node(source).host == host_)
-      wiring_.ranks.network.start({stay, source, part.store, storage_connection, 0, job.first_iteration, part.size}, context);
+      wiring_.ranks.network.start({attempt, source, part.store, storage_connection, 0, job.first_iteration, part.size}, context);
   }
 }
 
 void HostEntity::stop(const StopJob& stopped, EventContext& context) {
-  stopped_.insert(stopped.stay);
-  if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.stay, host_, context);
+  stopped_.insert(stopped.attempt);
+  if (stopped.is_over != 0) wiring_.ranks.network.stop(stopped.attempt, host_, context);
   for (std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr && runner->stay() == stopped.stay) leave(runner);
+    if (runner != nullptr && runner->attempt() == stopped.attempt) leave(runner);
   }
 }
 
 void HostEntity::leave(std::unique_ptr<RankRunner>& runner) {
-  exposures_.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
+  exposures_.push_back({runner->attempt(), runner->rank(), runner->exposed_by_communicator()});
   slot_holdups_.insert(slot_holdups_.end(), runner->slot_holdups().begin(), runner->slot_holdups().end());
   runner.reset();
 }
@@ -176,8 +176,9 @@ void HostEntity::change_speed(EventContext& context) {
 
 void HostEntity::report(RankRunner& runner, EventContext& context) {
   for (const RankRunner::FinishedIteration& finished : runner.take_finished()) {
-    context.send(wiring_.scheduler, wiring_.control_delay, iteration_done,
-                 IterationDone{runner.stay(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
+    context.send(
+        wiring_.scheduler, wiring_.control_delay, iteration_done,
+        IterationDone{runner.attempt(), runner.rank(), finished.iteration, 0, context.now(), finished.exposed_communication});
   }
   if (!runner.done()) return;
   leave(*std::ranges::find(runners_, &runner, &std::unique_ptr<RankRunner>::get));
@@ -186,7 +187,7 @@ void HostEntity::report(RankRunner& runner, EventContext& context) {
 std::vector<RankExposure> HostEntity::exposures() const {
   std::vector<RankExposure> exposures = exposures_;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) exposures.push_back({runner->stay(), runner->rank(), runner->exposed_by_communicator()});
+    if (runner != nullptr) exposures.push_back({runner->attempt(), runner->rank(), runner->exposed_by_communicator()});
   }
   return exposures;
 }
@@ -207,7 +208,7 @@ bool HostEntity::is_computing() const {
 std::vector<WaitingRank> HostEntity::waiting_ranks() const {
   std::vector<WaitingRank> waiting;
   for (const std::unique_ptr<RankRunner>& runner : runners_) {
-    if (runner != nullptr) waiting.push_back({runner->stay(), runner->rank(), runner->iteration(), runner->waiting_ops()});
+    if (runner != nullptr) waiting.push_back({runner->attempt(), runner->rank(), runner->iteration(), runner->waiting_ops()});
   }
   return waiting;
 }

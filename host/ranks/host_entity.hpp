@@ -2,7 +2,7 @@
 //
 // Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one of its endpoints; transfers go out through
 // the NetworkPort and come back as transfer_sent / transfer_delivered; finished iterations go to the scheduler as `iteration_done`.
-// `stop_job` takes the runners of a stay away; timers and notices that come for them afterwards are dropped.
+// `stop_job` takes the runners of an attempt away; timers and notices that come for them afterwards are dropped.
 // `send_data` makes it send what lies on it; what arrives for its ranks before they begin goes to the scheduler as `data_arrived`.
 // An endpoint runs one rank at a time (the scheduler never places two).
 //
@@ -41,16 +41,16 @@ struct HostWiring {
 
 /// A rank that has not finished, and the ops it is stuck in.
 struct WaitingRank {
-  StayId stay;
+  AttemptId attempt;
   RankId rank;
   std::uint64_t iteration = 0;
   std::vector<OpId> ops;
 };
 
-/// Over all of a rank's iterations of a stay so far, by communicator: time with its communication under way and no GPU compute op running. When
+/// Over all of a rank's iterations of an attempt so far, by communicator: time with its communication under way and no GPU compute op running. When
 /// several communicators are under way, each counts.
 struct RankExposure {
-  StayId stay;
+  AttemptId attempt;
   RankId rank;
   std::vector<Duration> by_communicator;
 };
@@ -71,12 +71,12 @@ class HostEntity final : public Entity {
   std::vector<SlotHoldup> slot_holdups() const;
 
  private:
-  /// Null if what is said is about a stay that was stopped.
-  RankRunner* runner_at(NodeId endpoint, StayId stay);
-  void start(StayId stay, EventContext& context);
+  /// Null if what is said is about an attempt that was stopped.
+  RankRunner* runner_at(NodeId endpoint, AttemptId attempt);
+  void start(AttemptId attempt, EventContext& context);
   void stop(const StopJob& stopped, EventContext& context);
-  void send_stored(StayId stay, EventContext& context);
-  void send_last_checkpoint(StayId stay, EventContext& context);
+  void send_stored(AttemptId attempt, EventContext& context);
+  void send_last_checkpoint(AttemptId attempt, EventContext& context);
   void leave(std::unique_ptr<RankRunner>& runner);
   void change_speed(EventContext& context);
   void report(RankRunner& runner, EventContext& context);
@@ -86,7 +86,7 @@ class HostEntity final : public Entity {
   double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
-  std::unordered_set<StayId> stopped_;                ///< stays whose messages nobody takes any more
+  std::unordered_set<AttemptId> stopped_;             ///< stays whose messages nobody takes any more
   std::vector<OpRecord> records_;
   std::vector<RankExposure> exposures_;   ///< of ranks that have ended
   std::vector<SlotHoldup> slot_holdups_;  ///< likewise

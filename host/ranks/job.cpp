@@ -7,7 +7,7 @@
 namespace weft {
 
 void JobTable::publish(RunningJob job) {
-  WEFT_CHECK(job.stay == next() && size_ < UINT32_MAX, "stays are published in order of their numbers");
+  WEFT_CHECK(job.attempt == next() && size_ < UINT32_MAX, "attempts are published in order of their numbers");
   const Position position(size_);
   std::unique_ptr<RunningJob[]>& chunk = chunks_[position.chunk];
   if (chunk == nullptr) chunk = std::make_unique<RunningJob[]>(Position::kFirst << position.chunk);
@@ -15,13 +15,13 @@ void JobTable::publish(RunningJob job) {
   ++size_;
 }
 
-TransferFolding::FoldedPath StayFoldings::path(const Transfer& transfer) const {
-  const JobFolding* const folding = stays_.at(transfer.stay).folding.get();
+TransferFolding::FoldedPath AttemptFoldings::path(const Transfer& transfer) const {
+  const JobFolding* const folding = attempts_.at(transfer.attempt).folding.get();
   return folding == nullptr ? FoldedPath{} : folding->whole().path(folding->place(), transfer);
 }
 
-Transfer StayFoldings::seen_by_destination(const Transfer& transfer) const {
-  const JobFolding& folding = *stays_.at(transfer.stay).folding;
+Transfer AttemptFoldings::seen_by_destination(const Transfer& transfer) const {
+  const JobFolding& folding = *attempts_.at(transfer.attempt).folding;
   return folding.whole().seen_by_destination(folding.place(), transfer);
 }
 

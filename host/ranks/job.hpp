@@ -1,14 +1,14 @@
 // Job: what the scheduler and the hosts tell each other about a job that runs.
 //
-// Where it sits: the scheduler entity places a job, publishes this stay of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
+// Where it sits: the scheduler entity places a job, publishes this attempt of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
 // host that has at least one of its ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds. `stop_job` ends the
 // stay before: ranks vanish at once, and what they have handed to the network goes no further, but for packets on their way, which nobody takes. Where the
 // scheduler only leaves out iterations, it crosses the network of packet mode all the same.
-// Data and checkpoints: before a job's ranks begin, a stay of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
+// Data and checkpoints: before a job's ranks begin, an attempt of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
 // send it, and the hosts of the ranks tell of each part that has arrived. What a rank sends to the store when it writes a checkpoint is taken there without
-// a word. The last checkpoint of a job that leaves its GPUs is a stay of its own (`send_checkpoint`), and the store tells of each part that has arrived.
+// a word. The last checkpoint of a job that leaves its GPUs is an attempt of its own (`send_checkpoint`), and the store tells of each part that has arrived.
 // All messages travel with at least the control-plane delay declared at connection time (design: "Control is a node too"). A stop may overtake the
-// start that it is about: the stay then never begins on that host.
+// start that it is about: the attempt then never begins on that host.
 //
 // Threads: a slot of the JobTable is written once by the scheduler's logical process before it sends `start_job`, and read by others only
 // after they received that or what follows from it; the kernel's barrier between windows orders the two. Afterwards the slot is immutable, and it never
@@ -39,13 +39,13 @@ struct StoredData {
   Bytes size;    ///< > 0
 };
 
-/// A stay of a placed job on its GPUs. Immutable once published.
+/// An attempt of a placed job on its GPUs. Immutable once published.
 struct RunningJob {
-  StayId stay;
+  AttemptId attempt;
   JobId job;
   std::shared_ptr<const Workload> workload;
   std::shared_ptr<const std::vector<NodeId>> endpoint_of_rank;  ///< per rank, all distinct
-  std::uint64_t first_iteration = 0;                            ///< those before it were done in earlier stays
+  std::uint64_t first_iteration = 0;                            ///< those before it were done in earlier attempts
   std::uint64_t iterations = 1;                                 ///< of the job; > first_iteration
   /// After every so many iterations of the job a rank stands still to write a checkpoint, but for the last; 0: never.
   std::uint64_t checkpoint_every = 0;
@@ -53,12 +53,12 @@ struct RunningJob {
   std::shared_ptr<const JobCollectives> collectives;
   std::shared_ptr<const MessageTags> tags;
   std::shared_ptr<const JobFolding> folding;  ///< if not null, only representatives run
-  /// Not null: no rank runs in this stay, which only brings them that.
+  /// Not null: no rank runs in this attempt, which only brings them that.
   std::shared_ptr<const std::vector<StoredData>> data;
   /// If not null, what each rank sends to its store with a checkpoint; at most one entry per rank, ascending.
   std::shared_ptr<const std::vector<StoredData>> checkpoint;
   bool is_in_flow_mode = false;  ///< in a run in packet mode: its transfers are flows
-  /// No rank runs in this stay, which only takes `checkpoint` there before the job leaves its GPUs.
+  /// No rank runs in this attempt, which only takes `checkpoint` there before the job leaves its GPUs.
   bool is_last_checkpoint = false;
 
   bool has_checkpoint_after(std::uint64_t iterations_ended) const {
@@ -66,16 +66,16 @@ struct RunningJob {
   }
 };
 
-/// All stays of the run, in order of their starts.
+/// All attempts of the run, in order of their starts.
 class JobTable {
  public:
-  /// The number of the stay that is published next.
-  StayId next() const { return StayId(size_); }
+  /// The number of the attempt that is published next.
+  AttemptId next() const { return AttemptId(size_); }
   /// Requires: job.stay is next().
   void publish(RunningJob job);
-  /// Valid as long as the table. Requires: the stay was published.
-  const RunningJob& at(StayId stay) const {
-    const Position position(stay.index());
+  /// Valid as long as the table. Requires: the attempt was published.
+  const RunningJob& at(AttemptId attempt) const {
+    const Position position(attempt.index());
     return chunks_[position.chunk][position.place];
   }
   /// For the publisher, or once the run is over.
@@ -85,8 +85,8 @@ class JobTable {
   /// Each chunk is as large as all before it, and one more times the first, so that no slot ever moves.
   struct Position {
     static constexpr std::uint64_t kFirst = 64;
-    explicit constexpr Position(std::uint32_t stay)
-        : chunk(std::bit_width(stay / kFirst + 1) - 1U), place(stay - kFirst * ((std::uint64_t{1} << chunk) - 1)) {}
+    explicit constexpr Position(std::uint32_t attempt)
+        : chunk(std::bit_width(attempt / kFirst + 1) - 1U), place(attempt - kFirst * ((std::uint64_t{1} << chunk) - 1)) {}
     std::uint32_t chunk;
     std::uint64_t place;
   };
@@ -95,16 +95,16 @@ class JobTable {
   std::uint32_t size_ = 0;
 };
 
-/// What the network has to know of folded ranks, by the stays that transfers belong to.
-class StayFoldings final : public TransferFolding {
+/// What the network has to know of folded ranks, by the attempts that transfers belong to.
+class AttemptFoldings final : public TransferFolding {
  public:
   /// Keeps a reference.
-  explicit StayFoldings(const JobTable& stays) : stays_(stays) {}
+  explicit AttemptFoldings(const JobTable& attempts) : attempts_(attempts) {}
   FoldedPath path(const Transfer& transfer) const override;
   Transfer seen_by_destination(const Transfer& transfer) const override;
 
  private:
-  const JobTable& stays_;
+  const JobTable& attempts_;
 };
 
 /// Event kinds between scheduler and hosts.
@@ -118,22 +118,22 @@ enum JobEvent : std::uint16_t {
 };
 
 struct StartJob {
-  StayId stay;
+  AttemptId attempt;
 };
 struct StopJob {
-  StayId stay;
+  AttemptId attempt;
   /// 1: what its ranks have handed to the network goes no further. 0: the job gets on, and is only not simulated.
   std::uint32_t is_over = 1;
 };
 
 /// One entry of RunningJob::data, or of a last checkpoint, has arrived.
 struct DataArrived {
-  StayId stay;
+  AttemptId attempt;
 };
 
 /// One rank finished one round of its DAG.
 struct IterationDone {
-  StayId stay;
+  AttemptId attempt;
   RankId rank;
   std::uint32_t iteration = 0;  ///< from 0
   std::uint32_t reserved = 0;

@@ -1,6 +1,6 @@
 // Job messages: who sends what to whom in placed jobs, every message that repeats once, with the way it takes.
 //
-// Where it sits: host/symmetry/rank_folding looks for ranks that are alike by them, host/symmetry/job_footprint for the links that a job loads.
+// Where it sits: host/symmetry/rank_folding looks for ranks that are alike by them, host/symmetry/job_link_demand for the links that a job loads.
 //
 // Model: ranks are numbered through, job after job. A message stands for all that a rank sends to another by one rule and connection; a kind is what
 // messages of one rule and connection have in common, a rule being how sender and receiver find each other: a distance in the group, a neighbour in a

@@ -71,7 +71,7 @@ void RankRunner::send_checkpoint(EventContext& context) {
   if (job_.checkpoint == nullptr) return;
   const auto part = std::ranges::lower_bound(*job_.checkpoint, rank_, {}, &StoredData::rank);
   if (part == job_.checkpoint->end() || part->rank != rank_) return;
-  shared_.network.start({job_.stay, endpoint_, part->store, storage_connection, 0, iteration_, part->size}, context);
+  shared_.network.start({job_.attempt, endpoint_, part->store, storage_connection, 0, iteration_, part->size}, context);
 }
 
 void RankRunner::note_round(Time now) {
@@ -111,7 +111,7 @@ void RankRunner::start_op(OpId op, EventContext& context) {
       const std::uint64_t tag = job_.tags->pack(tag_of(op, description));
       const NodeId destination = peer_endpoint(description);
       in_flight_[{tag, destination}] = SendInFlight{0, 0, op};
-      shared_.network.start({job_.stay, endpoint_, destination, connection_number(description.communicator, 0),
+      shared_.network.start({job_.attempt, endpoint_, destination, connection_number(description.communicator, 0),
                              description.priority, tag, description.bytes},
                             context);
       return;
@@ -226,8 +226,8 @@ void RankRunner::start_step(ActiveCollective& active, std::uint64_t stream, std:
       MessageTag tag = job_.tags->unpack(stream);
       tag.detail = step;
       const NodeId operation = job_.collectives->switch_operation(plan, op.communicator, group, description, active.position);
-      shared_.network.start({job_.stay, endpoint_, operation, connection_number(op.communicator, description.channel), op.priority,
-                             job_.tags->pack(tag), plan.moved_bytes(description, active.position)},
+      shared_.network.start({job_.attempt, endpoint_, operation, connection_number(op.communicator, description.channel),
+                             op.priority, job_.tags->pack(tag), plan.moved_bytes(description, active.position)},
                             context);
       return;
     }
@@ -281,7 +281,7 @@ void RankRunner::hand_over(ActiveCollective& active, std::uint64_t stream, std::
   Bytes size = plan.moved_bytes(description, active.position);
   if (!active.chunks.empty()) size = part_of(size, plan.slots.chunks_of(plan, description), active.chunks[step]++);
   shared_.network.start(
-      {job_.stay, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, packed, size},
+      {job_.attempt, endpoint_, destination, connection_number(op.communicator, description.channel), op.priority, packed, size},
       context);
 }
 
@@ -325,7 +325,7 @@ void RankRunner::keep_slot_holdups(const ActiveCollective& active, Time now) {
     auto known = std::ranges::find_if(slot_holdups_, is_it);
     if (known == slot_holdups_.end()) {
       SlotHoldup first;
-      first.stay = job_.stay;
+      first.attempt = job_.attempt;
       first.rank = rank_;
       first.op = active.op;
       first.plan = active.plan;
@@ -364,7 +364,7 @@ void RankRunner::note_taken_over(ActiveCollective& active, std::uint64_t stream,
   MessageTag tag = job_.tags->unpack(stream);
   tag.detail = std::exchange(account->taken, 0);
   account->told += tag.detail;
-  shared_.network.start({job_.stay, endpoint_, peer, slots_connection(op.communicator, description.channel, op.collective),
+  shared_.network.start({job_.attempt, endpoint_, peer, slots_connection(op.communicator, description.channel, op.collective),
                          op.priority, job_.tags->pack(tag), Bytes::zero()},
                         context);
 }
@@ -433,7 +433,7 @@ void RankRunner::finish_op(OpId op, EventContext& context) {
     end_communication(dag_.op(op).communicator, context);
   }
   if (shared_.recording == Recording::everything || kind != OpKind::compute) {
-    records_.push_back({job_.stay, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
+    records_.push_back({job_.attempt, rank_, static_cast<std::uint32_t>(iteration_), op, op_start_[op.index()], context.now()});
   }
   for (const OpId next : dag_.successors(op)) {
     if (--pending_[next.index()] == 0) ready_.push_back(next);

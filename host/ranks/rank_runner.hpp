@@ -50,13 +50,13 @@ struct RankTimerPayload {
   std::uint32_t slot = 0;    ///< which of the host's endpoints
   std::uint32_t index = 0;   ///< compute_done, launch_done: op; receive_done: step
   std::uint64_t stream = 0;  ///< compute_done: ComputeClock's version; receive_done: the collective, as MessageTags::pack_stream
-  StayId stay;               ///< of the rank's job; another may run at that endpoint by now
+  AttemptId attempt;         ///< of the rank's job; another may run at that endpoint by now
   std::uint32_t reserved = 0;
 };
 
 /// One op's stretch of time at one rank.
 struct OpRecord {
-  StayId stay;
+  AttemptId attempt;
   RankId rank;
   std::uint32_t iteration = 0;
   OpId op;
@@ -99,7 +99,7 @@ class RankRunner {
   bool done() const { return iteration_ == job_.iterations; }
 
   std::uint64_t iteration() const { return iteration_; }
-  StayId stay() const { return job_.stay; }
+  AttemptId attempt() const { return job_.attempt; }
   RankId rank() const { return rank_; }
   /// By communicator, over all iterations so far; see RankExposure.
   const std::vector<Duration>& exposed_by_communicator() const { return exposed_by_communicator_; }
@@ -156,7 +156,7 @@ class RankRunner {
   /// More rounds than this in one instant are refused: nobody means them, and they would run for ever.
   static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
 
-  RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.stay, 0}; }
+  RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.attempt, 0}; }
   void note_round(Time now);
   /// Returns whether the next iteration may begin at once.
   bool end_iteration(Duration exposed, EventContext& context);

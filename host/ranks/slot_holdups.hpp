@@ -21,7 +21,7 @@ struct CollectivePlan;
 
 /// Of one connection in all collectives of a plan that a rank took part in.
 struct SlotHoldup {
-  StayId stay;
+  AttemptId attempt;
   RankId rank;
   OpId op;  ///< of the first of these collectives
   const CollectivePlan* plan = nullptr;

@@ -8,7 +8,7 @@
 namespace weft {
 
 CoupledJobs::CoupledJobs(const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-                         std::optional<Duration> fold_tolerance, const KnownFootprints* known)
+                         std::optional<Duration> fold_tolerance, const KnownLinkDemands* known)
     : topology_(topology),
       settings_(settings),
       speeds_(speeds),
@@ -19,10 +19,10 @@ CoupledJobs::CoupledJobs(const Topology& topology, const FlowSettings& settings,
 void CoupledJobs::add(JobId job, PlacedJob placed) {
   WEFT_CHECK(!contains(job), "a job is coupled once");
   Member& member = members_[job];
-  member.footprint = footprint_of(job, placed);
+  member.link_demand = link_demand_of(job, placed);
   member.placed = std::move(placed);
-  if (member.footprint) {
-    for (const auto& [link, most_bps] : member.footprint->links()) links_[link.index()].jobs.emplace_back(job, most_bps);
+  if (member.link_demand) {
+    for (const auto& [link, most_bps] : member.link_demand->links()) links_[link.index()].jobs.emplace_back(job, most_bps);
   } else {
     unknown_.push_back(job);
   }
@@ -33,8 +33,8 @@ void CoupledJobs::remove(JobId job) {
   WEFT_CHECK(contains(job), "a job is coupled before it is not any more");
   const Member member = std::move(members_.at(job));
   members_.erase(job);
-  if (member.footprint) {
-    for (const auto& [link, most_bps] : member.footprint->links())
+  if (member.link_demand) {
+    for (const auto& [link, most_bps] : member.link_demand->links())
       std::erase_if(links_[link.index()].jobs, [job](const auto& of_job) { return of_job.first == job; });
   } else {
     std::erase(unknown_, job);
@@ -44,13 +44,13 @@ void CoupledJobs::remove(JobId job) {
   }
 }
 
-std::shared_ptr<const JobFootprint> CoupledJobs::footprint_of(JobId job, const PlacedJob& placed) const {
+std::shared_ptr<const JobLinkDemand> CoupledJobs::link_demand_of(JobId job, const PlacedJob& placed) const {
   if (known_ != nullptr) {
     const auto known = known_->find(job);
-    if (known != known_->end() && *known->second.endpoint_of_rank == *placed.endpoint_of_rank) return known->second.footprint;
+    if (known != known_->end() && *known->second.endpoint_of_rank == *placed.endpoint_of_rank) return known->second.link_demand;
   }
-  std::optional<JobFootprint> found = JobFootprint::find(placed, topology_, settings_, speeds_);
-  return found ? std::make_shared<const JobFootprint>(std::move(*found)) : nullptr;
+  std::optional<JobLinkDemand> found = JobLinkDemand::find(placed, topology_, settings_, speeds_);
+  return found ? std::make_shared<const JobLinkDemand>(std::move(*found)) : nullptr;
 }
 
 bool CoupledJobs::holds_back(LinkId link) const {
@@ -70,7 +70,7 @@ void CoupledJobs::find_set(JobId job) {
     std::unordered_set<LinkId> looked_at;
     set->push_back(job);
     for (std::size_t i = 0; i < set->size(); ++i) {
-      for (const auto& [link, most_bps] : members_.at((*set)[i]).footprint->links()) {
+      for (const auto& [link, most_bps] : members_.at((*set)[i]).link_demand->links()) {
         const auto& jobs = links_[link.index()].jobs;
         if (jobs.size() < 2 || !looked_at.insert(link).second || !holds_back(link)) continue;
         for (const auto& [other, of_other] : jobs) {

@@ -3,7 +3,7 @@
 // Where it sits: with fast forward the scheduler tells it which jobs run; a job that starts or stops concerns only those that are coupled with it, and all
 // others keep their pace (scheduler/fast_forward/fast_forward).
 //
-// Model: a link that all jobs together cannot fill (host/symmetry/job_footprint) holds nobody back. Two jobs that share a link which they and others could fill are
+// Model: a link that all jobs together cannot fill (host/symmetry/job_link_demand) holds nobody back. Two jobs that share a link which they and others could fill are
 // coupled, and so is whoever is coupled with a job that is. As max-min rates of one such set depend on nothing outside it, neither do the times of
 // its jobs. A job whose links are not known is coupled with all.
 //
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/values/ids.hpp"
-#include "host/symmetry/job_footprint.hpp"
+#include "host/symmetry/job_link_demand.hpp"
 #include "host/symmetry/rank_folding.hpp"
 
 namespace weft {
@@ -29,7 +29,7 @@ class CoupledJobs {
   /// Keeps references. `fold_tolerance`: for RankFolding::find(), which requires max-min rates; none: ranks are not folded. `known`: on the same
   /// topology and settings; may be null.
   CoupledJobs(const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
-              std::optional<Duration> fold_tolerance, const KnownFootprints* known = nullptr);
+              std::optional<Duration> fold_tolerance, const KnownLinkDemands* known = nullptr);
 
   /// Requires: the job is not in.
   void add(JobId job, PlacedJob placed);
@@ -44,7 +44,7 @@ class CoupledJobs {
  private:
   struct Member {
     PlacedJob placed;
-    std::shared_ptr<const JobFootprint> footprint;  ///< null: its links are not known
+    std::shared_ptr<const JobLinkDemand> link_demand;  ///< null: its links are not known
     std::shared_ptr<const std::vector<JobId>> set;
   };
   struct OfLink {
@@ -53,15 +53,15 @@ class CoupledJobs {
 
   bool holds_back(LinkId link) const;
   void find_set(JobId job);
-  std::shared_ptr<const JobFootprint> footprint_of(JobId job, const PlacedJob& placed) const;
+  std::shared_ptr<const JobLinkDemand> link_demand_of(JobId job, const PlacedJob& placed) const;
 
   const Topology& topology_;
   const FlowSettings& settings_;
   const HostSpeeds& speeds_;
   std::optional<Duration> fold_tolerance_;
-  const KnownFootprints* known_;
+  const KnownLinkDemands* known_;
   std::unordered_map<JobId, Member> members_;
-  std::vector<JobId> unknown_;  ///< those without a footprint
+  std::vector<JobId> unknown_;  ///< those without a link demand
   std::vector<OfLink> links_;   ///< by LinkId
 };
 

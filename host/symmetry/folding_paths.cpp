@@ -24,12 +24,12 @@ FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& setting
       staging_(topology, settings),
       spray_(topology, delays_, 1, settings.path_rule.weights),
       ecmp_(topology, settings.path_rule, 1) {
-  for (const NodeId endpoint : endpoint_of_rank) ways_.push_back(find_way(endpoint));
+  for (const NodeId endpoint : endpoint_of_rank) paths_.push_back(find_path(endpoint));
 }
 
-FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
+FoldingPaths::RankPath FoldingPaths::find_path(NodeId endpoint) const {
   // All ways to packet switches, depth first; servers are small.
-  std::vector<Way> ways;
+  std::vector<RankPath> paths;
   std::vector<LinkId> taken;
   const auto search = [&](const auto& self, NodeId at) -> void {
     for (const LinkId link : topology_.out_links(at)) {
@@ -38,10 +38,10 @@ FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
       if (!forwards(kind)) continue;
       const bool is_visited =
           std::any_of(taken.begin(), taken.end(), [&](LinkId before) { return topology_.link(before).source == next; });
-      if (is_visited || ways.size() > 1) continue;
+      if (is_visited || paths.size() > 1) continue;
       taken.push_back(link);
       if (kind == NodeKind::packet_switch) {
-        ways.push_back({next, taken, {}, {}, {}, {}});
+        paths.push_back({next, taken, {}, {}, {}, {}});
       } else {
         self(self, next);
       }
@@ -49,18 +49,18 @@ FoldingPaths::Way FoldingPaths::find_way(NodeId endpoint) const {
     }
   };
   search(search, endpoint);
-  if (ways.size() != 1) return {};
-  Way& way = ways.front();
-  for (const LinkId link : way.links) {
-    way.up_delay += delays_.of(link);
-    way.down_delay += delays_.of(topology_.reverse(link));
-    way.crossed_down.push_back(topology_.reverse(link));
+  if (paths.size() != 1) return {};
+  RankPath& path = paths.front();
+  for (const LinkId link : path.links) {
+    path.up_delay += delays_.of(link);
+    path.down_delay += delays_.of(topology_.reverse(link));
+    path.crossed_down.push_back(topology_.reverse(link));
   }
-  way.crossed_up = way.links;
+  path.crossed_up = path.links;
   std::vector<double> one_each;
-  staging_.add_second_crossings(way.crossed_up, one_each);
-  staging_.add_second_crossings(way.crossed_down, one_each);
-  return way;
+  staging_.add_second_crossings(path.crossed_up, one_each);
+  staging_.add_second_crossings(path.crossed_down, one_each);
+  return path;
 }
 
 std::optional<std::uint32_t> FoldingPaths::add_piece(const Piece& piece, std::span<const LinkId> path,
@@ -82,8 +82,8 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
   const NodeId from = endpoint_of_rank_[source];
   const NodeId to = endpoint_of_rank_[destination];
   if (settings_.path_rule.routes != nullptr && !inside_host_.joins(from, to)) return piece_by_routes(from, to);
-  const Way& up = ways_[source];
-  const Way& down = ways_[destination];
+  const RankPath& up = paths_[source];
+  const RankPath& down = paths_[destination];
   const bool has_ways =
       !up.packet_switch.is_none() && !down.packet_switch.is_none() && topology_.node(from).host != topology_.node(to).host;
   const std::uint64_t key = has_ways ? pair_key(up.packet_switch, down.packet_switch) : pair_key(from, to);
@@ -98,10 +98,10 @@ std::optional<std::uint32_t> FoldingPaths::piece_of(std::uint32_t source, std::u
     std::span<const double> loads = path.loads;
     if (has_ways) {
       // Links are ordered by distance from the source, and both ways are single.
-      const std::size_t ways = up.links.size() + down.links.size();
-      WEFT_CHECK(links.size() >= ways && std::equal(up.links.begin(), up.links.end(), links.begin()),
+      const std::size_t paths = up.links.size() + down.links.size();
+      WEFT_CHECK(links.size() >= paths && std::equal(up.links.begin(), up.links.end(), links.begin()),
                  "a path leaves a simply attached endpoint on its only way");
-      links = links.subspan(up.links.size(), links.size() - ways);
+      links = links.subspan(up.links.size(), links.size() - paths);
       loads = loads.subspan(up.links.size(), links.size());
       piece.delay.fixed -= up.up_delay.fixed + down.down_delay.fixed;
       piece.delay.per_byte -= up.up_delay.per_byte + down.down_delay.per_byte;
@@ -136,7 +136,7 @@ std::optional<std::uint32_t> FoldingPaths::add_path(std::span<const LinkId> path
 }
 
 PathDelay FoldingPaths::delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const {
-  return piece.is_whole ? piece.delay : ways_[source].up_delay + piece.delay + ways_[destination].down_delay;
+  return piece.is_whole ? piece.delay : paths_[source].up_delay + piece.delay + paths_[destination].down_delay;
 }
 
 }  // namespace weft

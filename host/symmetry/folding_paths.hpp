@@ -54,14 +54,14 @@ class FoldingPaths {
   const Piece& piece(std::uint32_t number) const { return pieces_[number]; }
   std::span<const Hop> hops(const Piece& piece) const { return std::span(hops_).subspan(piece.first, piece.count); }
   /// What messages that the rank sends cross on their way from its endpoint to its packet switch; empty unless it is simply attached.
-  std::span<const LinkId> way_up(std::uint32_t rank) const { return ways_[rank].crossed_up; }
+  std::span<const LinkId> way_up(std::uint32_t rank) const { return paths_[rank].crossed_up; }
   /// What those that it receives cross from the switch on.
-  std::span<const LinkId> way_down(std::uint32_t rank) const { return ways_[rank].crossed_down; }
+  std::span<const LinkId> way_down(std::uint32_t rank) const { return paths_[rank].crossed_down; }
   /// Delay of a whole message.
   PathDelay delay(std::uint32_t source, std::uint32_t destination, const Piece& piece) const;
 
  private:
-  struct Way {
+  struct RankPath {
     NodeId packet_switch = NodeId::none();  ///< none(): not simply attached
     std::vector<LinkId> links;
     std::vector<LinkId> crossed_up;    ///< links, and what staging crosses again
@@ -70,7 +70,7 @@ class FoldingPaths {
     PathDelay down_delay;
   };
 
-  Way find_way(NodeId endpoint) const;
+  RankPath find_path(NodeId endpoint) const;
   std::optional<std::uint32_t> piece_by_routes(NodeId from, NodeId to);
   std::optional<std::uint32_t> add_path(std::span<const LinkId> path, bool inside_host);
   std::optional<std::uint32_t> add_piece(const Piece& piece, std::span<const LinkId> links, std::span<const double> loads);
@@ -84,7 +84,7 @@ class FoldingPaths {
   Staging staging_;
   SprayPaths spray_;
   EcmpPaths ecmp_;
-  std::vector<Way> ways_;  ///< by rank
+  std::vector<RankPath> paths_;  ///< by rank
   std::vector<Piece> pieces_;
   std::vector<Hop> hops_;
   std::unordered_map<std::uint64_t, std::uint32_t> between_;  ///< two switches, or two endpoints

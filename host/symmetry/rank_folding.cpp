@@ -10,7 +10,7 @@
 #include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
 #include "host/ranks/job_messages.hpp"
-#include "host/symmetry/job_footprint.hpp"
+#include "host/symmetry/job_link_demand.hpp"
 
 namespace weft {
 

@@ -20,7 +20,7 @@
 // ranks apart; with it, all have to be folded anew. What one link of class K carries of a kind from class R, of which a member's message
 // loads links of K by a in all, is |R| a / |K|.
 //
-// With a tolerance above zero ranks are folded loosely. Links that all jobs at hand together cannot fill (host/symmetry/job_footprint) hold nobody back and tell
+// With a tolerance above zero ranks are folded loosely. Links that all jobs at hand together cannot fill (host/symmetry/job_link_demand) hold nobody back and tell
 // nobody apart, which is exact; and delays that differ by no more than the tolerance count as equal: messages of a class and kind get their mean. So a
 // rank's times are off by what its delays are off from that mean. Of links that hold nobody back, those between nodes of the same kinds and levels at one
 // rate count as alike: what each carries is their mean, too.

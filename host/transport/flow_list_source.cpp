@@ -13,7 +13,7 @@ static_assert(flow_list_size_max <= 1U << transfer_connection_bits && op_priorit
 
 Transfer transfer_of(const FlowList& flows, std::uint32_t place) {
   const ListedFlow& flow = flows.flows[place];
-  return {StayId::none(), NodeId(flow.source), NodeId(flow.destination), place, flow.priority, place, flow.size};
+  return {AttemptId::none(), NodeId(flow.source), NodeId(flow.destination), place, flow.priority, place, flow.size};
 }
 
 std::vector<std::uint32_t> by_start(const FlowList& flows) {

@@ -58,34 +58,34 @@ std::vector<UnfinishedTransfer> Nic::unfinished() const {
   return left;
 }
 
-[[gnu::flatten]] SweepNode::Swept Nic::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
-  Swept swept;
+[[gnu::flatten]] BatchNode::WindowOutcome Nic::run_window(Time end, const Arrivals& arrivals, BatchContext& context) {
+  WindowOutcome outcome;
   const auto come_to = [&](Time now) {
     context.set_now(now);
-    swept.last = now;
+    outcome.last = now;
   };
   arrivals.in_order(
       [&](const Event& event) {
         come_to(event.key.time);
         take_event(event, context);
       },
-      [&](const Parcel& parcel) {
-        come_to(parcel.time);
-        arrive(parcel.payload_as<Packet>(), parcel.port, parcel.time, context);
+      [&](const PortMessage& port_message) {
+        come_to(port_message.time);
+        arrive(port_message.payload_as<Packet>(), port_message.port, port_message.time, context);
       });
-  swept.events = arrivals.parcels.size();
+  outcome.events = arrivals.port_messages.size();
   for (Port& port : ports_) {
     run_until(port, end, context);
-    swept.next =
-        std::min({swept.next, next_start(port), port.lets_go_at, port.timers.empty() ? Time::max() : port.timers.front().time});
+    outcome.next =
+        std::min({outcome.next, next_start(port), port.lets_go_at, port.timers.empty() ? Time::max() : port.timers.front().time});
   }
-  swept.next = std::max(end, swept.next);
+  outcome.next = std::max(end, outcome.next);
   if (!notices_.empty()) send_notices(context);
-  return swept;
+  return outcome;
 }
 
 /// In order of time, so that it does not matter where windows begin and end: ports may have been brought forward in any order.
-void Nic::send_notices(SweepContext& context) {
+void Nic::send_notices(BatchContext& context) {
   std::ranges::stable_sort(notices_, {}, [](const Notice& notice) { return std::pair(notice.now, notice.order); });
   for (const Notice& notice : notices_) context.events(notice.now).send(notice.target, notice.delay, notice.kind, notice.transfer);
   notices_.clear();
@@ -98,7 +98,7 @@ void Nic::prefetch() const {
   if (!receivers_.empty()) cache::fetch(&receivers_.back(), sizeof(Receiver));
 }
 
-void Nic::take_event(const Event& event, SweepContext& context) {
+void Nic::take_event(const Event& event, BatchContext& context) {
   const Time now = event.key.time;
   switch (event.kind) {
     case transfer_start:
@@ -123,17 +123,17 @@ void Nic::take_event(const Event& event, SweepContext& context) {
         }
       }
       return;
-    case stay_stopped:
-      return stop(event.payload_as<StayStopped>().stay, now, context);
+    case attempt_stopped:
+      return stop(event.payload_as<AttemptStopped>().attempt, now, context);
     default:
-      WEFT_CHECK(event.kind == ways_change, "a network card knows the kind of every event it gets");
-      return change_ways(event.payload_as<WaysChange>().version, now, context);
+      WEFT_CHECK(event.kind == routes_change, "a network card knows the kind of every event it gets");
+      return change_routes(event.payload_as<RoutesChange>().version, now, context);
   }
 }
 
 // --- Cables and ways --------------------------------------------------------------------------------------------------------------
 
-void Nic::change_port(std::uint32_t number, std::int64_t rate_bps, Time now, SweepContext& context) {
+void Nic::change_port(std::uint32_t number, std::int64_t rate_bps, Time now, BatchContext& context) {
   Port& port = port_at(number, now, context);
   end_pauses(port, now);
   port.out.set_rate(rate_bps);
@@ -146,8 +146,8 @@ void Nic::change_port(std::uint32_t number, std::int64_t rate_bps, Time now, Swe
   port.answering = 0;
 }
 
-void Nic::change_ways(std::uint32_t version, Time now, SweepContext& context) {
-  wiring_.take_ways(version);
+void Nic::change_routes(std::uint32_t version, Time now, BatchContext& context) {
+  wiring_.take_routes(version);
   for (auto& [key, number] : sender_by_key_) {
     const auto [source, destination, connection, priority, part] = key;
     Transfer transfer;
@@ -160,7 +160,7 @@ void Nic::change_ways(std::uint32_t version, Time now, SweepContext& context) {
   }
 }
 
-void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, SweepContext& context) {
+void Nic::take_route(std::uint32_t number, const QueuePairPlan& plan, Time now, BatchContext& context) {
   Sender& sender = *senders_[number];
   const QueuePairs::Route& route = queue_pairs_[sender.queue_pair];
   Port& before = port_at(sender.port, now, context);
@@ -224,8 +224,8 @@ void Nic::leave_port(Sender& sender, Port& port) {
 
 // --- Messages out -----------------------------------------------------------------------------------------------------------------
 
-[[gnu::noinline]] void Nic::begin(const Transfer& transfer, Time now, SweepContext& context) {
-  if (stopped_.contains(transfer.stay)) return;
+[[gnu::noinline]] void Nic::begin(const Transfer& transfer, Time now, BatchContext& context) {
+  if (stopped_.contains(transfer.attempt)) return;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, settings_.queue_pairs));
   const std::uint32_t slot = take_slot(outgoing_, free_outgoing_);
   outgoing_[slot] = {transfer, now, parts, parts, {}, {}};
@@ -271,17 +271,17 @@ void Nic::leave_port(Sender& sender, Port& port) {
   return sender;
 }
 
-void Nic::stop(StayId stay, Time now, SweepContext& context) {
-  stopped_.insert(stay);
-  const auto is_of_stay = [&](const Part& part) { return outgoing_[part.transfer].transfer.stay == stay; };
+void Nic::stop(AttemptId attempt, Time now, BatchContext& context) {
+  stopped_.insert(attempt);
+  const auto is_of_attempt = [&](const Part& part) { return outgoing_[part.transfer].transfer.attempt == attempt; };
   std::set<std::uint32_t> left_behind;
   std::erase_if(sender_by_key_, [&](const auto& entry) {
     Sender& sender = *senders_[entry.second];
     bool is_over = false;
-    for (std::uint32_t i = 0; i < sender.parts.size(); ++i) is_over = is_over || is_of_stay(sender.parts[i]);
+    for (std::uint32_t i = 0; i < sender.parts.size(); ++i) is_over = is_over || is_of_attempt(sender.parts[i]);
     if (!is_over) return false;
     for (std::uint32_t i = 0; i < sender.parts.size(); ++i) {
-      if (!is_of_stay(sender.parts[i])) left_behind.insert(sender.parts[i].transfer);
+      if (!is_of_attempt(sender.parts[i])) left_behind.insert(sender.parts[i].transfer);
     }
     close(sender, now, context);
     return true;
@@ -290,7 +290,7 @@ void Nic::stop(StayId stay, Time now, SweepContext& context) {
   for (const std::uint32_t slot : left_behind) tell_of_end(outgoing_[slot].transfer, now);
   // Their slots stay unused: their destinations may wait for parts of these numbers for ever.
   for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.transfer.stay == stay) outgoing.parts_left = 0;
+    if (outgoing.transfer.attempt == attempt) outgoing.parts_left = 0;
   }
 }
 
@@ -299,7 +299,7 @@ void Nic::tell_of_end(const Transfer& transfer, Time now) {
   if (!wiring_.fabric.is_none()) notices_.push_back({now, 0, wiring_.fabric, wiring_.fabric_delay, packets_end, transfer});
 }
 
-void Nic::close(Sender& sender, Time now, SweepContext& context) {
+void Nic::close(Sender& sender, Time now, BatchContext& context) {
   leave_port(sender, port_at(sender.port, now, context));
   sender.is_closed = true;
   while (!sender.parts.empty()) sender.parts.pop();
@@ -483,7 +483,7 @@ void Nic::note_holdup(Port& port, Time until) const {
 
 // --- Packets in -------------------------------------------------------------------------------------------------------------------
 
-void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context) {
+void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, BatchContext& context) {
   add_arrival(context.chain(), packet, now);
   switch (packet.kind()) {
     case PacketKind::data:
@@ -503,7 +503,7 @@ void Nic::arrive(const Packet& packet, std::uint32_t port, Time now, SweepContex
   }
 }
 
-void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
+void Nic::on_data(const Packet& packet, Time now, BatchContext& context) {
   Receiver& receiver = receivers_[receiver_of(packet.queue_pair)];
   counters_.last_data = std::max(counters_.last_data, now);
   if (packet.congestion_experienced() && feedback_ == MarkFeedback::notifications &&
@@ -537,7 +537,7 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   acknowledge(receiver, packet, now, context);
 }
 
-[[gnu::noinline]] Duration Nic::take_in(const Packet& packet, Port& port, Time now, SweepContext& context) {
+[[gnu::noinline]] Duration Nic::take_in(const Packet& packet, Port& port, Time now, BatchContext& context) {
   const auto rate_bps = static_cast<double>(settings_.drain_rate->in_bps());
   port.backlog_bits =
       std::max(0.0, port.backlog_bits - (now - port.backlog_at).in_s() * rate_bps) + Bytes::of(packet.wire_bytes()).in_bits();
@@ -553,7 +553,7 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
   return fluid_transmit_time(port.backlog_bits, rate_bps);
 }
 
-[[gnu::noinline]] void Nic::let_go(Port& port, Time now, SweepContext& context) {
+[[gnu::noinline]] void Nic::let_go(Port& port, Time now, BatchContext& context) {
   port.lets_go_at = Time::max();
   for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
     if ((port.asks >> priority & 1U) == 0 || port.out.is_out()) continue;
@@ -563,7 +563,7 @@ void Nic::on_data(const Packet& packet, Time now, SweepContext& context) {
 }
 
 /// All that has arrived in order.
-void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context) {
+void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, BatchContext& context) {
   receiver.since_answer = 0;
   answer(PacketKind::ack, data, receiver.expected, ack_wire_bytes, now, context,
          feedback_ == MarkFeedback::echoes && data.congestion_experienced());
@@ -571,7 +571,7 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
 
 /// A packet that others come before, of which `ahead` is the number.
 [[gnu::noinline]] void Nic::on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now,
-                                     SweepContext& context) {
+                                     BatchContext& context) {
   const std::uint32_t known = receiver.early.size();
   while (receiver.early.size() <= ahead) receiver.early.push(kMissing);
   if (receiver.early[ahead] != kMissing) {
@@ -593,7 +593,7 @@ void Nic::acknowledge(Receiver& receiver, const Packet& data, Time now, SweepCon
 
 /// What was missing has come: what was reported before it, sent again before it, and has not come is missing again.
 [[gnu::noinline]] void Nic::report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now,
-                                         SweepContext& context) {
+                                         BatchContext& context) {
   for (std::uint32_t left = receiver.reported.size(); left > 0; --left) {
     const std::uint64_t missing = receiver.reported.front();
     receiver.reported.pop();
@@ -619,7 +619,7 @@ std::uint32_t Nic::receiver_of(std::uint32_t queue_pair) {
 }
 
 void Nic::answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
-                 SweepContext& context, bool echoes_mark) {
+                 BatchContext& context, bool echoes_mark) {
   Port& port = port_at(queue_pairs_[data.queue_pair].back[0], now, context);
   if (port.out.is_out()) return;
   ++(kind == PacketKind::cnp ? counters_.notifications_sent : counters_.acks_sent);
@@ -645,7 +645,7 @@ void Nic::deliver(const Message& message, std::uint32_t card, Time now) {
   if (wiring_.delivered != nullptr) wiring_.delivered->fetch_add(1, std::memory_order_relaxed);
 }
 
-void Nic::on_acknowledged(const Packet& packet, Time now, SweepContext& context) {
+void Nic::on_acknowledged(const Packet& packet, Time now, BatchContext& context) {
   const std::uint32_t number = queue_pairs_.number_of(packet.queue_pair);
   Sender& sender = *senders_[number];
   Port& port = port_at(sender.port, now, context);
@@ -778,7 +778,7 @@ void Nic::end_pauses(Port& port, Time now) {
 
 // --- Packets out ------------------------------------------------------------------------------------------------------------------
 
-Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
+Nic::Port& Nic::port_at(std::uint32_t number, Time now, BatchContext& context) {
   Port& port = ports_[number];
   run_until(port, now, context);
   note_holdup(port, now);
@@ -787,7 +787,7 @@ Nic::Port& Nic::port_at(std::uint32_t number, Time now, SweepContext& context) {
 }
 
 /// Does what the port does by itself before `until`.
-[[gnu::noinline, gnu::flatten]] void Nic::run_until(Port& port, Time until, SweepContext& context) {
+[[gnu::noinline, gnu::flatten]] void Nic::run_until(Port& port, Time until, BatchContext& context) {
   while (true) {
     const Time start = next_start(port);
     const Time timer = port.timers.empty() ? Time::max() : port.timers.front().time;
@@ -818,7 +818,7 @@ Time Nic::next_start(const Port& port) {
   return earliest == Time::max() ? earliest : std::max({earliest, port.out.free_at(), port.now});
 }
 
-void Nic::send_one(Port& port, Time now, SweepContext& context) {
+void Nic::send_one(Port& port, Time now, BatchContext& context) {
   note_holdup(port, now);
   end_pauses(port, now);
   while (!port.paced.empty() && port.paced.front().time <= now) {
@@ -849,7 +849,7 @@ void Nic::send_one(Port& port, Time now, SweepContext& context) {
   send_data(number, port, now, context);
 }
 
-void Nic::send_data(std::uint32_t number, Port& port, Time now, SweepContext& context) {
+void Nic::send_data(std::uint32_t number, Port& port, Time now, BatchContext& context) {
   Sender& sender = *senders_[number];
   sender.in_turn = false;
   while (!sender.again.empty() && sender.again.front() < sender.acknowledged) sender.again.pop();
@@ -922,7 +922,7 @@ void Nic::note_part_sent(Outgoing& outgoing, const Port& port, Time now, Time le
 }
 
 /// A retransmission timer: perhaps something was acknowledged since it was set.
-[[gnu::noinline]] void Nic::on_timer(Port& port, Time now, SweepContext& context) {
+[[gnu::noinline]] void Nic::on_timer(Port& port, Time now, BatchContext& context) {
   const std::uint32_t number = port.timers.front().sender;
   std::pop_heap(port.timers.begin(), port.timers.end());
   port.timers.pop_back();
@@ -969,7 +969,7 @@ Duration Nic::timeout_of(const Sender& sender) const {
   return std::max(Duration::ticks(whole.in_ticks() >> halvings), 4 * sender.round_trip);
 }
 
-[[gnu::noinline]] void Nic::give_up(Sender& sender, Time now, SweepContext& context) {
+[[gnu::noinline]] void Nic::give_up(Sender& sender, Time now, BatchContext& context) {
   given_up_.push_back({outgoing_[sender.parts.front().transfer].transfer, sender.queue_pair, now, sender.stalled_since});
   close(sender, now, context);
 }

@@ -34,19 +34,19 @@
 //                much waits
 //   pause storm  (`pauses_for_good`) from that event on the switch is paused in all lossless priorities
 //   cable out    its port sends nothing, answers that would leave by it are lost, and the switch's pauses are void
-//   stay stopped (`stay_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
+//   stay stopped (`attempt_stopped`) queue pairs that have something of its transfers left send no more and are closed, with what others have left behind on
 //                them. Who takes their place later is a new queue pair
 //   flows        (`flow_load_changes`) a port's cable is shared with flows of flow mode (network/packet/egress_port)
-//   other ways   (`ways_change`) queue pairs get their routes anew, perhaps by another port, and an id on each. Those that no way is left for stand
+//   other ways   (`routes_change`) queue pairs get their routes anew, perhaps by another port, and an id on each. Those that no way is left for stand
 //                still until ways change again
 //
 // Invariants
-//   1. Every transfer handed over is sent and delivered exactly once, but of stays that are stopped; with one queue pair, those of a connection and priority
+//   1. Every transfer handed over is sent and delivered exactly once, but of attempts that are stopped; with one queue pair, those of a connection and priority
 //      in order.
 //   2. At one instant: what hosts hand over, stays that are stopped, changes of cables and ways, in order of their events; then packets, then what ports
 //      begin to send, by their numbers. What one port sends concerns no other, so each is brought forward when something happens to it, and at the end of a
 //      window; what hosts hear of is put in order then.
-// Threads: as SweepNode.
+// Threads: as BatchNode.
 #pragma once
 
 #include <array>
@@ -64,8 +64,8 @@
 #include <vector>
 
 #include "core/containers/fifo.hpp"
-#include "core/engine/sweep_node.hpp"
-#include "core/engine/sweep_process.hpp"
+#include "core/engine/batch_node.hpp"
+#include "core/engine/batch_process.hpp"
 #include "host/ranks/holdups.hpp"
 #include "host/transport/congestion_control.hpp"
 #include "network/network_model.hpp"
@@ -130,7 +130,7 @@ struct NicWiring {
   EntityId fabric = EntityId::none();
   Duration fabric_delay = {};
   /// From now on plan() goes by this version of the ways.
-  std::function<void(std::uint32_t version)> take_ways = nullptr;
+  std::function<void(std::uint32_t version)> take_routes = nullptr;
 };
 
 /// A transfer that has arrived.
@@ -166,13 +166,13 @@ struct NicCounters {
   std::uint64_t notifications_sent = 0;
 };
 
-class Nic final : public SweepNode {
+class Nic final : public BatchNode {
  public:
   /// `card` is its number in `queue_pairs`, to which a reference is kept.
   Nic(const NicSettings& settings, const std::vector<EgressPort>& ports, std::uint32_t card, QueuePairs& queue_pairs,
       NicWiring wiring);
 
-  Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
+  WindowOutcome run_window(Time end, const Arrivals& arrivals, BatchContext& context) override;
   void prefetch() const override;
 
   const NicCounters& counters() const { return counters_; }
@@ -286,7 +286,7 @@ class Nic final : public SweepNode {
   struct Outgoing {
     Transfer transfer;
     Time entered;
-    std::uint32_t parts_left = 0;  ///< not acknowledged in full; 0: the slot is free, or of a stay that was stopped
+    std::uint32_t parts_left = 0;  ///< not acknowledged in full; 0: the slot is free, or of an attempt that was stopped
     std::uint32_t parts_unsent = 0;
     // Of those that were sent. Ports need not be brought forward in order of time.
     std::pair<Time, std::uint32_t> last_begun;  ///< when the last packet of a part began, and order in Notice
@@ -323,16 +323,16 @@ class Nic final : public SweepNode {
   };
   using Key = std::tuple<NodeId, NodeId, std::uint32_t, std::uint32_t, std::uint32_t>;
 
-  void take_event(const Event& event, SweepContext& context);
-  void begin(const Transfer& transfer, Time now, SweepContext& context);
-  void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, SweepContext& context);
-  void change_ways(std::uint32_t version, Time now, SweepContext& context);
+  void take_event(const Event& event, BatchContext& context);
+  void begin(const Transfer& transfer, Time now, BatchContext& context);
+  void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, BatchContext& context);
+  void change_routes(std::uint32_t version, Time now, BatchContext& context);
   /// From now on it sends as planned.
-  void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, SweepContext& context);
+  void take_route(std::uint32_t sender, const QueuePairPlan& plan, Time now, BatchContext& context);
   std::uint32_t id_on_route(Sender& sender, const QueuePairPlan& plan);
   void leave_port(Sender& sender, Port& port);
-  void stop(StayId stay, Time now, SweepContext& context);
-  void close(Sender& sender, Time now, SweepContext& context);
+  void stop(AttemptId attempt, Time now, BatchContext& context);
+  void close(Sender& sender, Time now, BatchContext& context);
   void tell_of_end(const Transfer& transfer, Time now);
   Sender& sender_of(const Transfer& transfer, std::uint32_t part);
   void append(Sender& sender, const Message& message);
@@ -355,43 +355,43 @@ class Nic final : public SweepNode {
   void answer_congestion_control(Sender& sender, const Packet& packet, std::int32_t more, Time now);
   /// Bytes sent and not acknowledged, each packet counted as a full one.
   std::int64_t in_flight(const Sender& sender) const;
-  void arrive(const Packet& packet, std::uint32_t port, Time now, SweepContext& context);
-  void on_data(const Packet& packet, Time now, SweepContext& context);
+  void arrive(const Packet& packet, std::uint32_t port, Time now, BatchContext& context);
+  void on_data(const Packet& packet, Time now, BatchContext& context);
   /// Of what a slow host takes. Returns when the packet is through.
-  Duration take_in(const Packet& packet, Port& port, Time now, SweepContext& context);
-  void let_go(Port& port, Time now, SweepContext& context);
-  void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, SweepContext& context);
-  void report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now, SweepContext& context);
-  void on_acknowledged(const Packet& packet, Time now, SweepContext& context);
+  Duration take_in(const Packet& packet, Port& port, Time now, BatchContext& context);
+  void let_go(Port& port, Time now, BatchContext& context);
+  void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, BatchContext& context);
+  void report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now, BatchContext& context);
+  void on_acknowledged(const Packet& packet, Time now, BatchContext& context);
   void on_loss(Sender& sender, Time now, bool is_timeout = false) const;
   void send_burst_again(std::uint32_t sender, Port& port, Time now);
   void on_missing(std::uint32_t sender, Port& port, std::uint64_t packet, Time now);
   void go_back(std::uint32_t sender, Port& port, std::uint64_t to, Time now);
   void on_pfc(const Packet& frame, Port& port, Time now);
-  void acknowledge(Receiver& receiver, const Packet& data, Time now, SweepContext& context);
+  void acknowledge(Receiver& receiver, const Packet& data, Time now, BatchContext& context);
   void answer(PacketKind kind, const Packet& data, std::uint64_t sequence, std::uint32_t wire_bytes, Time now,
-              SweepContext& context, bool echoes_mark = false);
+              BatchContext& context, bool echoes_mark = false);
   void deliver(const Message& message, std::uint32_t card, Time now);
   std::uint32_t receiver_of(std::uint32_t queue_pair);
 
   /// The port, brought forward to `now`.
-  Port& port_at(std::uint32_t port, Time now, SweepContext& context);
-  void run_until(Port& port, Time until, SweepContext& context);
+  Port& port_at(std::uint32_t port, Time now, BatchContext& context);
+  void run_until(Port& port, Time until, BatchContext& context);
   static Time next_start(const Port& port);
   /// Returns when its last bit has left.
-  static Time send(const Packet& packet, Port& port, Time now, SweepContext& context) {
+  static Time send(const Packet& packet, Port& port, Time now, BatchContext& context) {
     port.out.send(packet, now, context);
     const Time left = port.out.free_at();
     if (port.out.is_shared_with_flows()) port.out.give_turn_to_flows(now, port.flow_load);
     return left;
   }
-  void send_one(Port& port, Time now, SweepContext& context);
-  void send_data(std::uint32_t sender, Port& port, Time now, SweepContext& context);
+  void send_one(Port& port, Time now, BatchContext& context);
+  void send_data(std::uint32_t sender, Port& port, Time now, BatchContext& context);
   void note_part_sent(Outgoing& outgoing, const Port& port, Time now, Time left);
-  void send_notices(SweepContext& context);
-  void on_timer(Port& port, Time now, SweepContext& context);
+  void send_notices(BatchContext& context);
+  void on_timer(Port& port, Time now, BatchContext& context);
   Duration timeout_of(const Sender& sender) const;
-  void give_up(Sender& sender, Time now, SweepContext& context);
+  void give_up(Sender& sender, Time now, BatchContext& context);
   void set_timer(std::uint32_t sender, Port& port, Time at);
   void set_timers_again(Port& port, Time now);
   void end_pauses(Port& port, Time now);
@@ -415,14 +415,14 @@ class Nic final : public SweepNode {
   std::vector<Inside> insides_;
   std::map<std::pair<NodeId, std::uint16_t>, std::uint32_t> inside_by_source_;     ///< and port
   std::unordered_map<const Sender*, std::vector<std::uint32_t>> ids_of_rerouted_;  ///< their queue pairs, on all their routes
-  std::unordered_set<StayId> stopped_;
+  std::unordered_set<AttemptId> stopped_;
   std::vector<Outgoing> outgoing_;
   std::vector<std::uint32_t> free_outgoing_;
   std::vector<Receiver> receivers_;
   /// By card and number of a transfer that arrives.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts_missing_;
   std::vector<DeliveredTransfer> delivered_;
-  std::vector<Notice> notices_;  ///< of the sweep at hand
+  std::vector<Notice> notices_;  ///< of the window at hand
   std::vector<GivenUp> given_up_;
   NicCounters counters_;
 };

@@ -54,7 +54,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
       hosts_start_(!traffic.is_known),
       queue_pairs_(nodes_.host_count()),
       versions_(topology, flow.path_rule.weights),
-      ways_(nodes_.node_count(), versions_.fetch(0)) {
+      routes_(nodes_.node_count(), versions_.fetch(0)) {
   Diagnostics diagnostics;
   if (flow_.routing == Routing::adaptive_global) {
     diagnostics.error("not-in-packet-mode", "flow.routing = adaptive_global, and switches that pass on packets know of no others",
@@ -264,7 +264,7 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   if (sprays()) {
     settings.port_choice.ports_to = [this, node](NodeId endpoint, std::vector<std::uint16_t>& ports,
                                                  std::vector<std::int64_t>& weights) {
-      nodes_.ports_to(*ways_[node], node, endpoint, ports, weights);
+      nodes_.ports_to(*routes_[node], node, endpoint, ports, weights);
     };
     settings.port_choice.adaptive = flow_.routing == Routing::adaptive;
     settings.port_choice.adaptive_band = packet_.adaptive_band;
@@ -352,12 +352,12 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
   wiring.fabric = fabric_;
   wiring.fabric_delay = flow_.wqe_latency;
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
-    const auto take_ways = [this, node](std::uint32_t version) { ways_[node] = versions_.fetch(version); };
+    const auto take_routes = [this, node](std::uint32_t version) { routes_[node] = versions_.fetch(version); };
     if (nodes_.is_host(node)) {
       std::vector<EgressPort> ports;
       for (const PacketTopology::Port& port : nodes_.ports(node)) ports.push_back(egress(node, port));
       wiring.plan = [this, node](const Transfer& transfer, std::uint32_t part) { return plan(node, transfer, part); };
-      wiring.take_ways = take_ways;
+      wiring.take_routes = take_routes;
       NicSettings of_host = nic;
       for (const HostDefect& defect : packet_.slow_hosts) {
         if (concerns(defect, topology_, HostId(node))) of_host.drain_rate = defect.drain_rate;
@@ -384,7 +384,7 @@ void PacketNetwork::add_to(EngineBuilder& builder, const std::vector<EntityId>& 
       if (curves.size() > 1) std::ranges::transform(curves, std::back_inserter(cables.back().ecn_of_priority), scaled_to_port);
     }
     PacketSwitchSettings settings = switch_settings(node);
-    settings.port_choice.take_ways = take_ways;
+    settings.port_choice.take_routes = take_routes;
     builder.define(entity_of_node_[node], std::make_unique<PacketSwitch>(settings, cables, queue_pairs_));
   }
   for (std::uint32_t node = 0; node < nodes_.node_count(); ++node) {
@@ -445,8 +445,8 @@ void PacketNetwork::tell_of_cable(LinkId cable, double share, Duration delay, Ev
   context.send(route_manager_, delay, cable_changes, CableChanges{cable, share});
 }
 
-Bandwidth PacketNetwork::rate_max(const PacketTopology::Way& way, const Transfer& transfer) const {
-  Bandwidth rate = way.inside_rate;
+Bandwidth PacketNetwork::rate_max(const PacketTopology::Route& route, const Transfer& transfer) const {
+  Bandwidth rate = route.inside_rate;
   if (flow_.queue_pair_rate_max) rate = std::min(rate, *flow_.queue_pair_rate_max);
   if (!staging_.is_on()) return rate;
   const double staged_bps = staging_.cap_bps(transfer.source, transfer.destination) * flow_.network_efficiency / flow_.queue_pairs;
@@ -459,21 +459,21 @@ Duration PacketNetwork::entry_latency(const Transfer& transfer) const {
 }
 
 /// Cards leave some of the first link idle.
-Bandwidth PacketNetwork::rate_of(const PacketTopology::Way& way, std::size_t hop) const {
-  const Bandwidth rate = topology_.link(way.links[hop]).rate;
+Bandwidth PacketNetwork::rate_of(const PacketTopology::Route& route, std::size_t hop) const {
+  const Bandwidth rate = topology_.link(route.links[hop]).rate;
   return hop == 0 ? scaled(rate, flow_.network_efficiency) : rate;
 }
 
 /// From a packet's first bit on its first cable until the card at the end has it.
-Duration PacketNetwork::alone(const PacketTopology::Way& way, Bytes packet) const {
-  Duration all = packet_.card_delay + flow_.switching_delay * (static_cast<std::int64_t>(way.links.size()) - 1);
-  for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
-    all += transmit_time(packet, rate_of(way, hop)) + topology_.link(way.links[hop]).propagation_delay;
+Duration PacketNetwork::alone(const PacketTopology::Route& route, Bytes packet) const {
+  Duration all = packet_.card_delay + flow_.switching_delay * (static_cast<std::int64_t>(route.links.size()) - 1);
+  for (std::size_t hop = 0; hop < route.links.size(); ++hop) {
+    all += transmit_time(packet, rate_of(route, hop)) + topology_.link(route.links[hop]).propagation_delay;
   }
   return all;
 }
 
-Bandwidth PacketNetwork::slowest(const PacketTopology::Way& there, NodeId destination, Bandwidth rate_max) const {
+Bandwidth PacketNetwork::slowest(const PacketTopology::Route& there, NodeId destination, Bandwidth rate_max) const {
   if (sprays() && weighs_paths() && there.links.size() > 1) {
     const Bandwidth onwards = nodes_.capacity(topology_.link(there.links.front()).destination, destination);
     return std::min({rate_max, rate_of(there, 0), onwards});
@@ -483,7 +483,7 @@ Bandwidth PacketNetwork::slowest(const PacketTopology::Way& there, NodeId destin
 }
 
 /// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
-std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const {
+std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopology::Route& back, const QueuePairPlan& plan) const {
   if (!packet_.has_window || packet_.window) return packet_.window;
   const Bytes full = flow_.wire_format.full_packet();
   Duration until_answered = plan.round_trip;
@@ -498,15 +498,15 @@ std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopolo
 }
 
 QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const {
-  const Detours& ways = *ways_[card];
+  const AvailableRoutes& routes = *routes_[card];
   const auto [source, destination] = std::pair(transfer.source, transfer.destination);
-  std::optional<PacketTopology::Way> around = nodes_.way_around(ways, source, destination, transfer.connection, queue_pair);
-  std::optional<PacketTopology::Way> back_around = nodes_.way_around(ways, destination, source, transfer.connection, queue_pair);
+  std::optional<PacketTopology::Route> around = nodes_.reroute(routes, source, destination, transfer.connection, queue_pair);
+  std::optional<PacketTopology::Route> back_around = nodes_.reroute(routes, destination, source, transfer.connection, queue_pair);
   QueuePairPlan plan;
   plan.is_cut_off = !around || !back_around;
-  const auto own = [&](NodeId from, NodeId to) { return nodes_.way(from, to, transfer.connection, queue_pair); };
-  const PacketTopology::Way there = plan.is_cut_off ? own(source, destination) : std::move(*around);
-  const PacketTopology::Way back = plan.is_cut_off ? own(destination, source) : std::move(*back_around);
+  const auto own = [&](NodeId from, NodeId to) { return nodes_.route(from, to, transfer.connection, queue_pair); };
+  const PacketTopology::Route there = plan.is_cut_off ? own(source, destination) : std::move(*around);
+  const PacketTopology::Route back = plan.is_cut_off ? own(destination, source) : std::move(*back_around);
   plan.route.there = there.ports;
   if (sprays() && there.links.size() > 1) QueuePairs::set_destination(plan.route.there, destination);
   plan.route.back = back.ports;
@@ -515,7 +515,7 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   plan.round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
   const Bandwidth way_rate = slowest(there, destination, plan.rate_max);
   plan.window = window(way_rate, back, plan);
-  if (packet_.paces_by_way) plan.rate_max = way_rate;
+  if (packet_.paces_by_route) plan.rate_max = way_rate;
   plan.switches = static_cast<std::uint32_t>(there.links.size()) - 1;
   plan.inside_hosts = there.inside_hosts + staging_.delay(destination);
   return plan;
@@ -537,29 +537,29 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
   Duration inside;
   for (std::uint32_t i = 0; i < parts; ++i) {
     const PacketTrain train = flow_.wire_format.train(part_of(transfer.size, flow_.queue_pairs, i));
-    const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, i);
-    inside = way.inside_hosts;
-    Bandwidth rate = rate_max(way, transfer);
-    if (packet_.paces_by_way) rate = slowest(way, transfer.destination, rate);
+    const PacketTopology::Route route = nodes_.route(transfer.source, transfer.destination, transfer.connection, i);
+    inside = route.inside_hosts;
+    Bandwidth rate = rate_max(route, transfer);
+    if (packet_.paces_by_route) rate = slowest(route, transfer.destination, rate);
     const auto add = [&](LinkId link, Duration rest) {
       Load& load = loads[link];
       load.bytes += train.full * (train.packets - 1) + train.last;
       load.rest_min = std::min(load.rest_min, rest);
     };
     const auto cable = [&](LinkId link) { return topology_.link(link).propagation_delay; };
-    if (sprays() && way.links.size() > 1) {
-      const PacketTopology::LeastWay onward = onward_of(way, transfer.destination, train.last);
-      longest = std::max(longest, sprayed_ideal(train, way, transfer.destination, rate, onward));
-      add(way.links.front(), cable(way.links.front()) + onward.cost);
+    if (sprays() && route.links.size() > 1) {
+      const PacketTopology::LeastRoute onward = onward_of(route, transfer.destination, train.last);
+      longest = std::max(longest, sprayed_ideal(train, route, transfer.destination, rate, onward));
+      add(route.links.front(), cable(route.links.front()) + onward.cost);
       if (!onward.last.is_none()) add(onward.last, cable(onward.last));
       continue;
     }
-    longest = std::max(longest, ideal(train, way, rate));
+    longest = std::max(longest, ideal(train, route, rate));
     Duration rest;
-    for (std::size_t hop = way.links.size(); hop-- > 0;) {
-      rest += cable(way.links[hop]);
-      add(way.links[hop], rest);
-      rest += EgressPort::least_time(train.last, rate_of(way, hop)) + flow_.switching_delay;
+    for (std::size_t hop = route.links.size(); hop-- > 0;) {
+      rest += cable(route.links[hop]);
+      add(route.links[hop], rest);
+      rest += EgressPort::least_time(train.last, rate_of(route, hop)) + flow_.switching_delay;
     }
   }
   for (const auto& [link, load] : loads)
@@ -569,27 +569,28 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
 }
 
 /// How close a card lets packets follow each other, if it paces a queue pair that is slower than its port.
-Duration PacketNetwork::spacing(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const {
-  if (rate_max >= rate_of(way, 0)) return Duration::zero();
+Duration PacketNetwork::spacing(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const {
+  if (rate_max >= rate_of(route, 0)) return Duration::zero();
   return Duration::from_seconds(train.full.in_bits() / static_cast<double>(rate_max.in_bps()));
 }
 
 /// Of a queue pair's packets on one way, until all have come to its end.
-Duration PacketNetwork::ideal(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const {
+Duration PacketNetwork::ideal(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const {
   const bool is_many = train.packets > 1;
   const std::int64_t between = is_many ? train.packets - 2 : 0;
-  const Duration spaced = spacing(train, way, rate_max);
+  const Duration spaced = spacing(train, route, rate_max);
   Duration first;                                // until the first full packet has come to the hop
   Duration last = spaced * (train.packets - 1);  // until the last packet has
   Duration behind = spaced * between;            // what those between them take at the slowest hop so far
-  for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
-    const Bandwidth rate = rate_of(way, hop);
+  for (std::size_t hop = 0; hop < route.links.size(); ++hop) {
+    const Bandwidth rate = rate_of(route, hop);
     first += EgressPort::least_time(train.full, rate);
     behind = std::max(behind, EgressPort::least_time(train.full * between, rate));
     if (is_many) last = std::max(last, first + behind);
     last += EgressPort::least_time(train.last, rate);
-    const bool is_end = hop + 1 == way.links.size();
-    const Duration onward = topology_.link(way.links[hop]).propagation_delay + (is_end ? Duration::zero() : flow_.switching_delay);
+    const bool is_end = hop + 1 == route.links.size();
+    const Duration onward =
+        topology_.link(route.links[hop]).propagation_delay + (is_end ? Duration::zero() : flow_.switching_delay);
     first += onward;
     last += onward;
   }
@@ -597,8 +598,8 @@ Duration PacketNetwork::ideal(const PacketTrain& train, const PacketTopology::Wa
 }
 
 /// From a packet's coming to the first switch until the card at the end has it, by the best of all ways.
-PacketTopology::LeastWay PacketNetwork::onward_of(const PacketTopology::Way& way, NodeId destination, Bytes packet) const {
-  return nodes_.least_way(topology_.link(way.links.front()).destination, destination, [&](LinkId link) {
+PacketTopology::LeastRoute PacketNetwork::onward_of(const PacketTopology::Route& route, NodeId destination, Bytes packet) const {
+  return nodes_.least_route(topology_.link(route.links.front()).destination, destination, [&](LinkId link) {
     return flow_.switching_delay + EgressPort::least_time(packet, topology_.link(link).rate) +
            topology_.link(link).propagation_delay;
   });
@@ -606,20 +607,20 @@ PacketTopology::LeastWay PacketNetwork::onward_of(const PacketTopology::Way& way
 
 /// Of a queue pair's packets that are sprayed: between the first link and the last each may have the best way for itself, and overtake larger ones. All have come
 /// when the last has, when the last full one has, and when the last link has carried all.
-Duration PacketNetwork::sprayed_ideal(const PacketTrain& train, const PacketTopology::Way& way, NodeId destination,
-                                      Bandwidth rate_max, const PacketTopology::LeastWay& onward) const {
+Duration PacketNetwork::sprayed_ideal(const PacketTrain& train, const PacketTopology::Route& route, NodeId destination,
+                                      Bandwidth rate_max, const PacketTopology::LeastRoute& onward) const {
   const bool is_many = train.packets > 1;
   const std::int64_t between = is_many ? train.packets - 2 : 0;
-  const Duration spaced = spacing(train, way, rate_max);
-  const Bandwidth rate = rate_of(way, 0);
-  const Duration cable = topology_.link(way.links.front()).propagation_delay;
+  const Duration spaced = spacing(train, route, rate_max);
+  const Bandwidth rate = rate_of(route, 0);
+  const Duration cable = topology_.link(route.links.front()).propagation_delay;
   const Duration first = EgressPort::least_time(train.full, rate);
   const Duration last_full = first + std::max(spaced * between, EgressPort::least_time(train.full * between, rate));
   Duration last = spaced * (train.packets - 1);
   if (is_many) last = std::max(last, last_full);
   last += EgressPort::least_time(train.last, rate);
   if (!is_many) return last + cable + onward.cost;
-  const PacketTopology::LeastWay of_full = onward_of(way, destination, train.full);
+  const PacketTopology::LeastRoute of_full = onward_of(route, destination, train.full);
   const Duration all = std::max(last + onward.cost, last_full + of_full.cost) + cable;
   if (onward.last.is_none()) return all;
   const Bandwidth end_rate = topology_.link(onward.last).rate;
@@ -677,9 +678,9 @@ std::vector<StoppedQueuePair> PacketNetwork::given_up(const Engine& engine) cons
 WorstSwitch PacketNetwork::worst_switch(const Engine& engine, const Transfer& transfer) const {
   WorstSwitch worst;
   for (std::uint32_t part = 0; part < flow_.queue_pairs; ++part) {
-    const PacketTopology::Way way = nodes_.way(transfer.source, transfer.destination, transfer.connection, part);
-    for (std::size_t hop = 1; hop < way.links.size(); ++hop) {
-      const std::uint32_t node = nodes_.begin_of(way.links[hop]).node;
+    const PacketTopology::Route route = nodes_.route(transfer.source, transfer.destination, transfer.connection, part);
+    for (std::size_t hop = 1; hop < route.links.size(); ++hop) {
+      const std::uint32_t node = nodes_.begin_of(route.links[hop]).node;
       const std::uint64_t drops = drops_of(engine, node);
       if (drops > worst.drops) worst = {nodes_.switch_of(node), drops};
     }
@@ -709,8 +710,8 @@ std::optional<NarrowWindow> PacketNetwork::narrowest_window(const Engine& engine
       const Transfer& transfer = delivered.transfer;
       const auto [source, destination] = std::pair(transfer.source, transfer.destination);
       if (transfer.size <= window || !looked_at.emplace(source, destination, transfer.connection).second) continue;
-      const PacketTopology::Way there = nodes_.way(source, destination, transfer.connection, 0);
-      const PacketTopology::Way back = nodes_.way(destination, source, transfer.connection, 0);
+      const PacketTopology::Route there = nodes_.route(source, destination, transfer.connection, 0);
+      const PacketTopology::Route back = nodes_.route(destination, source, transfer.connection, 0);
       const Duration round_trip = alone(there, flow_.wire_format.full_packet()) + alone(back, Bytes::of(ack_wire_bytes));
       const Bandwidth own = rate_max(there, transfer);
       const Bandwidth rate =
@@ -822,22 +823,22 @@ std::vector<LinkId> PacketNetwork::deadlock(const Engine& engine) const {
   }
   // Depth first: a place that is met again on the way to itself closes the circle.
   std::set<Place> done;
-  std::vector<Place> way;
+  std::vector<Place> route;
   const std::function<std::vector<LinkId>(Place)> search = [&](Place at) -> std::vector<LinkId> {
-    const auto met = std::find(way.begin(), way.end(), at);
-    if (met != way.end()) {
+    const auto met = std::find(route.begin(), route.end(), at);
+    if (met != route.end()) {
       std::vector<LinkId> circle;
-      for (auto place = met; place != way.end(); ++place) circle.push_back(place->first);
+      for (auto place = met; place != route.end(); ++place) circle.push_back(place->first);
       return circle;
     }
     const auto next = waits_for.find(at);
     if (next == waits_for.end() || !done.insert(at).second) return {};
-    way.push_back(at);
+    route.push_back(at);
     for (const Place& place : next->second) {
       std::vector<LinkId> circle = search(place);
       if (!circle.empty()) return circle;
     }
-    way.pop_back();
+    route.pop_back();
     return {};
   };
   for (const auto& [place, others] : waits_for) {
@@ -877,7 +878,7 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
 // --- The hosts' door --------------------------------------------------------------------------------------------------------------
 
 PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric,
-                                     std::span<const EntityId> cards, const JobTable* stays)
+                                     std::span<const EntityId> cards, const JobTable* attempts)
     : topology_(topology),
       inside_host_(topology),
       staging_(topology, settings),
@@ -885,21 +886,21 @@ PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSetting
       nvlink_latency_(settings.nvlink_latency),
       fabric_(fabric),
       cards_(cards),
-      stays_(stays) {}
+      attempts_(attempts) {}
 
 void PacketNetworkPort::start(const Transfer& transfer, EventContext& context) const {
   const Entry to = entry(transfer);
   context.send(to.node, to.latency, transfer_start, transfer);
-  if (stays_ != nullptr && to.node != fabric_ && transfer.size > Bytes::zero())
+  if (attempts_ != nullptr && to.node != fabric_ && transfer.size > Bytes::zero())
     context.send(fabric_, to.latency, packets_start, transfer);
 }
 
 bool PacketNetworkPort::is_flow(const Transfer& transfer) const {
-  return stays_ != nullptr && stays_->at(transfer.stay).is_in_flow_mode;
+  return attempts_ != nullptr && attempts_->at(transfer.attempt).is_in_flow_mode;
 }
 
-void PacketNetworkPort::stop(StayId stay, HostId host, EventContext& context) const {
-  context.send(cards_[host.index()], wqe_latency_, stay_stopped, StayStopped{stay});
+void PacketNetworkPort::stop(AttemptId attempt, HostId host, EventContext& context) const {
+  context.send(cards_[host.index()], wqe_latency_, attempt_stopped, AttemptStopped{attempt});
 }
 
 PacketNetworkPort::Entry PacketNetworkPort::entry(const Transfer& transfer) const {

@@ -182,22 +182,22 @@ class PacketNetwork {
   EgressPort egress(std::uint32_t node, const PacketTopology::Port& port) const;
   Bandwidth full_rate(std::uint32_t node, LinkId link) const;
   NicSettings nic_settings() const;
-  Bandwidth rate_max(const PacketTopology::Way& way, const Transfer& transfer) const;
+  Bandwidth rate_max(const PacketTopology::Route& route, const Transfer& transfer) const;
   Duration entry_latency(const Transfer& transfer) const;
-  Bandwidth rate_of(const PacketTopology::Way& way, std::size_t hop) const;
-  Duration alone(const PacketTopology::Way& way, Bytes packet) const;
+  Bandwidth rate_of(const PacketTopology::Route& route, std::size_t hop) const;
+  Duration alone(const PacketTopology::Route& route, Bytes packet) const;
   /// The most that the way lets through while nothing is out, or `rate_max` if that is less; where packets are sprayed by capacity, all ways together from
   /// the first switch on.
-  Bandwidth slowest(const PacketTopology::Way& there, NodeId destination, Bandwidth rate_max) const;
-  std::optional<Bytes> window(Bandwidth slowest, const PacketTopology::Way& back, const QueuePairPlan& plan) const;
+  Bandwidth slowest(const PacketTopology::Route& there, NodeId destination, Bandwidth rate_max) const;
+  std::optional<Bytes> window(Bandwidth slowest, const PacketTopology::Route& back, const QueuePairPlan& plan) const;
   QueuePairPlan plan(std::uint32_t card, const Transfer& transfer, std::uint32_t queue_pair) const;
   Duration ideal(const Transfer& transfer) const;
-  Duration ideal(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const;
+  Duration ideal(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const;
   /// `onward`: of the last packet.
-  Duration sprayed_ideal(const PacketTrain& train, const PacketTopology::Way& way, NodeId destination, Bandwidth rate_max,
-                         const PacketTopology::LeastWay& onward) const;
-  Duration spacing(const PacketTrain& train, const PacketTopology::Way& way, Bandwidth rate_max) const;
-  PacketTopology::LeastWay onward_of(const PacketTopology::Way& way, NodeId destination, Bytes packet) const;
+  Duration sprayed_ideal(const PacketTrain& train, const PacketTopology::Route& route, NodeId destination, Bandwidth rate_max,
+                         const PacketTopology::LeastRoute& onward) const;
+  Duration spacing(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const;
+  PacketTopology::LeastRoute onward_of(const PacketTopology::Route& route, NodeId destination, Bytes packet) const;
   void check_switch(std::uint32_t node, Diagnostics& diagnostics) const;
   Bytes buffer_of(std::uint32_t node) const;
   std::vector<PacketClass> classes_of(std::uint32_t node) const;
@@ -219,8 +219,8 @@ class PacketNetwork {
   bool keeps_pauses_ = false;
   bool expects_failures_ = false;
   QueuePairs queue_pairs_;
-  WayVersions versions_;
-  std::vector<std::shared_ptr<const Detours>> ways_;  ///< by node, its thread's
+  RouteVersions versions_;
+  std::vector<std::shared_ptr<const AvailableRoutes>> routes_;  ///< by node, its thread's
   EntityId route_manager_ = EntityId::none();
   EntityId fabric_ = EntityId::none();    ///< if flows share the cables
   std::vector<EntityId> entity_of_node_;  ///< hosts' cards come first
@@ -234,10 +234,10 @@ class PacketNetworkPort final : public NetworkPort {
   /// `fabric` is the flow fabric's entity, `cards` those of every host's cards. Keeps references. `stays`: of jobs some of which are in flow mode; null:
   /// none is.
   PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric, std::span<const EntityId> cards,
-                    const JobTable* stays = nullptr);
+                    const JobTable* attempts = nullptr);
 
   void start(const Transfer& transfer, EventContext& context) const override;
-  void stop(StayId stay, HostId host, EventContext& context) const override;
+  void stop(AttemptId attempt, HostId host, EventContext& context) const override;
 
   /// Whom start() tells, and after how long.
   struct Entry {
@@ -256,7 +256,7 @@ class PacketNetworkPort final : public NetworkPort {
   Duration nvlink_latency_;
   EntityId fabric_;
   std::span<const EntityId> cards_;
-  const JobTable* stays_;
+  const JobTable* attempts_;
 };
 
 }  // namespace weft

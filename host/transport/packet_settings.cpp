@@ -430,7 +430,7 @@ PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const Con
       selective_repeat(packet.text("retransmission") == "selective_repeat"),
       has_window(packet.text("window") != "none"),
       window(has_window ? packet.bytes_or("window", "auto") : std::nullopt),
-      paces_by_way(packet.text("pacing") == "way"),
+      paces_by_route(packet.text("pacing") == "way"),
       window_follows_rate(packet.text("window_scaling") == "rate"),
       retransmission_timeout(packet.duration("retransmission_timeout")),
       adaptive_retransmission(packet.text("adaptive_retransmission") == "on"    ? Adaptive::on

@@ -34,7 +34,7 @@ struct PacketSettings {
   bool selective_repeat = false;   ///< else go-back-N
   bool has_window = true;          ///< a queue pair has so much under way at most
   std::optional<Bytes> window;     ///< on the wire; none: what its way holds
-  bool paces_by_way = true;        ///< no queue pair is faster than the slowest link of its way
+  bool paces_by_route = true;      ///< no queue pair is faster than the slowest link of its way
   bool window_follows_rate = false;
   Duration retransmission_timeout;
   enum class Adaptive : std::uint8_t { off, lossy, on };

@@ -18,10 +18,10 @@ constexpr double kLossMin = 1e-6;
 
 }  // namespace
 
-CongestionMonitor::CongestionMonitor(const Topology& topology, Duration gap, JobOfStay job_of_stay)
+CongestionMonitor::CongestionMonitor(const Topology& topology, Duration gap, JobOfAttempt job_of_attempt)
     : topology_(topology),
       gap_(gap),
-      job_of_stay_(std::move(job_of_stay)),
+      job_of_attempt_(std::move(job_of_attempt)),
       views_(topology.link_count()),
       spots_(2 * topology.link_count()),
       dirty_at_(topology.link_count(), 0) {}
@@ -30,7 +30,7 @@ void CongestionMonitor::on_flow_starts(FlowSlot slot, const Flow& flow) {
   if (flows_.size() <= slot.index()) flows_.resize(slot.index() + 1);
   WatchedFlow& watched = flows_[slot.index()];
   WEFT_CHECK(watched.multiplicity == 0, "a flow is told of when it leaves");
-  watched.job = job_of_stay_(flow.stay);
+  watched.job = job_of_attempt_(flow.attempt);
   watched.source = flow.source;
   watched.destination = flow.destination;
   watched.multiplicity = flow.multiplicity;

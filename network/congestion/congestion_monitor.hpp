@@ -53,12 +53,12 @@ struct CongestionTotals {
 
 class CongestionMonitor final : public RateObserver {
  public:
-  using JobOfStay = std::function<JobId(StayId)>;
+  using JobOfAttempt = std::function<JobId(AttemptId)>;
   /// Keeps a reference to the topology.
-  CongestionMonitor(const Topology& topology, Duration gap, JobOfStay job_of_stay);
+  CongestionMonitor(const Topology& topology, Duration gap, JobOfAttempt job_of_attempt);
 
   struct Flow {
-    StayId stay;
+    AttemptId attempt;
     HostId source = HostId::none();  ///< none: an operation in switches, or several hosts
     HostId destination = HostId::none();
     std::uint32_t multiplicity = 1;        ///< transfers that it stands for
@@ -142,7 +142,7 @@ class CongestionMonitor final : public RateObserver {
 
   const Topology& topology_;
   Duration gap_;
-  JobOfStay job_of_stay_;
+  JobOfAttempt job_of_attempt_;
   std::vector<WatchedFlow> flows_;  ///< by slot
   std::vector<LinkView> views_;     ///< by link
   std::vector<Spot> spots_;         ///< two per link

@@ -13,26 +13,26 @@ namespace {
 
 /// The span into which a job went that was last seen on the link, or last slowed, at `seen`; none if it was not within `gap` of it, or was simulated
 /// again since.
-std::optional<CoastingSpan> span_after(const CoastingSpans& coasting, JobId job, Time seen, Duration gap) {
-  const auto of_job = coasting.find(job);
-  if (of_job == coasting.end()) return std::nullopt;
-  const auto next = std::ranges::lower_bound(of_job->second, seen, {}, &CoastingSpan::begin);
+std::optional<FastForwardSpan> span_after(const FastForwardSpans& fast_forwards, JobId job, Time seen, Duration gap) {
+  const auto of_job = fast_forwards.find(job);
+  if (of_job == fast_forwards.end()) return std::nullopt;
+  const auto next = std::ranges::lower_bound(of_job->second, seen, {}, &FastForwardSpan::begin);
   if (next == of_job->second.end() || next->begin - seen > gap) return std::nullopt;
   return *next;
 }
 
-/// Where jobs of the period were in it when they began to coast, it and they go on.
-void extend(CongestionPeriod& period, const CoastingSpans& coasting, Duration gap) {
+/// Where jobs of the period were in it when they began to be fast-forwarded, it and they go on.
+void extend(CongestionPeriod& period, const FastForwardSpans& fast_forwards, Duration gap) {
   for (JobInCongestion& slowed : period.jobs) {
     if (!slowed.since) continue;
-    const std::optional<CoastingSpan> own = span_after(coasting, slowed.job, slowed.until, gap);
+    const std::optional<FastForwardSpan> own = span_after(fast_forwards, slowed.job, slowed.until, gap);
     if (!own) continue;
     Time until = own->end;
     if (period.cause == CongestionCause::others) {
       until = Time::zero();
       for (const JobInCongestion& other : period.jobs) {
         if (other.job == slowed.job) continue;
-        const std::optional<CoastingSpan> too = span_after(coasting, other.job, other.last, gap);
+        const std::optional<FastForwardSpan> too = span_after(fast_forwards, other.job, other.last, gap);
         if (too && too->begin < own->end && own->begin < too->end) until = std::max(until, std::min(own->end, too->end));
       }
     }
@@ -42,10 +42,10 @@ void extend(CongestionPeriod& period, const CoastingSpans& coasting, Duration ga
 }
 
 /// The time that the spans cover from `from` until `until`.
-Duration covered(std::vector<CoastingSpan>& spans, Time from, Time until) {
-  std::ranges::sort(spans, {}, &CoastingSpan::begin);
+Duration covered(std::vector<FastForwardSpan>& spans, Time from, Time until) {
+  std::ranges::sort(spans, {}, &FastForwardSpan::begin);
   Duration sum;
-  for (const CoastingSpan& span : spans) {
+  for (const FastForwardSpan& span : spans) {
     const Time begin = std::max(span.begin, from);
     const Time end = std::min(span.end, until);
     if (end <= begin) continue;
@@ -55,13 +55,13 @@ Duration covered(std::vector<CoastingSpan>& spans, Time from, Time until) {
   return sum;
 }
 
-void set_coasted(CongestionPeriod& period, const CoastingSpans& coasting) {
-  std::vector<CoastingSpan> spans;
+void set_fast_forwarded(CongestionPeriod& period, const FastForwardSpans& fast_forwards) {
+  std::vector<FastForwardSpan> spans;
   for (const JobId job : period.slowed()) {
-    const auto of_job = coasting.find(job);
-    if (of_job != coasting.end()) spans.insert(spans.end(), of_job->second.begin(), of_job->second.end());
+    const auto of_job = fast_forwards.find(job);
+    if (of_job != fast_forwards.end()) spans.insert(spans.end(), of_job->second.begin(), of_job->second.end());
   }
-  period.coasted = covered(spans, period.begin, period.end);
+  period.fast_forwarded = covered(spans, period.begin, period.end);
 }
 
 void add_job(CongestionPeriod& to, const JobInCongestion& added) {
@@ -85,7 +85,7 @@ auto place_of(const CongestionPeriod& period) { return std::tuple(period.link, p
 const char* to_text(CongestionCause cause) { return cause == CongestionCause::others ? "others" : "own"; }
 
 double CongestionPeriod::congested_share() const {
-  const Duration simulated = duration() - coasted;
+  const Duration simulated = duration() - fast_forwarded;
   return simulated > Duration::zero() ? congested.in_s() / simulated.in_s() : 0;
 }
 
@@ -106,13 +106,14 @@ std::vector<JobId> CongestionPeriod::slowed() const {
   return slowed;
 }
 
-std::vector<CongestionPeriod> join_periods(std::vector<CongestionPeriod> periods, const CoastingSpans& coasting, Duration gap) {
+std::vector<CongestionPeriod> join_periods(std::vector<CongestionPeriod> periods, const FastForwardSpans& fast_forwards,
+                                           Duration gap) {
   std::ranges::stable_sort(periods, {}, place_of);
   std::vector<CongestionPeriod> joined;
   for (CongestionPeriod& next : periods) {
     CongestionPeriod* before = joined.empty() ? nullptr : &joined.back();
     const bool is_same = before != nullptr && before->link == next.link && before->cause == next.cause;
-    extend(next, coasting, gap);
+    extend(next, fast_forwards, gap);
     if (!is_same || next.begin - before->end > gap) {
       joined.push_back(std::move(next));
       continue;
@@ -121,7 +122,7 @@ std::vector<CongestionPeriod> join_periods(std::vector<CongestionPeriod> periods
     before->congested += next.congested;
     for (const JobInCongestion& job : next.jobs) add_job(*before, job);
   }
-  for (CongestionPeriod& period : joined) set_coasted(period, coasting);
+  for (CongestionPeriod& period : joined) set_fast_forwarded(period, fast_forwards);
   std::ranges::stable_sort(joined, {}, [](const CongestionPeriod& p) { return std::tuple(p.begin, p.link, p.cause); });
   return joined;
 }
@@ -142,7 +143,7 @@ JobId trigger_of(const CongestionPeriod& period, const JobStarts& starts) {
 }
 
 Duration time_in_periods(JobId job, std::span<const CongestionPeriod> periods) {
-  std::vector<CoastingSpan> spans;
+  std::vector<FastForwardSpan> spans;
   for (const CongestionPeriod& period : periods) {
     for (const JobInCongestion& in : period.jobs) {
       if (in.job == job && in.since) spans.push_back({*in.since, in.until});

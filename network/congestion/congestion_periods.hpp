@@ -1,12 +1,12 @@
 // Congestion periods: from when until when a link slowed jobs, which ones, and who began it.
 //
-// Where it sits: network/congestion/congestion_monitor finds them while a run goes on; whoever writes results joins them over the times in which jobs coasted, and
+// Where it sits: network/congestion/congestion_monitor finds them while a run goes on; whoever writes results joins them over the times in which jobs were fast-forwarded, and
 // asks who began each.
 //
 // Model
 //   - A period is of one link and one cause (congestion_monitor). What is measured of it lies between its jobs' simulated iterations.
-//   - A job that coasts (fast forward) is not simulated, but goes on as it did. So a period that went on when a job it slows and, if others cause it, one
-//     of those began to coast, goes on until the first of the two coasts no more. It went on if it was seen within `gap` before, and
+//   - A job that is fast-forwarded is not simulated, but goes on as it did. So a period that went on when a job it slows and, if others cause it, one
+//     of those began to be fast-forwarded, goes on until the first of the two is fast-forwarded no more. It went on if it was seen within `gap` before, and
 //     since the job last began to be simulated.
 //   - Periods of one link and cause join where the next begins within `gap` of the end of the one before.
 //   - The trigger of a period that others cause is, of the jobs that used the link when it began, the one that had started last, its latest start
@@ -54,7 +54,7 @@ struct CongestionPeriod {
   Time begin;
   Time end;
   Duration congested;                 ///< of that, measured: while the link slowed any transfer
-  Duration coasted;                   ///< from begin to end: while any job that is slowed coasted
+  Duration fast_forwarded;            ///< from begin to end: while any job that is slowed was fast-forwarded
   std::vector<JobInCongestion> jobs;  ///< in order of when they were first seen; those of one instant by number
 
   Duration duration() const { return end - begin; }
@@ -65,15 +65,16 @@ struct CongestionPeriod {
 };
 
 /// A span of time in which a job was not simulated.
-struct CoastingSpan {
+struct FastForwardSpan {
   Time begin;
   Time end;
 };
 /// In order of time, not overlapping.
-using CoastingSpans = std::map<JobId, std::vector<CoastingSpan>>;
+using FastForwardSpans = std::map<JobId, std::vector<FastForwardSpan>>;
 
 /// Sorted by begin, link and cause. Requires: of one link and cause `periods` are in order of time.
-std::vector<CongestionPeriod> join_periods(std::vector<CongestionPeriod> periods, const CoastingSpans& coasting, Duration gap);
+std::vector<CongestionPeriod> join_periods(std::vector<CongestionPeriod> periods, const FastForwardSpans& fast_forwards,
+                                           Duration gap);
 
 /// When each job got GPUs, in order of time.
 using JobStarts = std::map<JobId, std::vector<Time>>;

@@ -47,7 +47,7 @@ FlowFabric::FlowFabric(const Topology& topology, const FlowSettings& settings, s
       inside_host_(topology),
       staging_(topology, settings),
       link_delays_(topology, settings.switching_delay, settings.forwarding),
-      detours_(topology, settings.path_rule.weights),
+      available_(topology, settings.path_rule.weights),
       ecmp_(topology, settings.path_rule, settings.path_cache_entries),
       spray_(topology, link_delays_, settings.path_cache_entries, settings.path_rule.weights),
       adaptive_(topology, settings.path_rule.seed,
@@ -75,10 +75,10 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
     plan_settle(context.now(), context);
     return;
   }
-  if (event.kind == stay_stopped) {
-    const StayId stay = event.payload_as<StayStopped>().stay;
-    if (stopped_.size() <= stay.index()) stopped_.resize(stay.index() + 1, false);
-    stopped_[stay.index()] = true;
+  if (event.kind == attempt_stopped) {
+    const AttemptId attempt = event.payload_as<AttemptStopped>().attempt;
+    if (stopped_.size() <= attempt.index()) stopped_.resize(attempt.index() + 1, false);
+    stopped_[attempt.index()] = true;
     has_stopped_ = true;
     plan_settle(context.now(), context);
     return;
@@ -135,9 +135,9 @@ void FlowFabric::settle(EventContext& context) {
   }
   if (std::exchange(has_stopped_, false)) cancel_stopped(now);
   change_cables(now);
-  change_ways(now);
+  change_routes(now);
   for (const Transfer& transfer : entering_) {
-    if (is_stopped(transfer.stay)) continue;
+    if (is_stopped(transfer.attempt)) continue;
     if (SwitchOperationName::is_one(transfer.destination)) {
       join(transfer, now, context);
     } else {
@@ -146,7 +146,7 @@ void FlowFabric::settle(EventContext& context) {
   }
   entering_.clear();
   for (const Transfer& transfer : packets_entering_) {
-    if (!is_stopped(transfer.stay)) begin(transfer, true, now, context);
+    if (!is_stopped(transfer.attempt)) begin(transfer, true, now, context);
   }
   packets_entering_.clear();
   for (const Transfer& transfer : packets_leaving_) end_packets(transfer, now);
@@ -164,19 +164,19 @@ void FlowFabric::cancel_stopped(Time now) {
   for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
     if (!model_.policy().graph().alive(FlowSlot(slot))) continue;
     const ActiveFlow flow = flows_[slot];
-    if (is_stopped(flow.is_joint ? joint_[flow.transfer].stay : transfers_[flow.transfer].transfer.stay))
+    if (is_stopped(flow.is_joint ? joint_[flow.transfer].attempt : transfers_[flow.transfer].transfer.attempt))
       model_.cancel(FlowSlot(slot), now);
   }
   for (std::uint32_t slot = 0; slot < transfers_.size(); ++slot) {
-    if (transfers_[slot].flows_left == 0 || !is_stopped(transfers_[slot].transfer.stay)) continue;
+    if (transfers_[slot].flows_left == 0 || !is_stopped(transfers_[slot].transfer.attempt)) continue;
     transfers_[slot].flows_left = 0;
     free_transfers_.push_back(slot);
     packet_flows_.erase(slot);
   }
-  std::erase_if(packets_, [this](const auto& entry) { return is_stopped(std::get<StayId>(entry.first)); });
-  std::erase_if(waiting_, [this](const auto& waiting) { return is_stopped(std::get<StayId>(waiting.first)); });
+  std::erase_if(packets_, [this](const auto& entry) { return is_stopped(std::get<AttemptId>(entry.first)); });
+  std::erase_if(waiting_, [this](const auto& waiting) { return is_stopped(std::get<AttemptId>(waiting.first)); });
   for (std::uint32_t slot = 0; slot < joint_.size(); ++slot) {
-    if (joint_[slot].operation == nullptr || !is_stopped(joint_[slot].stay)) continue;
+    if (joint_[slot].operation == nullptr || !is_stopped(joint_[slot].attempt)) continue;
     joint_[slot].operation = nullptr;
     free_joint_.push_back(slot);
   }
@@ -194,12 +194,12 @@ void FlowFabric::change_cables(Time now) {
   cable_changes_.clear();
 }
 
-void FlowFabric::change_ways(Time now) {
+void FlowFabric::change_routes(Time now) {
   if (!outages_.take(now)) return;
-  detours_.avoid(outages_.avoided(), outages_.shares());
-  ecmp_.take(detours_);
-  spray_.take(detours_);
-  adaptive_.take(detours_);
+  available_.avoid(outages_.avoided(), outages_.shares());
+  ecmp_.take(available_);
+  spray_.take(available_);
+  adaptive_.take(available_);
   move_flows(now);
 }
 
@@ -235,7 +235,7 @@ void FlowFabric::tell_congestion(FlowSlot flow, const ActiveTransfer& active, co
   const bool knows_hosts = !active.is_folded || active.inside_host;
   const HostId from = knows_hosts ? topology_.node(active.transfer.source).host : HostId::none();
   const HostId to = knows_hosts ? topology_.node(active.transfer.destination).host : HostId::none();
-  congestion_->on_flow_starts(flow, {active.transfer.stay, from, to, active.multiplicity, folding});
+  congestion_->on_flow_starts(flow, {active.transfer.attempt, from, to, active.multiplicity, folding});
 }
 
 std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
@@ -250,7 +250,7 @@ std::uint32_t FlowFabric::account_of(const LinkFolding* folding) {
 
 void FlowFabric::end_packets(const Transfer& transfer, Time now) {
   const auto found = packets_.find(packets_key(transfer));
-  if (found == packets_.end()) return;  // its stay was stopped
+  if (found == packets_.end()) return;  // its attempt was stopped
   const std::uint32_t slot = found->second;
   packets_.erase(found);
   for (const FlowSlot flow : packet_flows_.at(slot)) model_.cancel(flow, now);
@@ -367,13 +367,13 @@ void FlowFabric::finish(const ActiveTransfer& active, Time now, EventContext& co
 void FlowFabric::join(const Transfer& transfer, Time now, EventContext& context) {
   WEFT_CHECK(operations_ != nullptr, "operations in switches are registered");
   WEFT_CHECK(next_id_ < FlowId::none().index(), "transfers of a run are counted in 32 bits");
-  const JointKey key(transfer.stay, transfer.destination, transfer.tag);
+  const JointKey key(transfer.attempt, transfer.destination, transfer.tag);
   auto waiting = waiting_.find(key);
   if (waiting == waiting_.end()) {
     waiting = waiting_.emplace(key, take_slot(joint_, free_joint_)).first;
     JointOperation& added = joint_[waiting->second];
     added.operation = &operations_->at(transfer.destination);
-    added.stay = transfer.stay;
+    added.attempt = transfer.attempt;
     added.members.assign(added.operation->members.size(), {});
     added.joined = 0;
   }
@@ -416,7 +416,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
   flows_[flow.index()] = {slot, Duration::zero(), true, 0};
   if (loads_) loads_->on_flow_starts(flow, true);
-  if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.stay});
+  if (congestion_ != nullptr) congestion_->on_flow_starts(flow, {joint.members.front().transfer.attempt});
   for (std::size_t hop = 0; hop < operation.links.size(); ++hop) {
     load_alone(operation.links[hop], request.wire_bytes.in_bits() * operation.loads[hop]);
   }

@@ -16,10 +16,10 @@
 // enter with the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when
 // it was handed over, with the top of the tree for its destination; what it takes alone includes waiting for the other members.
 //
-// Of a stay that is stopped all transfers end at once, and those that enter later are dropped: nobody hears of them any more, and they are not observed.
+// Of an attempt that is stopped all transfers end at once, and those that enter later are dropped: nobody hears of them any more, and they are not observed.
 //
 // A cable of which the scheduler says that it carries less has that capacity from then on. One that is out carries nothing, and what crosses it stands still. When
-// it has been out for `reroute` (take_other_ways_after), whoever crosses it goes on over other ways (network/routing/detours), as do flows that begin from then on;
+// it has been out for `reroute` (take_other_routes_after), whoever crosses it goes on over other ways (network/routing/available_routes), as do flows that begin from then on;
 // when it has been back for as long, the ways are as before. Where next hops are weighed by capacity (network/routing/hop_weights), weights
 // follow what a cable carries after as long, and what is under way is divided anew. Adaptive routing leaves flows where they are
 // unless they cross a cable that is out. Transfers of zero bytes take latency only, whatever is out, and operations in switches
@@ -36,7 +36,7 @@
 //
 // Invariants
 //   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, one that joins an operation in switches the
-//      latter only, unless its stay is stopped or a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation
+//      latter only, unless its attempt is stopped or a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation
 //      that a member never joins stays waiting; the ranks in it know whom they wait for.
 //   2. Transfers are numbered in order of entering, which depends on the order of events only.
 // Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone once the engine has stopped.
@@ -62,8 +62,8 @@
 #include "network/in_network/switch_operations.hpp"
 #include "network/network_model.hpp"
 #include "network/routing/adaptive.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/cable_outages.hpp"
-#include "network/routing/detours.hpp"
 #include "network/routing/ecmp.hpp"
 #include "network/routing/spray.hpp"
 #include "network/transfer_records.hpp"
@@ -108,7 +108,7 @@ class FlowFabric final : public Entity {
   void handle(const Event& event, EventContext& context) override;
 
   /// From a change of a cable until ways change for it; at once unless told otherwise.
-  void take_other_ways_after(Duration reroute) { outages_.set_reroute(reroute); }
+  void take_other_routes_after(Duration reroute) { outages_.set_reroute(reroute); }
 
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
@@ -155,26 +155,28 @@ class FlowFabric final : public Entity {
       Time entered;
     };
     const SwitchOperation* operation = nullptr;  ///< null while the slot is free
-    StayId stay = StayId::none();
+    AttemptId attempt = AttemptId::none();
     std::vector<Joined> members;  ///< in the operation's order
     std::size_t joined = 0;
     Time begun;
     Duration moving_alone;
   };
   /// What members have in common: stay, operation, tag.
-  using JointKey = std::tuple<StayId, NodeId, std::uint64_t>;
+  using JointKey = std::tuple<AttemptId, NodeId, std::uint64_t>;
   /// Whose packets they are: stay, source, destination, connection, tag.
-  using PacketsKey = std::tuple<StayId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
-  static PacketsKey packets_key(const Transfer& t) { return {t.stay, t.source, t.destination, t.connection, t.tag}; }
+  using PacketsKey = std::tuple<AttemptId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
+  static PacketsKey packets_key(const Transfer& t) { return {t.attempt, t.source, t.destination, t.connection, t.tag}; }
 
   void begin(const Transfer& transfer, bool is_of_packets, Time now, EventContext& context);
   void end_packets(const Transfer& transfer, Time now);
   void join(const Transfer& transfer, Time now, EventContext& context);
-  bool is_stopped(StayId stay) const { return !stay.is_none() && stay.index() < stopped_.size() && stopped_[stay.index()]; }
+  bool is_stopped(AttemptId attempt) const {
+    return !attempt.is_none() && attempt.index() < stopped_.size() && stopped_[attempt.index()];
+  }
   /// Ends all that belongs to stays that have been stopped.
   void cancel_stopped(Time now);
   void change_cables(Time now);
-  void change_ways(Time now);
+  void change_routes(Time now);
   /// Flows whose ways have changed go on over the new ones.
   void move_flows(Time now);
   void tell_congestion(FlowSlot flow, const ActiveTransfer& active, const LinkFolding* folding);
@@ -209,7 +211,7 @@ class FlowFabric final : public Entity {
   InsideHost inside_host_;
   Staging staging_;
   LinkDelays link_delays_;
-  Detours detours_;
+  AvailableRoutes available_;
   EcmpPaths ecmp_;
   SprayPaths spray_;
   AdaptivePaths adaptive_;
@@ -228,8 +230,8 @@ class FlowFabric final : public Entity {
   std::vector<Transfer> entering_;          ///< transfers of this instant
   std::vector<Transfer> packets_entering_;  ///< likewise, of packets
   std::vector<Transfer> packets_leaving_;
-  std::vector<bool> stopped_;                 ///< by StayId
-  bool has_stopped_ = false;                  ///< some stay was, at this instant
+  std::vector<bool> stopped_;                 ///< by AttemptId
+  bool has_stopped_ = false;                  ///< some attempt was, at this instant
   std::vector<const LinkFolding*> accounts_;  ///< from account 1 on
   std::unordered_map<const LinkFolding*, std::uint32_t> account_of_;
   std::vector<ActiveTransfer> transfers_;  ///< by slot

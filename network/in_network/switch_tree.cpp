@@ -15,9 +15,9 @@ namespace weft {
 namespace {
 
 /// The ways from all members to the first one, as nodes with a cable each to the next.
-class Ways {
+class TreeSearch {
  public:
-  Ways(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed, const HopWeights* weights)
+  TreeSearch(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed, const HopWeights* weights)
       : topology_(topology), weights_(weights), hash_(mix64(seed)) {
     for (const NodeId member : members) hash_ = mix64(hash_ ^ member.index());
     target_ = members.front();
@@ -199,7 +199,7 @@ SwitchTree nvswitch_star(const Topology& topology, std::span<const NodeId> membe
 
 SwitchTree packet_switch_tree(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed,
                               const HopWeights* weights) {
-  return Ways(topology, members, seed, weights).tree(members);
+  return TreeSearch(topology, members, seed, weights).tree(members);
 }
 
 }  // namespace weft

@@ -9,7 +9,7 @@ namespace weft {
 
 EgressPort::EgressPort(Bandwidth rate, Duration delay, EntityId target, std::uint32_t target_port)
     : delay_(delay), target_(target), target_port_(static_cast<std::uint16_t>(target_port)) {
-  WEFT_CHECK(rate.in_bps() > 0 && target_port < parcel_ports_max, "a port has a rate, and its number fits a parcel");
+  WEFT_CHECK(rate.in_bps() > 0 && target_port < message_ports_max, "a port has a rate, and its number fits a port message");
   set_rate(rate.in_bps());
 }
 
@@ -36,7 +36,7 @@ Duration EgressPort::least_time(Bytes size, Bandwidth rate) {
   free_at_ = free_at_ + Duration::ticks(turn_of_flows_);
 }
 
-void EgressPort::send_pause(const Packet& frame, Time now, SweepContext& context) {
+void EgressPort::send_pause(const Packet& frame, Time now, BatchContext& context) {
   const Time turn_ends = free_at_;
   send(frame, std::max(now, turn_ends - Duration::ticks(turn_of_flows_)), context);
   turn_of_flows_ = 0;

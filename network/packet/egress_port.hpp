@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/engine/parcel.hpp"
-#include "core/engine/sweep_process.hpp"
+#include "core/engine/batch_process.hpp"
+#include "core/engine/port_message.hpp"
 #include "core/values/units.hpp"
 #include "network/packet/packet.hpp"
 
@@ -51,13 +51,13 @@ class EgressPort {
   static Duration least_time(Bytes size, Bandwidth rate);
 
   /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives what it takes and the propagation delay later.
-  void send(const Packet& packet, Time start, SweepContext& context) {
+  void send(const Packet& packet, Time start, BatchContext& context) {
     free_at_ = start + Duration::ticks(ticks_for(packet.wire_bytes()));
     bytes_sent_ += packet.wire_bytes();
     context.send(target_, free_at_ + delay_, target_port_, packet);
   }
   /// Likewise, as soon as no other packet is on its way into the cable.
-  void send_pause(const Packet& frame, Time now, SweepContext& context);
+  void send_pause(const Packet& frame, Time now, BatchContext& context);
 
  private:
   static constexpr std::uint8_t shared_bit = 1;

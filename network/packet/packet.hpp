@@ -1,4 +1,4 @@
-// Packet: what travels in packet mode, 12 bytes in a parcel.
+// Packet: what travels in packet mode, 12 bytes in a port message.
 //
 // Where it sits: network cards (host/) make and take packets, switches (network/packet/packet_switch) pass them on. A packet names its queue pair;
 // where that leads is in QueuePairs.

@@ -119,34 +119,34 @@ void PacketSwitch::prefetch() const {
   buffer_.prefetch();
 }
 
-[[gnu::flatten]] SweepNode::Swept PacketSwitch::sweep(Time end, const Arrivals& arrivals, SweepContext& context) {
+[[gnu::flatten]] BatchNode::WindowOutcome PacketSwitch::run_window(Time end, const Arrivals& arrivals, BatchContext& context) {
   swept_ = {};
   std::span<const Event> changes = arrivals.events;
-  const SortedParcels& parcels = arrivals.parcels;
+  const SortedPortMessages& port_messages = arrivals.port_messages;
   std::array<const QueuePairs::Route*, kAhead> routes;
   const auto fetch_route = [&](std::size_t i) {
-    const auto packet = parcels[i].payload_as<Packet>();
+    const auto packet = port_messages[i].payload_as<Packet>();
     if (packet.kind() == PacketKind::pfc) return;
     routes[i % kAhead] = &routes_[packet.queue_pair];
     cache::fetch(routes[i % kAhead], sizeof(QueuePairs::Route));
   };
-  for (std::size_t i = 0; i < std::min(kAhead, parcels.size()); ++i) fetch_route(i);
-  for (std::size_t i = 0; i < parcels.size(); ++i) {
-    const Parcel& parcel = parcels[i];
-    for (; !changes.empty() && changes.front().key.time <= parcel.time; changes = changes.subspan(1))
+  for (std::size_t i = 0; i < std::min(kAhead, port_messages.size()); ++i) fetch_route(i);
+  for (std::size_t i = 0; i < port_messages.size(); ++i) {
+    const PortMessage& port_message = port_messages[i];
+    for (; !changes.empty() && changes.front().key.time <= port_message.time; changes = changes.subspan(1))
       take_event(changes.front(), context);
-    if (in_step_) step_until(parcel.time, context);
-    context.set_now(parcel.time);
-    const auto packet = parcel.payload_as<Packet>();
+    if (in_step_) step_until(port_message.time, context);
+    context.set_now(port_message.time);
+    const auto packet = port_message.payload_as<Packet>();
     if (packet.kind() == PacketKind::pfc) {
-      bring_forward(parcel.port, parcel.time, context);
-      on_pfc(packet, parcel.port, parcel.time);
+      bring_forward(port_message.port, port_message.time, context);
+      on_pfc(packet, port_message.port, port_message.time);
     } else {
-      admit(packet, *routes[i % kAhead], parcel.port, parcel.time, context);
+      admit(packet, *routes[i % kAhead], port_message.port, port_message.time, context);
     }
-    if (i + kAhead < parcels.size()) fetch_route(i + kAhead);
+    if (i + kAhead < port_messages.size()) fetch_route(i + kAhead);
   }
-  if (!parcels.empty()) swept_.last = parcels[parcels.size() - 1].time;
+  if (!port_messages.empty()) swept_.last = port_messages[port_messages.size() - 1].time;
   for (; !changes.empty(); changes = changes.subspan(1)) {
     swept_.last = changes.front().key.time;
     take_event(changes.front(), context);
@@ -155,7 +155,7 @@ void PacketSwitch::prefetch() const {
   bring_all_forward(end, context);
   next_start_.for_each([&](std::uint32_t port) { swept_.next = std::min(swept_.next, next_start_[port]); });
   for (const Asking& asking : asking_) swept_.next = std::min(swept_.next, asking.refresh);
-  swept_.events = parcels.size();
+  swept_.events = port_messages.size();
   if constexpr (audits_state) audit();
   return swept_;
 }
@@ -176,7 +176,7 @@ void PacketSwitch::audit() const {
 // --- In ---------------------------------------------------------------------------------------------------------------------------
 
 void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now,
-                         SweepContext& context) {
+                         BatchContext& context) {
   WEFT_CHECK(packet.priority() < class_count_, "a packet has a priority that exists");
   const bool may_pause = is_lossless(port, packet.priority());
   std::uint32_t account = account_of(port, packet.priority());
@@ -215,7 +215,7 @@ void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, s
   join_queue(packet, account, to, now, context);
 }
 
-[[gnu::noinline]] std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context) {
+[[gnu::noinline]] std::uint32_t PacketSwitch::choose_port(const Packet& packet, NodeId endpoint, Time now, BatchContext& context) {
   if (choices_begin_.size() <= endpoint.index()) choices_begin_.resize(endpoint.index() + 1, 0);
   std::uint32_t& begin = choices_begin_[endpoint.index()];
   if (begin == 0) {
@@ -257,7 +257,7 @@ Duration PacketSwitch::wait_at(std::uint32_t port_number, std::uint32_t priority
   return port.waiting == 0 ? on_wire : on_wire + transmit_time(Bytes::of(waiting_at(port_number)), port.out.rate());
 }
 
-void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context) {
+void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, BatchContext& context) {
   Port& port = ports_[to];
   const std::uint32_t priority = packet.priority();
   const auto bit = static_cast<std::uint8_t>(1U << priority);
@@ -290,7 +290,7 @@ void PacketSwitch::join_queue(const Packet& packet, std::uint32_t account, std::
 }
 
 /// What had been charged to the account goes no further.
-void PacketSwitch::drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
+void PacketSwitch::drop(const Packet& packet, std::uint32_t account, Time now, BatchContext& context) {
   count_drop(packet, account);
   release(packet, account, now, context);
 }
@@ -304,16 +304,16 @@ void PacketSwitch::count_drop(const Packet& packet, std::uint32_t account) {
 // --- Out --------------------------------------------------------------------------------------------------------------------------
 
 /// Sends what begins before `until`. Requires: nothing else happens at this port before.
-void PacketSwitch::bring_forward(std::uint32_t port, Time until, SweepContext& context) {
+void PacketSwitch::bring_forward(std::uint32_t port, Time until, BatchContext& context) {
   while (next_start_[port] < until) send_next(port, context);
 }
 
-void PacketSwitch::bring_all_forward(Time until, SweepContext& context) {
+void PacketSwitch::bring_all_forward(Time until, BatchContext& context) {
   next_start_.for_each([&](std::uint32_t port) { bring_forward(port, until, context); });
 }
 
 /// Ports in order of time, as long as an account asks for a pause.
-[[gnu::noinline, gnu::flatten]] void PacketSwitch::step_until(Time until, SweepContext& context) {
+[[gnu::noinline, gnu::flatten]] void PacketSwitch::step_until(Time until, BatchContext& context) {
   while (in_step_) {
     std::uint32_t first = 0;
     Time start = Time::max();
@@ -335,7 +335,7 @@ void PacketSwitch::bring_all_forward(Time until, SweepContext& context) {
   }
 }
 
-void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
+void PacketSwitch::send_next(std::uint32_t port_number, BatchContext& context) {
   Port& port = ports_[port_number];
   const Time now = next_start_[port_number];
   if (port.paused != 0) {
@@ -361,7 +361,7 @@ void PacketSwitch::send_next(std::uint32_t port_number, SweepContext& context) {
 }
 
 /// The packet's first bit leaves.
-void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
+void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account, Time now, BatchContext& context) {
   port.out.send(packet, now, context);
   if (port.out.has_duties()) after_leaving(port, packet, now);
   if constexpr (audits_state) audited_.out += packet.wire_bytes();
@@ -377,7 +377,7 @@ void PacketSwitch::leave(Port& port, const Packet& packet, std::uint32_t account
   records[packet.hop() - 2] = {now, port.out.bytes_sent(), port.out.rate(), waiting_at(number)};
 }
 
-void PacketSwitch::release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context) {
+void PacketSwitch::release(const Packet& packet, std::uint32_t account, Time now, BatchContext& context) {
   buffer_.release(account, packet.wire_bytes());
   if (in_step_ && buffer_.pauses(account) && buffer_.can_resume(account)) let_go(account, now, context);
 }
@@ -440,7 +440,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
 }
 
 /// Requires: all ports were brought to `now`.
-[[gnu::noinline]] void PacketSwitch::ask(std::uint32_t account, Time now, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::ask(std::uint32_t account, Time now, BatchContext& context) {
   buffer_.set_pauses(account, true);
   const bool refreshes = pause_time_ > Duration::zero();
   asking_.push_back({account, refreshes ? now + refresh_after(account) : Time::max()});
@@ -449,14 +449,14 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   send_pfc(account, pfc_pause, now, context);
 }
 
-[[gnu::noinline]] void PacketSwitch::let_go(std::uint32_t account, Time now, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::let_go(std::uint32_t account, Time now, BatchContext& context) {
   buffer_.set_pauses(account, false);
   std::erase_if(asking_, [account](const Asking& asking) { return asking.account == account; });
   in_step_ = !asking_.empty();
   send_pfc(account, pfc_resume, now, context);
 }
 
-void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now, SweepContext& context) {
+void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now, BatchContext& context) {
   const std::uint32_t port_number = port_of(account);
   const Packet frame(PacketKind::pfc, 0, what, pfc_frame_wire_bytes, account % class_count_);
   Port& port = ports_[port_number];
@@ -466,7 +466,7 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
 }
 
 /// Empties the queues that have been stuck for so long by now. Requires: what was paused is known as of now.
-[[gnu::noinline]] void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, BatchContext& context) {
   Port& port = ports_[port_number];
   for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
     const auto bit = static_cast<std::uint8_t>(1U << priority);
@@ -478,7 +478,7 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   }
 }
 
-void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority, Time now, SweepContext& context) {
+void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority, Time now, BatchContext& context) {
   Port& port = ports_[port_number];
   Queue& dropped = queue(port_number, priority);
   dropped.bytes = 0;
@@ -504,16 +504,16 @@ bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time
 
 // --- Cables and ways --------------------------------------------------------------------------------------------------------------
 
-[[gnu::noinline]] void PacketSwitch::take_event(const Event& event, SweepContext& context) {
+[[gnu::noinline]] void PacketSwitch::take_event(const Event& event, BatchContext& context) {
   const Time now = event.key.time;
   if (in_step_) step_until(now, context);
   bring_all_forward(now, context);
   context.set_now(now);
-  if (event.kind == ways_change) {
+  if (event.kind == routes_change) {
     choices_begin_.clear();
     choices_.clear();
     choice_weights_.clear();
-    return port_choice_.take_ways(event.payload_as<WaysChange>().version);
+    return port_choice_.take_routes(event.payload_as<RoutesChange>().version);
   }
   if (event.kind == flow_load_changes) {
     const auto changes = event.payload_as<FlowLoadChanges>();
@@ -527,7 +527,7 @@ bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time
 }
 
 /// Requires: all ports were brought to `now`.
-void PacketSwitch::change_port(std::uint32_t port_number, std::int64_t rate_bps, Time now, SweepContext& context) {
+void PacketSwitch::change_port(std::uint32_t port_number, std::int64_t rate_bps, Time now, BatchContext& context) {
   Port& port = ports_[port_number];
   const bool was_out = port.out.is_out();
   Contention& contention = contention_[port_number];

@@ -1,4 +1,4 @@
-// Packet switch: takes packets in, keeps them in shared memory, and sends them on - with PFC, ECN and scheduling - swept window by window.
+// Packet switch: takes packets in, keeps them in shared memory, and sends them on - with PFC, ECN and scheduling - outcome window by window.
 //
 // Where it sits: stands for one packet switch of a topology. What its neighbours send arrives after propagation and the time that its ingress
 // pipeline takes, pauses as well (IEEE 802.1Qbb, annex O, allows for such a reaction time): parsing and look-up come before the memory.
@@ -17,11 +17,11 @@
 // after half of that as long as it is needed. Queues that pauses hold for too long are emptied by a watchdog, if there is one
 // (network/packet/pfc_watchdog).
 //
-// A port whose cable goes out drops what waits for it, and what comes for it until the cable is back or switches choose ports again (`ways_change`); the
+// A port whose cable goes out drops what waits for it, and what comes for it until the cable is back or switches choose ports again (`routes_change`); the
 // other end's pauses are void. When the cable is back, the switch sends for every lossless priority whether it asks for a pause; what comes before that
 // is heeded and finds no headroom is dropped. On a slow cable pauses last as much longer (network/packet/pause_clock).
 //
-// How it is swept: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
+// How it is outcome: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
 // brought forward one at a time, when a packet joins them (`bring_forward`), and what has left since is not yet taken off the accounts: they
 // are upper bounds. Only where a bound exceeds a threshold all ports are brought to the same instant, which makes accounts exact; and while a
 // pause is asked for, ports go forward together, in order of time (`in_step_`).
@@ -31,7 +31,7 @@
 //      there a pause may come too late.
 //   2. At one instant: changes of cables and ways, in order of their events; what arrives by port number, and leaves at once if its port is idle; then
 //      departures by port number.
-// Threads: as SweepNode.
+// Threads: as BatchNode.
 #pragma once
 
 #include <array>
@@ -44,8 +44,8 @@
 
 #include "core/containers/cache.hpp"
 #include "core/containers/fifo.hpp"
-#include "core/engine/sweep_node.hpp"
-#include "core/engine/sweep_process.hpp"
+#include "core/engine/batch_node.hpp"
+#include "core/engine/batch_process.hpp"
 #include "network/packet/ecn_marking.hpp"
 #include "network/packet/egress_port.hpp"
 #include "network/packet/packet.hpp"
@@ -78,7 +78,7 @@ struct PortChoice {
   /// in turn, flows would settle on ports, and meet others further on that their switch does not see.
   Duration adaptive_band = {};
   /// From now on ports_to() goes by this version of the ways.
-  std::function<void(std::uint32_t version)> take_ways = nullptr;
+  std::function<void(std::uint32_t version)> take_routes = nullptr;
 };
 
 struct PacketSwitchSettings {
@@ -110,7 +110,7 @@ struct PacketPortCounters {
   Duration waiting;  ///< of data packets that left by it or still wait, all together: from arrival until the first bit leaves
 };
 
-class PacketSwitch final : public SweepNode {
+class PacketSwitch final : public BatchNode {
  public:
   /// Both directions of a cable.
   struct Cable {
@@ -124,7 +124,7 @@ class PacketSwitch final : public SweepNode {
   /// Keeps a reference to the routes.
   PacketSwitch(const PacketSwitchSettings& settings, const std::vector<Cable>& cables, const QueuePairs& routes);
 
-  Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override;
+  WindowOutcome run_window(Time end, const Arrivals& arrivals, BatchContext& context) override;
   void prefetch() const override;
 
   /// As of `now`, the time until which the run has come.
@@ -234,34 +234,34 @@ class PacketSwitch final : public SweepNode {
   std::uint32_t port_of(std::uint32_t account) const { return account / class_count_ % static_cast<std::uint32_t>(ports_.size()); }
   /// Bytes.
   std::int64_t waiting_at(std::uint32_t port) const;
-  void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, SweepContext& context);
+  void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, BatchContext& context);
   /// From now until a packet that joins last would leave by the port; max() where it would be dropped.
   Duration wait_at(std::uint32_t port, std::uint32_t priority, Time now);
-  std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, SweepContext& context);
-  void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, SweepContext& context);
-  void take_event(const Event& event, SweepContext& context);
-  void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, SweepContext& context);
-  void drop(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
-  void drop_queue(std::uint32_t port, std::uint32_t priority, Time now, SweepContext& context);
+  std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, BatchContext& context);
+  void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, BatchContext& context);
+  void take_event(const Event& event, BatchContext& context);
+  void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, BatchContext& context);
+  void drop(const Packet& packet, std::uint32_t account, Time now, BatchContext& context);
+  void drop_queue(std::uint32_t port, std::uint32_t priority, Time now, BatchContext& context);
   void count_drop(const Packet& packet, std::uint32_t account);
-  void release(const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void release(const Packet& packet, std::uint32_t account, Time now, BatchContext& context);
   /// From one pause to the next that says the same.
   Duration refresh_after(std::uint32_t account) const {
     return Duration::ticks(contention_[port_of(account)].pause_time.in_ticks() / 2);
   }
-  void look_for_storms(std::uint32_t port, Time now, SweepContext& context);
+  void look_for_storms(std::uint32_t port, Time now, BatchContext& context);
   bool drops(std::uint32_t port, std::uint32_t priority, Time now);
   void audit() const;
-  void bring_forward(std::uint32_t port, Time until, SweepContext& context);
-  void bring_all_forward(Time until, SweepContext& context);
-  void send_next(std::uint32_t port, SweepContext& context);
-  void leave(Port& port, const Packet& packet, std::uint32_t account, Time now, SweepContext& context);
+  void bring_forward(std::uint32_t port, Time until, BatchContext& context);
+  void bring_all_forward(Time until, BatchContext& context);
+  void send_next(std::uint32_t port, BatchContext& context);
+  void leave(Port& port, const Packet& packet, std::uint32_t account, Time now, BatchContext& context);
   void after_leaving(Port& port, const Packet& packet, Time now);
-  void step_until(Time until, SweepContext& context);
+  void step_until(Time until, BatchContext& context);
   std::uint32_t choose(std::uint32_t port, std::uint8_t ready);
-  void ask(std::uint32_t account, Time now, SweepContext& context);
-  void let_go(std::uint32_t account, Time now, SweepContext& context);
-  void send_pfc(std::uint32_t account, std::uint32_t what, Time now, SweepContext& context);
+  void ask(std::uint32_t account, Time now, BatchContext& context);
+  void let_go(std::uint32_t account, Time now, BatchContext& context);
+  void send_pfc(std::uint32_t account, std::uint32_t what, Time now, BatchContext& context);
   void on_pfc(const Packet& frame, std::uint32_t port, Time now);
   void set_next_start(std::uint32_t port, Time earliest);
   bool may_go(const Port& port) const { return (port.waiting & ~port.paused) != 0; }
@@ -293,7 +293,7 @@ class PacketSwitch final : public SweepNode {
   bool in_step_ = false;                      ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;
   std::vector<PauseStorm> storms_;
-  Swept swept_;
+  WindowOutcome swept_;
   /// Bytes since the beginning, pauses aside; counted in builds that audit.
   struct Audited {
     std::int64_t in = 0;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/check.hpp"
-#include "core/engine/parcel.hpp"
+#include "core/engine/port_message.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "topologies/topology.hpp"
@@ -49,9 +49,9 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
     std::vector<LinkId>& links = links_of[node_of(link.source)];
     port_of_link_[i] = static_cast<std::uint16_t>(links.size());
     links.push_back(LinkId(i));
-    if (links.size() == parcel_ports_max) {
+    if (links.size() == message_ports_max) {
       fail("too-many-ports",
-           topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(parcel_ports_max - 1),
+           topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(message_ports_max - 1),
            SourcePlace::named(topology.name()), kInFlowMode);
     }
   }
@@ -64,8 +64,8 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
   }
 }
 
-PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::uint32_t connection,
-                                        std::uint32_t queue_pair) const {
+PacketTopology::Route PacketTopology::route(NodeId source, NodeId destination, std::uint32_t connection,
+                                            std::uint32_t queue_pair) const {
   Followed followed = follow(own_.between(source, destination), source, destination, connection, queue_pair);
   const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
     std::string hint = kInFlowMode;
@@ -81,46 +81,46 @@ PacketTopology::Way PacketTopology::way(NodeId source, NodeId destination, std::
   if (followed.is_too_long) {
     refuse("long-path", "has more than " + counted(QueuePairs::hops_max, "hop", "hops"), "shorten flow.routes");
   }
-  return std::move(followed.way);
+  return std::move(followed.route);
 }
 
-std::optional<PacketTopology::Way> PacketTopology::way_around(const Detours& ways, NodeId source, NodeId destination,
-                                                              std::uint32_t connection, std::uint32_t queue_pair) const {
-  if (!ways.connects(source, destination)) return std::nullopt;
-  Followed followed = follow(ways.between(source, destination), source, destination, connection, queue_pair);
+std::optional<PacketTopology::Route> PacketTopology::reroute(const AvailableRoutes& routes, NodeId source, NodeId destination,
+                                                             std::uint32_t connection, std::uint32_t queue_pair) const {
+  if (!routes.connects(source, destination)) return std::nullopt;
+  Followed followed = follow(routes.between(source, destination), source, destination, connection, queue_pair);
   if (!followed.relay.is_none() || followed.is_too_long) return std::nullopt;
-  return std::move(followed.way);
+  return std::move(followed.route);
 }
 
 PacketTopology::Followed PacketTopology::follow(const WeighedRoutes& routes, NodeId source, NodeId destination,
                                                 std::uint32_t connection, std::uint32_t queue_pair) const {
   Followed followed;
-  Way& way = followed.way;
+  Route& route = followed.route;
   for (const LinkId id : ecmp_path(topology_, routes, rule_, source, destination, connection, queue_pair)) {
     const Link& link = topology_.link(id);
     if (port_of_link_[id.index()] == kInside) {
-      way.inside_hosts += link.propagation_delay;
-      way.inside_rate = std::min(way.inside_rate, link.rate);
-      if (way.links.empty()) way.source_rate = way.inside_rate;
+      route.inside_hosts += link.propagation_delay;
+      route.inside_rate = std::min(route.inside_rate, link.rate);
+      if (route.links.empty()) route.source_rate = route.inside_rate;
       continue;
     }
     const HostId from = topology_.node(link.source).host;
-    if (!way.links.empty() && !from.is_none()) {
+    if (!route.links.empty() && !from.is_none()) {
       followed.relay = from;
       return followed;
     }
-    followed.is_too_long = way.links.size() == QueuePairs::hops_max;
+    followed.is_too_long = route.links.size() == QueuePairs::hops_max;
     if (followed.is_too_long) return followed;
-    way.ports[way.links.size()] = port_of_link_[id.index()];
-    way.links.push_back(id);
+    route.ports[route.links.size()] = port_of_link_[id.index()];
+    route.links.push_back(id);
   }
   return followed;
 }
 
-void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+void PacketTopology::ports_to(const AvailableRoutes& routes, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
                               std::vector<std::int64_t>& weights) const {
   const std::size_t before = ports.size();
-  const WeighedRoutes around = ways.between(switch_of(node), endpoint);
+  const WeighedRoutes around = routes.between(switch_of(node), endpoint);
   HostId relay = add_ports(around, node, endpoint, ports, weights);
   if (relay.is_none() || &around.routes != &topology_.routes()) {
     if (ports.size() > before) return;
@@ -133,8 +133,8 @@ void PacketTopology::ports_to(const Detours& ways, std::uint32_t node, NodeId en
        SourcePlace::named(topology_.name()), kInFlowMode);
 }
 
-PacketTopology::LeastWay PacketTopology::least_way(NodeId from, NodeId endpoint,
-                                                   const std::function<Duration(LinkId)>& cost) const {
+PacketTopology::LeastRoute PacketTopology::least_route(NodeId from, NodeId endpoint,
+                                                       const std::function<Duration(LinkId)>& cost) const {
   std::map<NodeId, Duration> known;
   std::set<LinkId> lasts;
   const auto least = [&](const auto& self, NodeId at) -> Duration {

@@ -18,7 +18,7 @@
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
 #include "network/packet/queue_pairs.hpp"
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/ecmp.hpp"
 
 namespace weft {
@@ -46,7 +46,7 @@ class PacketTopology {
   }
 
   /// A way from endpoint to endpoint of another host.
-  struct Way {
+  struct Route {
     QueuePairs::Ports ports{};  ///< of the nodes that a packet leaves
     std::vector<LinkId> links;  ///< between nodes
     Duration inside_hosts;      ///< propagation before the first of them and after the last
@@ -55,24 +55,24 @@ class PacketTopology {
   };
   /// The one of network/routing/ecmp. Throws InputError [relaying-host] where it leads through a third host, [long-path]
   /// where it has more hops than a route holds.
-  Way way(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
+  Route route(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
   /// While some links are avoided; none where no way is left, or only such as way() throws for.
-  std::optional<Way> way_around(const Detours& ways, NodeId source, NodeId destination, std::uint32_t connection,
-                                std::uint32_t queue_pair) const;
+  std::optional<Route> reroute(const AvailableRoutes& routes, NodeId source, NodeId destination, std::uint32_t connection,
+                               std::uint32_t queue_pair) const;
   /// Appends the ports of a switch that lead to an endpoint over fewest links, and through no host; where all that are left lead through one, those of the
   /// topology's own ways. Appends as many weights, where next hops have some. Throws InputError [relaying-host] where one of these
   /// does.
-  void ports_to(const Detours& ways, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
+  void ports_to(const AvailableRoutes& routes, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
                 std::vector<std::int64_t>& weights) const;
   /// What all ways from a node to an endpoint can carry together while nothing is out. Requires: the rule has weights.
   Bandwidth capacity(NodeId from, NodeId endpoint) const { return own_.between(from, endpoint).weights->capacity(from, endpoint); }
   /// Of all ways from a switch to an endpoint while nothing is out: the least sum of what `cost` says of their links, and the link that ends all of them;
   /// none() if they end in several.
-  struct LeastWay {
+  struct LeastRoute {
     Duration cost;
     LinkId last = LinkId::none();
   };
-  LeastWay least_way(NodeId from, NodeId endpoint, const std::function<Duration(LinkId)>& cost) const;
+  LeastRoute least_route(NodeId from, NodeId endpoint, const std::function<Duration(LinkId)>& cost) const;
   struct CableEnd {
     std::uint32_t node = 0;
     std::uint32_t port = 0;
@@ -83,7 +83,7 @@ class PacketTopology {
 
  private:
   struct Followed {
-    Way way;
+    Route route;
     HostId relay = HostId::none();  ///< a third host that it leads through, where it was followed no further
     bool is_too_long = false;
   };
@@ -95,7 +95,7 @@ class PacketTopology {
 
   const Topology& topology_;
   PathRule rule_;
-  Detours own_;  ///< nothing is out
+  AvailableRoutes own_;  ///< nothing is out
   std::uint32_t host_count_;
   std::vector<NodeId> switches_;
   std::vector<std::uint32_t> node_of_switch_;  ///< by NodeId

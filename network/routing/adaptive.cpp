@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/check.hpp"
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -63,7 +63,7 @@ void AdaptivePaths::look_ahead(NodeId source, NodeId destination, const FlowLink
 std::span<const LinkId> AdaptivePaths::path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair,
                                             const FlowLinkGraph& flows) {
   WEFT_CHECK(source != destination, "a path joins two endpoints");
-  routes_ = detours_ == nullptr ? &topology_.routes() : &detours_->between(source, destination).routes;
+  routes_ = available_ == nullptr ? &topology_.routes() : &available_->between(source, destination).routes;
   if (view_ == AdaptiveView::whole_paths) look_ahead(source, destination, flows);
   // Worst load of the path, and load of its first link; the smaller, the better.
   const auto judge = [&](LinkId hop) {

@@ -31,7 +31,7 @@
 
 namespace weft {
 
-class Detours;
+class AvailableRoutes;
 class Routes;
 class Topology;
 
@@ -43,7 +43,7 @@ class AdaptivePaths {
   AdaptivePaths(const Topology& topology, std::uint64_t seed, AdaptiveView view);
 
   /// From now on paths take these, which outlive this.
-  void take(const Detours& detours) { detours_ = &detours; }
+  void take(const AvailableRoutes& available) { available_ = &available; }
 
   /// Links from endpoint to endpoint, in order. Valid until the next call. `flows` has what is under way, over the topology's links.
   /// Requires: source != destination, a path exists (WEFT_CHECK).
@@ -57,7 +57,7 @@ class AdaptivePaths {
   const Topology& topology_;
   std::uint64_t seed_;
   AdaptiveView view_;
-  const Detours* detours_ = nullptr;
+  const AvailableRoutes* available_ = nullptr;
   const Routes* routes_ = nullptr;  ///< of the path at hand
   std::vector<LinkId> links_;
   std::vector<LinkId> hops_;

@@ -17,13 +17,13 @@ void CableOutages::change(const CableChanges& change, Time now) {
   shares_now_[change.cable().index()] = shares_now_[reverse.index()] = share;
   const LinkId cable = std::min(change.cable(), reverse);
   turned_[cable] = now;
-  if (reroute_ < Time::max() - now) way_changes_.push_back({now + reroute_, cable});
+  if (reroute_ < Time::max() - now) route_changes_.push_back({now + reroute_, cable});
 }
 
 bool CableOutages::take(Time now) {
   bool has_changed = false;
-  for (; !way_changes_.empty() && way_changes_.front().at <= now; way_changes_.pop_front()) {
-    const auto [at, cable] = way_changes_.front();
+  for (; !route_changes_.empty() && route_changes_.front().at <= now; route_changes_.pop_front()) {
+    const auto [at, cable] = route_changes_.front();
     const LinkId reverse = topology_.reverse(cable);
     const double share = shares_now_[cable.index()];
     // It has turned once more since, and its turn comes; or it was away for too short a time to be noticed.

@@ -31,7 +31,7 @@ class CableOutages {
   /// In order of time.
   void change(const CableChanges& change, Time now);
   /// When avoided() may change next; max() if it does not by itself.
-  Time next() const { return way_changes_.empty() ? Time::max() : way_changes_.front().at; }
+  Time next() const { return route_changes_.empty() ? Time::max() : route_changes_.front().at; }
   /// Brings avoided() and shares() to `now`; whether one is another than before.
   bool take(Time now);
   /// By LinkId, alike in both directions; empty before the first change.
@@ -41,7 +41,7 @@ class CableOutages {
 
  private:
   /// When a change of a cable shows in the ways.
-  struct WayChange {
+  struct RoutesChange {
     Time at;
     LinkId cable;
   };
@@ -49,11 +49,11 @@ class CableOutages {
   const Topology& topology_;
   Duration reroute_;
   bool follows_shares_ = false;
-  std::map<LinkId, Time> turned_;      ///< by first direction: when a cable last changed
-  std::deque<WayChange> way_changes_;  ///< in order of time
-  std::vector<double> shares_now_;     ///< by LinkId; empty until one changes
-  std::vector<double> shares_;         ///< likewise, as far as noticed
-  std::vector<bool> avoided_;          ///< likewise: those that carry nothing
+  std::map<LinkId, Time> turned_;           ///< by first direction: when a cable last changed
+  std::deque<RoutesChange> route_changes_;  ///< in order of time
+  std::vector<double> shares_now_;          ///< by LinkId; empty until one changes
+  std::vector<double> shares_;              ///< likewise, as far as noticed
+  std::vector<bool> avoided_;               ///< likewise: those that carry nothing
 };
 
 }  // namespace weft

@@ -88,7 +88,7 @@ std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::span<const std:
 
 std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair) {
-  const Detours own(topology, rule.weights);
+  const AvailableRoutes own(topology, rule.weights);
   return ecmp_path(topology, own.between(source, destination), rule, source, destination, connection, queue_pair);
 }
 
@@ -108,8 +108,8 @@ EcmpPaths::EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t
       cache_(std::bit_ceil(std::max<std::size_t>(1, cache_entries))),
       own_(topology, rule.weights) {}
 
-void EcmpPaths::take(const Detours& detours) {
-  detours_ = &detours;
+void EcmpPaths::take(const AvailableRoutes& available) {
+  available_ = &available;
   for (Entry& entry : cache_) entry.links.clear();
 }
 
@@ -120,7 +120,7 @@ std::span<const LinkId> EcmpPaths::path(NodeId source, NodeId destination, std::
   if (!entry.links.empty() && entry.key == key) return entry.links;
   entry.key = key;
   entry.links.clear();
-  const WeighedRoutes routes = (detours_ == nullptr ? own_ : *detours_).between(source, destination);
+  const WeighedRoutes routes = (available_ == nullptr ? own_ : *available_).between(source, destination);
   walk(topology_, routes, rule_, hash, source, destination, hops_, weights_, entry.links);
   return entry.links;
 }

@@ -14,7 +14,7 @@
 // meet on their way up; on other networks the port may depend on how far a flow has come. Where the user has given a switch a route
 // (network/routing/static_routes), that goes first.
 //
-// Next hops are those of network/routing/detours where links are out.
+// Next hops are those of network/routing/available_routes where links are out.
 //
 // Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next tuple that maps to it. What is cached shows
 // in no result.
@@ -30,7 +30,7 @@
 
 #include "core/values/ids.hpp"
 #include "core/values/units.hpp"
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/hop_weights.hpp"
 
 namespace weft {
@@ -81,9 +81,9 @@ class EcmpPaths {
   EcmpPaths(const Topology& topology, const PathRule& rule, std::size_t cache_entries);
 
   /// They have changed. From now on paths take them; they outlive this.
-  void take(const Detours& detours);
+  void take(const AvailableRoutes& available);
 
-  /// ecmp_path(), but for detours. Valid until the next call.
+  /// ecmp_path(), but for routes. Valid until the next call.
   std::span<const LinkId> path(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
 
  private:
@@ -104,8 +104,8 @@ class EcmpPaths {
   std::vector<Entry> cache_;
   std::vector<LinkId> hops_;
   std::vector<std::int64_t> weights_;
-  Detours own_;                       ///< nothing is out
-  const Detours* detours_ = nullptr;  ///< null: own_
+  AvailableRoutes own_;                         ///< nothing is out
+  const AvailableRoutes* available_ = nullptr;  ///< null: own_
 };
 
 }  // namespace weft

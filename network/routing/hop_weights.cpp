@@ -53,7 +53,7 @@ NodeId only_switch_of(const Topology& topology, NodeId endpoint) {
 }  // namespace
 
 /// Nodes by distance from the first, the destination last, so that links lead from smaller numbers to larger ones.
-struct HopWeights::Ways {
+struct HopWeights::Paths {
   std::vector<NodeId> nodes;
   std::vector<std::uint32_t> hops_begin;  ///< by node, over the following
   std::vector<std::int64_t> weights;      ///< by hop
@@ -91,61 +91,61 @@ HopWeights::Entry& HopWeights::entry_of(NodeId at, NodeId target) const {
   return kept_[mix64((std::uint64_t{at.index()} << 32) | target.index()) & (kKept - 1)];
 }
 
-HopWeights::Ways HopWeights::find_ways(NodeId at, NodeId destination) const {
-  Ways ways;
+HopWeights::Paths HopWeights::find_paths(NodeId at, NodeId destination) const {
+  Paths paths;
   std::vector<LinkId> links;  // by hop
   std::unordered_map<NodeId, std::uint32_t> number_of{{at, 0}};
   std::vector<LinkId> hops;
-  ways.nodes.push_back(at);
+  paths.nodes.push_back(at);
   // Next hops lie on shortest ways, so that all nodes of one distance come before those of the next.
-  for (std::size_t i = 0; i < ways.nodes.size(); ++i) {
-    ways.hops_begin.push_back(static_cast<std::uint32_t>(links.size()));
-    const NodeId node = ways.nodes[i];
+  for (std::size_t i = 0; i < paths.nodes.size(); ++i) {
+    paths.hops_begin.push_back(static_cast<std::uint32_t>(links.size()));
+    const NodeId node = paths.nodes[i];
     if (node == destination) break;
     routes_.next_hops(topology_, node, destination, hops);
     WEFT_CHECK(!hops.empty(), "endpoints are mutually reachable");
     for (const LinkId hop : hops) {
       links.push_back(hop);
       const NodeId to = topology_.link(hop).destination;
-      if (number_of.try_emplace(to, static_cast<std::uint32_t>(ways.nodes.size())).second) ways.nodes.push_back(to);
+      if (number_of.try_emplace(to, static_cast<std::uint32_t>(paths.nodes.size())).second) paths.nodes.push_back(to);
     }
   }
-  WEFT_CHECK(ways.nodes.back() == destination, "all shortest ways end at the destination");
-  const auto last = static_cast<std::uint32_t>(ways.nodes.size() - 1);
-  ways.hops_begin.push_back(static_cast<std::uint32_t>(links.size()));
-  ways.weights.resize(links.size());
-  ways.capacity.assign(ways.nodes.size(), kUnlimited);
-  ways.meet.assign(ways.nodes.size(), last);
-  std::vector<std::int64_t> rate_to(ways.nodes.size(), 0);  // of the node at hand
+  WEFT_CHECK(paths.nodes.back() == destination, "all shortest ways end at the destination");
+  const auto last = static_cast<std::uint32_t>(paths.nodes.size() - 1);
+  paths.hops_begin.push_back(static_cast<std::uint32_t>(links.size()));
+  paths.weights.resize(links.size());
+  paths.capacity.assign(paths.nodes.size(), kUnlimited);
+  paths.meet.assign(paths.nodes.size(), last);
+  std::vector<std::int64_t> rate_to(paths.nodes.size(), 0);  // of the node at hand
   const auto far_end = [&](std::uint32_t hop) { return number_of.at(topology_.link(links[hop]).destination); };
   for (std::uint32_t node = last; node-- > 0;) {
     // Immediate post-dominators, as Cooper, Harvey and Kennedy find them ("A Simple, Fast Dominance Algorithm", 2001).
-    std::uint32_t meet = far_end(ways.hops_begin[node]);
-    for (std::uint32_t hop = ways.hops_begin[node] + 1; hop < ways.hops_begin[node + 1]; ++hop) {
+    std::uint32_t meet = far_end(paths.hops_begin[node]);
+    for (std::uint32_t hop = paths.hops_begin[node] + 1; hop < paths.hops_begin[node + 1]; ++hop) {
       for (std::uint32_t other = far_end(hop); other != meet;) {
         std::uint32_t& nearer = other < meet ? other : meet;
-        nearer = ways.meet[nearer];
+        nearer = paths.meet[nearer];
       }
     }
-    ways.meet[node] = meet;
+    paths.meet[node] = meet;
     std::int64_t sum = 0;
-    for (std::uint32_t hop = ways.hops_begin[node]; hop < ways.hops_begin[node + 1]; ++hop) {
+    for (std::uint32_t hop = paths.hops_begin[node]; hop < paths.hops_begin[node + 1]; ++hop) {
       std::int64_t& rate = rate_to[far_end(hop)];
       rate = sum_up_to_unlimited(rate, rates_bps_[links[hop].index()]);
     }
-    for (std::uint32_t hop = ways.hops_begin[node]; hop < ways.hops_begin[node + 1]; ++hop) {
+    for (std::uint32_t hop = paths.hops_begin[node]; hop < paths.hops_begin[node + 1]; ++hop) {
       const std::int64_t rate = rate_to[far_end(hop)];
-      const std::int64_t carried = std::min(rate, ways.between(far_end(hop), meet));
-      ways.weights[hop] = share_of(carried, rates_bps_[links[hop].index()], rate);
+      const std::int64_t carried = std::min(rate, paths.between(far_end(hop), meet));
+      paths.weights[hop] = share_of(carried, rates_bps_[links[hop].index()], rate);
     }
-    for (std::uint32_t hop = ways.hops_begin[node]; hop < ways.hops_begin[node + 1]; ++hop) {
+    for (std::uint32_t hop = paths.hops_begin[node]; hop < paths.hops_begin[node + 1]; ++hop) {
       // Of several next hops to one node, the first counts for all.
       const std::int64_t rate = std::exchange(rate_to[far_end(hop)], 0);
-      sum = sum_up_to_unlimited(sum, std::min(rate, ways.between(far_end(hop), meet)));
+      sum = sum_up_to_unlimited(sum, std::min(rate, paths.between(far_end(hop), meet)));
     }
-    ways.capacity[node] = sum;
+    paths.capacity[node] = sum;
   }
-  return ways;
+  return paths;
 }
 
 void HopWeights::weigh(NodeId at, NodeId destination, std::span<const LinkId> hops, std::vector<std::int64_t>& weights) const {
@@ -160,25 +160,25 @@ void HopWeights::weigh(NodeId at, NodeId destination, std::span<const LinkId> ho
       return;
     }
   }
-  const Ways ways = find_ways(at, destination);
-  weights.assign(ways.weights.begin(), ways.weights.begin() + ways.hops_begin[1]);
+  const Paths paths = find_paths(at, destination);
+  weights.assign(paths.weights.begin(), paths.weights.begin() + paths.hops_begin[1]);
   WEFT_CHECK(weights.size() == hops.size(), "next hops are those of the routes");
   const std::lock_guard lock(mutex_);
-  for (std::uint32_t node = 0; node + 1 < ways.nodes.size(); ++node) {
-    const auto begin = ways.weights.begin() + ways.hops_begin[node];
-    const auto end = ways.weights.begin() + ways.hops_begin[node + 1];
+  for (std::uint32_t node = 0; node + 1 < paths.nodes.size(); ++node) {
+    const auto begin = paths.weights.begin() + paths.hops_begin[node];
+    const auto end = paths.weights.begin() + paths.hops_begin[node + 1];
     if (end - begin == 1) continue;
-    const NodeId to = target(ways.nodes[node], destination);
-    Entry& entry = entry_of(ways.nodes[node], to);
-    entry.at = ways.nodes[node];
+    const NodeId to = target(paths.nodes[node], destination);
+    Entry& entry = entry_of(paths.nodes[node], to);
+    entry.at = paths.nodes[node];
     entry.target = to;
     entry.weights.assign(begin, end);
   }
 }
 
 Bandwidth HopWeights::capacity(NodeId at, NodeId destination) const {
-  const Ways ways = find_ways(at, destination);
-  return Bandwidth::bps(ways.between(0, static_cast<std::uint32_t>(ways.nodes.size() - 1)));
+  const Paths paths = find_paths(at, destination);
+  return Bandwidth::bps(paths.between(0, static_cast<std::uint32_t>(paths.nodes.size() - 1)));
 }
 
 std::size_t choice_by_weight(std::uint64_t mixed, std::span<const std::int64_t> weights) {

@@ -1,6 +1,6 @@
 // Hop weights: what each next hop towards a destination can carry, so that traffic is divided by capacity (WCMP).
 //
-// Where it sits: network/routing/detours makes them where `flow.path_weights` is capacity; network/routing/ecmp, spray and switch_tree ask for them
+// Where it sits: network/routing/available_routes makes them where `flow.path_weights` is capacity; network/routing/ecmp, spray and switch_tree ask for them
 // at nodes that have several next hops, and packet_topology for the ports of a switch that sprays.
 //
 // Model: as routing that learns the capacity of ways on does (Zhou et al., "WCMP: Weighted Cost Multipathing for Improved Fairness
@@ -57,14 +57,14 @@ class HopWeights {
 
  private:
   /// All shortest ways from a node to a destination.
-  struct Ways;
+  struct Paths;
   struct Entry {
     NodeId at;
     NodeId target;
     std::vector<std::int64_t> weights;  ///< empty: unused
   };
 
-  Ways find_ways(NodeId at, NodeId destination) const;
+  Paths find_paths(NodeId at, NodeId destination) const;
   /// What destinations have in common that nodes elsewhere lead to alike: the switch behind the only cable of their host's port, or
   /// an endpoint itself.
   NodeId target(NodeId at, NodeId destination) const;

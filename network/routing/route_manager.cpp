@@ -4,20 +4,20 @@
 
 namespace weft {
 
-std::uint32_t WayVersions::add(const std::vector<bool>& avoided, const std::vector<double>& shares, Time to_fetch_by,
-                               Time fetched) {
-  auto ways = std::make_shared<Detours>(topology_, weights_);
-  ways->avoid(avoided, shares);
+std::uint32_t RouteVersions::add(const std::vector<bool>& avoided, const std::vector<double>& shares, Time to_fetch_by,
+                                 Time fetched) {
+  auto routes = std::make_shared<AvailableRoutes>(topology_, weights_);
+  routes->avoid(avoided, shares);
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = versions_.empty() ? 0 : versions_.rbegin()->first + 1;
   while (versions_.size() > 1 && std::next(versions_.begin())->second.to_fetch_by <= fetched) versions_.erase(versions_.begin());
-  versions_.emplace(number, Version{std::move(ways), to_fetch_by});
+  versions_.emplace(number, Version{std::move(routes), to_fetch_by});
   return number;
 }
 
-std::shared_ptr<const Detours> WayVersions::fetch(std::uint32_t version) const {
+std::shared_ptr<const AvailableRoutes> RouteVersions::fetch(std::uint32_t version) const {
   const std::lock_guard lock(mutex_);
-  return versions_.at(version).ways;
+  return versions_.at(version).routes;
 }
 
 void RouteManager::handle(const Event& event, EventContext& context) {
@@ -32,7 +32,7 @@ void RouteManager::handle(const Event& event, EventContext& context) {
     // No window is longer than the delay: who was to fetch something that long ago has done so.
     const Time fetched = now.since_start() < delay_ ? Time::zero() : now - delay_;
     const std::uint32_t version = versions_.add(outages_.avoided(), outages_.shares(), now + delay_, fetched);
-    for (const EntityId node : nodes_) context.send(node, delay_, ways_change, WaysChange{version});
+    for (const EntityId node : nodes_) context.send(node, delay_, routes_change, RoutesChange{version});
   }
   plan_look(context);
 }

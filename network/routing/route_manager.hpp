@@ -17,29 +17,29 @@
 #include <vector>
 
 #include "core/engine/entity.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/cable_outages.hpp"
-#include "network/routing/detours.hpp"
 
 namespace weft {
 
-class WayVersions {
+class RouteVersions {
  public:
   /// Keeps a reference. `weights` of next hops.
-  explicit WayVersions(const Topology& topology, PathWeights weights = PathWeights::equal)
+  explicit RouteVersions(const Topology& topology, PathWeights weights = PathWeights::equal)
       : topology_(topology), weights_(weights) {
     add({}, {}, Time::zero(), Time::zero());
   }
 
   PathWeights weights() const { return weights_; }
-  /// As Detours::avoid(). Returns its number. Nobody needs those any more that came before one that all were to fetch by `fetched`:
+  /// As AvailableRoutes::avoid(). Returns its number. Nobody needs those any more that came before one that all were to fetch by `fetched`:
   /// they are forgotten.
   std::uint32_t add(const std::vector<bool>& avoided, const std::vector<double>& shares, Time to_fetch_by, Time fetched);
   /// Requires: it is not forgotten.
-  std::shared_ptr<const Detours> fetch(std::uint32_t version) const;
+  std::shared_ptr<const AvailableRoutes> fetch(std::uint32_t version) const;
 
  private:
   struct Version {
-    std::shared_ptr<const Detours> ways;
+    std::shared_ptr<const AvailableRoutes> routes;
     Time to_fetch_by;
   };
   const Topology& topology_;
@@ -51,7 +51,7 @@ class WayVersions {
 class RouteManager final : public Entity {
  public:
   /// `nodes` are told `delay` > 0 after ways have changed, and it is connected with them so. Keeps references to topology and versions.
-  RouteManager(const Topology& topology, Duration reroute, Duration delay, std::vector<EntityId> nodes, WayVersions& versions)
+  RouteManager(const Topology& topology, Duration reroute, Duration delay, std::vector<EntityId> nodes, RouteVersions& versions)
       : outages_(topology, reroute), delay_(delay), nodes_(std::move(nodes)), versions_(versions) {
     if (versions.weights() == PathWeights::capacity) outages_.follow_shares();
   }
@@ -67,7 +67,7 @@ class RouteManager final : public Entity {
   Time looks_at_ = Time::max();
   Duration delay_;
   std::vector<EntityId> nodes_;
-  WayVersions& versions_;
+  RouteVersions& versions_;
 };
 
 }  // namespace weft

@@ -29,8 +29,8 @@ SprayPaths::SprayPaths(const Topology& topology, const LinkDelays& delays, std::
   WEFT_CHECK(delays_.size() == topology.link_count(), "every link has a delay");
 }
 
-void SprayPaths::take(const Detours& detours) {
-  detours_ = &detours;
+void SprayPaths::take(const AvailableRoutes& available) {
+  available_ = &available;
   for (Entry& entry : cache_) entry.path.links.clear();
 }
 
@@ -45,7 +45,7 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
   path.links.clear();
   path.loads.clear();
   path.delay = {};
-  const WeighedRoutes by = (detours_ == nullptr ? own_ : *detours_).between(source, destination);
+  const WeighedRoutes by = (available_ == nullptr ? own_ : *available_).between(source, destination);
   const auto find_hops = [&](NodeId at) {
     by.routes.next_hops(topology_, at, destination, hops_);
     WEFT_CHECK(!hops_.empty(), "endpoints are mutually reachable");

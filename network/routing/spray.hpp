@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/values/ids.hpp"
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/hop_weights.hpp"
 #include "network/routing/path_delay.hpp"
 
@@ -40,7 +40,7 @@ class SprayPaths {
              PathWeights weights = PathWeights::equal);
 
   /// They have changed. From now on paths take them; they outlive this.
-  void take(const Detours& detours);
+  void take(const AvailableRoutes& available);
 
   /// Valid until the next call. Requires: source != destination, a path exists (WEFT_CHECK).
   const SprayedPath& path(NodeId source, NodeId destination);
@@ -65,9 +65,9 @@ class SprayPaths {
   std::vector<NodeId> next_;
   std::vector<std::pair<LinkId, double>> crossed_;
   std::vector<LinkId> hops_;
-  std::vector<std::int64_t> weights_;  ///< of hops_
-  Detours own_;                        ///< nothing is out
-  const Detours* detours_ = nullptr;   ///< null: own_
+  std::vector<std::int64_t> weights_;           ///< of hops_
+  AvailableRoutes own_;                         ///< nothing is out
+  const AvailableRoutes* available_ = nullptr;  ///< null: own_
 };
 
 }  // namespace weft

@@ -52,7 +52,7 @@ class RoutesReader {
   /// Of a search: a node, and the ways from it that were not followed yet.
   struct Step {
     NodeId node;
-    std::vector<LinkId> ways;
+    std::vector<LinkId> next_links;
   };
 
   FieldPlaces inside(int route) const { return places_.inside(file_, "route", route); }
@@ -137,13 +137,13 @@ class RoutesReader {
     enter(entry.at, to);
     while (!steps_.empty()) {
       Step& step = steps_.back();
-      if (step.ways.empty()) {
+      if (step.next_links.empty()) {
         marks_[step.node.index()] = Mark::done;
         steps_.pop_back();
         continue;
       }
-      const NodeId next = topology_.link(step.ways.back()).destination;
-      step.ways.pop_back();
+      const NodeId next = topology_.link(step.next_links.back()).destination;
+      step.next_links.pop_back();
       const HostId destination_host = topology_.node(to).host;
       const bool leaves_it = topology_.node(step.node).host == destination_host && topology_.node(next).host != destination_host;
       if (next != to && (leaves_it || is_endpoint(topology_.node(next).kind))) {
@@ -167,9 +167,9 @@ class RoutesReader {
     steps_.push_back({node, {}});
     const LinkId route = routes_->next(node, to);
     if (route.is_none()) {
-      topology_.routes().next_hops(topology_, node, to, steps_.back().ways);
+      topology_.routes().next_hops(topology_, node, to, steps_.back().next_links);
     } else {
-      steps_.back().ways = {route};
+      steps_.back().next_links = {route};
     }
   }
 

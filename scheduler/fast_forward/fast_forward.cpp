@@ -11,7 +11,7 @@ void FastForward::start(JobId job, bool has_waited) {
   Job& entry = jobs_[job.index()];
   if (has_waited) entry.risk_s += risk_max_s_;
   entry.periods = {};
-  entry.coasted_at.reset();
+  entry.forwarded_period.reset();
 }
 
 void FastForward::begin_epoch(JobId job, bool under_way) {
@@ -44,26 +44,26 @@ Duration FastForward::Periods::mean() const {
 
 std::optional<Duration> FastForward::estimate(JobId job) const {
   const Job& entry = of(job);
-  return entry.periods.count > 0 ? entry.periods.mean() : entry.coasted_at;
+  return entry.periods.count > 0 ? entry.periods.mean() : entry.forwarded_period;
 }
 
-void FastForward::coast(JobId job, Duration period) {
+void FastForward::begin(JobId job, Duration period) {
   Job& entry = jobs_[job.index()];
   // Up to one iteration may have taken the one or the other.
-  if (entry.coasted_at) entry.risk_s += std::abs((period - *entry.coasted_at).in_s());
-  entry.coasted_at = period;
+  if (entry.forwarded_period) entry.risk_s += std::abs((period - *entry.forwarded_period).in_s());
+  entry.forwarded_period = period;
   if (entry.periods.count > 0) entry.spread = entry.periods.most - entry.periods.least;
   entry.periods = {};
 }
 
 void FastForward::resume(JobId job, const KnownPace& pace) {
-  jobs_[job.index()].coasted_at = pace.period;
+  jobs_[job.index()].forwarded_period = pace.period;
   jobs_[job.index()].spread = pace.spread;
 }
 
 void FastForward::skip(JobId job, std::uint64_t iterations) {
   Job& entry = jobs_[job.index()];
-  const Duration period = entry.coasted_at.value();
+  const Duration period = entry.forwarded_period.value();
   const double relative = period > Duration::zero() ? entry.spread.in_s() / period.in_s() : 0;
   const auto count = static_cast<double>(iterations);
   report_.skipped += iterations;
@@ -74,7 +74,8 @@ void FastForward::skip(JobId job, std::uint64_t iterations) {
 
 void FastForward::end(JobId job) {
   Job& entry = jobs_[job.index()];
-  if (entry.coasted_at && entry.periods.count > 0) entry.risk_s += std::abs((entry.periods.mean() - *entry.coasted_at).in_s());
+  if (entry.forwarded_period && entry.periods.count > 0)
+    entry.risk_s += std::abs((entry.periods.mean() - *entry.forwarded_period).in_s());
   entry.periods = {};
   ++ended_;
   risk_s_ += entry.risk_s;

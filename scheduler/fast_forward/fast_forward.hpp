@@ -1,17 +1,17 @@
 // Fast forward: which iterations of jobs that run workloads need not be simulated, and what is risked by leaving them out.
 //
-// Where it sits: JobLifecycle tells it how long simulated iterations take, asks it when jobs are known well enough, and then lets them coast: nothing is
+// Where it sits: JobLifecycle tells it how long simulated iterations take, asks it when jobs are known well enough, and then fast-forwards them: nothing is
 // simulated, and every job goes on at its measured pace until a job starts, ends or is stopped. Source: Arcadia, section 6.3; there all jobs are looked at
 // together, here those that can slow each other down (host/symmetry/coupled_jobs), as others do not change their pace.
 //
 // Model
 //   - An epoch of a set of coupled jobs begins whenever the ranks of one start, one ends, is stopped or goes on being simulated, or hosts change their
 //     speed. A job is known once `iterations` of its iterations have begun and ended in the epoch; its period is their mean.
-//   - Once all jobs of a set are known they coast, if the first of them to end will not do so within an iteration of the slowest.
+//   - Once all jobs of a set are known they are fast-forwarded, if the first of them to end will not do so within an iteration of the slowest.
 //   - When the set changes, each goes on being simulated from its next iteration on.
 //
 // Risk, the time by which a job's end may be off: for every iteration that was left out, by how much the simulated ones differ; every
-// time that it coasts once more, the change of its period, as up to an iteration around the change is not simulated with all jobs present; what an
+// time that it is fast-forwarded once more, the change of its period, as up to an iteration around the change is not simulated with all jobs present; what an
 // iteration had come to that was begun anew; and of a job that waited for others, the largest risk of those that had ended by then, at each start.
 //
 // Thread safety: belongs to the scheduler's logical process.
@@ -29,7 +29,7 @@ namespace weft {
 
 /// What was left out of a run, and what that risks.
 struct FastForwardReport {
-  std::uint64_t jumps = 0;      ///< times that all jobs began to coast
+  std::uint64_t jumps = 0;      ///< times that all jobs began to be fast-forwarded
   std::uint64_t simulated = 0;  ///< iterations
   std::uint64_t skipped = 0;    ///< likewise
   double spread_mean = 0;       ///< by how much iterations of a job and epoch differ, relative, weighted by those skipped
@@ -55,13 +55,13 @@ class FastForward {
   /// From what has been simulated of the job up to now, in this epoch or else before; none if nothing has.
   std::optional<Duration> estimate(JobId job) const;
   void note_jump() { ++report_.jumps; }
-  /// The job begins to coast at this period.
-  void coast(JobId job, Duration period);
+  /// The job begins to be fast-forwarded at this period.
+  void begin(JobId job, Duration period);
   /// It has done so over so many iterations.
   void skip(JobId job, std::uint64_t iterations);
-  /// Of a job that coasts.
-  KnownPace pace(JobId job) const { return {of(job).coasted_at.value(), of(job).spread}; }
-  /// It coasts at this pace as the run begins.
+  /// Of a job that is fast-forwarded.
+  KnownPace pace(JobId job) const { return {of(job).forwarded_period.value(), of(job).spread}; }
+  /// It is fast-forwarded at this pace as the run begins.
   void resume(JobId job, const KnownPace& pace);
   /// The job has to do again what had taken it so long.
   void restart(JobId job, Duration lost) { jobs_[job.index()].risk_s += lost.in_s(); }
@@ -81,9 +81,9 @@ class FastForward {
   };
   struct Job {
     bool is_under_way = false;
-    Periods periods;                     ///< in this epoch
-    std::optional<Duration> coasted_at;  ///< the last time that it did since its start
-    Duration spread;                     ///< of the iterations that that was measured by
+    Periods periods;                           ///< in this epoch
+    std::optional<Duration> forwarded_period;  ///< the last time that it did since its start
+    Duration spread;                           ///< of the iterations that that was measured by
     double risk_s = 0;
   };
   const Job& of(JobId job) const { return jobs_[job.index()]; }

@@ -20,14 +20,14 @@ std::unique_ptr<EventHandler> make_drain_repeat_offenders(const ParamSet& params
 
 }  // namespace
 
-void DrainRepeatOffenders::happened(const Happening& happening, ClusterControl& control) {
-  if (happening.kind == Happening::Kind::called) known_.clear();
-  if (happening.kind != Happening::Kind::part_failed || happening.host.is_none()) return;
-  std::deque<Time>& failures = known_[happening.host];
+void DrainRepeatOffenders::happened(const ClusterEvent& cluster_event, ClusterControl& control) {
+  if (cluster_event.kind == ClusterEvent::Kind::called) known_.clear();
+  if (cluster_event.kind != ClusterEvent::Kind::part_failed || cluster_event.host.is_none()) return;
+  std::deque<Time>& failures = known_[cluster_event.host];
   failures.push_back(control.now());
   while (control.now() - failures.front() > window_) failures.pop_front();
   if (failures.size() < failures_) return;
-  if (control.drain(happening.host, duration_)) failures.clear();
+  if (control.drain(cluster_event.host, duration_)) failures.clear();
 }
 
 Module<EventHandlerFactory> drain_repeat_offenders_module() {

@@ -19,7 +19,7 @@ class DrainRepeatOffenders final : public EventHandler {
  public:
   DrainRepeatOffenders(std::size_t failures, Duration window, Duration duration)
       : failures_(failures), window_(window), duration_(duration) {}
-  void happened(const Happening& happening, ClusterControl& control) override;
+  void happened(const ClusterEvent& cluster_event, ClusterControl& control) override;
 
  private:
   std::size_t failures_;

@@ -1,6 +1,6 @@
 // Event handler: a module of the user's that watches the cluster and acts beside the policy - drains hosts, cancels jobs, ranks them anew, notes things.
 //
-// Where it sits: JobLifecycle tells every handler of a run, in the order of the scenario, of each Happening, after the event that brought it and before the
+// Where it sits: JobLifecycle tells every handler of a run, in the order of the scenario, of each ClusterEvent, after the event that brought it and before the
 // next one. Handlers are chosen by name from event_handlers(), and a scenario names those of its run.
 //
 // Contract
@@ -29,7 +29,7 @@
 
 namespace weft {
 
-struct Happening {
+struct ClusterEvent {
   enum class Kind : std::uint8_t {
     job_arrived,
     job_started,
@@ -77,14 +77,14 @@ class ClusterControl {
   /// Only the row.
   virtual void note(std::string_view event, std::string_view subject) = 0;
 
-  /// Asks for Happening::Kind::timer at `when` > now(). Only the last such wish counts.
+  /// Asks for ClusterEvent::Kind::timer at `when` > now(). Only the last such wish counts.
   virtual void wake_at(Time when) = 0;
 };
 
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
-  virtual void happened(const Happening& happening, ClusterControl& control) = 0;
+  virtual void happened(const ClusterEvent& cluster_event, ClusterControl& control) = 0;
 };
 
 using EventHandlerFactory = std::unique_ptr<EventHandler> (*)(const ParamSet& params);

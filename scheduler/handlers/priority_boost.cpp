@@ -20,12 +20,12 @@ std::unique_ptr<EventHandler> make_priority_boost(const ParamSet& params) {
 
 }  // namespace
 
-void PriorityBoost::happened(const Happening& happening, ClusterControl& control) {
-  if (happening.kind != Happening::Kind::job_failed) return;
-  std::int32_t& boosted = boosted_[happening.job];
-  const std::int32_t now = control.job(happening.job).priority;
+void PriorityBoost::happened(const ClusterEvent& cluster_event, ClusterControl& control) {
+  if (cluster_event.kind != ClusterEvent::Kind::job_failed) return;
+  std::int32_t& boosted = boosted_[cluster_event.job];
+  const std::int32_t now = control.job(cluster_event.job).priority;
   const std::int32_t more = std::min({boost_, most_ - boosted, std::numeric_limits<std::int32_t>::max() - std::max(now, 0)});
-  if (more > 0 && control.set_priority(happening.job, now + more)) boosted += more;
+  if (more > 0 && control.set_priority(cluster_event.job, now + more)) boosted += more;
 }
 
 Module<EventHandlerFactory> priority_boost_module() {

@@ -15,7 +15,7 @@ namespace weft {
 class PriorityBoost final : public EventHandler {
  public:
   PriorityBoost(std::int32_t boost, std::int32_t most) : boost_(boost), most_(most) {}
-  void happened(const Happening& happening, ClusterControl& control) override;
+  void happened(const ClusterEvent& cluster_event, ClusterControl& control) override;
 
  private:
   std::int32_t boost_;

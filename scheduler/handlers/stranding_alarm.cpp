@@ -19,10 +19,10 @@ std::unique_ptr<EventHandler> make_stranding_alarm(const ParamSet& params) {
 
 }  // namespace
 
-void StrandingAlarm::happened(const Happening& happening, ClusterControl& control) {
+void StrandingAlarm::happened(const ClusterEvent& cluster_event, ClusterControl& control) {
   const std::uint32_t stranded = control.queue().empty() ? 0 : control.cluster().free_gpus();
   const std::string subject = counted(stranded, "GPU", "GPUs");
-  if (happening.kind == Happening::Kind::called) control.note("stranded", subject);
+  if (cluster_event.kind == ClusterEvent::Kind::called) control.note("stranded", subject);
   // What was over at an earlier instant, and not just within it, was over.
   if (over_ && *over_ < control.now()) {
     since_.reset();

@@ -15,7 +15,7 @@ namespace weft {
 class StrandingAlarm final : public EventHandler {
  public:
   StrandingAlarm(std::uint32_t gpus, Duration after) : gpus_(gpus), after_(after) {}
-  void happened(const Happening& happening, ClusterControl& control) override;
+  void happened(const ClusterEvent& cluster_event, ClusterControl& control) override;
 
  private:
   std::uint32_t gpus_;

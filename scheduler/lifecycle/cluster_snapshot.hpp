@@ -3,7 +3,7 @@
 // Where it sits: JobLifecycle fills one at the instant that it was asked for and begins with one; tools/weft/snapshot_file keeps it in a file.
 //
 // Model: absolute times stay what they are; a run that goes on from a snapshot begins at its instant. What is not kept is what the scheduler does not know:
-//   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that coast (fast
+//   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that are fast-forwarded (fast
 //     forward) go on as if nothing had happened.
 //   - Ranks that wait for data wait for all of it anew.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
@@ -19,13 +19,13 @@
 
 #include "core/values/units.hpp"
 #include "scheduler/lifecycle/cluster_state.hpp"
-#include "scheduler/lifecycle/job_course.hpp"
 #include "scheduler/lifecycle/job_record.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 #include "topologies/reduced_topology.hpp"
 
 namespace weft {
 
-/// The pace of a job that coasts.
+/// The pace of a job that is fast-forwarded.
 struct KnownPace {
   Duration period;
   Duration spread;  ///< of the iterations that it was measured by
@@ -44,14 +44,14 @@ struct ClusterSnapshot {
     Placement placement;
     Time since;
     Time part_since;
-    StayAccount past;      ///< up to then
+    AttemptAccount past;   ///< up to then
     bool fetches = false;  ///< its ranks wait for their data
-    /// If it coasts, from part_since on.
+    /// If it is fast-forwarded, from part_since on.
     std::optional<KnownPace> pace;
     /// For whoever changes the cluster: its pace may not hold any more, so that it is looked at from its next iteration on.
     bool is_pace_old = false;
     // For whoever looks at it, not needed to go on:
-    std::optional<Time> expected_end = {};        ///< in job mode and while it coasts, if nothing changes its pace
+    std::optional<Time> expected_end = {};        ///< in job mode and while it is fast-forwarded, if nothing changes its pace
     std::optional<Duration> iteration_time = {};  ///< with fast forward, as last measured since its start
   };
 

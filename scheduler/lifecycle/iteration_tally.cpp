@@ -14,7 +14,7 @@ IterationTally::IterationTally(const RunningJob& job, Time begin)
 }
 
 std::optional<IterationRecord> IterationTally::add(const IterationDone& report) {
-  WEFT_CHECK(report.stay == job_.stay && report.rank.index() < ranks_.size(), "a report is about a rank of the job");
+  WEFT_CHECK(report.attempt == job_.attempt && report.rank.index() < ranks_.size(), "a report is about a rank of the job");
   Rank& rank = ranks_[report.rank.index()];
   WEFT_CHECK(report.iteration == rank.reported && report.iteration < job_.iterations,
              "a rank reports its iterations in order, each once");

@@ -6,7 +6,7 @@
 // ends with its last, and is complete when every rank has reported it; iterations complete in order. A rank starts an iteration when its last
 // one has ended and the checkpoint after it is written. Memory is a few words per rank plus
 // the iterations between the slowest rank and the fastest.
-// Invariants: 1. each rank reports iterations one after the other, from the first of the stay on (WEFT_CHECK).
+// Invariants: 1. each rank reports iterations one after the other, from the first of the attempt on (WEFT_CHECK).
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace weft {
 
 class IterationTally {
  public:
-  /// Of a stay, in which all ranks start their first iteration at `begin`. Where they are folded, representatives report for their classes.
+  /// Of an attempt, in which all ranks start their first iteration at `begin`. Where they are folded, representatives report for their classes.
   /// Keeps a reference.
   IterationTally(const RunningJob& job, Time begin);
 
@@ -32,9 +32,9 @@ class IterationTally {
   std::optional<IterationRecord> add(const IterationDone& report);
 
   bool done() const { return completed_ == job_.iterations; }
-  /// Of the job, earlier stays included.
+  /// Of the job, earlier attempts included.
   std::uint64_t completed() const { return completed_; }
-  /// Iterations of the job that a rank has done, earlier stays included.
+  /// Iterations of the job that a rank has done, earlier attempts included.
   std::uint64_t reported(RankId rank) const { return ranks_[rank.index()].reported; }
   std::uint32_t rank_count() const { return static_cast<std::uint32_t>(ranks_.size()); }
 

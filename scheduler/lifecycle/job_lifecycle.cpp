@@ -204,16 +204,17 @@ bool JobLifecycle::is_stale(const Event& event) const {
   if (event.kind == handler_wakes) return event.key.time != handler_wake_[event.payload_as<HandlerTimer>().handler];
   if (event.kind == scheduling_pass) return !pass_requested_ || event.key.time != next_pass_;
   if (event.kind == data_arrived) {
-    const StayId stay = event.payload_as<DataArrived>().stay;
-    const RunningJob& published = settings_.wiring.jobs->at(stay);
+    const AttemptId attempt = event.payload_as<DataArrived>().attempt;
+    const RunningJob& published = settings_.wiring.jobs->at(attempt);
     const Running* const running = running_state_[published.job.index()].get();
-    return running == nullptr || running->stay != stay || running->failed_at ||
+    return running == nullptr || running->attempt != attempt || running->failed_at ||
            running->moves_since.has_value() != published.is_last_checkpoint;
   }
   if (event.kind == iteration_done) {
-    const StayId stay = event.payload_as<IterationDone>().stay;
-    const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
-    return running == nullptr || running->ranks == nullptr || running->stay != stay || running->failed_at || running->moves_since;
+    const AttemptId attempt = event.payload_as<IterationDone>().attempt;
+    const Running* const running = running_state_[settings_.wiring.jobs->at(attempt).job.index()].get();
+    return running == nullptr || running->ranks == nullptr || running->attempt != attempt || running->failed_at ||
+           running->moves_since;
   }
   if (event.kind == speeds_change || event.kind == take_snapshot) return all_finished();
   if (event.kind != job_ends && event.kind != job_moves && event.kind != job_lands && event.kind != ranks_begin) return false;
@@ -228,7 +229,7 @@ void JobLifecycle::handle(const Event& event, EventContext& context) {
   if (context.now() > usage_.up_to()) usage_.advance(context.now(), sample());
   take(event, context);
   if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
-  if (!happenings_.empty()) tell_handlers(context);
+  if (!events_.empty()) tell_handlers(context);
   // The pass that is to come may start somebody.
   if (!pass_requested_ && progress_watch_.is_due(context.now())) look_for_progress(context);
 }
@@ -242,7 +243,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       take_scripted(settings_.events[event.payload_as<ScriptTimer>().event], context);
       return;
     case handler_wakes: {
-      Happening timer;
+      ClusterEvent timer;
       timer.to = event.payload_as<HandlerTimer>().handler;
       tell(timer);
       return;
@@ -251,7 +252,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       finish(event.payload_as<SchedulerTimer>().job, context);
       return;
     case job_lands:
-      land(event.payload_as<SchedulerTimer>().job, context);
+      resume_simulation(event.payload_as<SchedulerTimer>().job, context);
       return;
     case ranks_begin:
       if (fetch_data(event.payload_as<SchedulerTimer>().job, context)) return;
@@ -259,7 +260,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       request_launch(context);
       return;
     case data_arrived:
-      take_arrival(event.payload_as<DataArrived>().stay, context);
+      take_arrival(event.payload_as<DataArrived>().attempt, context);
       return;
     case launch_ranks:
       launch(context);
@@ -293,7 +294,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       return;
     case spare_joins:
       fleet_->join(event.payload_as<SpareTimer>().host);
-      tell({Happening::Kind::spare_joined, JobId::none(), event.payload_as<SpareTimer>().host});
+      tell({ClusterEvent::Kind::spare_joined, JobId::none(), event.payload_as<SpareTimer>().host});
       call_spares(context);
       request_pass(context);
       return;
@@ -307,7 +308,7 @@ void JobLifecycle::take(const Event& event, EventContext& context) {
       const Drain& drain = settings_.maintenance.drains[event.payload_as<DrainTimer>().drain];
       --drains_of_host_[drain.host.index()];
       bring_back(gpus_of(drain), context);
-      tell({Happening::Kind::drain_ended, JobId::none(), drain.host});
+      tell({ClusterEvent::Kind::drain_ended, JobId::none(), drain.host});
       return;
     }
     case job_moves: {
@@ -327,7 +328,7 @@ void JobLifecycle::arrive(JobId job, EventContext& context) {
     waiting_gpus_ += jobs_[job.index()].gpus;
     progress_[job.index()].queued = context.now();
     ++counters_.arrived;
-    tell({Happening::Kind::job_arrived, job});
+    tell({ClusterEvent::Kind::job_arrived, job});
     request_pass(context);
   }
   const JobId next(job.index() + 1);
@@ -338,8 +339,8 @@ void JobLifecycle::arrive(JobId job, EventContext& context) {
 
 void JobLifecycle::take_report(const IterationDone& report, EventContext& context) {
   WEFT_CHECK(report.end <= context.now(), "a report arrives after what it reports");
-  const JobId job = settings_.wiring.jobs->at(report.stay).job;
-  WorkloadCourse& ranks = *running_state_[job.index()]->ranks;
+  const JobId job = settings_.wiring.jobs->at(report.attempt).job;
+  WorkloadProgress& ranks = *running_state_[job.index()]->ranks;
   const std::optional<IterationRecord> completed = ranks.add(report);
   if (!completed) return;
 
@@ -358,7 +359,7 @@ void JobLifecycle::take_report(const IterationDone& report, EventContext& contex
   if (ranks.done()) {
     finish(job, context);
   } else {
-    consider_coasting(job, context);
+    consider_fast_forward(job, context);
   }
 }
 
@@ -367,7 +368,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   WEFT_CHECK(running != nullptr, "a job that ends was running");
   JobRecord& record = records_[job.index()];
   record.end = context.now();
-  if (coasts(job)) note_skipped(job, jobs_[job.index()].iterations, context.now());
+  if (is_fast_forwarded(job)) note_skipped(job, jobs_[job.index()].iterations, context.now());
   leave_others(job, context);
   leave_gpus(job, context.now(), Leaving::ends);
   if (fast_forward_.is_on() && jobs_[job.index()].workload != nullptr) {
@@ -383,7 +384,7 @@ void JobLifecycle::finish(JobId job, EventContext& context) {
   ++counters_.finished;
   counters_.last_end = context.now();
   if (settings_.observer != nullptr) settings_.observer->job_finished(jobs_[job.index()], record);
-  tell({Happening::Kind::job_ended, job});
+  tell({ClusterEvent::Kind::job_ended, job});
   if (all_finished()) usage_.tell(sample());
   request_pass(context);
 }
@@ -392,10 +393,10 @@ Time JobLifecycle::got_on_until(const Running& running, Time now) {
   return std::min({now, running.failed_at.value_or(now), running.moves_since.value_or(now)});
 }
 
-StayAccount JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
+AttemptAccount JobLifecycle::charge(JobRecord& record, const Running& running, Time now) {
   record.run += now - running.since;
   record.run_whole += of_all_gpus(now - running.since, record, running.placement);
-  const StayAccount result = account(running, got_on_until(running, now));
+  const AttemptAccount result = account(running, got_on_until(running, now));
   record.overhead += of_all_gpus(result.overhead, record, running.placement);
   record.checkpointing += of_all_gpus(result.writing, record, running.placement);
   return result;
@@ -413,7 +414,7 @@ double JobLifecycle::speed_on(const Placement& placement, Time since) const {
   return slowest;
 }
 
-JobLifecycle::Running& JobLifecycle::begin_stay(JobId job, Placement placement, Time since, const KeptWork& kept) {
+JobLifecycle::Running& JobLifecycle::begin_attempt(JobId job, Placement placement, Time since, const KeptWork& kept) {
   const JobSpec& spec = jobs_[job.index()];
   double speed = 1;
   if (spec.workload == nullptr) {
@@ -441,15 +442,15 @@ KeptWork JobLifecycle::kept_of(JobId job, const KeptWork& kept) const {
 
 Duration JobLifecycle::elapsed(const Running& running, Time until) {
   const Duration elapsed = std::max(Duration::zero(), until - running.part_since);
-  return running.course ? std::min(elapsed, running.course->held().value()) : elapsed;
+  return running.progress ? std::min(elapsed, running.progress->held().value()) : elapsed;
 }
 
-StayAccount JobLifecycle::account(const Running& running, Time until) {
+AttemptAccount JobLifecycle::account(const Running& running, Time until) {
   const Duration so_far = elapsed(running, until);
-  if (running.course) return running.past.followed_by(running.course->account(so_far));
+  if (running.progress) return running.past.followed_by(running.progress->account(so_far));
   if (running.ranks) return running.past.followed_by(running.ranks->account(so_far));
   // Its ranks have not begun.
-  StayAccount result = running.past;
+  AttemptAccount result = running.past;
   result.overhead = so_far;
   return result;
 }
@@ -458,7 +459,7 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   std::unique_ptr<Running>& running = running_state_[job.index()];
   JobRecord& record = records_[job.index()];
   Progress& progress = progress_[job.index()];
-  const StayAccount account = charge(record, *running, now);
+  const AttemptAccount account = charge(record, *running, now);
   const Time until = got_on_until(*running, now);
   const KeptWork kept_before = progress.kept;
   const auto whole = [&](Duration time) { return of_all_gpus(time, record, running->placement); };
@@ -502,7 +503,7 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   running_.remove(job);
 }
 
-void JobLifecycle::go_back_to_queue(JobId job, Time now, Happening::Kind because) {
+void JobLifecycle::go_back_to_queue(JobId job, Time now, ClusterEvent::Kind because) {
   queue_.insert(job);
   waiting_gpus_ += jobs_[job.index()].gpus;
   progress_[job.index()].queued = now;
@@ -512,7 +513,7 @@ void JobLifecycle::go_back_to_queue(JobId job, Time now, Happening::Kind because
 
 void JobLifecycle::send_back(JobId job, Leaving why, Time now) {
   leave_gpus(job, now, why);
-  go_back_to_queue(job, now, why == Leaving::moves ? Happening::Kind::job_moved : Happening::Kind::job_failed);
+  go_back_to_queue(job, now, why == Leaving::moves ? ClusterEvent::Kind::job_moved : ClusterEvent::Kind::job_failed);
   arrived_.push_back(job);
 }
 
@@ -522,7 +523,7 @@ void JobLifecycle::preempt(JobId job, EventContext& context) {
   ++records_[job.index()].preemptions;
   ++counters_.preempted;
   leave_gpus(job, context.now(), Leaving::is_preempted);
-  go_back_to_queue(job, context.now(), Happening::Kind::job_preempted);
+  go_back_to_queue(job, context.now(), ClusterEvent::Kind::job_preempted);
 }
 
 JobView JobLifecycle::view(JobId job, Time now) const {
@@ -549,7 +550,7 @@ JobView JobLifecycle::view(JobId job, Time now) const {
   view.declared_run = spec.duration.mean();
   // On the scale of what is declared, whatever the job really takes.
   const Duration declared = running == nullptr ? *view.declared_run : time_for(job, *view.declared_run);
-  if (running == nullptr || !running->course) {
+  if (running == nullptr || !running->progress) {
     // Of iterations that run only those that have ended are known.
     KeptWork kept = progress_[job.index()].kept;
     if (running != nullptr) kept = kept_for(job, kept);
@@ -558,19 +559,19 @@ JobView JobLifecycle::view(JobId job, Time now) const {
       if (running->ranks != nullptr) kept.iterations = running->ranks->tally().completed();
       overhead -= std::min(overhead, got_on_until(*running, now) - running->since);
     }
-    const JobCourse course(declared, spec.iterations, kept, overhead,
-                           running != nullptr ? running->checkpoints : settings_.checkpoints);
-    view.declared_left = course.held().value_or(Duration::max());
+    const ProgressModel progress(declared, spec.iterations, kept, overhead,
+                                 running != nullptr ? running->checkpoints : settings_.checkpoints);
+    view.declared_left = progress.held().value_or(Duration::max());
   } else {
-    const JobCourse::Position position = running->course->at(elapsed(*running, got_on_until(*running, now)));
+    const ProgressModel::Position position = running->progress->at(elapsed(*running, got_on_until(*running, now)));
     Duration done = position.done;
-    const Duration total = running->course->total();
+    const Duration total = running->progress->total();
     if (spec.iterations > 0 && total > Duration::zero())
       done = scaled(declared, static_cast<std::uint64_t>(done.in_ticks()), static_cast<std::uint64_t>(total.in_ticks()));
     const Duration work_left = std::max(Duration::zero(), declared - done);
-    // What is left of the stay beside the work.
+    // What is left of the attempt beside the work.
     const Duration elapsed = position.overhead + position.work + position.writing;
-    const Duration others_left = *running->course->held() - elapsed - (total - position.done);
+    const Duration others_left = *running->progress->held() - elapsed - (total - position.done);
     view.declared_left = work_left < Duration::max() - others_left ? work_left + others_left : Duration::max();
   }
   return view;
@@ -637,7 +638,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
   record.last_start = context.now();
   record.wait += context.now() - progress_[job.index()].queued;
   record.placement = cluster_.to_text(placement);
-  begin_stay(job, std::move(placement), context.now(), progress_[job.index()].kept);
+  begin_attempt(job, std::move(placement), context.now(), progress_[job.index()].kept);
   if (spec.workload == nullptr) {
     start_by_duration(job, context);
   } else if (settings_.start_overhead == Duration::zero()) {
@@ -646,7 +647,7 @@ void JobLifecycle::start(JobId job, Placement placement, EventContext& context) 
     context.schedule(settings_.start_overhead, EventClass::timer, ranks_begin, SchedulerTimer{job, record.restarts});
   }
   if (settings_.observer != nullptr) settings_.observer->job_started(spec, record);
-  tell({Happening::Kind::job_started, job});
+  tell({ClusterEvent::Kind::job_started, job});
 }
 
 std::vector<RankData> JobLifecycle::data_to_fetch(JobId job) const {
@@ -666,17 +667,17 @@ bool JobLifecycle::fetch_data(JobId job, EventContext& context) {
   const std::vector<RankData> data = data_to_fetch(job);
   if (data.empty()) return false;
   const SchedulerWiring& wiring = settings_.wiring;
-  RunningJob stay = stay_of(job, progress_[job.index()].kept.iterations);
-  stay.stay = wiring.jobs->next();
+  RunningJob attempt = attempt_of(job, progress_[job.index()].kept.iterations);
+  attempt.attempt = wiring.jobs->next();
   auto parts = std::make_shared<std::vector<StoredData>>();
   for (const RankData& part : data) parts->push_back({part.rank, wiring.endpoint_of_gpu[part.store.index()], part.size});
-  stay.data = std::move(parts);
+  attempt.data = std::move(parts);
   Running& running = *running_state_[job.index()];
-  running.stay = stay.stay;
+  running.attempt = attempt.attempt;
   running.under_way = static_cast<std::uint32_t>(data.size());
-  wiring.jobs->publish(std::move(stay));
+  wiring.jobs->publish(std::move(attempt));
   for (const HostId host : stores_of(data))
-    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_data, StartJob{running.stay});
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_data, StartJob{running.attempt});
   note_data_under_way(1, context);
   return true;
 }
@@ -692,8 +693,8 @@ std::set<HostId> JobLifecycle::stores_of(std::span<const RankData> data) const {
   return hosts;
 }
 
-void JobLifecycle::take_arrival(StayId stay, EventContext& context) {
-  const JobId job = settings_.wiring.jobs->at(stay).job;
+void JobLifecycle::take_arrival(AttemptId attempt, EventContext& context) {
+  const JobId job = settings_.wiring.jobs->at(attempt).job;
   Running& running = *running_state_[job.index()];
   if (--running.under_way > 0) return;
   note_data_under_way(-1, context);
@@ -717,9 +718,9 @@ void JobLifecycle::start_by_duration(JobId job, EventContext& context) {
   const JobSpec& spec = jobs_[job.index()];
   Running& running = *running_state_[job.index()];
   running.start_overhead = overhead_of_start(job);
-  const JobCourse& course = running.course.emplace(duration_of(job), records_[job.index()].iterations, running.past.kept,
-                                                   running.start_overhead, settings_.checkpoints);
-  const std::optional<Duration> held = course.held();
+  const ProgressModel& progress = running.progress.emplace(duration_of(job), records_[job.index()].iterations, running.past.kept,
+                                                           running.start_overhead, settings_.checkpoints);
+  const std::optional<Duration> held = progress.held();
   if (!held || *held >= Time::max() - context.now()) fail_beyond_clock(spec, context.now());
   context.schedule(*held, EventClass::timer, job_ends, SchedulerTimer{job, records_[job.index()].restarts});
 }
@@ -745,13 +746,13 @@ void JobLifecycle::launch(EventContext& context) {
   if (launching_.empty()) return;
   const std::vector<JobId> jobs = std::exchange(launching_, {});
   const SchedulerWiring& wiring = settings_.wiring;
-  std::vector<RunningJob> stays;
+  std::vector<RunningJob> attempts;
   for (const JobId job : jobs) {
     const Running& running = *running_state_[job.index()];
-    RunningJob& stay = stays.emplace_back(stay_of(job, running.past.whole.iterations));
-    stay.stay = StayId(wiring.jobs->next().index() + static_cast<std::uint32_t>(stays.size() - 1));
-    if (wiring.prepare) wiring.prepare(stay);
-    if (wiring.coupled != nullptr) wiring.coupled->add(job, {stay.workload, stay.collectives, stay.endpoint_of_rank});
+    RunningJob& attempt = attempts.emplace_back(attempt_of(job, running.past.whole.iterations));
+    attempt.attempt = AttemptId(wiring.jobs->next().index() + static_cast<std::uint32_t>(attempts.size() - 1));
+    if (wiring.prepare) wiring.prepare(attempt);
+    if (wiring.coupled != nullptr) wiring.coupled->add(job, {attempt.workload, attempt.collectives, attempt.endpoint_of_rank});
   }
   if (wiring.after_launch && !wiring.after_launch()) {
     abandoned_ = true;
@@ -761,26 +762,26 @@ void JobLifecycle::launch(EventContext& context) {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const JobId job = jobs[i];
     const Running& running = *running_state_[job.index()];
-    if (wiring.coupled != nullptr) stays[i].folding = running.folding;
-    publish(job, std::move(stays[i]), context.now() + settings_.control_delay, context);
+    if (wiring.coupled != nullptr) attempts[i].folding = running.folding;
+    publish(job, std::move(attempts[i]), context.now() + settings_.control_delay, context);
     if (fast_forward_.is_on()) fast_forward_.start(job, records_[job.index()].wait > Duration::zero());
   }
   if (!fast_forward_.is_on()) return;
   for (const JobId job : jobs) join_others(job, context);
 }
 
-RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const {
+RunningJob JobLifecycle::attempt_of(JobId job, std::uint64_t first_iteration) const {
   const JobSpec& spec = jobs_[job.index()];
-  RunningJob stay;
-  stay.job = job;
+  RunningJob attempt;
+  attempt.job = job;
   const Running& running = *running_state_[job.index()];
   const auto ranks = static_cast<std::uint32_t>(running.placement.gpus.size());
-  stay.workload = workload_on(spec, ranks);
-  stay.is_in_flow_mode = spec.is_in_flow_mode;
-  stay.first_iteration = first_iteration;
-  stay.iterations = spec.iterations;
-  stay.checkpoint_every = running.checkpoints.every;
-  stay.checkpoint_write = running.checkpoints.write;
+  attempt.workload = workload_on(spec, ranks);
+  attempt.is_in_flow_mode = spec.is_in_flow_mode;
+  attempt.first_iteration = first_iteration;
+  attempt.iterations = spec.iterations;
+  attempt.checkpoint_every = running.checkpoints.every;
+  attempt.checkpoint_write = running.checkpoints.write;
   const std::vector<GpuSlot> stores =
       spec.checkpoint == Bytes::zero() ? std::vector<GpuSlot>() : stores_on(settings_.storage.hosts, cluster_);
   if (!stores.empty()) {
@@ -790,33 +791,33 @@ RunningJob JobLifecycle::stay_of(JobId job, std::uint64_t first_iteration) const
       if (part > Bytes::zero())
         parts->push_back({RankId(rank), settings_.wiring.endpoint_of_gpu[stores[rank % stores.size()].index()], part});
     }
-    stay.checkpoint = std::move(parts);
+    attempt.checkpoint = std::move(parts);
   }
   auto endpoints = std::make_shared<std::vector<NodeId>>();
   for (const GpuSlot gpu : running.placement.gpus) endpoints->push_back(settings_.wiring.endpoint_of_gpu[gpu.index()]);
-  stay.endpoint_of_rank = std::move(endpoints);
-  return stay;
+  attempt.endpoint_of_rank = std::move(endpoints);
+  return attempt;
 }
 
-void JobLifecycle::publish(JobId job, RunningJob stay, Time begin, EventContext& context) {
-  JobTable& stays = *settings_.wiring.jobs;
+void JobLifecycle::publish(JobId job, RunningJob attempt, Time begin, EventContext& context) {
+  JobTable& attempts = *settings_.wiring.jobs;
   Running& running = *running_state_[job.index()];
-  stay.stay = stays.next();
-  running.stay = stay.stay;
-  stays.publish(std::move(stay));
-  const RunningJob& published = stays.at(running.stay);
+  attempt.attempt = attempts.next();
+  running.attempt = attempt.attempt;
+  attempts.publish(std::move(attempt));
+  const RunningJob& published = attempts.at(running.attempt);
   const bool is_first = running.part_since == running.since && running.parts == 0;
-  running.ranks = is_first
-                      ? std::make_unique<WorkloadCourse>(published, running.since, running.start_overhead, settings_.control_delay)
-                      : std::make_unique<WorkloadCourse>(published, begin, Duration::zero(), Duration::zero());
+  running.ranks =
+      is_first ? std::make_unique<WorkloadProgress>(published, running.since, running.start_overhead, settings_.control_delay)
+               : std::make_unique<WorkloadProgress>(published, begin, Duration::zero(), Duration::zero());
   for (const HostId host : hosts_of(published, running.placement))
-    context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, start_job, StartJob{running.stay});
+    context.send(settings_.wiring.entity_of_host[host.index()], settings_.control_delay, start_job, StartJob{running.attempt});
 }
 
-std::vector<HostId> JobLifecycle::hosts_of(const RunningJob& stay, const Placement& placement) const {
+std::vector<HostId> JobLifecycle::hosts_of(const RunningJob& attempt, const Placement& placement) const {
   std::vector<HostId> hosts;
   for (std::uint32_t rank = 0; rank < placement.gpus.size(); ++rank) {
-    if (stay.folding != nullptr && !stay.folding->is_representative(RankId(rank))) continue;
+    if (attempt.folding != nullptr && !attempt.folding->is_representative(RankId(rank))) continue;
     hosts.push_back(cluster_.host_of(placement.gpus[rank]));
   }
   std::sort(hosts.begin(), hosts.end());
@@ -828,27 +829,28 @@ void JobLifecycle::halt(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   if (jobs_[job.index()].workload == nullptr || running.failed_at) return;
   const bool gets_on = !running.moves_since;
-  if (gets_on && coasts(job)) note_skipped(job, account(running, context.now()).whole.iterations, context.now());
-  // Of one that coasts, something may still be on its way.
-  if ((gets_on && (coasts(job) || running.ranks != nullptr)) || running.under_way > 0) stop_stay(job, true, context);
+  if (gets_on && is_fast_forwarded(job)) note_skipped(job, account(running, context.now()).whole.iterations, context.now());
+  // Of one that is fast-forwarded, something may still be on its way.
+  if ((gets_on && (is_fast_forwarded(job) || running.ranks != nullptr)) || running.under_way > 0) stop_attempt(job, true, context);
   if (std::exchange(running.under_way, 0) > 0) note_data_under_way(-1, context);
   leave_others(job, context);
 }
 
-void JobLifecycle::stop_stay(JobId job, bool is_over, EventContext& context) {
+void JobLifecycle::stop_attempt(JobId job, bool is_over, EventContext& context) {
   const Running& running = *running_state_[job.index()];
   const SchedulerWiring& wiring = settings_.wiring;
   const auto stop = [&](HostId host) {
-    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job, StopJob{running.stay, is_over ? 1U : 0U});
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, stop_job,
+                 StopJob{running.attempt, is_over ? 1U : 0U});
   };
-  const RunningJob& stay = wiring.jobs->at(running.stay);
-  if (stay.data != nullptr) {
+  const RunningJob& attempt = wiring.jobs->at(running.attempt);
+  if (attempt.data != nullptr) {
     std::ranges::for_each(stores_of(data_to_fetch(job)), stop);
   } else {
-    std::ranges::for_each(hosts_of(stay, running.placement), stop);
+    std::ranges::for_each(hosts_of(attempt, running.placement), stop);
   }
   if (wiring.network != EntityId::none())
-    context.send(wiring.network, settings_.control_delay, stay_stopped, StayStopped{running.stay});
+    context.send(wiring.network, settings_.control_delay, attempt_stopped, AttemptStopped{running.attempt});
 }
 
 ClusterSample JobLifecycle::sample() const {
@@ -869,7 +871,7 @@ bool JobLifecycle::all_wait_for_ranks(Time now) const {
   if (now < changes_until_) return false;
   return std::all_of(running_.begin(), running_.end(), [this](JobId job) {
     const Running& running = *running_state_[job.index()];
-    return running.ranks != nullptr && !running.course && !running.failed_at && !running.moves_since;
+    return running.ranks != nullptr && !running.progress && !running.failed_at && !running.moves_since;
   });
 }
 
@@ -919,7 +921,7 @@ Diagnostic JobLifecycle::no_progress(Time now) const {
           "fail and be repaired sooner (failure); scheduler.setbacks_max is how often is too often, 0 if nothing is"};
 }
 
-void JobLifecycle::close_open_stays(Time now) {
+void JobLifecycle::close_open_attempts(Time now) {
   for (const JobId job : queue_) records_[job.index()].wait += now - progress_[job.index()].queued;
   for (const JobId job : running_) {
     const Running& running = *running_state_[job.index()];
@@ -928,7 +930,7 @@ void JobLifecycle::close_open_stays(Time now) {
     // It has failed, or writes a checkpoint to move.
     const Duration stands_still = of_all_gpus(now - got_on_until(running, now), record, running.placement);
     (running.failed_at ? record.lost_to_failures : record.checkpointing) += stands_still;
-    if (coasts(job) && running.is_among_others) {
+    if (is_fast_forwarded(job) && running.is_among_others) {
       record.iterations = account(running, now).whole.iterations;
       note_skipped(job, record.iterations, now);
     }
@@ -976,7 +978,7 @@ std::string JobLifecycle::state_text(JobId job) const {
   if (running->under_way > 0) return text + (running->moves_since ? "writes a checkpoint" : "fetches its data");
   if (running->ranks == nullptr) return text + "is running";
   const IterationTally& tally = running->ranks->tally();
-  const JobFolding* folding = settings_.wiring.jobs->at(running->stay).folding.get();
+  const JobFolding* folding = settings_.wiring.jobs->at(running->attempt).folding.get();
   RankId slowest(0);
   for (std::uint32_t rank = 1; rank < tally.rank_count(); ++rank) {
     if (folding != nullptr && !folding->is_representative(RankId(rank))) continue;
@@ -986,9 +988,9 @@ std::string JobLifecycle::state_text(JobId job) const {
          std::to_string(tally.reported(slowest)) + " of " + std::to_string(spec.iterations) + " iterations";
 }
 
-bool JobLifecycle::is_under_way(StayId stay) const {
-  const Running* const running = running_state_[settings_.wiring.jobs->at(stay).job.index()].get();
-  return running != nullptr && running->stay == stay;
+bool JobLifecycle::is_under_way(AttemptId attempt) const {
+  const Running* const running = running_state_[settings_.wiring.jobs->at(attempt).job.index()].get();
+  return running != nullptr && running->attempt == attempt;
 }
 
 std::string JobLifecycle::unfinished_text() const {

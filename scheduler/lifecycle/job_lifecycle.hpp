@@ -4,16 +4,16 @@
 // watch it through a JobObserver and read records and counters afterwards.
 //
 // Sources: job_lifecycle.cpp for jobs that arrive, start and end; _failures.cpp for what fails and is drained; _by_hand.cpp for scripted events and
-// handlers; _coasting.cpp for fast forward; _snapshot.cpp. What the scheduler tells itself is in job_lifecycle_events.hpp.
+// handlers; _fast_forward.cpp for fast forward; _snapshot.cpp. What the scheduler tells itself is in job_lifecycle_events.hpp.
 //
 // Model
 //   - Arrivals are self events, one at a time: each schedules the next.
 //   - All arrivals and endings of an instant are followed by one pass of the policy at that instant (event class `settle`), or with rounds
 //     at the next multiple of their length if somebody waits. A job that ends at the instant it started (zero duration) leads to another pass.
 //   - Job mode: a started job takes `start_overhead`, a draw from its duration model, or its iterations at the measured time of its placement, and
-//     the time of its checkpoints (scheduler/lifecycle/job_course); if it was preempted or failed, what was left of that. It then falls back to its last
+//     the time of its checkpoints (scheduler/lifecycle/progress_model); if it was preempted or failed, what was left of that. It then falls back to its last
 //     checkpoint. It computes at the speed that the slowest of its hosts has when it starts.
-//   - In the other modes this stay of the job is published in the JobTable after `start_overhead`, `start_job` reaches every host that holds one of its
+//   - In the other modes this attempt of the job is published in the JobTable after `start_overhead`, `start_job` reaches every host that holds one of its
 //     GPUs after `control_delay`, and the job ends when the last rank's report of the last iteration has arrived. Where it is preempted, fails
 //     or moves, `stop_job` goes to these hosts at once, whose ranks then get on no more; what the scheduler does not know of by then does not count.
 //   - A part that fails (scheduler/failures) stops the jobs that hold GPUs which need it, at once; after `detection` the scheduler knows, takes these
@@ -26,8 +26,8 @@
 //     happened after each event.
 //   - GPUs come free, and count as idle, at the instant the job ends.
 //   - Fast forward (scheduler/fast_forward/fast_forward): while nobody's data is on its way, once all jobs of a set that run workloads and can slow each other down (host/symmetry/coupled_jobs) are known, their
-//     ranks are stopped and the jobs coast as jobs of job mode do, at their measured periods. When one starts, ends or is stopped, each of the others lands:
-//     it goes on as a new stay from its next iteration on. Ranks are folded by set; where one is simulated when its set gets another folding, it coasts at what
+//     ranks are stopped and the jobs are fast-forwarded as jobs of job mode do, at their measured periods. When one starts, ends or is stopped, each of the others resumes:
+//     it goes on as a new attempt from its next iteration on. Ranks are folded by set; where one is simulated when its set gets another folding, it is fast-forwarded at what
 //     is known of it up to its next iteration, or begins its first one anew.
 //
 // Invariants
@@ -65,14 +65,14 @@
 #include "scheduler/lifecycle/cluster_state.hpp"
 #include "scheduler/lifecycle/cluster_usage.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
-#include "scheduler/lifecycle/job_course.hpp"
 #include "scheduler/lifecycle/job_list.hpp"
 #include "scheduler/lifecycle/job_record.hpp"
 #include "scheduler/lifecycle/job_spec.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 #include "scheduler/lifecycle/progress_watch.hpp"
 #include "scheduler/lifecycle/settings_change.hpp"
 #include "scheduler/lifecycle/storage.hpp"
-#include "scheduler/lifecycle/workload_course.hpp"
+#include "scheduler/lifecycle/workload_progress.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
 
@@ -85,7 +85,7 @@ ParamTable scheduler_params();
 struct SchedulerWiring {
   std::vector<EntityId> entity_of_host;
   std::vector<NodeId> endpoint_of_gpu;  ///< per slot: Topology::endpoints()
-  EntityId network = EntityId::none();  ///< told of stays that are stopped; none() if it need not be
+  EntityId network = EntityId::none();  ///< told of attempts that are stopped; none() if it need not be
   JobTable* jobs = nullptr;             ///< outlives the run
   /// Completes a placed job with what its placement decides, before hosts see it; may be empty.
   std::function<void(RunningJob&)> prepare = nullptr;
@@ -104,7 +104,7 @@ struct JobLifecycleSettings {
   Duration start_overhead = {};          ///< from the start of a job until it gets on, each time
   Duration round = {};                   ///< between passes of the policy; zero: whenever something has happened
   std::uint64_t setbacks_max = 0;        ///< without anything kept of any job, after which the run ends; 0: it goes on
-  std::uint64_t fast_forward = 0;        ///< iterations to simulate before jobs coast; 0: all are simulated
+  std::uint64_t fast_forward = 0;        ///< iterations to simulate before jobs are fast-forwarded; 0: all are simulated
   std::vector<Time> speed_changes = {};  ///< of hosts, each once: what was measured before holds no more
   CheckpointPlan checkpoints = {};
   FailureSettings failures = {};
@@ -179,7 +179,7 @@ class JobLifecycle final : public Entity {
   /// After all events up to `now`.
   ClusterSnapshot snapshot(Time now) const;
   /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for by `now`, and the observer the last sample.
-  void close_open_stays(Time now);
+  void close_open_attempts(Time now);
   /// When and why the run got nowhere any more, and nothing was simulated after it.
   struct Standstill {
     Time at;
@@ -196,8 +196,8 @@ class JobLifecycle final : public Entity {
   std::optional<Diagnostic> never_repaired() const;
   /// Stops with a WEFT_CHECK failure that names jobs which never ended and what they wait for. For the end of a run.
   void require_all_finished() const;
-  /// Whether the ranks of a stay hold their GPUs still. Requires: a job's stay in `wiring.jobs`.
-  bool is_under_way(StayId stay) const;
+  /// Whether the ranks of an attempt hold their GPUs still. Requires: a job's attempt in `wiring.jobs`.
+  bool is_under_way(AttemptId attempt) const;
 
  private:
   class Pass;
@@ -215,21 +215,21 @@ class JobLifecycle final : public Entity {
     double speed;             ///< of what its duration is declared for
     Duration start_overhead;  ///< as it was when it started, like the next; with what fetching data took, once that is known
     CheckpointPlan checkpoints;
-    Time part_since;                            ///< when what follows began: `since`, or when the job last began to coast or landed
-    StayAccount past;                           ///< up to then
-    std::optional<JobCourse> course;            ///< job mode, and while the job coasts
-    std::unique_ptr<WorkloadCourse> ranks;      ///< otherwise
-    StayId stay = StayId::none();               ///< of jobs that run workloads
-    std::uint32_t under_way = 0;                ///< parts of its data, or of its last checkpoint, by the stay `stay`
-    std::uint32_t parts = 0;                    ///< times that it began to coast, was told to land or landed
-    bool is_among_others = false;               ///< fast forward: it uses the network now, or would if it did not coast
+    Time part_since;      ///< when what follows began: `since`, or when the job last began to be fast-forwarded or resumed
+    AttemptAccount past;  ///< up to then
+    std::optional<ProgressModel> progress;      ///< job mode, and while the job is fast-forwarded
+    std::unique_ptr<WorkloadProgress> ranks;    ///< otherwise
+    AttemptId attempt = AttemptId::none();      ///< of jobs that run workloads
+    std::uint32_t under_way = 0;                ///< parts of its data, or of its last checkpoint, by `attempt`
+    std::uint32_t parts = 0;                    ///< times that it began to be fast-forwarded, was told to resume or resumed
+    bool is_among_others = false;               ///< fast forward: it uses the network now, or would if it were not fast-forwarded
     std::optional<std::uint64_t> lands_at;      ///< the iteration from which it goes on
     Duration exposed;                           ///< communication of the epoch, in `iterations`
     bool exposed_is_old = false;                ///< of an earlier epoch, as none has been simulated in this one
     std::uint64_t iterations = 0;               ///< simulated in the epoch
-    std::uint64_t simulated_up_to = 0;          ///< iterations of the job, when it began to coast
-    std::shared_ptr<const JobFolding> folding;  ///< of its next stay
-    Time coasts_since;                          ///< when it last began to
+    std::uint64_t simulated_up_to = 0;          ///< iterations of the job, when it began to be fast-forwarded
+    std::shared_ptr<const JobFolding> folding;  ///< of its next attempt
+    Time fast_forwards_since;                   ///< when it last began to
     bool is_folding_known = false;              ///< it was looked for
     std::optional<Time> failed_at;              ///< it gets on no more, which the scheduler does not know yet
     std::optional<Time> moves_since;            ///< it writes a checkpoint, to start elsewhere; its ranks are over
@@ -237,7 +237,7 @@ class JobLifecycle final : public Entity {
   /// Of a job, over all its stays.
   struct Progress {
     KeptWork kept;       ///< from before the last start, as work on all of its GPUs at speed 1
-    Duration iterating;  ///< of jobs that run workloads: in iterations that count, of stays that are over
+    Duration iterating;  ///< of jobs that run workloads: in iterations that count, of attempts that are over
     Time queued;         ///< when it last began to wait
   };
   /// A part that failed and does not work again yet.
@@ -258,7 +258,7 @@ class JobLifecycle final : public Entity {
   bool drain_now(HostId host, Duration duration, EventContext& context);
   bool set_priority(JobId job, std::int32_t priority, EventContext& context);
   /// To handlers, after the event.
-  void tell(const Happening& happening);
+  void tell(const ClusterEvent& cluster_event);
   void tell_handlers(EventContext& context);
   void tell_event(std::string_view event, std::string_view subject, std::string_view by, Time now) const;
   void go_on_from_snapshot(EventContext& context);
@@ -273,14 +273,14 @@ class JobLifecycle final : public Entity {
   /// A job gets on no more, nor does a checkpoint that it leaves with, which the hosts of one that runs a workload are told if they were not yet.
   void halt(JobId job, EventContext& context);
   /// `is_over`: the job gets on no more, and so do its transfers.
-  void stop_stay(JobId job, bool is_over, EventContext& context);
-  /// Hosts that run a rank of the stay: folded ones run representatives.
-  std::vector<HostId> hosts_of(const RunningJob& stay, const Placement& placement) const;
-  /// Goes on with a stay of the job that begins at `begin`, after a message to its hosts.
-  void publish(JobId job, RunningJob stay, Time begin, EventContext& context);
+  void stop_attempt(JobId job, bool is_over, EventContext& context);
+  /// Hosts that run a rank of the attempt: folded ones run representatives.
+  std::vector<HostId> hosts_of(const RunningJob& attempt, const Placement& placement) const;
+  /// Goes on with an attempt of the job that begins at `begin`, after a message to its hosts.
+  void publish(JobId job, RunningJob attempt, Time begin, EventContext& context);
   // Fast forward.
-  void consider_coasting(JobId job, EventContext& context);
-  void coast(JobId job, Duration period, EventContext& context);
+  void consider_fast_forward(JobId job, EventContext& context);
+  void begin_fast_forward(JobId job, Duration period, EventContext& context);
   /// Jobs that use the network and may slow this one down or be slowed down by it, but for itself.
   std::vector<JobId> others_of(JobId job) const;
   void join_others(JobId job, EventContext& context);
@@ -293,31 +293,33 @@ class JobLifecycle final : public Entity {
   void fold(std::span<const JobId> jobs, EventContext& context);
   /// The ranks of a job are simulated that is folded in another way by now.
   void change_folding(JobId job, EventContext& context);
-  void plan_landing(JobId job, EventContext& context);
-  void land(JobId job, EventContext& context);
-  /// A job that coasts stops coasting having done so many iterations.
+  void plan_resume(JobId job, EventContext& context);
+  void resume_simulation(JobId job, EventContext& context);
+  /// A job that is fast-forwarded is fast-forwarded no more, having done so many iterations.
   void note_skipped(JobId job, std::uint64_t iterations, Time now);
-  bool coasts(JobId job) const { return running_state_[job.index()]->course && jobs_[job.index()].workload != nullptr; }
+  bool is_fast_forwarded(JobId job) const {
+    return running_state_[job.index()]->progress && jobs_[job.index()].workload != nullptr;
+  }
   /// What a running job has come to.
-  static StayAccount account(const Running& running, Time until);
+  static AttemptAccount account(const Running& running, Time until);
   /// How long the part has lasted. A part may begin a message after it is known, and its end may be known a message after it is.
   static Duration elapsed(const Running& running, Time until);
   /// A job gets on until it fails or begins to move.
   static Time got_on_until(const Running& running, Time now);
-  /// Adds a stay up to `now` to the record, but for what is lost; returns what it has come to.
-  static StayAccount charge(JobRecord& record, const Running& running, Time now);
+  /// Adds an attempt up to `now` to the record, but for what is lost; returns what it has come to.
+  static AttemptAccount charge(JobRecord& record, const Running& running, Time now);
   /// Of the slowest host.
   double speed_on(const Placement& placement, Time since) const;
   /// `kept`: as in Progress.
-  Running& begin_stay(JobId job, Placement placement, Time since, const KeptWork& kept);
+  Running& begin_attempt(JobId job, Placement placement, Time since, const KeptWork& kept);
   /// How long a running job takes for what all of its GPUs do at speed 1 in that time.
   Duration time_for(JobId job, Duration work) const;
-  /// What was kept before a running job's stay, on the scale of that stay.
+  /// What was kept before a running job's attempt, on the scale of that attempt.
   KeptWork kept_for(JobId job, const KeptWork& kept) const;
   /// And what is kept after it.
   KeptWork kept_of(JobId job, const KeptWork& kept) const;
   void leave_gpus(JobId job, Time now, Leaving why);
-  void go_back_to_queue(JobId job, Time now, Happening::Kind because);
+  void go_back_to_queue(JobId job, Time now, ClusterEvent::Kind because);
   /// Both, of a job that others than the policy stop.
   void send_back(JobId job, Leaving why, Time now);
   void wake_at(Time when, EventContext& context);
@@ -327,7 +329,7 @@ class JobLifecycle final : public Entity {
   Duration overhead_of_start(JobId job) const;
   /// Returns false if the ranks have all that they need.
   bool fetch_data(JobId job, EventContext& context);
-  void take_arrival(StayId stay, EventContext& context);
+  void take_arrival(AttemptId attempt, EventContext& context);
   /// Fast forward: what is on its way to jobs or from them slows others down, which is simulated.
   void note_data_under_way(std::int32_t more, EventContext& context);
   std::vector<RankData> data_to_fetch(JobId job) const;
@@ -350,7 +352,7 @@ class JobLifecycle final : public Entity {
   void call_spares(EventContext& context);
   void begin_drain(std::uint32_t drain, EventContext& context);
   void start_moving(JobId job, EventContext& context);
-  /// A stay in which its ranks send that they have done so many iterations to where checkpoints lie, if they lie anywhere.
+  /// An attempt in which its ranks send that they have done so many iterations to where checkpoints lie, if they lie anywhere.
   void send_last_checkpoint(JobId job, std::uint64_t iterations, EventContext& context);
   /// Requires: its checkpoint is written.
   void move(JobId job, EventContext& context);
@@ -366,8 +368,8 @@ class JobLifecycle final : public Entity {
   void request_launch(EventContext& context);
   /// Starts the ranks of those that wait for it.
   void launch(EventContext& context);
-  /// What hosts are told of a stay of the job from an iteration on, complete but for the folding and its number.
-  RunningJob stay_of(JobId job, std::uint64_t first_iteration) const;
+  /// What hosts are told of an attempt of the job from an iteration on, complete but for the folding and its number.
+  RunningJob attempt_of(JobId job, std::uint64_t first_iteration) const;
   /// How the cluster has stood since usage_.up_to().
   ClusterSample sample() const;
 
@@ -399,7 +401,7 @@ class JobLifecycle final : public Entity {
   bool pass_requested_ = false;
   Time next_pass_;  ///< if it is
   std::size_t changes_done_ = 0;
-  std::vector<Happening> happenings_;          ///< that handlers are to be told of
+  std::vector<ClusterEvent> events_;           ///< that handlers are to be told of
   std::vector<Time> handler_wake_;             ///< by handler, when it wants to be called; in the past if it does not
   std::vector<std::uint32_t> drains_of_host_;  ///< announced and not over
   Time wake_;                                  ///< when the policy wants a pass; in the past if it does not

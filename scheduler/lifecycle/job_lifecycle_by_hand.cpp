@@ -54,7 +54,7 @@ class JobLifecycle::Control final : public ClusterControl {
 void JobLifecycle::take_scripted(const ScriptedEvent& event, EventContext& context) {
   if (event.kind == ScriptedEvent::Kind::set) change_settings(settings_.changes[changes_done_++], context);
   if (event.kind == ScriptedEvent::Kind::call) {
-    Happening call{Happening::Kind::called};
+    ClusterEvent call{ClusterEvent::Kind::called};
     call.to = 0;
     while (settings_.handlers.at(*call.to).name != event.subject) ++*call.to;
     tell(call);
@@ -111,21 +111,21 @@ bool JobLifecycle::set_priority(JobId job, std::int32_t priority, EventContext& 
   return true;
 }
 
-void JobLifecycle::tell(const Happening& happening) {
-  if (!settings_.handlers.empty()) happenings_.push_back(happening);
+void JobLifecycle::tell(const ClusterEvent& cluster_event) {
+  if (!settings_.handlers.empty()) events_.push_back(cluster_event);
 }
 
 void JobLifecycle::tell_handlers(EventContext& context) {
   // What handlers do may happen in turn.
-  for (std::size_t i = 0; i < happenings_.size() && !all_finished(); ++i) {
-    const Happening happening = happenings_[i];
+  for (std::size_t i = 0; i < events_.size() && !all_finished(); ++i) {
+    const ClusterEvent cluster_event = events_[i];
     for (std::uint32_t number = 0; number < settings_.handlers.size(); ++number) {
-      if (happening.to && *happening.to != number) continue;
+      if (cluster_event.to && *cluster_event.to != number) continue;
       Control control(*this, context, number);
-      settings_.handlers[number].handler->happened(happening, control);
+      settings_.handlers[number].handler->happened(cluster_event, control);
     }
   }
-  happenings_.clear();
+  events_.clear();
   if (!waiting_drains_.empty()) begin_work_on_idle_hosts(context);
 }
 
@@ -148,7 +148,7 @@ bool JobLifecycle::cancel(JobId job, EventContext& context) {
   record.cancelled = context.now();
   ++counters_.cancelled;
   if (settings_.observer != nullptr) settings_.observer->job_cancelled(jobs_[job.index()], record);
-  tell({Happening::Kind::job_cancelled, job});
+  tell({ClusterEvent::Kind::job_cancelled, job});
   if (all_finished()) usage_.tell(sample());
   request_pass(context);
   return true;

@@ -11,7 +11,7 @@ namespace weft {
 
 enum SchedulerEvent : std::uint16_t {
   job_arrives = 210,       ///< payload SchedulerTimer
-  job_ends = 211,          ///< payload SchedulerTimer; job mode, and jobs that coast
+  job_ends = 211,          ///< payload SchedulerTimer; job mode, and jobs that are fast-forwarded
   scheduling_pass = 212,   ///< class settle, no payload
   policy_wakes = 213,      ///< no payload
   parts_fail = 214,        ///< no payload
@@ -38,7 +38,7 @@ constexpr bool is_of_service(std::uint16_t kind) { return kind >= parts_fail && 
 struct SchedulerTimer {
   JobId job;
   std::uint32_t restarts = 0;  ///< of the job by then; if it has more by now, it was stopped since
-  std::uint32_t parts = 0;     ///< of its stay, likewise
+  std::uint32_t parts = 0;     ///< of its attempt, likewise
 };
 struct OutageTimer {
   std::uint32_t outage = 0;

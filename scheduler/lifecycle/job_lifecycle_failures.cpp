@@ -42,8 +42,8 @@ void JobLifecycle::change_cables(std::span<const CableShare> cables, EventContex
 
 bool JobLifecycle::has_done_all(JobId job, Time now) const {
   const Running& running = *running_state_[job.index()];
-  // Of a job that coasts the report is on its way for a message longer.
-  return running.course && !running.moves_since && !running.failed_at && now - running.part_since >= running.course->held();
+  // Of a job that is fast-forwarded the report is on its way for a message longer.
+  return running.progress && !running.moves_since && !running.failed_at && now - running.part_since >= running.progress->held();
 }
 
 void JobLifecycle::fail_part(const Failure& failure, EventContext& context) {
@@ -83,7 +83,7 @@ HostId JobLifecycle::host_with(const Part& part) const {
 
 void JobLifecycle::detect_failure(std::uint32_t outage, EventContext& context) {
   const Outage& detected = outages_[outage];
-  tell({Happening::Kind::part_failed, JobId::none(), host_with(detected.failure.part), detected.failure.part});
+  tell({ClusterEvent::Kind::part_failed, JobId::none(), host_with(detected.failure.part), detected.failure.part});
   for (const GpuSlot gpu : detected.gpus) {
     const JobId holder = cluster_.holder(gpu);
     // Who got the GPU since the failure, and has failed, has done so for another.
@@ -118,7 +118,7 @@ void JobLifecycle::end_outage(std::uint32_t outage, EventContext& context) {
   } else {
     bring_back(ended.gpus, context);
   }
-  tell({Happening::Kind::part_repaired, JobId::none(), host_with(ended.failure.part), ended.failure.part});
+  tell({ClusterEvent::Kind::part_repaired, JobId::none(), host_with(ended.failure.part), ended.failure.part});
   if (!ended.failure.renews) return;
   failures_->renew(ended.failure, context.now());
   if (failures_->next() < next_failure_) schedule_next_failure(context);
@@ -138,13 +138,13 @@ void JobLifecycle::announce_drain(std::uint32_t drain) {
   const Drain& announced = settings_.maintenance.drains[drain];
   ++drains_of_host_[announced.host.index()];
   fleet_->take_out(gpus_of(announced));
-  tell({Happening::Kind::drain_announced, JobId::none(), announced.host});
+  tell({ClusterEvent::Kind::drain_announced, JobId::none(), announced.host});
 }
 
 void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
   const Drain& begun = settings_.maintenance.drains[drain];
   waiting_drains_.push_back(drain);
-  tell({Happening::Kind::drain_began, JobId::none(), begun.host});
+  tell({ClusterEvent::Kind::drain_began, JobId::none(), begun.host});
   if (settings_.maintenance.moves_jobs) {
     for (const GpuSlot gpu : gpus_of(begun)) {
       if (!cluster_.holder(gpu).is_none()) start_moving(cluster_.holder(gpu), context);
@@ -157,7 +157,7 @@ void JobLifecycle::begin_drain(std::uint32_t drain, EventContext& context) {
 void JobLifecycle::start_moving(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   if (running.failed_at || running.moves_since || has_done_all(job, context.now())) return;
-  const StayAccount so_far = account(running, context.now());
+  const AttemptAccount so_far = account(running, context.now());
   const bool has_more = so_far.whole.iterations > so_far.kept.iterations || so_far.whole.work > so_far.kept.work;
   Duration write = running.checkpoints.write;
   if (has_more && jobs_[job.index()].workload == nullptr)
@@ -172,17 +172,17 @@ void JobLifecycle::start_moving(JobId job, EventContext& context) {
 
 void JobLifecycle::send_last_checkpoint(JobId job, std::uint64_t iterations, EventContext& context) {
   if (jobs_[job.index()].workload == nullptr) return;
-  RunningJob stay = stay_of(job, iterations);
-  if (stay.checkpoint == nullptr) return;
+  RunningJob attempt = attempt_of(job, iterations);
+  if (attempt.checkpoint == nullptr) return;
   const SchedulerWiring& wiring = settings_.wiring;
   Running& running = *running_state_[job.index()];
-  stay.is_last_checkpoint = true;
-  running.stay = stay.stay = wiring.jobs->next();
-  running.under_way = static_cast<std::uint32_t>(stay.checkpoint->size());
-  const std::vector<HostId> hosts = hosts_of(stay, running.placement);
-  wiring.jobs->publish(std::move(stay));
+  attempt.is_last_checkpoint = true;
+  running.attempt = attempt.attempt = wiring.jobs->next();
+  running.under_way = static_cast<std::uint32_t>(attempt.checkpoint->size());
+  const std::vector<HostId> hosts = hosts_of(attempt, running.placement);
+  wiring.jobs->publish(std::move(attempt));
   for (const HostId host : hosts)
-    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_checkpoint, StartJob{running.stay});
+    context.send(wiring.entity_of_host[host.index()], settings_.control_delay, send_checkpoint, StartJob{running.attempt});
   note_data_under_way(1, context);
 }
 

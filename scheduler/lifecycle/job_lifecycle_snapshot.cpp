@@ -33,7 +33,7 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
     } else if (running->failed_at || running->moves_since) {
       job.state = ClusterSnapshot::State::waits;
       // Who writes a checkpoint to move has written it.
-      const StayAccount so_far = account(*running, got_on_until(*running, now));
+      const AttemptAccount so_far = account(*running, got_on_until(*running, now));
       job.kept = kept_of(id, running->failed_at ? so_far.kept : so_far.whole);
       job.queued = now;
     } else {
@@ -43,15 +43,15 @@ ClusterSnapshot JobLifecycle::snapshot(Time now) const {
       job.part_since = running->part_since;
       job.past = running->past;
       job.fetches = running->under_way > 0;
-      if (running->course) {
+      if (running->progress) {
         const Duration last_report = jobs_[i].workload == nullptr ? Duration::zero() : settings_.control_delay;
-        const std::optional<Duration> held = running->course->held();
+        const std::optional<Duration> held = running->progress->held();
         if (held) job.expected_end = running->part_since + *held + last_report;
       }
-      if (coasts(id)) {
+      if (is_fast_forwarded(id)) {
         job.pace = fast_forward_.pace(id);
       } else if (running->ranks != nullptr) {
-        const WorkloadCourse::Landmark landmark = running->ranks->landmark(Duration::zero());
+        const WorkloadProgress::Landmark landmark = running->ranks->landmark(Duration::zero());
         job.past = running->past.followed_by(landmark.account);
         job.part_since = landmark.at;
       }
@@ -96,7 +96,7 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
                    [&](JobId a, JobId b) { return from.jobs[a.index()].since < from.jobs[b.index()].since; });
   for (const JobId id : running) go_on_running(id, context);
   for (const JobId id : running) {
-    if (!from.jobs[id.index()].is_pace_old || !coasts(id)) continue;
+    if (!from.jobs[id.index()].is_pace_old || !is_fast_forwarded(id)) continue;
     begin_epoch(std::span(&id, 1), context);
     begin_epoch(others_of(id), context);
   }
@@ -111,17 +111,17 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
   cluster_.take(id, job.placement);
   running_.push_back(id);
   ++counters_.started;
-  Running& running = begin_stay(id, job.placement, job.since, job.kept);
+  Running& running = begin_attempt(id, job.placement, job.since, job.kept);
   running.part_since = job.part_since;
   // Who starts just now goes on from what it has kept.
   if (job.since < settings_.from->at) running.past = job.past;
   const SchedulerTimer timer{id, records_[id.index()].restarts, 1};
   if (spec.workload == nullptr) {
     running.start_overhead = overhead_of_start(id);
-    const JobCourse& course = running.course.emplace(duration_of(id), records_[id.index()].iterations, running.past.kept,
-                                                     running.start_overhead, settings_.checkpoints);
+    const ProgressModel& progress = running.progress.emplace(duration_of(id), records_[id.index()].iterations, running.past.kept,
+                                                             running.start_overhead, settings_.checkpoints);
     running.parts = 1;
-    context.schedule(std::max(Duration::zero(), job.since + course.held().value() - context.now()), EventClass::timer, job_ends,
+    context.schedule(std::max(Duration::zero(), job.since + progress.held().value() - context.now()), EventClass::timer, job_ends,
                      timer);
     return;
   }
@@ -138,20 +138,20 @@ void JobLifecycle::go_on_running(JobId id, EventContext& context) {
     return;
   }
   const SchedulerWiring& wiring = settings_.wiring;
-  RunningJob stay = stay_of(id, job.past.whole.iterations);
-  if (wiring.prepare) wiring.prepare(stay);
-  if (wiring.coupled != nullptr) wiring.coupled->add(id, {stay.workload, stay.collectives, stay.endpoint_of_rank});
-  stay.stay = wiring.jobs->next();
-  running.stay = stay.stay;
-  wiring.jobs->publish(std::move(stay));
+  RunningJob attempt = attempt_of(id, job.past.whole.iterations);
+  if (wiring.prepare) wiring.prepare(attempt);
+  if (wiring.coupled != nullptr) wiring.coupled->add(id, {attempt.workload, attempt.collectives, attempt.endpoint_of_rank});
+  attempt.attempt = wiring.jobs->next();
+  running.attempt = attempt.attempt;
+  wiring.jobs->publish(std::move(attempt));
   running.is_among_others = true;
   running.simulated_up_to = job.past.whole.iterations;
-  running.coasts_since = context.now();
+  running.fast_forwards_since = context.now();
   fast_forward_.resume(id, *job.pace);
-  const JobCourse& course =
-      running.course.emplace(job.pace->period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
-                             KeptWork{job.past.whole.iterations, {}}, Duration::zero(), settings_.checkpoints);
-  context.schedule(std::max(Duration::zero(), job.part_since + course.held().value() + settings_.control_delay - context.now()),
+  const ProgressModel& progress =
+      running.progress.emplace(job.pace->period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
+                               KeptWork{job.past.whole.iterations, {}}, Duration::zero(), settings_.checkpoints);
+  context.schedule(std::max(Duration::zero(), job.part_since + progress.held().value() + settings_.control_delay - context.now()),
                    EventClass::timer, job_ends, timer);
 }
 

@@ -45,7 +45,7 @@ struct JobRecord {
   Duration overhead;              ///< from starts until the job got on
   Duration checkpointing;         ///< writing checkpoints
   std::uint64_t iterations = 0;   ///< finished so far, those that do not count any more left out; in job mode as declared
-  /// First rank's start of the first iteration to last rank's end of the last, over their number, of stays and iterations that count and without
+  /// First rank's start of the first iteration to last rank's end of the last, over their number, of attempts and iterations that count and without
   /// checkpoints; in job mode all that was run for iterations that count, over their number. None before the end or without iterations.
   std::optional<Duration> mean_iteration;
   Duration exposed_communication;      ///< summed over iterations, those that were done again included; zero in job mode
@@ -103,7 +103,7 @@ class JobObserver {
   /// It has no GPUs and stands in no queue any more, or never did.
   virtual void job_cancelled(const JobSpec&, const JobRecord&) {}
   /// It was not simulated from `begin` to `end`, but went on at its measured pace (scheduler/fast_forward/fast_forward).
-  virtual void job_coasted(const JobSpec&, const JobRecord&, Time /*begin*/, Time /*end*/) {}
+  virtual void job_fast_forwarded(const JobSpec&, const JobRecord&, Time /*begin*/, Time /*end*/) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
   /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.
   virtual void cluster_changed(const ClusterSample&) {}

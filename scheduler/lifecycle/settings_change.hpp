@@ -16,7 +16,7 @@
 #include <optional>
 
 #include "core/values/units.hpp"
-#include "scheduler/lifecycle/job_course.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
 

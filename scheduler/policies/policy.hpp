@@ -39,12 +39,12 @@ struct JobView {
   std::uint64_t iterations = 0;              ///< 0 if not declared
   std::optional<Duration> declared_run;  ///< mean of the declared duration; none for jobs that run a workload and declare nothing
   /// How long it would still hold GPUs if it went on, or started now: what is not done yet of that, of the overhead of a
-  /// start and of checkpoints; >= 0; none without a declaration. Of jobs that run a workload, iterations that have not ended are not done, unless they coast.
+  /// start and of checkpoints; >= 0; none without a declaration. Of jobs that run a workload, iterations that have not ended are not done, unless they are fast-forwarded.
   std::optional<Duration> declared_left;
   std::optional<Time> start;  ///< the first; none before it
   std::optional<Time> since;  ///< when it got the GPUs that it holds; none while it waits
   Time queued;                ///< when it last began to wait
-  Duration attained;          ///< how long it has held its GPUs, preempted stays included; time with fewer counts by their share
+  Duration attained;          ///< how long it has held its GPUs, preempted attempts included; time with fewer counts by their share
 };
 
 /// One look at the cluster, and the power to start jobs and to take their GPUs away.
@@ -84,7 +84,7 @@ class SchedulingPass {
   /// Likewise on fewer.
   bool try_start_smaller(JobId job) { return try_start_on(job, place_smaller(cluster(), job)); }
   bool try_start(JobId job) { return try_start_whole(job) || try_start_smaller(job); }
-  /// Takes a running job's GPUs away at once; it goes back to the queue, and what its last checkpoint has counts (scheduler/lifecycle/job_course). Requires: the
+  /// Takes a running job's GPUs away at once; it goes back to the queue, and what its last checkpoint has counts (scheduler/lifecycle/progress_model). Requires: the
   /// job runs.
   virtual void preempt(JobId job) = 0;
   /// Asks for another pass at `when` > now(). Only the earliest such wish of a pass is kept, until the next pass.

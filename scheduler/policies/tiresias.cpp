@@ -29,7 +29,7 @@ std::unique_ptr<SchedulingPolicy> make_tiresias(const ParamSet& params) {
 
 }  // namespace
 
-Duration Tiresias::stay(std::size_t queue, std::uint32_t gpus) const {
+Duration Tiresias::queue_limit(std::size_t queue, std::uint32_t gpus) const {
   const Duration threshold = thresholds_[queue];
   if (threshold == Duration::max()) return threshold;
   return Duration::ticks((threshold.in_ticks() + std::int64_t{gpus} - 1) / std::int64_t{gpus});
@@ -37,7 +37,7 @@ Duration Tiresias::stay(std::size_t queue, std::uint32_t gpus) const {
 
 std::size_t Tiresias::queue_of(const JobView& job) const {
   std::size_t queue = 0;
-  while (queue < thresholds_.size() && stay(queue, job.gpus) <= job.attained) ++queue;
+  while (queue < thresholds_.size() && queue_limit(queue, job.gpus) <= job.attained) ++queue;
   return queue;
 }
 
@@ -70,7 +70,7 @@ void Tiresias::schedule(SchedulingPass& pass) {
     if (standing_.size() <= running.index()) standing_.resize(running.index() + 1);
     standing_[running.index()] = {pass_, queue, since};
     if (queue == thresholds_.size()) continue;
-    const Duration left = time_on_fewer(stay(queue, job.gpus) - job.attained, job.gpus, job.held_gpus);
+    const Duration left = time_on_fewer(queue_limit(queue, job.gpus) - job.attained, job.gpus, job.held_gpus);
     if (left < Time::max() - pass.now()) next_fall = std::min(next_fall, pass.now() + left);
   }
   if (!pass.queue().empty() && next_fall != Time::max()) pass.wake_at(next_fall);

@@ -30,7 +30,7 @@ class Tiresias final : public SchedulingPolicy {
  private:
   std::size_t queue_of(const JobView& job) const;
   /// How long a job of so many GPUs holds them until it leaves the queue; max() if the clock ends before.
-  Duration stay(std::size_t queue, std::uint32_t gpus) const;
+  Duration queue_limit(std::size_t queue, std::uint32_t gpus) const;
 
   enum class Group : std::uint8_t { runs, was_stopped, has_joined };
   /// In what queue, in what group of it, and where in that by ticks.

@@ -65,7 +65,7 @@ void read_rules(const std::string& path) {
   for (const CollectiveRule& rule : read_collective_rules(SourceText::read(path))) rule.holds(request);
 }
 
-/// For a topology in which shortest ways, detours and circles are a few letters apart.
+/// For a topology in which shortest ways, routes and circles are a few letters apart.
 void read_routes(const std::string& path) {
   static const auto topology = read_topology(SourceText("triangle", R"(
     host { port: "a" } host { port: "b" } switch { name: "s" } switch { name: "t" } switch { name: "u" }

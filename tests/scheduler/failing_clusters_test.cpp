@@ -14,6 +14,8 @@ namespace weft::failing_clusters_test {
 namespace {
 
 using testing_scheduler::at_s;
+using testing_scheduler::AttemptLog;
+using testing_scheduler::Attempts;
 using testing_scheduler::fcfs_first_fit;
 using testing_scheduler::FinishedRun;
 using testing_scheduler::job;
@@ -22,8 +24,6 @@ using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::run_jobs_as_far_as_they_get;
 using testing_scheduler::settings_with;
-using testing_scheduler::StayLog;
-using testing_scheduler::Stays;
 
 LoggedFailure host_fails(std::int64_t at, std::uint32_t host, std::int64_t repair) {
   return {at_s(at), {PartKind::host, host}, Duration::s(repair)};
@@ -412,7 +412,7 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
     const Duration detection = Duration::s(random() % 5);
     const Duration overhead = Duration::s(random() % 3);
     const CheckpointPlan plan{random() % 5, Duration::s(random() % 6), Duration::s(random() % 3)};
-    Stays stays;
+    Attempts attempts;
     const auto settings = [&](JobObserver* observer) {
       JobLifecycleSettings result = settings_with(policy_called(GetParam()), observer);
       const auto& placer = placers()[seed % placers().size()];
@@ -429,41 +429,41 @@ TEST_P(EveryPolicyWithFailures, FinishesExactlyTheWork) {
       return result;
     };
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const FinishedRun run = run_jobs(jobs, cluster, settings(&stays));
+    const FinishedRun run = run_jobs(jobs, cluster, settings(&attempts));
 
     double of_jobs_gpu_s = 0;
     for (const JobRecord& record : run.records) of_jobs_gpu_s += record.run_whole.in_s() * record.gpus;
     EXPECT_NEAR(run.counters.busy_gpu_s, of_jobs_gpu_s, 1e-6);
     std::set<JobId> have_run;
-    for (const StayLog::Entry& stay : stays.entries()) {
-      const JobSpec& spec = jobs[stay.job.index()];
-      const bool is_restart = !have_run.insert(stay.job).second;
-      EXPECT_TRUE(stay.gpus.size() == spec.gpus || (is_restart && spec.min_gpus > 0 && stay.gpus.size() >= spec.min_gpus));
+    for (const AttemptLog::Entry& attempt : attempts.entries()) {
+      const JobSpec& spec = jobs[attempt.job.index()];
+      const bool is_restart = !have_run.insert(attempt.job).second;
+      EXPECT_TRUE(attempt.gpus.size() == spec.gpus || (is_restart && spec.min_gpus > 0 && attempt.gpus.size() >= spec.min_gpus));
       for (const LoggedFailure& failure : log) {
         const Time known = failure.at + detection;
         const Time works = known + *failure.repair;
         bool needs_it = false;
         for (const GpuSlot slot : gpus_without(failure.part, scope, cluster)) {
-          for (const auto& [host, local] : stay.gpus) needs_it |= cluster.slot(HostId(host), local) == slot;
+          for (const auto& [host, local] : attempt.gpus) needs_it |= cluster.slot(HostId(host), local) == slot;
         }
         if (!needs_it) continue;
-        EXPECT_FALSE(stay.start >= failure.at && stay.start < works) << "starts on GPUs that are out of service";
-        const bool is_hit = stay.start < failure.at && stay.end > failure.at;
-        EXPECT_TRUE(!is_hit || stay.end <= known) << "goes on after a failure";
+        EXPECT_FALSE(attempt.start >= failure.at && attempt.start < works) << "starts on GPUs that are out of service";
+        const bool is_hit = attempt.start < failure.at && attempt.end > failure.at;
+        EXPECT_TRUE(!is_hit || attempt.end <= known) << "goes on after a failure";
       }
       for (const Drain& drain : drains) {
         const bool is_there =
-            std::any_of(stay.gpus.begin(), stay.gpus.end(), [&](const auto& gpu) { return gpu.first == drain.host.index(); });
+            std::any_of(attempt.gpus.begin(), attempt.gpus.end(), [&](const auto& gpu) { return gpu.first == drain.host.index(); });
         if (!is_there) continue;
-        EXPECT_FALSE(stay.start >= drain.at - notice && stay.start < drain.at + drain.duration) << "starts on a drained host";
-        const bool is_hit = moves_jobs && stay.start < drain.at && stay.end > drain.at;
+        EXPECT_FALSE(attempt.start >= drain.at - notice && attempt.start < drain.at + drain.duration) << "starts on a drained host";
+        const bool is_hit = moves_jobs && attempt.start < drain.at && attempt.end > drain.at;
         // A failure while it writes is known later.
-        EXPECT_TRUE(!is_hit || stay.end <= drain.at + plan.write + detection) << "stays on a drained host";
+        EXPECT_TRUE(!is_hit || attempt.end <= drain.at + plan.write + detection) << "stays on a drained host";
       }
     }
-    EXPECT_EQ(stays.double_booking(), "");
-    EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
-    const auto [busy, stranded, waited] = stays.integrals(run.counters.last_end);
+    EXPECT_EQ(attempts.double_booking(), "");
+    EXPECT_NEAR(run.counters.busy_gpu_s, attempts.gpu_s(), 1e-6);
+    const auto [busy, stranded, waited] = attempts.integrals(run.counters.last_end);
     EXPECT_NEAR(busy, run.counters.busy_gpu_s, 1e-6);
     EXPECT_NEAR(stranded, run.counters.stranded_gpu_s, 1e-6);
     for (std::size_t i = 0; i < jobs.size(); ++i) {

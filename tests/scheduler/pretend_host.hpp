@@ -33,63 +33,63 @@ class PretendHost final : public Entity {
     if (event.kind == start_job) {
       scheduler_ = event.key.source;
       ++starts;
-      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().stay);
-      if (stopped_.contains(running.stay)) return;
+      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().attempt);
+      if (stopped_.contains(running.attempt)) return;
       for (std::uint32_t rank = 0; rank < running.endpoint_of_rank->size(); ++rank) {
         const std::uint32_t endpoint = (*running.endpoint_of_rank)[rank].index();
         if (endpoint >= first_.index() && endpoint < first_.index() + endpoints_)
-          begin({running.stay, RankId(rank), running.first_iteration}, Duration::zero(), context);
+          begin({running.attempt, RankId(rank), running.first_iteration}, Duration::zero(), context);
       }
       return;
     }
     if (event.kind == send_data) {
       scheduler_ = event.key.source;
-      const StayId stay = event.payload_as<StartJob>().stay;
+      const AttemptId attempt = event.payload_as<StartJob>().attempt;
       std::vector<RankData> all;
-      for (const StoredData& part : *jobs_.at(stay).data) all.push_back({part.rank, GpuSlot(0), part.size});
+      for (const StoredData& part : *jobs_.at(attempt).data) all.push_back({part.rank, GpuSlot(0), part.size});
       context.schedule(fetching_time(all, storage_), EventClass::timer, kDataLeaves, event.payload_as<StartJob>());
       return;
     }
     if (event.kind == kDataLeaves) {
-      const StayId stay = event.payload_as<StartJob>().stay;
-      for (const StoredData& part : *jobs_.at(stay).data) {
+      const AttemptId attempt = event.payload_as<StartJob>().attempt;
+      for (const StoredData& part : *jobs_.at(attempt).data) {
         const bool lies_here = part.store.index() >= first_.index() && part.store.index() < first_.index() + endpoints_;
-        if (lies_here && !stopped_.contains(stay)) context.send(scheduler_, control_delay_, data_arrived, DataArrived{stay});
+        if (lies_here && !stopped_.contains(attempt)) context.send(scheduler_, control_delay_, data_arrived, DataArrived{attempt});
       }
       return;
     }
     if (event.kind == send_checkpoint) {
       scheduler_ = event.key.source;
-      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().stay);
+      const RunningJob& running = jobs_.at(event.payload_as<StartJob>().attempt);
       std::vector<RankData> all;
       for (const StoredData& part : *running.checkpoint) all.push_back({part.rank, GpuSlot(0), part.size});
       context.schedule(fetching_time(all, storage_), EventClass::timer, kCheckpointLeaves, event.payload_as<StartJob>());
       return;
     }
     if (event.kind == kCheckpointLeaves) {
-      const StayId stay = event.payload_as<StartJob>().stay;
-      const RunningJob& running = jobs_.at(stay);
+      const AttemptId attempt = event.payload_as<StartJob>().attempt;
+      const RunningJob& running = jobs_.at(attempt);
       for (const StoredData& part : *running.checkpoint) {
         const std::uint32_t source = (*running.endpoint_of_rank)[part.rank.index()].index();
         const bool is_here = source >= first_.index() && source < first_.index() + endpoints_;
-        if (is_here && !stopped_.contains(stay)) context.send(scheduler_, control_delay_, data_arrived, DataArrived{stay});
+        if (is_here && !stopped_.contains(attempt)) context.send(scheduler_, control_delay_, data_arrived, DataArrived{attempt});
       }
       return;
     }
     if (event.kind == stop_job) {
-      stopped_.insert(event.payload_as<StopJob>().stay);
+      stopped_.insert(event.payload_as<StopJob>().attempt);
       return;
     }
     const auto step = event.payload_as<Step>();
-    if (stopped_.contains(step.stay)) return;
-    const RunningJob& running = jobs_.at(step.stay);
+    if (stopped_.contains(step.attempt)) return;
+    const RunningJob& running = jobs_.at(step.attempt);
     const auto iteration = static_cast<std::uint32_t>(step.iteration);
     const Duration took = time_of(running, step.rank, iteration);
     context.send(scheduler_, control_delay_, iteration_done,
-                 IterationDone{step.stay, step.rank, iteration, 0, context.now(), Duration::ticks(took.in_ticks() / 10)});
+                 IterationDone{step.attempt, step.rank, iteration, 0, context.now(), Duration::ticks(took.in_ticks() / 10)});
     if (step.iteration + 1 == running.iterations) return;
     const bool writes = running.has_checkpoint_after(step.iteration + 1);
-    begin({step.stay, step.rank, step.iteration + 1}, writes ? running.checkpoint_write : Duration::zero(), context);
+    begin({step.attempt, step.rank, step.iteration + 1}, writes ? running.checkpoint_write : Duration::zero(), context);
   }
 
   int starts = 0;
@@ -99,13 +99,13 @@ class PretendHost final : public Entity {
   static constexpr std::uint16_t kCheckpointLeaves = 3;
 
   struct Step {
-    StayId stay;
+    AttemptId attempt;
     RankId rank;
     std::uint64_t iteration;
   };
   void begin(const Step& step, Duration after, EventContext& context) {
     const auto iteration = static_cast<std::uint32_t>(step.iteration);
-    context.schedule(after + time_of(jobs_.at(step.stay), step.rank, iteration), EventClass::timer, 1, step);
+    context.schedule(after + time_of(jobs_.at(step.attempt), step.rank, iteration), EventClass::timer, 1, step);
   }
   Duration time_of(const RunningJob& running, RankId rank, std::uint32_t iteration) const {
     return time_on_fewer(time_(running.job, rank, iteration), specs_[running.job.index()].gpus,
@@ -120,7 +120,7 @@ class PretendHost final : public Entity {
   const IterationTime& time_;
   StorageSettings storage_;
   EntityId scheduler_;
-  std::set<StayId> stopped_;
+  std::set<AttemptId> stopped_;
 };
 
 class Iterations final : public JobObserver {

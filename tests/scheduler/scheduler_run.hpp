@@ -124,18 +124,18 @@ inline std::vector<std::pair<std::uint32_t, std::uint32_t>> gpus_of_text(const s
   return result;
 }
 
-struct Stay {
+struct Attempt {
   Time start;
   Time end;
   JobId job;
 };
-using StaysByGpu = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Stay>>;  ///< by host and GPU
+using AttemptsByGpu = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Attempt>>;  ///< by host and GPU
 
 /// First pair of jobs that held one GPU at the same time, as a sentence; "" if there is none.
-inline std::string find_double_booking(StaysByGpu stays) {
-  for (auto& [gpu, of_gpu] : stays) {
+inline std::string find_double_booking(AttemptsByGpu attempts) {
+  for (auto& [gpu, of_gpu] : attempts) {
     std::sort(of_gpu.begin(), of_gpu.end(),
-              [](const Stay& a, const Stay& b) { return std::pair(a.start, a.end) < std::pair(b.start, b.end); });
+              [](const Attempt& a, const Attempt& b) { return std::pair(a.start, a.end) < std::pair(b.start, b.end); });
     for (std::size_t i = 1; i < of_gpu.size(); ++i) {
       if (of_gpu[i].start < of_gpu[i - 1].end) {
         return "host " + std::to_string(gpu.first) + " GPU " + std::to_string(gpu.second) + " is held by jobs " +
@@ -148,17 +148,17 @@ inline std::string find_double_booking(StaysByGpu stays) {
 
 /// The same of jobs that were never preempted, judged by the records alone.
 inline std::string find_double_booking(const std::vector<JobRecord>& records) {
-  StaysByGpu stays;
+  AttemptsByGpu attempts;
   for (const JobRecord& record : records) {
     const auto gpus = gpus_of_text(record.placement);
     if (gpus.size() != record.gpus) return "job " + std::to_string(record.id.index()) + " got another number of GPUs";
-    for (const auto& gpu : gpus) stays[gpu].push_back({*record.start, *record.end, record.id});
+    for (const auto& gpu : gpus) attempts[gpu].push_back({*record.start, *record.end, record.id});
   }
-  return find_double_booking(std::move(stays));
+  return find_double_booking(std::move(attempts));
 }
 
 /// Every stay of a job on GPUs, in order of starts.
-class StayLog : public JobObserver {
+class AttemptLog : public JobObserver {
  public:
   struct Entry {
     JobId job;
@@ -178,7 +178,7 @@ class StayLog : public JobObserver {
 
   const std::vector<Entry>& entries() const { return entries_; }
   std::string double_booking() const {
-    StaysByGpu by_gpu;
+    AttemptsByGpu by_gpu;
     for (const Entry& entry : entries_) {
       for (const auto& gpu : entry.gpus) by_gpu[gpu].push_back({entry.start, entry.end, entry.job});
     }
@@ -202,7 +202,7 @@ class StayLog : public JobObserver {
 };
 
 /// Who held which GPU from when to when, and how the cluster stood.
-class Stays final : public StayLog {
+class Attempts final : public AttemptLog {
  public:
   /// What the samples say of the time until `end`: GPU-seconds busy and stranded, and job-seconds waited.
   std::array<double, 3> integrals(Time end) const {

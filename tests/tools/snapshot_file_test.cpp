@@ -31,13 +31,13 @@ void expect_same(const KeptWork& a, const KeptWork& b) {
   EXPECT_EQ(a.work, b.work);
 }
 
-// Three jobs run, coasting, in iterations that are simulated and in job mode; one waits, one has ended and one has not arrived. What follows is the
+// Three jobs run: fast-forwarded, in iterations that are simulated and in job mode; one waits, one has ended and one has not arrived. What follows is the
 // same from the file as from memory.
 TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   std::ofstream(folder_ / "cluster.textproto")
       << "topology { builder: \"clos\" set { name: \"hosts\" value: \"4\" } set { name: \"leafs_per_pod\" value: \"2\" }"
          " set { name: \"aggs_per_pod\" value: \"2\" } set { name: \"spines\" value: \"2\" } }\n"
-         "job { name: \"coasts\" iterations: 90000 workload { template: \"dlrm\" set { name: \"ranks\" value: \"16\" } } }\n"
+         "job { name: \"forwards\" iterations: 90000 workload { template: \"dlrm\" set { name: \"ranks\" value: \"16\" } } }\n"
          "job { name: \"over\" gpus: 8 duration: \"10s\" }\n"
          "job { name: \"timed\" submit: \"11s\" gpus: 8 iterations: 7 duration: \"300s\" }\n"
          "job { name: \"new\" submit: \"59.99s\" iterations: 50 workload { template: \"dlrm\" set { name: \"ranks\" value: \"8\" } "

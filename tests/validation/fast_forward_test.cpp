@@ -144,7 +144,7 @@ TEST(FastForward, FoldsTheRanksOfEverySetAnew) {
   }
 }
 
-// Two jobs below leafs of their own, of which one starts and ends while the other runs: that one coasts once, from start to end.
+// Two jobs below leafs of their own, of which one starts and ends while the other runs: that one is fast-forwarded once, from start to end.
 TEST(FastForward, LeavesJobsAloneThatNobodySlowsDown) {
   const ScratchFolder folder;
   folder.write("work.textproto",

@@ -47,7 +47,7 @@ struct PredictOptions {
 struct Fork {
   Scenario scenario;
   ClusterSnapshot from;
-  std::shared_ptr<const KnownFootprints> footprints;  ///< but in job mode
+  std::shared_ptr<const KnownLinkDemands> link_demands;  ///< but in job mode
   ClusterSnapshot end = {};
 };
 
@@ -84,17 +84,17 @@ std::uint64_t take_switch_away(Fork& fork, NodeId node, const ReducedTopology& r
     return link.source == node || link.destination == node;
   };
   std::uint64_t crossing = 0;
-  if (fork.footprints != nullptr) {
-    auto kept = std::make_shared<KnownFootprints>();
-    for (const auto& [job, known] : *fork.footprints) {
-      const bool crosses = known.footprint == nullptr || std::ranges::any_of(known.footprint->links(), touches);
+  if (fork.link_demands != nullptr) {
+    auto kept = std::make_shared<KnownLinkDemands>();
+    for (const auto& [job, known] : *fork.link_demands) {
+      const bool crosses = known.link_demand == nullptr || std::ranges::any_of(known.link_demand->links(), touches);
       fork.from.jobs[job.index()].is_pace_old = crosses;
       crossing += crosses ? 1 : 0;
       if (crosses) continue;
-      auto renumbered = std::make_shared<const JobFootprint>(known.footprint->renumbered(reduced.link));
-      kept->emplace(job, KnownFootprint{known.endpoint_of_rank, std::move(renumbered)});
+      auto renumbered = std::make_shared<const JobLinkDemand>(known.link_demand->renumbered(reduced.link));
+      kept->emplace(job, KnownLinkDemand{known.endpoint_of_rank, std::move(renumbered)});
     }
-    fork.footprints = std::move(kept);
+    fork.link_demands = std::move(kept);
   }
   fork.scenario.topology = reduced.topology;
   return crossing;
@@ -204,7 +204,7 @@ void look_ahead(Fork& fork, Time until) {
   options.out = folder.path();
   options.until = until;
   options.from = std::make_shared<const ClusterSnapshot>(fork.from);
-  options.footprints = fork.footprints;
+  options.link_demands = fork.link_demands;
   options.at_end = [&fork](const ClusterSnapshot& end) { fork.end = end; };
   finish_simulation(fork.scenario, options);
 }
@@ -445,10 +445,10 @@ int predict(const PredictOptions& options) {
   calm(loaded.scenario, loaded.snapshot.at);
   if (simulates_network(loaded.scenario.mode) && !loaded.snapshot.slow_cables.empty())
     loaded.scenario.topology = with_less(*loaded.scenario.topology, loaded.snapshot.slow_cables);
-  std::shared_ptr<const KnownFootprints> footprints;
-  if (simulates_network(loaded.scenario.mode)) footprints = footprints_of(loaded.scenario, loaded.snapshot, options.threads);
-  Fork now{loaded.scenario, loaded.snapshot, footprints};
-  Fork then{std::move(loaded.scenario), std::move(loaded.snapshot), footprints};
+  std::shared_ptr<const KnownLinkDemands> link_demands;
+  if (simulates_network(loaded.scenario.mode)) link_demands = link_demands_of(loaded.scenario, loaded.snapshot, options.threads);
+  Fork now{loaded.scenario, loaded.snapshot, link_demands};
+  Fork then{std::move(loaded.scenario), std::move(loaded.snapshot), link_demands};
   const Time until = now.from.at + *horizon.value;
   const Question question = options.drain.empty() ? ask_start(options.start, then) : ask_drain(options.drain, then, until);
   std::vector<JobAnswer> answers;

@@ -45,7 +45,7 @@ CongestionReport::CongestionReport(const Scenario& scenario, ResultsFolder& fold
 CongestionSummary CongestionReport::write(const CongestionMonitor& monitor, Time end) {
   const Topology& topology = *scenario_.topology;
   const Duration gap = scenario_.parameters.of("flow").duration("congestion_gap");
-  const std::vector<CongestionPeriod> periods = join_periods(monitor.periods(end), coasting_, gap);
+  const std::vector<CongestionPeriod> periods = join_periods(monitor.periods(end), fast_forwards_, gap);
   CongestionSummary summary;
   summary.periods = periods.size();
   std::map<LinkId, std::uint64_t> links;

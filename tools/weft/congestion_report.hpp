@@ -1,6 +1,6 @@
 // Congestion report: which links slowed jobs, when, and whose start began it; with flow.detect_congestion, in flow mode.
 //
-// Where it sits: ResultsWriter tells it when jobs start and coast; when the run is over it takes what network/congestion/congestion_monitor has found, joins
+// Where it sits: ResultsWriter tells it when jobs start and are fast-forwarded; when the run is over it takes what network/congestion/congestion_monitor has found, joins
 // periods over what was not simulated (network/congestion/congestion_periods, where all terms are defined) and writes two tables.
 //
 //   congestion.csv      link,cause,begin_s,end_s,duration_s,congested_share,lost_share,trigger,slowed,jobs,multiplicity
@@ -38,7 +38,7 @@ class CongestionReport {
   CongestionReport(const Scenario& scenario, ResultsFolder& folder);
 
   void note_start(JobId job, Time start) { starts_[job].push_back(start); }
-  void note_coasting(JobId job, const CoastingSpan& span) { coasting_[job].push_back(span); }
+  void note_fast_forward(JobId job, const FastForwardSpan& span) { fast_forwards_[job].push_back(span); }
 
   /// Fills the tables. `end`: of the run.
   CongestionSummary write(const CongestionMonitor& monitor, Time end);
@@ -51,7 +51,7 @@ class CongestionReport {
   CsvFile periods_;
   CsvFile jobs_;
   JobStarts starts_;
-  CoastingSpans coasting_;
+  FastForwardSpans fast_forwards_;
 };
 
 }  // namespace weft

@@ -52,9 +52,9 @@ bool is_one_of(const List& modules, std::string_view name) {
 }
 
 /// The parameters as they stand after the changes so far.
-class Course {
+class ChangingParameters {
  public:
-  explicit Course(const Scenario& scenario)
+  explicit ChangingParameters(const Scenario& scenario)
       : scenario_(scenario), parameters_(scenario.parameters), policy_(scenario.policy), placement_(scenario.placement) {}
 
   SettingsChange apply(const ParameterChange& said) {
@@ -149,11 +149,11 @@ void apply_changes_until(Scenario& scenario, Time when) {
 std::vector<SettingsChange> settings_changes(const Scenario& scenario, std::vector<std::string>* unused) {
   Diagnostics diagnostics;
   std::vector<SettingsChange> changes;
-  Course course(scenario);
+  ChangingParameters changing(scenario);
   for (std::size_t i = 0; i < scenario.changes.size(); ++i) {
     const ParameterChange& said = scenario.changes[i];
     try {
-      changes.push_back(course.apply(said));
+      changes.push_back(changing.apply(said));
       if (unused != nullptr && is_unused(scenario, i)) unused->push_back(said.name);
     } catch (const InputError& error) {
       for (const Diagnostic& found : error.diagnostics()) diagnostics.add(found);

@@ -138,7 +138,9 @@ class GroupKinds {
 };
 
 /// Ranks that a simulated rank stands for, itself included.
-std::uint32_t alike(const RunningJob& stay, RankId rank) { return stay.folding == nullptr ? 1 : stay.folding->alike(rank); }
+std::uint32_t alike(const RunningJob& attempt, RankId rank) {
+  return attempt.folding == nullptr ? 1 : attempt.folding->alike(rank);
+}
 
 void write_job_row(CsvFile& file, const JobSpec& spec, const JobRecord& record) {
   const auto seconds = [&file](std::optional<Time> time) { time ? file.number(time->in_s()) : file.text(""); };
@@ -180,7 +182,7 @@ std::vector<std::string> result_names(const Scenario& scenario, const MoreResult
 
 ResultsWriter::ResultsWriter(const Scenario& scenario, const JobTable& jobs, ResultsFolder& folder)
     : scenario_(scenario),
-      stays_(jobs),
+      attempts_(jobs),
       folder_(folder),
       jobs_(folder_.result("jobs.csv"),
             "job,gpus,submit_s,start_s,end_s,wait_s,run_s,jct_s,iterations,mean_iteration_s,exposed_comm_s,restarts,preemptions,"
@@ -207,8 +209,8 @@ void ResultsWriter::job_started(const JobSpec&, const JobRecord& record) {
   if (congestion_) congestion_->note_start(record.id, *record.last_start);
 }
 
-void ResultsWriter::job_coasted(const JobSpec&, const JobRecord& record, Time begin, Time end) {
-  if (congestion_) congestion_->note_coasting(record.id, {begin, end});
+void ResultsWriter::job_fast_forwarded(const JobSpec&, const JobRecord& record, Time begin, Time end) {
+  if (congestion_) congestion_->note_fast_forward(record.id, {begin, end});
 }
 
 void ResultsWriter::job_finished(const JobSpec& spec, const JobRecord& record) {
@@ -255,9 +257,9 @@ void ResultsWriter::iteration_finished(const JobSpec& spec, const IterationRecor
 void ResultsWriter::write_communicators(std::span<const RankExposure> exposures) {
   std::map<JobId, std::map<std::uint32_t, std::vector<double>>> exposed_s;  // by ranks, communicator: over all ranks
   for (const RankExposure& exposure : exposures) {
-    const RunningJob& stay = stays_.at(exposure.stay);
-    const double stands_for = alike(stay, exposure.rank);
-    std::vector<double>& of_workload = exposed_s[stay.job][stay.workload->rank_count];
+    const RunningJob& attempt = attempts_.at(exposure.attempt);
+    const double stands_for = alike(attempt, exposure.rank);
+    std::vector<double>& of_workload = exposed_s[attempt.job][attempt.workload->rank_count];
     of_workload.resize(exposure.by_communicator.size());
     for (std::size_t c = 0; c < of_workload.size(); ++c) of_workload[c] += exposure.by_communicator[c].in_s() * stands_for;
   }
@@ -291,11 +293,11 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
     GroupId group;
     std::uint32_t multiplicity = 1;
   };
-  using Key = std::tuple<StayId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
+  using Key = std::tuple<AttemptId, std::uint32_t, std::uint16_t, GroupId, std::uint32_t, std::uint32_t>;
   std::map<Key, Row> rows;
-  std::map<std::pair<StayId, std::uint16_t>, GroupKinds> kinds;
+  std::map<std::pair<AttemptId, std::uint16_t>, GroupKinds> kinds;
   for (const OpRecord& record : records) {
-    const Workload& workload = *stays_.at(record.stay).workload;
+    const Workload& workload = *attempts_.at(record.attempt).workload;
     const RoleDag& dag = workload.dag_of(record.rank);
     if (dag.kind(record.op) == OpKind::compute) continue;
     const Op op = dag.op(record.op);
@@ -304,21 +306,21 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
     const auto note = [&](GroupId group, std::uint32_t multiplicity) {
       // Collectives of a group match by their ordinal; a point-to-point op stands for itself.
       const std::uint32_t number = is_collective ? dag.match_ordinal(record.op) : record.op.index();
-      Row& row =
-          rows[{record.stay, record.iteration, op.communicator, group, number, is_collective ? UINT32_MAX : record.rank.index()}];
+      Row& row = rows[{record.attempt, record.iteration, op.communicator, group, number,
+                       is_collective ? UINT32_MAX : record.rank.index()}];
       row.start = std::min(row.start, record.start);
       row.end = std::max(row.end, record.end);
       row.group = group;
       row.multiplicity = multiplicity;
       if (row.sample == nullptr || record.rank < row.sample->rank) row.sample = &record;
     };
-    const JobFolding* folding = stays_.at(record.stay).folding.get();
+    const JobFolding* folding = attempts_.at(record.attempt).folding.get();
     if (folding == nullptr) {
       note(communicator.group_of(record.rank), 1);
     } else if (!is_collective) {
       note(communicator.group_of(record.rank), folding->alike(record.rank));
     } else {
-      const std::pair key(record.stay, op.communicator);
+      const std::pair key(record.attempt, op.communicator);
       auto of_communicator = kinds.find(key);
       if (of_communicator == kinds.end()) of_communicator = kinds.try_emplace(key, communicator, *folding).first;
       for (const auto& [group, multiplicity] : of_communicator->second.with_class(folding->class_of(record.rank)))
@@ -330,8 +332,8 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
   std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second->start < b.second->start; });
   const ParamSet& choices = scenario_.parameters.of("collective");
   for (const auto& [key, row] : ordered) {
-    const RunningJob& stay = stays_.at(row->sample->stay);
-    const Workload& workload = *stay.workload;
+    const RunningJob& attempt = attempts_.at(row->sample->attempt);
+    const Workload& workload = *attempt.workload;
     const RoleDag& dag = workload.dag_of(row->sample->rank);
     const Op op = dag.op(row->sample->op);
     const Communicator& communicator = workload.communicators[op.communicator];
@@ -348,7 +350,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
     if (op.kind == OpKind::collective) {
       kind = to_text(op.collective);
       const std::uint32_t position = communicator.position_of(row->sample->rank);
-      const CollectivePlan* plan = stay.collectives->find(op, group, position);
+      const CollectivePlan* plan = attempt.collectives->find(op, group, position);
       if (plan != nullptr) {
         algorithm = plan->algorithm;
         protocol = plan->protocol.name;
@@ -372,7 +374,7 @@ void ResultsWriter::write_collectives(std::span<const OpRecord> records) {
       factor = bus_factor(op.collective, ranks);
     }
     const double bus_gbps = duration > Duration::zero() ? op.bytes.in_bits() * factor / duration.in_ns() : 0;
-    collectives_.text(scenario_.jobs[stay.job.index()].name)
+    collectives_.text(scenario_.jobs[attempt.job.index()].name)
         .number(std::uint64_t{row->sample->iteration})
         .text(op_label(dag, row->sample->op))
         .text(kind)
@@ -406,9 +408,9 @@ void ResultsWriter::on_transfer_finished(const FinishedTransfer& finished) {
   slowdown_.add(slowdown, finished.multiplicity);
   payload_bytes_ += static_cast<double>(finished.transfer.size.count()) * finished.multiplicity;
   transfers_done_.fetch_add(finished.multiplicity, std::memory_order_relaxed);
-  const StayId stay = finished.transfer.stay;
+  const AttemptId attempt = finished.transfer.attempt;
   flows_.number(std::uint64_t{finished.id.index()})
-      .text(stay.is_none() ? "" : scenario_.jobs[job_of(stay).index()].name)
+      .text(attempt.is_none() ? "" : scenario_.jobs[job_of(attempt).index()].name)
       .text(node_name(finished.transfer.source))
       .text(node_name(finished.transfer.destination))
       .number(finished.transfer.size.count())
@@ -505,17 +507,17 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, std::span<con
   }
   std::set<std::pair<JobId, std::uint32_t>> named;
   for (const OpRecord& record : records) {
-    const RunningJob& stay = stays_.at(record.stay);
-    const RoleDag& dag = stay.workload->dag_of(record.rank);
+    const RunningJob& attempt = attempts_.at(record.attempt);
+    const RoleDag& dag = attempt.workload->dag_of(record.rank);
     const Op op = dag.op(record.op);
     // Computation and communication of a rank overlap: two tracks per rank keep them apart.
     const bool is_compute = op.kind == OpKind::compute;
     const std::uint32_t track = 2 * record.rank.index() + (is_compute ? 0 : 1);
-    if (named.emplace(stay.job, track).second) {
-      const std::uint32_t stands_for = alike(stay, record.rank);
+    if (named.emplace(attempt.job, track).second) {
+      const std::uint32_t stands_for = alike(attempt, record.rank);
       const std::string name = "rank " + std::to_string(record.rank.index()) + (is_compute ? "" : " communication") +
                                (stands_for == 1 ? "" : " (for " + std::to_string(stands_for) + " alike)");
-      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", stay.job.index()}, {"tid", track}, {"args", {{"name", name}}}});
+      add({{"ph", "M"}, {"name", "thread_name"}, {"pid", attempt.job.index()}, {"tid", track}, {"args", {{"name", name}}}});
     }
     const std::string_view category = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);
     nlohmann::ordered_json arguments = {{"iteration", record.iteration}};
@@ -523,7 +525,7 @@ void ResultsWriter::write_trace(std::span<const OpRecord> records, std::span<con
     add({{"ph", "X"},
          {"name", op_label(dag, record.op)},
          {"cat", category},
-         {"pid", stay.job.index()},
+         {"pid", attempt.job.index()},
          {"tid", track},
          {"ts", record.start.in_ns() / 1e3},
          {"dur", (record.end - record.start).in_us()},

@@ -88,7 +88,7 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   ResultsWriter(const Scenario& scenario, const JobTable& jobs, ResultsFolder& folder);
 
   void job_started(const JobSpec& spec, const JobRecord& record) override;
-  void job_coasted(const JobSpec& spec, const JobRecord& record, Time begin, Time end) override;
+  void job_fast_forwarded(const JobSpec& spec, const JobRecord& record, Time begin, Time end) override;
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
   void job_cancelled(const JobSpec& spec, const JobRecord& record) override;
   void event_happened(const EventRecord& record) override;
@@ -135,10 +135,10 @@ class ResultsWriter final : public JobObserver, public FlowObserver {
   const std::string& node_name(NodeId node);
   void add_to_tier(const Topology& topology, const Link& link, const LinkUsage& usage);
 
-  JobId job_of(StayId stay) const { return stays_.at(stay).job; }
+  JobId job_of(AttemptId attempt) const { return attempts_.at(attempt).job; }
 
   const Scenario& scenario_;
-  const JobTable& stays_;
+  const JobTable& attempts_;
   std::vector<std::string> node_names_;  ///< by node; empty until asked for
   ResultsFolder& folder_;
   CsvFile jobs_;

@@ -89,8 +89,8 @@ class SharedLinks {
   }
 
  private:
-  using Key = std::tuple<LinkId, StayId, const CollectivePlan*>;
-  static Key key(const SlotLimit& limit) { return {limit.slowest, limit.holdup->stay, limit.holdup->plan}; }
+  using Key = std::tuple<LinkId, AttemptId, const CollectivePlan*>;
+  static Key key(const SlotLimit& limit) { return {limit.slowest, limit.holdup->attempt, limit.holdup->plan}; }
   std::map<Key, double> let_through_;
 };
 
@@ -106,7 +106,7 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
   std::optional<UnloadedPaths> paths;
   const auto is_worse = [](const SlotLimit& a, const SlotLimit& b) {
     if (a.share != b.share) return a.share > b.share;
-    const auto place = [](const SlotHoldup& of) { return std::tuple(of.stay, of.rank, of.peer, of.channel, of.op); };
+    const auto place = [](const SlotHoldup& of) { return std::tuple(of.attempt, of.rank, of.peer, of.channel, of.op); };
     return place(*a.holdup) < place(*b.holdup);
   };
   std::vector<SlotLimit> limits;
@@ -120,7 +120,7 @@ std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const J
   for (const SlotLimit& limit : limits) {
     if (!links.are_held_back(limit)) continue;
     const SlotHoldup& holdup = *limit.holdup;
-    const RunningJob& job = jobs.at(holdup.stay);
+    const RunningJob& job = jobs.at(holdup.attempt);
     Found& found = by_kind[{std::string(to_text(holdup.plan->request.type)), holdup.plan->algorithm}];
     if (found.connections == 0 || is_worse(limit, found.worst)) found.worst = limit;
     found.connections += job.folding == nullptr ? 1 : job.folding->alike(holdup.rank);

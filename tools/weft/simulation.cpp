@@ -19,7 +19,7 @@
 #include "host/ranks/host_entity.hpp"
 #include "host/ranks/message_tag.hpp"
 #include "host/symmetry/coupled_jobs.hpp"
-#include "host/symmetry/job_footprint.hpp"
+#include "host/symmetry/job_link_demand.hpp"
 #include "host/transport/congestion_control.hpp"
 #include "host/transport/flow_list_source.hpp"
 #include "host/transport/packet_network.hpp"
@@ -70,7 +70,7 @@ CollectiveLibrary collective_library(const Scenario& scenario) {
 /// Which jobs are known to be placed where, and what follows from it. What a run has to know of a job's placement beforehand, it learns from
 /// a run that got as far as placing it: runs are deterministic.
 struct FoldingPlan {
-  std::vector<PlacedJob> jobs;                 ///< by StayId
+  std::vector<PlacedJob> jobs;                 ///< by AttemptId
   std::shared_ptr<const RankFolding> folding;  ///< of these jobs; null: every rank is simulated
   std::uint32_t restarts = 0;                  ///< of the run, so far
   bool given_up = false;                       ///< every rank is simulated whatever comes
@@ -144,7 +144,7 @@ class Assembly {
     if (detects_congestion(scenario_)) check_congestion();
   }
 
-  std::shared_ptr<const KnownFootprints> footprints_of(const ClusterSnapshot& snapshot) {
+  std::shared_ptr<const KnownLinkDemands> link_demands_of(const ClusterSnapshot& snapshot) {
     const Topology& topology = *scenario_.topology;
     std::vector<JobId> ids;
     std::vector<PlacedJob> placed;
@@ -158,13 +158,13 @@ class Assembly {
       ids.emplace_back(static_cast<std::uint32_t>(i));
       placed.push_back({workload, std::move(collectives), std::move(endpoints)});
     }
-    std::vector<std::shared_ptr<const JobFootprint>> found(placed.size());
+    std::vector<std::shared_ptr<const JobLinkDemand>> found(placed.size());
     ParallelLoop(options_.threads).run(placed.size(), [&](std::size_t, std::size_t i) {
-      auto footprint = JobFootprint::find(placed[i], topology, *flow_settings_, speeds_);
-      if (footprint) found[i] = std::make_shared<const JobFootprint>(std::move(*footprint));
+      auto link_demand = JobLinkDemand::find(placed[i], topology, *flow_settings_, speeds_);
+      if (link_demand) found[i] = std::make_shared<const JobLinkDemand>(std::move(*link_demand));
     });
-    auto known = std::make_shared<KnownFootprints>();
-    for (std::size_t i = 0; i < ids.size(); ++i) known->emplace(ids[i], KnownFootprint{placed[i].endpoint_of_rank, found[i]});
+    auto known = std::make_shared<KnownLinkDemands>();
+    for (std::size_t i = 0; i < ids.size(); ++i) known->emplace(ids[i], KnownLinkDemand{placed[i].endpoint_of_rank, found[i]});
     return known;
   }
 
@@ -218,7 +218,7 @@ class Assembly {
       if (!standstill.empty()) cut_off_at_ = report.end_time;
     }
     if (options_.at_end) options_.at_end(lifecycle_->snapshot(cut_off_at_.value_or(report.end_time)));
-    if (cut_off_at_ && lifecycle_ != nullptr) lifecycle_->close_open_stays(*cut_off_at_);
+    if (cut_off_at_ && lifecycle_ != nullptr) lifecycle_->close_open_attempts(*cut_off_at_);
     RunSummary summary = summarise(report);
     summary.load_wall_time_s = options_.load_wall_time_s;
     summary.run_wall_time_s = run_wall_time_s;
@@ -319,17 +319,17 @@ class Assembly {
     job.tags = std::make_shared<const MessageTags>(*job.workload, *job.collectives);
     // With fast forward the scheduler folds.
     if (plan_.given_up || !may_fold() || coupled_) return;
-    const std::uint32_t stay = job.stay.index();
-    if (stay >= plan_.jobs.size()) {
-      WEFT_CHECK(stay == plan_.jobs.size(), "stays are prepared in order");
+    const std::uint32_t attempt = job.attempt.index();
+    if (attempt >= plan_.jobs.size()) {
+      WEFT_CHECK(attempt == plan_.jobs.size(), "attempts are prepared in order");
       plan_.jobs.push_back({job.workload, job.collectives, job.endpoint_of_rank});
       placed_new_job_ = true;
-    } else if (plan_.jobs[stay].workload != job.workload || *plan_.jobs[stay].endpoint_of_rank != *job.endpoint_of_rank) {
+    } else if (plan_.jobs[attempt].workload != job.workload || *plan_.jobs[attempt].endpoint_of_rank != *job.endpoint_of_rank) {
       // Folded ranks take as long as others but for the rounding of sums, and that can make a scheduler decide in another way.
       plan_.given_up = true;
       placed_new_job_ = true;
     }
-    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, &plan_.folding->of(stay)};
+    if (plan_.folding != nullptr && !placed_new_job_) job.folding = {plan_.folding, &plan_.folding->of(attempt)};
   }
 
   /// Why ranks were not folded where that says something; "" otherwise.
@@ -385,7 +385,7 @@ class Assembly {
     // Who shares links with whom changes with the ways.
     if (scenario_.mode == Mode::flow && fast_forwards() && !network_changes()) {
       coupled_.emplace(topology, *flow_settings_, speeds_, may_fold() ? std::optional(fold_tolerance()) : std::nullopt,
-                       options_.footprints.get());
+                       options_.link_demands.get());
     }
     const ParamSet& params = scenario_.parameters.of("host");
     const HostWiring wiring{topology,
@@ -471,12 +471,13 @@ class Assembly {
     if (packet_network_) observer = &moved_as_flows_;
     auto fabric = std::make_unique<FlowFabric>(*scenario_.topology, *flow_settings_,
                                                make_allocation_policy(scenario_, options_.threads), entity_of_host, observer,
-                                               plan_.folding != nullptr || coupled_ ? &stay_foldings_ : nullptr, &*operations_);
+                                               plan_.folding != nullptr || coupled_ ? &attempt_foldings_ : nullptr, &*operations_);
     if (detects_congestion(scenario_)) {
-      congestion_.emplace(*scenario_.topology, flow_settings_->congestion_gap, [this](StayId stay) { return jobs_.at(stay).job; });
+      congestion_.emplace(*scenario_.topology, flow_settings_->congestion_gap,
+                          [this](AttemptId attempt) { return jobs_.at(attempt).job; });
       fabric->watch_congestion(*congestion_);
     }
-    fabric->take_other_ways_after(scenario_.failures.reroute);
+    fabric->take_other_routes_after(scenario_.failures.reroute);
     if (packet_network_ && has_flow_jobs_) {
       packet_network_->share_with_flows(fabric_);
       fabric->share_with_packets([this](const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context) {
@@ -660,7 +661,7 @@ class Assembly {
   /// Nobody waits for what a job has left behind that was stopped, or whose last checkpoints were on their way when it ended.
   std::vector<UnfinishedTransfer> missed(std::vector<UnfinishedTransfer> unfinished) const {
     if (lifecycle_ == nullptr) return unfinished;
-    std::erase_if(unfinished, [this](const UnfinishedTransfer& left) { return !lifecycle_->is_under_way(left.transfer.stay); });
+    std::erase_if(unfinished, [this](const UnfinishedTransfer& left) { return !lifecycle_->is_under_way(left.transfer.attempt); });
     return unfinished;
   }
 
@@ -840,10 +841,11 @@ class Assembly {
     return summary;
   }
 
-  /// Of each job as it was folded when it landed or started last.
+  /// Of each job as it was folded when it resumed or started last.
   void count_folded_ranks(RunSummary& summary) const {
     std::vector<const RunningJob*> last(scenario_.jobs.size(), nullptr);
-    for (std::uint32_t stay = 0; stay < jobs_.size(); ++stay) last[jobs_.at(StayId(stay)).job.index()] = &jobs_.at(StayId(stay));
+    for (std::uint32_t attempt = 0; attempt < jobs_.size(); ++attempt)
+      last[jobs_.at(AttemptId(attempt)).job.index()] = &jobs_.at(AttemptId(attempt));
     bool some_are_folded = false;
     for (const RunningJob* const job : last) {
       if (job == nullptr) continue;
@@ -924,7 +926,7 @@ class Assembly {
   const bool has_flow_jobs_ = std::ranges::any_of(scenario_.jobs, &JobSpec::is_in_flow_mode);
   SimulationOptions options_;
   JobTable jobs_;
-  StayFoldings stay_foldings_{jobs_};
+  AttemptFoldings attempt_foldings_{jobs_};
   HostSpeeds speeds_;
   CollectiveLibrary& library_;
   FoldingPlan plan_;
@@ -963,12 +965,12 @@ void check_simulation(const Scenario& scenario) {
   Assembly(scenario, {}, library, {}).check();
 }
 
-std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
-                                                     std::uint32_t threads) {
+std::shared_ptr<const KnownLinkDemands> link_demands_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
+                                                        std::uint32_t threads) {
   CollectiveLibrary library = collective_library(scenario);
   SimulationOptions options;
   options.threads = threads;
-  return Assembly(scenario, std::move(options), library, {}).footprints_of(snapshot);
+  return Assembly(scenario, std::move(options), library, {}).link_demands_of(snapshot);
 }
 
 RunSummary finish_simulation(Scenario& scenario, const SimulationOptions& options) {

@@ -15,7 +15,7 @@
 
 #include "core/text/log.hpp"
 #include "core/values/units.hpp"
-#include "host/symmetry/job_footprint.hpp"
+#include "host/symmetry/job_link_demand.hpp"
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
 #include "tools/weft/run_summary.hpp"
 #include "tools/weft/scenario.hpp"
@@ -33,7 +33,7 @@ struct SimulationOptions {
   std::optional<Time> snapshot;                                    ///< when on_snapshot is called, unless all jobs have ended
   std::function<std::string(const ClusterSnapshot&)> on_snapshot;  ///< returns the text of snapshot.textproto
   std::shared_ptr<const ClusterSnapshot> from;                     ///< the jobs go on from there; null: the cluster begins empty
-  std::shared_ptr<const KnownFootprints> footprints;               ///< on the scenario's topology, of jobs of `from`; may be null
+  std::shared_ptr<const KnownLinkDemands> link_demands;            ///< on the scenario's topology, of jobs of `from`; may be null
   std::function<void(const ClusterSnapshot&)> at_end;              ///< called when the run has stopped or ended
   double load_wall_time_s = 0;                                     ///< what reading the scenario took, for the summary
   std::function<void(RunSummary&)> complete_summary;  ///< called before the summary is written, if the run has not been cut off
@@ -46,8 +46,8 @@ struct SimulationOptions {
 void check_simulation(const Scenario& scenario);
 
 /// Of the jobs of a snapshot that run workloads.
-std::shared_ptr<const KnownFootprints> footprints_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
-                                                     std::uint32_t threads);
+std::shared_ptr<const KnownLinkDemands> link_demands_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
+                                                        std::uint32_t threads);
 
 /// Runs to the end, until told to stop, or until nothing gets on any more (RunSummary::standstill); results hold what was finished. Throws
 /// InputError as ResultsFolder does, [bad-zeta], and [stuck] when the jobs of a finished run have not finished, naming the ranks that wait

@@ -51,7 +51,7 @@ void write(const KeptWork& from, snapshot::Work& to) {
 }
 KeptWork read(const snapshot::Work& from) { return {from.iterations(), Duration::ticks(from.work_ticks())}; }
 
-void write(const StayAccount& from, snapshot::Account& to) {
+void write(const AttemptAccount& from, snapshot::Account& to) {
   to.set_overhead_ticks(from.overhead.in_ticks());
   to.set_writing_ticks(from.writing.in_ticks());
   to.set_work_ticks(from.work.in_ticks());
@@ -59,8 +59,8 @@ void write(const StayAccount& from, snapshot::Account& to) {
   write(from.kept, *to.mutable_kept());
   write(from.whole, *to.mutable_whole());
 }
-StayAccount read(const snapshot::Account& from) {
-  StayAccount account;
+AttemptAccount read(const snapshot::Account& from) {
+  AttemptAccount account;
   account.overhead = Duration::ticks(from.overhead_ticks());
   account.writing = Duration::ticks(from.writing_ticks());
   account.work = Duration::ticks(from.work_ticks());

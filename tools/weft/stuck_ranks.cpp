@@ -134,7 +134,7 @@ class StuckJob {
 void report_stuck_ranks(const Scenario& scenario, const JobTable& jobs, std::span<const WaitingRank> waiting,
                         Diagnostics& diagnostics) {
   std::map<JobId, std::vector<const WaitingRank*>> by_job;
-  for (const WaitingRank& rank : waiting) by_job[jobs.at(rank.stay).job].push_back(&rank);
+  for (const WaitingRank& rank : waiting) by_job[jobs.at(rank.attempt).job].push_back(&rank);
   for (auto& [job, ranks] : by_job) {
     std::sort(ranks.begin(), ranks.end(), [](const WaitingRank* a, const WaitingRank* b) { return a->rank < b->rank; });
     StuckJob(scenario, scenario.jobs[job.index()], std::move(ranks)).report(diagnostics);

@@ -8,7 +8,7 @@
 //   distance is arithmetic on the numbers of the routers, so that no table is needed.
 // Numbering: servers in order, then routers; a router's links come in the order "hosts, then other routers".
 //
-// Routing is minimal: detours around load (Valiant, UGAL, adaptive routing) are not modelled, nor are virtual channels, which real
+// Routing is minimal: routes around load (Valiant, UGAL, adaptive routing) are not modelled, nor are virtual channels, which real
 // fabrics of this kind need against deadlock.
 // Thread safety: immutable.
 #pragma once

@@ -13,7 +13,7 @@
 //
 // What the paper's minimal routing has and this has not: at most one global cable. Routes of Weft are all the paths of fewest
 // cables, and a path of two global cables over a third group may have as few; it is one of the choices of ECMP then. Of the pairs of
-// routers in different groups of the 72-host dragonfly (palmtree) that is so for 33 %; for another 3 % such a path has fewer. Detours
+// routers in different groups of the 72-host dragonfly (palmtree) that is so for 33 %; for another 3 % such a path has fewer. AvailableRoutes
 // around load (Valiant, UGAL) are not modelled.
 // Thread safety: pure functions.
 #pragma once

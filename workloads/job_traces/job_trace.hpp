@@ -19,7 +19,7 @@
 namespace weft {
 
 /// What became of a job on the cluster that the trace was recorded on.
-struct RealCourse {
+struct RecordedRun {
   Duration wait;        ///< submission to first start
   Duration completion;  ///< submission to end
 };
@@ -33,8 +33,8 @@ struct TraceJob {
   std::uint32_t gpus = 1;
   std::uint64_t iterations = 0;  ///< 0 if the trace does not say
   std::int32_t priority = 0;
-  int line = 0;                         ///< of the file, for messages
-  std::optional<RealCourse> real = {};  ///< where the trace tells
+  int line = 0;                          ///< of the file, for messages
+  std::optional<RecordedRun> real = {};  ///< where the trace tells
   /// Where the run time depends on the placement: of its number of GPUs. `run` is `iterations` times that of packed().
   std::shared_ptr<const PlacementTimes> iteration_times = {};
   std::optional<std::uint32_t> data_region = {};  ///< number of the region where its data is, from 0

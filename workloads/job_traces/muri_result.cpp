@@ -49,7 +49,7 @@ JobTrace read_muri_result(const SourceText& source, const JobTraceOptions& optio
     job.run = *run;
     job.gpus = *gpus;
     job.line = rows.line();
-    job.real = RealCourse{*between(*submit, *start), *took};
+    job.real = RecordedRun{*between(*submit, *start), *took};
     builder.add(std::move(job), *submit);
   }
   builder.assume("a job's run time is its real_executed_time; start, end and JCT are kept as measured");

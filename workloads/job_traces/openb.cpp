@@ -81,7 +81,7 @@ class OpenbReader {
     job.run = *between(*scheduled, *deleted);
     job.gpus = *gpus;
     job.line = rows_.line();
-    job.real = RealCourse{*between(*created, *scheduled), *took};
+    job.real = RecordedRun{*between(*created, *scheduled), *took};
     count(job, *share, *deleted);
     builder_.add(std::move(job), *created);
   }

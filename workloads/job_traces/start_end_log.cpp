@@ -115,7 +115,7 @@ class StartEndReader {
     const std::optional<Duration> completion = TraceBuilder::within_a_year(rows_, end_time, submitted, end);
     if (!completion) return;
     job.run = *between(start, end);
-    job.real = RealCourse{*between(submitted, start), *completion};
+    job.real = RecordedRun{*between(submitted, start), *completion};
     const ParsedQuantity<Duration> said = parse_duration(std::string(rows_.field(duration)) + "s");
     const Duration tolerance = Duration::s(1);  // times are whole seconds
     if (said.value && (*said.value < job.run - tolerance || *said.value > job.run + tolerance)) ++other_durations_;

@@ -15,17 +15,17 @@ TEST(JobTable, SlotsNeverMove) {
   JobTable table;
   std::vector<const RunningJob*> slots;
   for (std::uint32_t i = 0; i < 1'100; ++i) {
-    ASSERT_EQ(table.next(), StayId(i));
-    RunningJob stay;
-    stay.stay = StayId(i);
-    stay.job = JobId(2 * i);
-    table.publish(std::move(stay));
-    slots.push_back(&table.at(StayId(i)));
+    ASSERT_EQ(table.next(), AttemptId(i));
+    RunningJob attempt;
+    attempt.attempt = AttemptId(i);
+    attempt.job = JobId(2 * i);
+    table.publish(std::move(attempt));
+    slots.push_back(&table.at(AttemptId(i)));
   }
   EXPECT_EQ(table.size(), 1'100U);
   for (std::uint32_t i = 0; i < 1'100; ++i) {
-    EXPECT_EQ(&table.at(StayId(i)), slots[i]);
-    EXPECT_EQ(slots[i]->stay, StayId(i));
+    EXPECT_EQ(&table.at(AttemptId(i)), slots[i]);
+    EXPECT_EQ(slots[i]->attempt, AttemptId(i));
     EXPECT_EQ(slots[i]->job, JobId(2 * i));
   }
 }
@@ -33,7 +33,7 @@ TEST(JobTable, SlotsNeverMove) {
 TEST(JobTable, StaysComeInOrder) {
   JobTable table;
   RunningJob second;
-  second.stay = StayId(1);
+  second.attempt = AttemptId(1);
   EXPECT_THROW(table.publish(std::move(second)), CheckFailure);
 }
 

@@ -44,7 +44,7 @@ class IdealPort final : public NetworkPort {
   EntityId network;
 };
 
-/// Starts a stay on all hosts at time zero and collects what they report; if told so, stops it and starts the next stay later on.
+/// Starts an attempt on all hosts at time zero and collects what they report; if told so, stops it and starts the next attempt later on.
 class Starter final : public Entity {
  public:
   void handle(const Event& event, EventContext& context) override {
@@ -55,8 +55,8 @@ class Starter final : public Entity {
     }
     const bool is_again = context.now() > Time::zero();
     for (const EntityId host : hosts) {
-      if (is_again) context.send(host, kControlDelay, stop_job, StopJob{StayId(0)});
-      context.send(host, kControlDelay, start_job, StartJob{StayId(is_again ? 1 : 0)});
+      if (is_again) context.send(host, kControlDelay, stop_job, StopJob{AttemptId(0)});
+      context.send(host, kControlDelay, start_job, StartJob{AttemptId(is_again ? 1 : 0)});
     }
   }
   std::vector<EntityId> hosts;
@@ -131,7 +131,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   auto shared = std::make_shared<const Workload>(std::move(workload));
   JobTable jobs;
   RunningJob job;
-  job.stay = jobs.next();
+  job.attempt = jobs.next();
   job.job = JobId(0);
   job.workload = shared;
   job.iterations = options.iterations;
@@ -141,7 +141,7 @@ Outcome run(Workload workload, const RunOptions& options = {}) {
   job.checkpoint_every = options.checkpoint_every;
   job.checkpoint_write = options.checkpoint_write;
   jobs.publish(job);
-  job.stay = jobs.next();
+  job.attempt = jobs.next();
   job.first_iteration = options.again_from;
   jobs.publish(std::move(job));
 
@@ -603,8 +603,8 @@ TEST(RankRunner, AStopLeavesNothingBehind) {
     EXPECT_TRUE(stopped.waiting.empty());
     std::map<std::tuple<RankId, std::uint32_t, OpId>, int> runs;
     for (const OpRecord& record : stopped.records) {
-      if (record.stay == StayId(1)) ++runs[{record.rank, record.iteration, record.op}];
-      EXPECT_TRUE(record.stay == StayId(1) || record.end <= Time::zero() + *options.again_at + kControlDelay);
+      if (record.attempt == AttemptId(1)) ++runs[{record.rank, record.iteration, record.op}];
+      EXPECT_TRUE(record.attempt == AttemptId(1) || record.end <= Time::zero() + *options.again_at + kControlDelay);
     }
     EXPECT_EQ(runs.size(), 4U * 2U * 2U);
     EXPECT_TRUE(std::ranges::all_of(runs, [](const auto& ran) { return ran.second == 1; }));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host/collectives/collective_library.hpp"
-#include "host/symmetry/job_footprint.hpp"
+#include "host/symmetry/job_link_demand.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft::coupled_jobs_test {
@@ -73,34 +73,34 @@ PlacedJob placed(const TwoLeafs& fabric, CollectiveType type, const std::vector<
   return {workload, fabric.library->prepare(*workload, *fabric.topology, *endpoints, nullptr), endpoints};
 }
 
-double most_bps(const JobFootprint& footprint, LinkId link) {
-  for (const LinkDemand& demand : footprint.links()) {
+double most_bps(const JobLinkDemand& link_demand, LinkId link) {
+  for (const LinkDemand& demand : link_demand.links()) {
     if (demand.link == link) return demand.most_bps;
   }
   return 0;
 }
 
 // Two senders of 100 Gb/s below leaf 0, each of whose messages puts half on each spine; one receiver there.
-TEST(JobFootprint, IsWhatTheAttachingLinksLetThrough) {
+TEST(JobLinkDemand, IsWhatTheAttachingLinksLetThrough) {
   const TwoLeafs fabric(Bandwidth::gbps(400));
   const HostSpeeds speeds(8);
-  const auto footprint =
-      JobFootprint::find(placed(fabric, CollectiveType::all_to_all, {0, 1, 4}), *fabric.topology, routed("spray"), speeds);
-  ASSERT_TRUE(footprint.has_value());
+  const auto link_demand =
+      JobLinkDemand::find(placed(fabric, CollectiveType::all_to_all, {0, 1, 4}), *fabric.topology, routed("spray"), speeds);
+  ASSERT_TRUE(link_demand.has_value());
   const std::span<const NodeId> gpus = fabric.topology->endpoints();
-  EXPECT_EQ(most_bps(*footprint, fabric.link(gpus[0], fabric.leafs[0])), 100e9);
-  EXPECT_EQ(most_bps(*footprint, fabric.link(gpus[2], fabric.leafs[0])), 0);
+  EXPECT_EQ(most_bps(*link_demand, fabric.link(gpus[0], fabric.leafs[0])), 100e9);
+  EXPECT_EQ(most_bps(*link_demand, fabric.link(gpus[2], fabric.leafs[0])), 0);
   // The receiver takes no more than 100 Gb/s, half of it by each spine, whatever two senders could send.
-  EXPECT_EQ(most_bps(*footprint, fabric.link(fabric.leafs[0], fabric.spines[0])), 50e9);
-  EXPECT_EQ(most_bps(*footprint, fabric.link(fabric.spines[1], fabric.leafs[1])), 50e9);
-  EXPECT_EQ(most_bps(*footprint, fabric.link(fabric.leafs[1], fabric.spines[0])), 50e9);
+  EXPECT_EQ(most_bps(*link_demand, fabric.link(fabric.leafs[0], fabric.spines[0])), 50e9);
+  EXPECT_EQ(most_bps(*link_demand, fabric.link(fabric.spines[1], fabric.leafs[1])), 50e9);
+  EXPECT_EQ(most_bps(*link_demand, fabric.link(fabric.leafs[1], fabric.spines[0])), 50e9);
 }
 
-TEST(JobFootprint, IsNotKnownWherePathsShowWhileRunning) {
+TEST(JobLinkDemand, IsNotKnownWherePathsShowWhileRunning) {
   const TwoLeafs fabric(Bandwidth::gbps(400));
   const PlacedJob job = placed(fabric, CollectiveType::all_to_all, {0, 1, 4});
-  EXPECT_FALSE(JobFootprint::find(job, *fabric.topology, routed("adaptive"), HostSpeeds(8)).has_value());
-  EXPECT_TRUE(JobFootprint::find(job, *fabric.topology, routed("ecmp"), HostSpeeds(8)).has_value());
+  EXPECT_FALSE(JobLinkDemand::find(job, *fabric.topology, routed("adaptive"), HostSpeeds(8)).has_value());
+  EXPECT_TRUE(JobLinkDemand::find(job, *fabric.topology, routed("ecmp"), HostSpeeds(8)).has_value());
 }
 
 // Two jobs put 100 Gb/s and 50 Gb/s on each uplink of both leafs at most; a third stays below leaf 1.

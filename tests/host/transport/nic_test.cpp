@@ -107,9 +107,9 @@ struct Cluster {
   }
 
   void transfer(Time at, std::uint32_t from, std::uint32_t to, std::int64_t bytes, std::uint64_t tag, std::uint32_t priority = 0,
-                std::uint32_t connection = 0, StayId stay = StayId::none()) {
+                std::uint32_t connection = 0, AttemptId attempt = AttemptId::none()) {
     Transfer transfer;
-    transfer.stay = stay;
+    transfer.attempt = attempt;
     transfer.source = NodeId(from);
     transfer.destination = NodeId(to);
     transfer.connection = connection & ((1U << transfer_connection_bits) - 1);
@@ -134,7 +134,7 @@ struct Cluster {
         plan.switches = switches_on_the_way;
         return plan;
       };
-      wiring.take_ways = [this, node](std::uint32_t version) { versions[node] = version; };
+      wiring.take_routes = [this, node](std::uint32_t version) { versions[node] = version; };
       wiring.host_of = [first_host](NodeId endpoint) { return EntityId(first_host + endpoint.index()); };
       return std::make_unique<Nic>(nic, std::vector<EgressPort>{port}, node, tree.routes, std::move(wiring));
     });
@@ -153,12 +153,12 @@ struct Cluster {
       builder.post_initial(EntityId(node), at, EventClass::message, flow_load_changes, FlowLoadChanges{port, load.in_bps()});
     }
     for (const auto& [at, card] : pausing_planned) builder.post_initial(EntityId(card), at, EventClass::message, pauses_for_good);
-    for (const auto& [at, card, stay] : stops_planned) {
-      builder.post_initial(EntityId(card), at, EventClass::message, stay_stopped, StayStopped{stay});
+    for (const auto& [at, card, attempt] : stops_planned) {
+      builder.post_initial(EntityId(card), at, EventClass::message, attempt_stopped, AttemptStopped{attempt});
     }
-    for (const auto& [at, version] : ways_planned) {
+    for (const auto& [at, version] : routes_planned) {
       for (std::uint32_t card = 0; card < tree.hosts(); ++card)
-        builder.post_initial(EntityId(card), at, EventClass::message, ways_change, WaysChange{version});
+        builder.post_initial(EntityId(card), at, EventClass::message, routes_change, RoutesChange{version});
     }
     return std::move(builder).build(options);
   }
@@ -183,8 +183,8 @@ struct Cluster {
   std::vector<std::vector<std::pair<Time, Transfer>>> plans;
   std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> port_changes_planned;  ///< node, port
   std::vector<std::tuple<Time, std::uint32_t, std::uint32_t, Bandwidth>> loads_planned;         ///< node, port
-  std::vector<std::tuple<Time, std::uint32_t, StayId>> stops_planned;                           ///< card
-  std::vector<std::pair<Time, std::uint32_t>> ways_planned;
+  std::vector<std::tuple<Time, std::uint32_t, AttemptId>> stops_planned;                        ///< card
+  std::vector<std::pair<Time, std::uint32_t>> routes_planned;
   std::vector<std::pair<Time, std::uint32_t>> pausing_planned;  ///< card
   std::vector<std::uint32_t> versions;                          ///< by card, as of now
   std::set<std::uint32_t> cut_off_versions;
@@ -617,7 +617,7 @@ TEST(Nic, GoesOnByAnotherRoute) {
   for (const auto& [at_us, tag] : {std::pair(0, 1), std::pair(20, 2), std::pair(60, 3)})
     cluster.transfer(Time::zero() + Duration::us(at_us), 0, 15, 1000, static_cast<std::uint64_t>(tag));
   cluster.change_uplink(Time::zero() + Duration::us(15), 0, way, kOut);
-  cluster.ways_planned = {{Time::zero() + Duration::us(50), 1}};
+  cluster.routes_planned = {{Time::zero() + Duration::us(50), 1}};
   NicSettings settings = nic_settings();
   settings.retransmission_timeout = Duration::ms(10);
   Engine engine = cluster.build(settings, switch_settings(), {});
@@ -642,7 +642,7 @@ TEST(Nic, StandsStillWhereNoWayIsLeft) {
     cluster.change_uplink(Time::zero() + Duration::us(400), 4, aggregation, kRate);
   }
   cluster.cut_off_versions = {1};
-  cluster.ways_planned = {{Time::zero() + Duration::us(10), 1}, {Time::zero() + Duration::us(500), 2}};
+  cluster.routes_planned = {{Time::zero() + Duration::us(10), 1}, {Time::zero() + Duration::us(500), 2}};
   NicSettings settings = nic_settings();
   settings.retransmission_timeout = Duration::us(30);
   Engine engine = cluster.build(settings, switch_settings(), {});
@@ -688,14 +688,14 @@ TEST(Nic, TakesBackWhatFlowsLeave) {
   EXPECT_EQ(cluster.host(engine, 15).delivered()[0].time, gone + 8'748 * serialization(1000) + trip(1000) + kReceive);
 }
 
-// Expectation: 1,243 packets of the first stay go from 600 ns to 100.04 us, the last of which begins before the stay is stopped at 100 us, and all of them are
-// acknowledged as ever. Its second transfer, which comes later, never begins. That of another stay has the port for itself from 110.6 us on.
+// Expectation: 1,243 packets of the first attempt go from 600 ns to 100.04 us, the last of which begins before the attempt is stopped at 100 us, and all of them are
+// acknowledged as ever. Its second transfer, which comes later, never begins. That of another attempt has the port for itself from 110.6 us on.
 TEST(Nic, SendsNoMoreOfAStayThatIsStopped) {
   Cluster cluster(4, kRate, kDelay);
-  cluster.transfer(Time::zero(), 0, 15, 10'000'000, 1, 0, 0, StayId(3));
-  cluster.transfer(Time::zero() + Duration::us(105), 0, 15, 10'000'000, 2, 0, 0, StayId(3));
-  cluster.transfer(Time::zero() + Duration::us(110), 0, 15, 5'000, 3, 0, 0, StayId(4));
-  cluster.stops_planned = {{Time::zero() + Duration::us(100), 0, StayId(3)}};
+  cluster.transfer(Time::zero(), 0, 15, 10'000'000, 1, 0, 0, AttemptId(3));
+  cluster.transfer(Time::zero() + Duration::us(105), 0, 15, 10'000'000, 2, 0, 0, AttemptId(3));
+  cluster.transfer(Time::zero() + Duration::us(110), 0, 15, 5'000, 3, 0, 0, AttemptId(4));
+  cluster.stops_planned = {{Time::zero() + Duration::us(100), 0, AttemptId(3)}};
   NicSettings settings = nic_settings();
   settings.retransmission_timeout = Duration::us(50);
   Engine engine = cluster.build(settings, switch_settings(), {});
@@ -836,7 +836,7 @@ RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& 
   cluster.tree.ecn = {20'000, 80'000, 0.5};
   RandomStream random(seed, 5, 0);
   const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random.below(below)); };
-  std::vector<bool> is_whole(150, true);  ///< by tag: of a stay that is not stopped
+  std::vector<bool> is_whole(150, true);  ///< by tag: of an attempt that is not stopped
   for (std::uint32_t i = 0; i < 150; ++i) {
     const std::uint32_t from = pick(cluster.tree.hosts());
     const std::uint32_t to =
@@ -844,10 +844,10 @@ RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& 
     const Time at = Time::zero() + Duration::ns(pick(100'000));
     const std::uint32_t bytes = pick(300'000);
     const std::uint32_t priority = pick(2);
-    // No queue pair is of two stays at a time.
-    const std::uint32_t stay = fails ? i % 8 : 0;
-    cluster.transfer(at, from, to, bytes, i, priority, pick(3) + 3 * stay, fails ? StayId(stay) : StayId::none());
-    is_whole[i] = !fails || stay > 2;
+    // No queue pair is of two attempts at a time.
+    const std::uint32_t attempt = fails ? i % 8 : 0;
+    cluster.transfer(at, from, to, bytes, i, priority, pick(3) + 3 * attempt, fails ? AttemptId(attempt) : AttemptId::none());
+    is_whole[i] = !fails || attempt > 2;
   }
   NicSettings nic = nic_settings();
   nic.congestion = dcqcn();
@@ -879,12 +879,13 @@ RunReport random_transfers(std::uint64_t seed, bool fails, const EngineOptions& 
     }
   }
   cluster.cut_off_versions = {2};
-  for (std::uint32_t stay = 0; stay < (fails ? 3U : 0U); ++stay) {
+  for (std::uint32_t attempt = 0; attempt < (fails ? 3U : 0U); ++attempt) {
     const Time at = Time::zero() + Duration::ns(pick(200'000));
-    for (std::uint32_t card = 0; card < cluster.tree.hosts(); ++card) cluster.stops_planned.emplace_back(at, card, StayId(stay));
+    for (std::uint32_t card = 0; card < cluster.tree.hosts(); ++card)
+      cluster.stops_planned.emplace_back(at, card, AttemptId(attempt));
   }
   for (std::uint32_t version = 1; version <= (fails ? 6U : 0U); ++version)
-    cluster.ways_planned.emplace_back(Time::zero() + Duration::us(70 * version), version);
+    cluster.routes_planned.emplace_back(Time::zero() + Duration::us(70 * version), version);
   Engine engine = cluster.build(nic, switches, options);
   const RunReport report = engine.run({});
   std::vector<int> delivered(is_whole.size(), 0);

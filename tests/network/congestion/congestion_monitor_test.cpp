@@ -35,12 +35,12 @@ std::shared_ptr<const Topology> two_leafs(const char* hosts, const char* hosts_p
 
 Time at_ms(std::int64_t ms) { return Time::zero() + Duration::ms(ms); }
 
-/// Flows of jobs between hosts, each job's stay having its number.
+/// Flows of jobs between hosts, each job's attempt having its number.
 class Network {
  public:
   Network(std::shared_ptr<const Topology> topology, Duration gap)
       : topology_(std::move(topology)),
-        monitor_(*topology_, gap, [](StayId stay) { return JobId(stay.index()); }),
+        monitor_(*topology_, gap, [](AttemptId attempt) { return JobId(attempt.index()); }),
         model_(std::make_unique<MaxMinSolver>(link_capacities_bps(*topology_), MaxMinSolver::Options())) {
     model_.watch(monitor_);
   }
@@ -60,7 +60,7 @@ class Network {
     request.cap_bps = asks.cap_bps;
     request.priority = asks.priority;
     const FlowSlot slot = model_.start(request);
-    monitor_.on_flow_starts(slot, {StayId(job), HostId(from), HostId(to), asks.multiplicity});
+    monitor_.on_flow_starts(slot, {AttemptId(job), HostId(from), HostId(to), asks.multiplicity});
     return slot;
   }
   FlowSlot start(std::uint32_t job, std::uint32_t from, std::uint32_t to, Bytes bytes) {

@@ -59,39 +59,39 @@ TEST(CongestionPeriods, JoinWithinTheGapAndOnlyThoseOfOneLinkAndCause) {
   EXPECT_EQ(joined[0].begin, at(0)) << "in order of time";
 }
 
-TEST(CongestionPeriods, GoOnWhileTheirJobsCoast) {
-  // Both are seen until 8 and coast from 9: one until it lands at 1000, one until it ends at 900.
-  const CoastingSpans coasting = {{JobId(0), {{at(9), at(1000)}}}, {JobId(1), {{at(9), at(900)}}}};
-  const auto joined = join_periods({period(2, 8, {job(0, 2, 8), job(1, 2, 8)})}, coasting, kGap);
+TEST(CongestionPeriods, GoOnWhileTheirJobsAreFastForwarded) {
+  // Both are seen until 8 and are fast-forwarded from 9: one until it resumes at 1000, one until it ends at 900.
+  const FastForwardSpans fast_forwards = {{JobId(0), {{at(9), at(1000)}}}, {JobId(1), {{at(9), at(900)}}}};
+  const auto joined = join_periods({period(2, 8, {job(0, 2, 8), job(1, 2, 8)})}, fast_forwards, kGap);
   ASSERT_EQ(joined.size(), 1U);
   EXPECT_EQ(joined[0].end, at(900));
-  EXPECT_EQ(joined[0].coasted, Duration::s(891));
+  EXPECT_EQ(joined[0].fast_forwarded, Duration::s(891));
   // 6 s of the 7 that were simulated.
   EXPECT_DOUBLE_EQ(joined[0].congested_share(), 6.0 / 7);
   EXPECT_EQ(time_in_periods(JobId(0), joined), Duration::s(898));
 }
 
-TEST(CongestionPeriods, GoOnAfterCoastingWhenTheyAreSeenAgain) {
-  const CoastingSpans coasting = {{JobId(0), {{at(9), at(100)}, {at(110), at(200)}}},
-                                  {JobId(1), {{at(9), at(100)}, {at(110), at(200)}}}};
+TEST(CongestionPeriods, GoOnAfterFastForwardWhenTheyAreSeenAgain) {
+  const FastForwardSpans fast_forwards = {{JobId(0), {{at(9), at(100)}, {at(110), at(200)}}},
+                                          {JobId(1), {{at(9), at(100)}, {at(110), at(200)}}}};
   const auto first = period(2, 8, {job(0, 2, 8), job(1, 2, 8)});
   const auto again = period(103, 108, {job(0, 103, 108), job(1, 103, 108)});
-  auto joined = join_periods({first, again}, coasting, kGap);
+  auto joined = join_periods({first, again}, fast_forwards, kGap);
   ASSERT_EQ(joined.size(), 1U);
   EXPECT_EQ(joined[0].end, at(200));
-  EXPECT_EQ(joined[0].coasted, Duration::s(91 + 90));
+  EXPECT_EQ(joined[0].fast_forwarded, Duration::s(91 + 90));
   // If nothing is seen of it between the two, it is over with the first.
-  joined = join_periods({first}, coasting, kGap);
+  joined = join_periods({first}, fast_forwards, kGap);
   ASSERT_EQ(joined.size(), 1U);
   EXPECT_EQ(joined[0].end, at(100));
 }
 
-TEST(CongestionPeriods, DoNotGoOnForOneJobThatCoastsAlone) {
-  const CoastingSpans coasting = {{JobId(0), {{at(9), at(1000)}}}};
-  EXPECT_EQ(join_periods({period(2, 8, {job(0, 2, 8), job(1, 2, 8)})}, coasting, kGap)[0].end, at(8));
-  EXPECT_EQ(join_periods({period(2, 8, {job(0, 2, 8)}, CongestionCause::own)}, coasting, kGap)[0].end, at(1000));
+TEST(CongestionPeriods, DoNotGoOnForOneJobFastForwardedAlone) {
+  const FastForwardSpans fast_forwards = {{JobId(0), {{at(9), at(1000)}}}};
+  EXPECT_EQ(join_periods({period(2, 8, {job(0, 2, 8), job(1, 2, 8)})}, fast_forwards, kGap)[0].end, at(8));
+  EXPECT_EQ(join_periods({period(2, 8, {job(0, 2, 8)}, CongestionCause::own)}, fast_forwards, kGap)[0].end, at(1000));
   // Too long after it was seen.
-  const CoastingSpans late = {{JobId(0), {{at(19), at(1000)}}}, {JobId(1), {{at(19), at(1000)}}}};
+  const FastForwardSpans late = {{JobId(0), {{at(19), at(1000)}}}, {JobId(1), {{at(19), at(1000)}}}};
   EXPECT_EQ(join_periods({period(2, 8, {job(0, 2, 8), job(1, 2, 8)})}, late, kGap)[0].end, at(8));
 }
 

@@ -90,8 +90,9 @@ std::unique_ptr<AllocationPolicy> policy_called(const char* name, std::vector<do
 Outcome run(const Topology& topology, const FlowSettings& settings, const std::vector<Planned>& script,
             std::unique_ptr<AllocationPolicy> policy = nullptr, std::uint32_t threads = 1,
             PartitionChoice partition = PartitionAutomatic{}, const SwitchOperations* operations = nullptr,
-            const std::vector<std::pair<Time, StayId>>& stops = {}, const std::vector<std::pair<Time, CableChanges>>& changes = {},
-            Duration reroute = Duration::zero(), const std::vector<PacketsNews>& packets = {}) {
+            const std::vector<std::pair<Time, AttemptId>>& stops = {},
+            const std::vector<std::pair<Time, CableChanges>>& changes = {}, Duration reroute = Duration::zero(),
+            const std::vector<PacketsNews>& packets = {}) {
   if (policy == nullptr) policy = policy_called("max_min", link_capacities_bps(topology));
   const EntityId fabric_id(static_cast<std::uint32_t>(topology.host_count()));
   const FlowNetworkPort port(topology, settings, fabric_id);
@@ -103,7 +104,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
   }
   auto flow_fabric =
       std::make_unique<FlowFabric>(topology, settings, std::move(policy), entity_of_host, &recorder, nullptr, operations);
-  flow_fabric->take_other_ways_after(reroute);
+  flow_fabric->take_other_routes_after(reroute);
   std::vector<std::pair<Time, FlowLoads::LinkLoad>> loads;
   if (!packets.empty()) {
     flow_fabric->share_with_packets([&](const FlowLoads::LinkLoad& load, double /*capacity_bps*/, EventContext& context) {
@@ -121,7 +122,8 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
     builder.post_initial(host, planned.start, EventClass::timer, ScriptedHost::kStart, planned.transfer);
   }
   for (const auto& [time, change] : changes) builder.post_initial(fabric, time, EventClass::message, cable_changes, change);
-  for (const auto& [time, stay] : stops) builder.post_initial(fabric, time, EventClass::message, stay_stopped, StayStopped{stay});
+  for (const auto& [time, attempt] : stops)
+    builder.post_initial(fabric, time, EventClass::message, attempt_stopped, AttemptStopped{attempt});
   for (const PacketsNews& news : packets) builder.post_initial(fabric, news.at, EventClass::message, news.kind, news.transfer);
   EngineOptions options;
   options.threads = threads;
@@ -155,7 +157,7 @@ Outcome run(const Topology& topology, const FlowSettings& settings, const std::v
 
 Transfer transfer(NodeId source, NodeId destination, std::int64_t bytes, std::uint64_t tag, std::uint32_t connection = 0,
                   std::uint8_t priority = 0) {
-  return {StayId(0), source, destination, connection, priority, tag, Bytes::of(bytes)};
+  return {AttemptId(0), source, destination, connection, priority, tag, Bytes::of(bytes)};
 }
 
 constexpr std::int64_t kMegabit = 125'000;  // bytes: 10 us at 100 Gb/s
@@ -390,24 +392,24 @@ TEST(FlowFabric, ALinkWithoutCapacityIsReportedAndTheRunEnds) {
   EXPECT_EQ(outcome.unfinished[0].stalled_at, dead);
 }
 
-// Stays 0 and 1 share the cable to the third host; after 11 us, of which one is a latency, stay 1 is stopped. Stay 0 has moved half a megabit by then and
-// takes 5 us for the rest. What stay 1 hands over later is dropped, and so is an operation that only some of its members joined.
+// Attempts 0 and 1 share the cable to the third host; after 11 us, of which one is a latency, attempt 1 is stopped. Attempt 0 has moved half a megabit by then and
+// takes 5 us for the rest. What attempt 1 hands over later is dropped, and so is an operation that only some of its members joined.
 TEST(FlowFabric, AStoppedStayLeavesTheLinksToOthers) {
   const auto topology = star("4");
   const auto ends = topology->endpoints();
   const FlowSettings settings = settings_with({{"protocol", "none"}});
   SwitchOperations operations(*topology, settings);
   const NodeId sum = operations.add(SwitchOperationKind::all_reduce, {ends[1], ends[3]}, NodeId::none(), 0).name;
-  const auto of_stay = [](std::uint32_t stay, Transfer transfer) {
-    transfer.stay = StayId(stay);
+  const auto of_attempt = [](std::uint32_t attempt, Transfer transfer) {
+    transfer.attempt = AttemptId(attempt);
     return transfer;
   };
-  const std::vector<Planned> script = {{at(Duration::zero()), of_stay(0, transfer(ends[0], ends[2], kMegabit, 1))},
-                                       {at(Duration::zero()), of_stay(1, transfer(ends[1], ends[2], kMegabit, 2))},
-                                       {at(Duration::us(1)), of_stay(1, transfer(ends[1], sum, kMegabit, 3))},
-                                       {at(Duration::us(12)), of_stay(1, transfer(ends[1], ends[2], kMegabit, 4))}};
+  const std::vector<Planned> script = {{at(Duration::zero()), of_attempt(0, transfer(ends[0], ends[2], kMegabit, 1))},
+                                       {at(Duration::zero()), of_attempt(1, transfer(ends[1], ends[2], kMegabit, 2))},
+                                       {at(Duration::us(1)), of_attempt(1, transfer(ends[1], sum, kMegabit, 3))},
+                                       {at(Duration::us(12)), of_attempt(1, transfer(ends[1], ends[2], kMegabit, 4))}};
   const Outcome outcome =
-      run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations, {{at(Duration::us(11)), StayId(1)}});
+      run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, &operations, {{at(Duration::us(11)), AttemptId(1)}});
   ASSERT_EQ(outcome.delivered.size(), 1U);
   EXPECT_EQ(outcome.sent.at(1), at(Duration::us(16) + settings.completion_latency));
   EXPECT_TRUE(outcome.results.empty());
@@ -841,7 +843,7 @@ constexpr Bytes one_second_of_100_gbps = Bytes::of(12'500'000'000);
 
 Planned long_transfer(const Topology& topology) {
   Transfer transfer;
-  transfer.stay = StayId::none();
+  transfer.attempt = AttemptId::none();
   transfer.source = topology.endpoints()[0];
   transfer.destination = topology.endpoints()[1];
   transfer.tag = 1;
@@ -860,7 +862,7 @@ LinkId crossed_by_first(const Topology& topology, const FlowSettings& settings) 
 
 // A transfer of a second. Its cable is out from 300 ms on, and the network takes other ways 200 ms later: it ends 200 ms later than it would, over the other
 // spine. Where routing takes longer than the repair at 450 ms, it waits for that, and its way stays the same.
-TEST(CablesThatFail, FlowsStandStillUntilWaysChange) {
+TEST(CablesThatFail, FlowsStandStillUntilRoutesChange) {
   const auto topology = two_ways();
   for (const char* routing : {"ecmp", "static"}) {
     const FlowSettings settings = plain_settings(routing);
@@ -1006,7 +1008,7 @@ TEST(FlowsBesidePackets, HaveTheirShare) {
   const FlowSettings settings = plain_settings();
   const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], 100 * kMegabit, 1)}};
   const Transfer packets = transfer(ends[0], ends[2], 7, 2);
-  const auto with = [&](const std::vector<PacketsNews>& news, const std::vector<std::pair<Time, StayId>>& stops = {}) {
+  const auto with = [&](const std::vector<PacketsNews>& news, const std::vector<std::pair<Time, AttemptId>>& stops = {}) {
     return run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr, stops, {}, Duration::zero(), news);
   };
   const Outcome alone = run(*topology, settings, script);
@@ -1028,17 +1030,17 @@ TEST(FlowsBesidePackets, HaveTheirShare) {
   EXPECT_TRUE(twice.unfinished.empty());
 }
 
-// The stay of the packets is stopped at 600 us, and what its cards say later changes nothing.
+// The attempt of the packets is stopped at 600 us, and what its cards say later changes nothing.
 TEST(FlowsBesidePackets, EndWithTheirStay) {
   const auto topology = star("3");
   const auto ends = topology->endpoints();
   const FlowSettings settings = plain_settings();
   const std::vector<Planned> script = {{Time::zero(), transfer(ends[0], ends[1], 100 * kMegabit, 1)}};
   Transfer packets = transfer(ends[0], ends[2], 7, 2);
-  packets.stay = StayId(5);
+  packets.attempt = AttemptId(5);
   const Outcome alone = run(*topology, settings, script);
   const Outcome beside = run(*topology, settings, script, nullptr, 1, PartitionAutomatic{}, nullptr,
-                             {{at(Duration::us(600)), StayId(5)}}, {}, Duration::zero(),
+                             {{at(Duration::us(600)), AttemptId(5)}}, {}, Duration::zero(),
                              {{at(Duration::us(200)), packets_start, packets},
                               {at(Duration::us(700)), packets_end, packets},
                               {at(Duration::us(800)), packets_start, packets}});

@@ -211,12 +211,12 @@ TEST(LevelRepair, LinksLoseTheirLastFlowAndChangeInOneBatch) {
   // Here and gone within a batch, its slot taken by another.
   const FlowSlot brief = solver.add_flow({both});
   solver.remove_flow(brief);
-  const FlowSlot stays = solver.add_flow({both});
-  ASSERT_EQ(stays, brief);
+  const FlowSlot attempts = solver.add_flow({both});
+  ASSERT_EQ(attempts, brief);
   EXPECT_EQ(solver.update().size(), 1U);
-  EXPECT_EQ(solver.rate(stays), 4);
+  EXPECT_EQ(solver.rate(attempts), 4);
   // A link that nobody uses may change as it likes.
-  solver.remove_flow(stays);
+  solver.remove_flow(attempts);
   solver.update();
   solver.set_capacity(LinkId(1), 1);
   EXPECT_TRUE(solver.update().empty());

@@ -673,15 +673,15 @@ TEST(PacketSwitch, DeficitRoundRobinSharesBytesByWeight) {
 }
 
 /// Asks for a pause at each event that it gets, for as long as a pause holds.
-class Pauser final : public SweepNode {
+class Pauser final : public BatchNode {
  public:
   explicit Pauser(const EgressPort& out) : out_(out) {}
-  Swept sweep(Time, const Arrivals& arrivals, SweepContext& context) override {
+  WindowOutcome run_window(Time, const Arrivals& arrivals, BatchContext& context) override {
     for (const Event& event : arrivals.events) {
       out_.send(Packet(PacketKind::pfc, 0, pfc_pause, pfc_frame_wire_bytes, 0), event.key.time, context);
     }
-    for (std::size_t i = 0; i < arrivals.parcels.size(); ++i) arrivals_.push_back(arrivals.parcels[i].time);
-    return {arrivals.parcels.size(), arrivals_.empty() ? Time::zero() : arrivals_.back(), Time::max()};
+    for (std::size_t i = 0; i < arrivals.port_messages.size(); ++i) arrivals_.push_back(arrivals.port_messages[i].time);
+    return {arrivals.port_messages.size(), arrivals_.empty() ? Time::zero() : arrivals_.back(), Time::max()};
   }
   const std::vector<Time>& arrivals() const { return arrivals_; }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/text/diagnostics.hpp"
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/ecmp.hpp"
 #include "tests/network/test_topologies.hpp"
 #include "topologies/topology.hpp"
@@ -62,7 +62,7 @@ TEST(PacketTopology, AWayIsThePathOfEcmpFromPortToPort) {
       const NodeId source = endpoints[i * 7 % endpoints.size()];
       const NodeId destination = endpoints[i * 31 % endpoints.size()];
       if (topology->node(source).host == topology->node(destination).host) continue;
-      const PacketTopology::Way way = nodes.way(source, destination, i, i % 3);
+      const PacketTopology::Route way = nodes.route(source, destination, i, i % 3);
       std::uint32_t at = topology->node(source).host.index();
       std::vector<LinkId> followed;
       for (std::size_t hop = 0; hop < way.links.size(); ++hop) {
@@ -94,7 +94,7 @@ TEST(PacketTopology, HostsDoNotRelay) {
   std::set<std::string> codes;
   for (const NodeId to : cubes->endpoints()) {
     if (cubes->node(to).host == cubes->node(cubes->endpoints().front()).host) continue;
-    codes.insert(code_of([&] { nodes.way(cubes->endpoints().front(), to, 0, 0); }));
+    codes.insert(code_of([&] { nodes.route(cubes->endpoints().front(), to, 0, 0); }));
   }
   EXPECT_EQ(codes, (std::set<std::string>{"nothing", "relaying-host"}));
 }
@@ -106,16 +106,16 @@ TEST(PacketTopology, NoWayAroundLeadsThroughHosts) {
   const PacketTopology nodes(*cubes, {.seed = 1});
   const NodeId from = cubes->endpoints()[0];
   const NodeId to = cubes->endpoints()[1];
-  const PacketTopology::Way own = nodes.way(from, to, 0, 0);
+  const PacketTopology::Route own = nodes.route(from, to, 0, 0);
   ASSERT_EQ(own.links.size(), 2U);
   std::vector<bool> avoided(cubes->link_count(), false);
-  Detours ways(*cubes);
+  AvailableRoutes ways(*cubes);
   ways.avoid(avoided);
-  EXPECT_EQ(nodes.way_around(ways, from, to, 0, 0)->links, own.links);
+  EXPECT_EQ(nodes.reroute(ways, from, to, 0, 0)->links, own.links);
   avoided[own.links[1].index()] = avoided[cubes->reverse(own.links[1]).index()] = true;
   ways.avoid(avoided);
   EXPECT_TRUE(ways.connects(from, to));
-  EXPECT_FALSE(nodes.way_around(ways, from, to, 0, 0));
+  EXPECT_FALSE(nodes.reroute(ways, from, to, 0, 0));
   const NodeId passed = cubes->link(own.links[0]).destination;
   std::uint32_t node = nodes.host_count();
   while (nodes.switch_of(node) != passed) ++node;
@@ -139,7 +139,7 @@ TEST(PacketTopology, PortsHaveTheWeightsOfTheWaysOn) {
   }
   const auto topology = std::move(builder).build(nullptr, SourcePlace::named("unequal"));
   const PacketTopology weighed(*topology, {.seed = 1, .weights = PathWeights::capacity});
-  Detours ways(*topology, PathWeights::capacity);
+  AvailableRoutes ways(*topology, PathWeights::capacity);
   std::vector<bool> avoided(topology->link_count(), false);
   std::vector<double> shares(topology->link_count(), 1);
   const auto weights_gbps = [&] {
@@ -174,14 +174,14 @@ TEST(PacketTopology, NoWayAroundIsLongerThanRoutesHold) {
   for (int i = 0; i < 16; ++i) ring.add_cable(switches[i], switches[(i + 1) % 16], Bandwidth::gbps(100), Duration::ns(5));
   const auto topology = std::move(ring).build(nullptr, SourcePlace::named("ring"));
   const PacketTopology nodes(*topology, {.seed = 1});
-  const PacketTopology::Way own = nodes.way(ends[0], ends[1], 0, 0);
+  const PacketTopology::Route own = nodes.route(ends[0], ends[1], 0, 0);
   ASSERT_EQ(own.links.size(), 3U);
   std::vector<bool> avoided(topology->link_count(), false);
   avoided[own.links[1].index()] = avoided[topology->reverse(own.links[1]).index()] = true;
-  Detours ways(*topology);
+  AvailableRoutes ways(*topology);
   ways.avoid(avoided);
   EXPECT_TRUE(ways.connects(ends[0], ends[1]));
-  EXPECT_FALSE(nodes.way_around(ways, ends[0], ends[1], 0, 0));
+  EXPECT_FALSE(nodes.reroute(ways, ends[0], ends[1], 0, 0));
 }
 
 }  // namespace

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/batch_node.hpp"
 #include "core/engine/engine.hpp"
-#include "core/engine/sweep_node.hpp"
 #include "network/packet/packet_switch.hpp"
 #include "network/packet/queue_pairs.hpp"
 
 namespace weft::traffic {
 
 /// Sends the packets of its streams in turn, as fast as its cable takes them and pauses allow; counts what it gets, and may answer it.
-class Endpoint final : public SweepNode {
+class Endpoint final : public BatchNode {
  public:
   struct Stream {
     std::uint32_t queue_pair = 0;
@@ -40,26 +40,26 @@ class Endpoint final : public SweepNode {
   }
   void keep_arrivals() { keep_ = true; }
 
-  Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override {
-    Swept swept;
-    for (std::size_t i = 0; i < arrivals.parcels.size(); ++i) {
-      const Parcel& parcel = arrivals.parcels[i];
-      const auto packet = parcel.payload_as<Packet>();
-      send_until(parcel.time, context);
+  WindowOutcome run_window(Time end, const Arrivals& arrivals, BatchContext& context) override {
+    WindowOutcome outcome;
+    for (std::size_t i = 0; i < arrivals.port_messages.size(); ++i) {
+      const PortMessage& port_message = arrivals.port_messages[i];
+      const auto packet = port_message.payload_as<Packet>();
+      send_until(port_message.time, context);
       if (packet.kind() == PacketKind::pfc) {
         const auto bit = static_cast<std::uint8_t>(1U << packet.priority());
         paused_ = static_cast<std::uint8_t>(packet.sequence == pfc_pause ? paused_ | bit : paused_ & ~bit);
         pauses_ += packet.sequence == pfc_pause ? 1 : 0;
       } else {
-        take(parcel.time, packet, context);
+        take(port_message.time, packet, context);
       }
-      resume_at_ = std::max(resume_at_, parcel.time);
-      swept.last = parcel.time;
+      resume_at_ = std::max(resume_at_, port_message.time);
+      outcome.last = port_message.time;
     }
     send_until(end, context);
-    swept.events = arrivals.parcels.size();
-    swept.next = next_start();
-    return swept;
+    outcome.events = arrivals.port_messages.size();
+    outcome.next = next_start();
+    return outcome;
   }
 
   std::uint64_t data_received() const { return data_received_; }
@@ -71,7 +71,7 @@ class Endpoint final : public SweepNode {
   const std::vector<Arrival>& kept() const { return kept_; }
 
  private:
-  void take(Time now, const Packet& packet, SweepContext& context) {
+  void take(Time now, const Packet& packet, BatchContext& context) {
     if (keep_) kept_.push_back({now, packet});
     add_arrival(context.chain(), packet, now);
     if (packet.kind() != PacketKind::data) {
@@ -95,7 +95,7 @@ class Endpoint final : public SweepNode {
     return earliest == Time::max() ? earliest : std::max({earliest, out_.free_at(), resume_at_});
   }
 
-  void send_until(Time until, SweepContext& context) {
+  void send_until(Time until, BatchContext& context) {
     for (Time now = next_start(); now < until; now = next_start()) {
       if (!answers_.empty() && (paused_ >> answer_priority_ & 1U) == 0) {
         Packet answer = answers_.front();

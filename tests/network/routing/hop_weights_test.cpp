@@ -12,7 +12,7 @@
 
 #include "core/values/fingerprint.hpp"
 #include "core/values/random.hpp"
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 #include "network/routing/ecmp.hpp"
 #include "network/routing/spray.hpp"
 #include "tests/network/test_topologies.hpp"
@@ -364,7 +364,7 @@ TEST(HopWeights, OfDetoursAreOfTheWaysThatAreLeft) {
   // Leafs 2, 3 and spines 4, 5, 6, of 100, 200 and 400 Gb/s.
   const auto topology =
       network(2, 5, {{0, 2, 400}, {1, 3, 400}, {2, 4, 100}, {2, 5, 200}, {2, 6, 400}, {3, 4, 100}, {3, 5, 200}, {3, 6, 400}});
-  Detours ways(*topology, PathWeights::capacity);
+  AvailableRoutes ways(*topology, PathWeights::capacity);
   std::vector<bool> avoided(topology->link_count(), false);
   std::vector<double> shares(topology->link_count(), 1);
   avoided[8] = avoided[9] = true;
@@ -378,7 +378,7 @@ TEST(HopWeights, OfDetoursAreOfTheWaysThatAreLeft) {
   std::vector<std::int64_t> weights;
   by.weights->weigh(NodeId(2), NodeId(1), hops, weights);
   EXPECT_EQ(weights, (std::vector<std::int64_t>{100'000'000'000, 50'000'000'000}));
-  EXPECT_EQ(Detours(*topology).between(NodeId(0), NodeId(1)).weights, nullptr);
+  EXPECT_EQ(AvailableRoutes(*topology).between(NodeId(0), NodeId(1)).weights, nullptr);
 }
 
 TEST(ChoiceByWeight, CutsTheNumbersWhereTheSumOfWeightsDoes) {

@@ -18,15 +18,15 @@ const Duration kDelay = Duration::us(10);
 /// Fetches what it is told of, and keeps whether the first two endpoints are connected.
 class Node final : public Entity {
  public:
-  Node(const WayVersions& versions, NodeId from, NodeId to) : versions_(versions), from_(from), to_(to) {}
+  Node(const RouteVersions& versions, NodeId from, NodeId to) : versions_(versions), from_(from), to_(to) {}
   void handle(const Event& event, EventContext& context) override {
-    const auto ways = versions_.fetch(event.payload_as<WaysChange>().version);
+    const auto ways = versions_.fetch(event.payload_as<RoutesChange>().version);
     told_.emplace_back(context.now(), ways->connects(from_, to_));
   }
   const std::vector<std::pair<Time, bool>>& told() const { return told_; }
 
  private:
-  const WayVersions& versions_;
+  const RouteVersions& versions_;
   NodeId from_;
   NodeId to_;
   std::vector<std::pair<Time, bool>> told_;
@@ -38,7 +38,7 @@ TEST(RouteManager, TellsAllNodesOfEveryVersion) {
   const NodeId first = topology->endpoints()[0];
   const NodeId second = topology->endpoints()[1];
   const auto cable = [&](std::size_t host) { return topology->out_links(topology->endpoints()[host]).front(); };
-  WayVersions versions(*topology);
+  RouteVersions versions(*topology);
   EngineBuilder builder;
   std::vector<EntityId> nodes;
   for (int i = 0; i < 2; ++i) nodes.push_back(builder.add_entity(std::make_unique<Node>(versions, first, second), "node"));
@@ -64,10 +64,10 @@ TEST(RouteManager, TellsAllNodesOfEveryVersion) {
   }
 }
 
-TEST(WayVersions, ForgetsThoseThatAllHaveLeft) {
+TEST(RouteVersions, ForgetsThoseThatAllHaveLeft) {
   const auto topology = star("3");
   const auto at = [](std::int64_t ms) { return Time::zero() + Duration::ms(ms); };
-  WayVersions versions(*topology);
+  RouteVersions versions(*topology);
   const std::uint32_t first = versions.add({}, {}, at(10), at(0));
   const std::uint32_t second = versions.add({}, {}, at(20), at(5));
   EXPECT_NE(versions.fetch(0), nullptr);  // some may go by it still, as none has fetched the first yet

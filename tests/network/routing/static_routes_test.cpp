@@ -57,7 +57,7 @@ TEST(StaticRoutes, GoBeforeTheShortestWayAndOnlyForTheirDestination) {
   EXPECT_EQ(path(2, 1), "h2 s2 s1 h1");
   // Packets go the same way.
   const PacketTopology nodes(*topology, rule);
-  EXPECT_EQ(nodes_of(*topology, nodes.way(ends[0], ends[1], 0, 0).links), "h0 s0 s2 s1 h1");
+  EXPECT_EQ(nodes_of(*topology, nodes.route(ends[0], ends[1], 0, 0).links), "h0 s0 s2 s1 h1");
 }
 
 TEST(StaticRoutes, NameOneOfParallelCables) {

@@ -32,13 +32,13 @@ TEST(FastForward, RisksTheSpreadOfWhatItLeavesOut) {
   forward.add(a, Duration::us(20));
   forward.add(a, Duration::us(24));
   forward.note_jump();
-  forward.coast(a, forward.period(a));
+  forward.begin(a, forward.period(a));
   forward.skip(a, 10);
   forward.begin_epoch(a, false);
   forward.add(a, Duration::us(30));
   forward.add(a, Duration::us(30));
   forward.note_jump();
-  forward.coast(a, forward.period(a));
+  forward.begin(a, forward.period(a));
   forward.skip(a, 30);
   forward.end(a);
   const FastForwardReport report = forward.report();
@@ -55,7 +55,7 @@ TEST(FastForward, WhoWaitsInheritsTheRisk) {
   forward.start(a, false);
   forward.begin_epoch(a, false);
   forward.add(a, Duration::us(20));
-  forward.coast(a, forward.period(a));
+  forward.begin(a, forward.period(a));
   forward.skip(a, 5);
   forward.begin_epoch(a, false);
   forward.add(a, Duration::us(23));
@@ -65,22 +65,22 @@ TEST(FastForward, WhoWaitsInheritsTheRisk) {
   EXPECT_NEAR(forward.report().jct_risk_mean_s, 3e-6, 1e-15);
 }
 
-// Jobs that land one after another make several epochs of one change, which is charged once.
-TEST(FastForward, ChargesAChangeOfPaceWhenTheJobCoastsAgain) {
+// Jobs that resume one after another make several epochs of one change, which is charged once.
+TEST(FastForward, ChargesAChangeOfPaceWhenTheJobIsFastForwardedAgain) {
   FastForward forward(1, 1);
   forward.start(a, false);
   forward.begin_epoch(a, false);
   forward.add(a, Duration::us(20));
-  forward.coast(a, Duration::us(20));
+  forward.begin(a, Duration::us(20));
   forward.skip(a, 5);
   forward.begin_epoch(a, false);
-  forward.add(a, Duration::us(50));  // some have not landed yet
+  forward.add(a, Duration::us(50));  // some have not resumed yet
   forward.begin_epoch(a, true);
   EXPECT_EQ(forward.estimate(a), Duration::us(20));
   forward.add(a, Duration::us(60));
   forward.add(a, Duration::us(22));
   EXPECT_EQ(forward.estimate(a), Duration::us(22));
-  forward.coast(a, Duration::us(22));
+  forward.begin(a, Duration::us(22));
   forward.skip(a, 5);
   forward.restart(a, Duration::us(7));
   forward.end(a);

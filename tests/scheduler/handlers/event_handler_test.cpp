@@ -41,17 +41,17 @@ class EventLog final : public JobObserver {
 /// Writes down what it is told, and does what the test says.
 class Told final : public EventHandler {
  public:
-  using Act = void (*)(const Happening& happening, ClusterControl& control);
+  using Act = void (*)(const ClusterEvent& cluster_event, ClusterControl& control);
   Told(std::string& text, Act act) : text_(text), act_(act) {}
-  void happened(const Happening& happening, ClusterControl& control) override {
+  void happened(const ClusterEvent& cluster_event, ClusterControl& control) override {
     static constexpr std::array names = {"arrived",  "started",   "preempted", "failed",  "moved", "ended",  "cancelled", "part",
                                          "repaired", "announced", "drains",    "drained", "spare", "called", "timer"};
     text_ +=
-        std::to_string(static_cast<std::int64_t>(control.now().in_s())) + " " + names[static_cast<std::size_t>(happening.kind)];
-    if (!happening.job.is_none()) text_ += " " + control.name_of(happening.job);
-    if (!happening.host.is_none()) text_ += " host" + std::to_string(happening.host.index());
+        std::to_string(static_cast<std::int64_t>(control.now().in_s())) + " " + names[static_cast<std::size_t>(cluster_event.kind)];
+    if (!cluster_event.job.is_none()) text_ += " " + control.name_of(cluster_event.job);
+    if (!cluster_event.host.is_none()) text_ += " host" + std::to_string(cluster_event.host.index());
     text_ += "\n";
-    if (act_ != nullptr) act_(happening, control);
+    if (act_ != nullptr) act_(cluster_event, control);
   }
 
  private:
@@ -90,12 +90,12 @@ TEST(EventHandlers, Act) {
   std::string text;
   EventLog log;
   JobLifecycleSettings settings = fcfs_first_fit(&log);
-  settings.handlers.push_back({"deed", std::make_unique<Told>(text, [](const Happening& happening, ClusterControl& control) {
-                                 if (happening.kind == Happening::Kind::job_started && happening.job == JobId(0)) {
+  settings.handlers.push_back({"deed", std::make_unique<Told>(text, [](const ClusterEvent& cluster_event, ClusterControl& control) {
+                                 if (cluster_event.kind == ClusterEvent::Kind::job_started && cluster_event.job == JobId(0)) {
                                    control.wake_at(control.now() + Duration::s(99));
                                    control.wake_at(control.now() + Duration::s(10));
                                  }
-                                 if (happening.kind != Happening::Kind::timer) return;
+                                 if (cluster_event.kind != ClusterEvent::Kind::timer) return;
                                  EXPECT_TRUE(control.cancel(JobId(0)));
                                  EXPECT_FALSE(control.cancel(JobId(0)));
                                  EXPECT_TRUE(control.drain(HostId(0), Duration::s(5)));

@@ -15,6 +15,7 @@ namespace weft::scripted_events_test {
 namespace {
 
 using testing_scheduler::at_s;
+using testing_scheduler::Attempts;
 using testing_scheduler::fcfs_first_fit;
 using testing_scheduler::FinishedRun;
 using testing_scheduler::job;
@@ -22,7 +23,6 @@ using testing_scheduler::policy_called;
 using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::settings_with;
-using testing_scheduler::Stays;
 
 ScriptedEvent cancel(std::int64_t at, std::string job) { return {at_s(at), ScriptedEvent::Kind::cancel, std::move(job)}; }
 
@@ -194,7 +194,7 @@ TEST(ScriptedEvents, StartsAndCheckpointsChangeWithTheNextStart) {
 class Havoc final : public EventHandler {
  public:
   Havoc(std::uint32_t seed, std::uint32_t jobs) : random_(seed), jobs_(jobs) {}
-  void happened(const Happening&, ClusterControl& control) override {
+  void happened(const ClusterEvent&, ClusterControl& control) override {
     const JobId job(static_cast<std::uint32_t>(random_() % jobs_));
     switch (random_() % 24) {
       case 0:
@@ -277,10 +277,10 @@ TEST_P(EveryPolicyWithEvents, ConservesWork) {
       for (const std::string& policy : policies) result.changes.emplace_back().policy = policy_called(policy);
       return result;
     };
-    Stays stays;
-    const FinishedRun run = run_jobs(jobs, cluster, settings(&stays));
-    EXPECT_EQ(stays.double_booking(), "");
-    EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
+    Attempts attempts;
+    const FinishedRun run = run_jobs(jobs, cluster, settings(&attempts));
+    EXPECT_EQ(attempts.double_booking(), "");
+    EXPECT_NEAR(run.counters.busy_gpu_s, attempts.gpu_s(), 1e-6);
     std::uint64_t cancelled = 0;
     double gpu_s = 0;
     for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -155,8 +155,8 @@ TEST(ClusterSnapshots, OfSimulatedIterationsKeepThoseThatHaveEnded) {
   EXPECT_EQ(continued.records[0].iterations, 5U);
 }
 
-// After two iterations of 10 s the job coasts, and goes on doing so.
-TEST(ClusterSnapshots, OfJobsThatCoastGoOnAtTheirPace) {
+// After two iterations of 10 s the job is fast-forwarded, and goes on doing so.
+TEST(ClusterSnapshots, OfFastForwardedJobsGoOnAtTheirPace) {
   const std::vector<JobSpec> jobs = {workload_job("a", at_s(0), 2, 1000), workload_job("b", at_s(100), 2, 7)};
   const auto settings = [] {
     JobLifecycleSettings result = fcfs_first_fit();
@@ -182,7 +182,7 @@ TEST(ClusterSnapshots, OfJobsThatCoastGoOnAtTheirPace) {
 
 // Told that its pace is old, the job goes on from the end of the iteration that it is in: at 60 s and 10 us. Iterations take 20 s from there on: the
 // other four end at 140 s, and control messages take 10 us each.
-TEST(ClusterSnapshots, OfJobsThatCoastLandWhereTheirPaceIsOld) {
+TEST(ClusterSnapshots, OfFastForwardedJobsResumeWhereTheirPaceIsOld) {
   const std::vector<JobSpec> jobs = {workload_job("a", at_s(0), 2, 10)};
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.fast_forward = 2;

@@ -221,7 +221,7 @@ TEST(ElasticRestart, OfWorkloadsASmallerOne) {
   EXPECT_EQ(record.mean_iteration, Duration::ticks((Duration::s(3 * 10 + 5 * 20).in_ticks() + 4) / 8));
 }
 
-TEST(ElasticRestart, OfWorkloadsASmallerOneThatCoasts) {
+TEST(ElasticRestart, OfWorkloadsASmallerOneFastForwarded) {
   JobLifecycleSettings settings = fcfs_first_fit();
   settings.fast_forward = 2;
   settings.failures.log = {host_fails(355, 1, 10'000)};

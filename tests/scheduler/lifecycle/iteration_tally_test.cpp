@@ -10,12 +10,12 @@ namespace {
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
 
 IterationDone report(std::uint32_t rank, std::uint32_t iteration, std::int64_t end_us, std::int64_t exposed_us = 0) {
-  return {StayId(0), RankId(rank), iteration, 0, at_us(end_us), Duration::us(exposed_us)};
+  return {AttemptId(0), RankId(rank), iteration, 0, at_us(end_us), Duration::us(exposed_us)};
 }
 
-RunningJob stay(std::uint32_t ranks, std::uint64_t iterations, std::uint64_t first = 0) {
+RunningJob attempt(std::uint32_t ranks, std::uint64_t iterations, std::uint64_t first = 0) {
   RunningJob job;
-  job.stay = StayId(0);
+  job.attempt = AttemptId(0);
   job.job = JobId(0);
   job.endpoint_of_rank = std::make_shared<const std::vector<NodeId>>(ranks);
   job.first_iteration = first;
@@ -24,7 +24,7 @@ RunningJob stay(std::uint32_t ranks, std::uint64_t iterations, std::uint64_t fir
 }
 
 TEST(IterationTally, AnIterationRunsFromItsFirstRankToItsLast) {
-  const RunningJob job = stay(2, 2);
+  const RunningJob job = attempt(2, 2);
   IterationTally tally(job, at_us(10));
   EXPECT_FALSE(tally.add(report(0, 0, 30, 4)));
   const std::optional<IterationRecord> first = tally.add(report(1, 0, 50, 7));
@@ -44,7 +44,7 @@ TEST(IterationTally, AnIterationRunsFromItsFirstRankToItsLast) {
 }
 
 TEST(IterationTally, ARankMayRunAhead) {
-  const RunningJob job = stay(2, 3);
+  const RunningJob job = attempt(2, 3);
   IterationTally tally(job, at_us(0));
   for (std::uint32_t iteration = 0; iteration < 3; ++iteration) EXPECT_FALSE(tally.add(report(0, iteration, 10 * (iteration + 1))));
   EXPECT_EQ(tally.reported(RankId(0)), 3U);
@@ -60,7 +60,7 @@ TEST(IterationTally, ARankMayRunAhead) {
 
 // Iterations 3 to 5 of a job are left, and after each even number of them a checkpoint of 5 us is written, but for the last.
 TEST(IterationTally, ALaterStayGoesOnWhereTheJobWas) {
-  RunningJob job = stay(2, 6, 3);
+  RunningJob job = attempt(2, 6, 3);
   job.checkpoint_every = 2;
   job.checkpoint_write = Duration::us(5);
   IterationTally tally(job, at_us(10));
@@ -76,7 +76,7 @@ TEST(IterationTally, ALaterStayGoesOnWhereTheJobWas) {
 }
 
 TEST(IterationTally, RefusesReportsOutOfOrder) {
-  const RunningJob job = stay(2, 2);
+  const RunningJob job = attempt(2, 2);
   IterationTally tally(job, at_us(10));
   EXPECT_THROW(tally.add(report(0, 1, 30)), CheckFailure);
   EXPECT_THROW(tally.add(report(2, 0, 30)), CheckFailure);

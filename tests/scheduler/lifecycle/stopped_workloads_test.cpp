@@ -13,6 +13,7 @@ namespace weft::stopped_workloads_test {
 namespace {
 
 using testing_scheduler::at_s;
+using testing_scheduler::Attempts;
 using testing_scheduler::fcfs_first_fit;
 using testing_scheduler::FinishedRun;
 using testing_scheduler::HostedRun;
@@ -22,7 +23,6 @@ using testing_scheduler::policy_called;
 using testing_scheduler::run_jobs;
 using testing_scheduler::run_on_hosts;
 using testing_scheduler::settings_with;
-using testing_scheduler::Stays;
 using testing_scheduler::workload_job;
 
 const IterationTime ten_seconds = [](JobId, RankId, std::uint32_t) { return Duration::s(10); };
@@ -50,7 +50,7 @@ TEST(StoppedWorkloads, FallBackToTheirLastCheckpoint) {
   EXPECT_EQ(record.lost_to_failures, Duration::s(13 + 10));
   EXPECT_EQ(record.overhead, Duration::s(10));
   EXPECT_EQ(record.checkpointing, Duration::s(2 + 2));
-  EXPECT_EQ(record.useful(), Duration::s(100) + Duration::us(20));  // the messages of the last stay
+  EXPECT_EQ(record.useful(), Duration::s(100) + Duration::us(20));  // the messages of the last attempt
   EXPECT_EQ(record.iterations, 10U);
   EXPECT_EQ(record.mean_iteration, Duration::s(10));
   EXPECT_EQ(record.exposed_communication, Duration::s(11));  // eleven iterations were run, one of them twice
@@ -179,7 +179,7 @@ JobLifecycleSettings forward_by_two() {
 }
 
 // Messages take 50 ms: the last iteration ends at 100.05, which the scheduler is told at 100.1. The host is drained in between: too late for the job.
-TEST(StoppedWorkloads, AJobThatCoastsIsDoneBeforeItsReport) {
+TEST(StoppedWorkloads, AFastForwardedJobIsDoneBeforeItsReport) {
   for (const std::int64_t drained_ms : {100'050, 100'070, 100'100}) {
     JobLifecycleSettings settings = forward_by_two();
     settings.control_delay = Duration::ms(50);
@@ -209,7 +209,7 @@ TEST(StoppedWorkloads, AnIterationThatIsOverdueIsNotJumpedOver) {
   EXPECT_GT(forward.fast_forward.skipped, 0U);
 }
 
-// B gets its GPUs at 75 s and takes 70 s to start, for which A goes on coasting.
+// B gets its GPUs at 75 s and takes 70 s to start, for which A goes on being fast-forwarded.
 TEST(StoppedWorkloads, AJobThatStartsDisturbsNobodyBeforeItsRanksRun) {
   JobLifecycleSettings settings = forward_by_two();
   settings.start_overhead = Duration::s(70);
@@ -305,11 +305,11 @@ TEST_P(EveryPolicyStops, AsJobModeSays) {
     const FinishedRun expected = run_jobs(in_job_mode, cluster, settings(nullptr, 0));
     for (const std::uint64_t fast_forward : {0U, 2U}) {
       SCOPED_TRACE("fast forward " + std::to_string(fast_forward));
-      Stays stays;
-      const HostedRun run = run_on_hosts(with_workloads, hosts, size, time, settings(&stays, fast_forward));
+      Attempts attempts;
+      const HostedRun run = run_on_hosts(with_workloads, hosts, size, time, settings(&attempts, fast_forward));
       ASSERT_EQ(run.failure, "");
-      EXPECT_EQ(stays.double_booking(), "");
-      EXPECT_NEAR(run.counters.busy_gpu_s, stays.gpu_s(), 1e-6);
+      EXPECT_EQ(attempts.double_booking(), "");
+      EXPECT_NEAR(run.counters.busy_gpu_s, attempts.gpu_s(), 1e-6);
       EXPECT_EQ(run.fast_forward.skipped > 0, fast_forward > 0);
       EXPECT_EQ(run.fast_forward.spread_max, 0);
       constexpr double some_ticks_s = 1e-6;

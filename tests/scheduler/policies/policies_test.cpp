@@ -17,13 +17,13 @@
 namespace weft::policies_test {
 namespace {
 
+using testing_scheduler::Attempts;
 using testing_scheduler::FinishedRun;
 using testing_scheduler::job;
 using testing_scheduler::policy_called;
 using testing_scheduler::policy_names;
 using testing_scheduler::run_jobs;
 using testing_scheduler::settings_with;
-using testing_scheduler::Stays;
 
 /// Another policy, watched: `after` sees every pass when the policy is done with it.
 class Watched final : public SchedulingPolicy {
@@ -224,7 +224,7 @@ TEST_P(EveryPolicy, GivesASchedule) {
   std::uint64_t preempted = 0;
   for (std::uint32_t seed = 0; seed < (WEFT_SANITIZED ? 40 : 150); ++seed) {
     const Case problem = random_case(seed, seed % 2 == 0);
-    Stays stays;
+    Attempts attempts;
     const auto settings = [&](JobObserver* observer) {
       std::vector<std::pair<std::string, std::string>> params;
       if (GetParam() == "tiresias") params = {{"queues", "3"}, {"threshold", "5s"}, {"growth", "4"}};
@@ -237,8 +237,8 @@ TEST_P(EveryPolicy, GivesASchedule) {
       if (seed % 5 == 0) made.round = Duration::s(3);
       return made;
     };
-    const FinishedRun run = run_jobs(problem.jobs, ClusterState(problem.hosts), settings(&stays));
-    EXPECT_EQ(stays.double_booking(), "") << "seed " << seed;
+    const FinishedRun run = run_jobs(problem.jobs, ClusterState(problem.hosts), settings(&attempts));
+    EXPECT_EQ(attempts.double_booking(), "") << "seed " << seed;
     preempted += run.counters.preempted;
     double busy_gpu_s = 0;
     double waited_s = 0;
@@ -259,8 +259,8 @@ TEST_P(EveryPolicy, GivesASchedule) {
       busy_gpu_s += record.run.in_s() * record.gpus;
       waited_s += record.wait.in_s();
     }
-    EXPECT_NEAR(stays.gpu_s(), busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
-    const auto [busy, stranded, waited] = stays.integrals(run.counters.last_end);
+    EXPECT_NEAR(attempts.gpu_s(), busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
+    const auto [busy, stranded, waited] = attempts.integrals(run.counters.last_end);
     EXPECT_NEAR(busy, busy_gpu_s, 1e-9 * (1 + busy_gpu_s));
     EXPECT_NEAR(stranded, run.counters.stranded_gpu_s, 1e-9 * (1 + stranded));
     EXPECT_NEAR(waited, waited_s, 1e-9 * (1 + waited_s));

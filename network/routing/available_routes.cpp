@@ -1,4 +1,4 @@
-#include "network/routing/detours.hpp"
+#include "network/routing/available_routes.hpp"
 
 #include <algorithm>
 
@@ -6,9 +6,11 @@
 
 namespace weft {
 
-Detours::Detours(const Topology& topology, PathWeights weights) : topology_(topology), weights_(weights) { avoid({}); }
+AvailableRoutes::AvailableRoutes(const Topology& topology, PathWeights weights) : topology_(topology), weights_(weights) {
+  avoid({});
+}
 
-void Detours::avoid(const std::vector<bool>& avoided, const std::vector<double>& shares) {
+void AvailableRoutes::avoid(const std::vector<bool>& avoided, const std::vector<double>& shares) {
   around_weights_ = nullptr;
   around_ = nullptr;
   if (std::find(avoided.begin(), avoided.end(), true) != avoided.end()) around_ = searched_routes(topology_, 0, avoided);
@@ -17,12 +19,12 @@ void Detours::avoid(const std::vector<bool>& avoided, const std::vector<double>&
   if (around_ != nullptr) around_weights_ = std::make_unique<HopWeights>(topology_, *around_, shares);
 }
 
-WeighedRoutes Detours::between(NodeId source, NodeId destination) const {
+WeighedRoutes AvailableRoutes::between(NodeId source, NodeId destination) const {
   if (around_ != nullptr && connects(source, destination)) return {*around_, around_weights_.get()};
   return {topology_.routes(), own_weights_.get()};
 }
 
-bool Detours::connects(NodeId source, NodeId destination) const {
+bool AvailableRoutes::connects(NodeId source, NodeId destination) const {
   if (around_ == nullptr) return true;
   std::vector<LinkId> hops;
   around_->next_hops(topology_, source, destination, hops);

@@ -1,4 +1,4 @@
-// JobLifecycle: fast forward - when jobs coast, land and are folded.
+// JobLifecycle: fast forward - when jobs are fast-forwarded, resumed and folded.
 #include "scheduler/lifecycle/job_lifecycle.hpp"
 
 #include <algorithm>
@@ -46,11 +46,11 @@ void JobLifecycle::leave_others(JobId job, EventContext& context) {
 
 void JobLifecycle::begin_epoch(std::span<const JobId> jobs, EventContext& context) {
   for (const JobId job : jobs) {
-    if (!coasts(job)) {
+    if (!is_fast_forwarded(job)) {
       fast_forward_.begin_epoch(job, true);
       running_state_[job.index()]->exposed_is_old = true;
     } else if (!running_state_[job.index()]->lands_at) {
-      plan_landing(job, context);
+      plan_resume(job, context);
     }
   }
 }
@@ -71,7 +71,7 @@ void JobLifecycle::fold(std::span<const JobId> jobs, EventContext& context) {
       Running& running = *running_state_[set[i].index()];
       running.is_folding_known = true;
       running.folding = folding == nullptr ? nullptr : std::shared_ptr<const JobFolding>(folding, &folding->of(i));
-      if (running.ranks != nullptr && settings_.wiring.jobs->at(running.stay).folding != running.folding)
+      if (running.ranks != nullptr && settings_.wiring.jobs->at(running.attempt).folding != running.folding)
         change_folding(set[i], context);
     }
   }
@@ -83,33 +83,33 @@ void JobLifecycle::change_folding(JobId job, EventContext& context) {
   if (estimate) {
     // An iteration that is overdue ends now.
     const Duration since = context.now() + settings_.control_delay - running.ranks->landmark(*estimate).at;
-    coast(job, std::max(*estimate, since), context);
-    plan_landing(job, context);
+    begin_fast_forward(job, std::max(*estimate, since), context);
+    plan_resume(job, context);
     return;
   }
-  const WorkloadCourse::Landmark begin = running.ranks->landmark(Duration::zero());
-  stop_stay(job, false, context);
+  const WorkloadProgress::Landmark begin = running.ranks->landmark(Duration::zero());
+  stop_attempt(job, false, context);
   fast_forward_.restart(job, context.now() + settings_.control_delay - begin.at);
   running.past = running.past.followed_by(begin.account);
   ++running.parts;
   running.part_since = context.now() + settings_.control_delay;
-  RunningJob stay = settings_.wiring.jobs->at(running.stay);
-  stay.folding = running.folding;
-  publish(job, std::move(stay), running.part_since, context);
+  RunningJob attempt = settings_.wiring.jobs->at(running.attempt);
+  attempt.folding = running.folding;
+  publish(job, std::move(attempt), running.part_since, context);
 }
 
-void JobLifecycle::consider_coasting(JobId job, EventContext& context) {
+void JobLifecycle::consider_fast_forward(JobId job, EventContext& context) {
   if (!fast_forward_.is_on() || data_under_way_ > 0) return;
   std::vector<JobId> set = others_of(job);
   set.push_back(job);
   Duration slowest;
   Duration first_left = Duration::max();
   for (const JobId one : set) {
-    if (coasts(one) || !fast_forward_.knows(one)) return;
+    if (is_fast_forwarded(one) || !fast_forward_.knows(one)) return;
     const Duration period = fast_forward_.period(one);
     const auto all = static_cast<std::int64_t>(jobs_[one.index()].iterations);
     if (period == Duration::zero() || period > Duration::ticks(Duration::max().in_ticks() / all / 4)) return;
-    const WorkloadCourse::Landmark landmark = running_state_[one.index()]->ranks->landmark(period);
+    const WorkloadProgress::Landmark landmark = running_state_[one.index()]->ranks->landmark(period);
     const Duration since = context.now() - landmark.at;
     // An iteration that is long overdue says that the job has become slower.
     if (since > period * 2 + running_state_[one.index()]->checkpoints.write) return;
@@ -119,58 +119,59 @@ void JobLifecycle::consider_coasting(JobId job, EventContext& context) {
   // Otherwise nothing would be left out.
   if (first_left <= slowest) return;
   fast_forward_.note_jump();
-  for (const JobId one : set) coast(one, fast_forward_.period(one), context);
+  for (const JobId one : set) begin_fast_forward(one, fast_forward_.period(one), context);
 }
 
-void JobLifecycle::coast(JobId job, Duration period, EventContext& context) {
+void JobLifecycle::begin_fast_forward(JobId job, Duration period, EventContext& context) {
   Running& running = *running_state_[job.index()];
   const JobSpec& spec = jobs_[job.index()];
-  const WorkloadCourse::Landmark landmark = running.ranks->landmark(period);
-  stop_stay(job, false, context);
-  fast_forward_.coast(job, period);
+  const WorkloadProgress::Landmark landmark = running.ranks->landmark(period);
+  stop_attempt(job, false, context);
+  fast_forward_.begin(job, period);
   running.simulated_up_to = running.ranks->tally().completed();
-  running.coasts_since = context.now();
+  running.fast_forwards_since = context.now();
   running.past = running.past.followed_by(landmark.account);
   running.part_since = landmark.at;
   running.ranks.reset();
   ++running.parts;
-  const JobCourse& course = running.course.emplace(period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
-                                                   KeptWork{landmark.iterations, {}}, Duration::zero(), running.checkpoints);
-  const std::optional<Duration> held = course.held();
+  const ProgressModel& progress =
+      running.progress.emplace(period * static_cast<std::int64_t>(spec.iterations), spec.iterations,
+                               KeptWork{landmark.iterations, {}}, Duration::zero(), running.checkpoints);
+  const std::optional<Duration> held = progress.held();
   if (!held || *held > Time::max() - landmark.at - settings_.control_delay) fail_beyond_clock(spec, running.since);
   context.schedule(landmark.at + *held + settings_.control_delay - context.now(), EventClass::timer, job_ends,
                    SchedulerTimer{job, records_[job.index()].restarts, running.parts});
 }
 
-void JobLifecycle::plan_landing(JobId job, EventContext& context) {
+void JobLifecycle::plan_resume(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
-  const JobCourse& course = *running.course;
+  const ProgressModel& progress = *running.progress;
   const Duration ready = context.now() + settings_.control_delay - running.part_since;
-  if (ready >= course.held()) return;
-  std::uint64_t next = course.at(ready).whole.iterations;
-  while (next < jobs_[job.index()].iterations && course.begin_of(next) < ready) ++next;
+  if (ready >= progress.held()) return;
+  std::uint64_t next = progress.at(ready).whole.iterations;
+  while (next < jobs_[job.index()].iterations && progress.begin_of(next) < ready) ++next;
   if (next == jobs_[job.index()].iterations) return;
   running.lands_at = next;
   ++running.parts;
-  context.schedule(course.begin_of(next) - ready, EventClass::timer, job_lands,
+  context.schedule(progress.begin_of(next) - ready, EventClass::timer, job_lands,
                    SchedulerTimer{job, records_[job.index()].restarts, running.parts});
 }
 
-void JobLifecycle::land(JobId job, EventContext& context) {
+void JobLifecycle::resume_simulation(JobId job, EventContext& context) {
   Running& running = *running_state_[job.index()];
   const std::uint64_t next = *running.lands_at;
   note_skipped(job, next, context.now());
-  const Duration begin = running.course->begin_of(next);
-  running.past = running.past.followed_by(running.course->account(begin));
+  const Duration begin = running.progress->begin_of(next);
+  running.past = running.past.followed_by(running.progress->account(begin));
   running.part_since += begin;
-  running.course.reset();
+  running.progress.reset();
   running.lands_at.reset();
   running.exposed_is_old = true;
   if (settings_.wiring.coupled != nullptr && !running.is_folding_known) fold(std::span(&job, 1), context);
-  RunningJob stay = settings_.wiring.jobs->at(running.stay);
-  stay.first_iteration = next;
-  if (settings_.wiring.coupled != nullptr) stay.folding = running.folding;
-  publish(job, std::move(stay), running.part_since, context);
+  RunningJob attempt = settings_.wiring.jobs->at(running.attempt);
+  attempt.first_iteration = next;
+  if (settings_.wiring.coupled != nullptr) attempt.folding = running.folding;
+  publish(job, std::move(attempt), running.part_since, context);
   begin_epoch(others_of(job), context);
   fast_forward_.begin_epoch(job, false);
 }
@@ -180,7 +181,7 @@ void JobLifecycle::note_skipped(JobId job, std::uint64_t iterations, Time now) {
   const std::uint64_t skipped = iterations - std::min(iterations, running.simulated_up_to);
   fast_forward_.skip(job, skipped);
   if (settings_.observer != nullptr)
-    settings_.observer->job_coasted(jobs_[job.index()], records_[job.index()], running.coasts_since, now);
+    settings_.observer->job_fast_forwarded(jobs_[job.index()], records_[job.index()], running.fast_forwards_since, now);
   if (running.iterations == 0) return;
   records_[job.index()].exposed_communication += scaled(running.exposed, skipped, running.iterations);
 }

@@ -1,4 +1,4 @@
-#include "scheduler/lifecycle/job_course.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array kJobCourseParams = {
+constexpr std::array kProgressModelParams = {
     ParamSpec{"every", ParamKind::integer, "1", "0", "", "",
               "iterations from one checkpoint to the next, to which a job falls back that is preempted or fails; 0: none is "
               "written, it begins anew",
@@ -36,13 +36,14 @@ std::uint64_t ended_iterations(Duration total, std::uint64_t n, Duration done) {
 
 }  // namespace
 
-ParamTable checkpoint_params() { return kJobCourseParams; }
+ParamTable checkpoint_params() { return kProgressModelParams; }
 
 CheckpointPlan CheckpointPlan::of(const ParamSet& params) {
   return {static_cast<std::uint64_t>(params.integer("every")), params.duration("interval"), params.duration("write")};
 }
 
-JobCourse::JobCourse(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead, const CheckpointPlan& plan)
+ProgressModel::ProgressModel(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead,
+                             const CheckpointPlan& plan)
     : total_(total), iterations_(iterations), kept_(kept), overhead_(overhead), plan_(plan) {
   WEFT_CHECK(total >= Duration::zero() && overhead >= Duration::zero() && plan.write >= Duration::zero(), "no time is negative");
   WEFT_CHECK(kept.iterations <= iterations && kept.work >= Duration::zero(), "no more is kept than was to do");
@@ -59,13 +60,13 @@ JobCourse::JobCourse(Duration total, std::uint64_t iterations, const KeptWork& k
   }
 }
 
-Duration JobCourse::checkpoint(std::uint64_t i) const {
+Duration ProgressModel::checkpoint(std::uint64_t i) const {
   if (i == 0) return begin_;
   if (iterations_ > 0) return begin_of_iteration(total_, (kept_.iterations / plan_.every + i) * plan_.every, iterations_);
   return plan_.interval * (begin_.in_ticks() / plan_.interval.in_ticks() + static_cast<std::int64_t>(i));
 }
 
-std::optional<Duration> JobCourse::held() const {
+std::optional<Duration> ProgressModel::held() const {
   __extension__ using Wide = __int128;
   const Wide ticks = static_cast<Wide>(overhead_.in_ticks()) + (total_ - begin_).in_ticks() +
                      static_cast<Wide>(plan_.write.in_ticks()) * static_cast<Wide>(checkpoints_);
@@ -73,14 +74,14 @@ std::optional<Duration> JobCourse::held() const {
   return Duration::ticks(static_cast<std::int64_t>(ticks));
 }
 
-Duration JobCourse::begin_of(std::uint64_t iteration) const {
+Duration ProgressModel::begin_of(std::uint64_t iteration) const {
   WEFT_CHECK(iteration >= kept_.iterations && iteration < iterations_, "an iteration of this stay is asked for");
   const std::uint64_t checkpoints = plan_.every == 0 ? 0 : iteration / plan_.every - kept_.iterations / plan_.every;
   return overhead_ + (begin_of_iteration(total_, iteration, iterations_) - begin_) +
          plan_.write * static_cast<std::int64_t>(checkpoints);
 }
 
-JobCourse::Position JobCourse::at(Duration elapsed) const {
+ProgressModel::Position ProgressModel::at(Duration elapsed) const {
   Position position;
   position.overhead = std::min(elapsed, overhead_);
   const Duration after_start = elapsed - position.overhead;
@@ -117,8 +118,8 @@ JobCourse::Position JobCourse::at(Duration elapsed) const {
   return position;
 }
 
-StayAccount StayAccount::followed_by(const StayAccount& next) const {
-  StayAccount both = next;
+AttemptAccount AttemptAccount::followed_by(const AttemptAccount& next) const {
+  AttemptAccount both = next;
   both.overhead += overhead;
   both.writing += writing;
   both.work_whole += work_whole;
@@ -129,7 +130,7 @@ StayAccount StayAccount::followed_by(const StayAccount& next) const {
   return both;
 }
 
-StayAccount JobCourse::account(Duration elapsed) const {
+AttemptAccount ProgressModel::account(Duration elapsed) const {
   const Position position = at(elapsed);
   return {position.overhead, position.writing, position.counts - begin_, position.counts_whole - begin_,
           position.kept,     position.whole};

@@ -1,9 +1,9 @@
-// Workload course: how a job that runs a workload gets on while it holds GPUs, as its ranks report it.
+// Workload progress: how a job that runs a workload gets on while it holds GPUs, as its ranks report it.
 //
-// Where it sits: JobLifecycle makes one per stay of such a job, hands it what hosts report, and asks it what counts when the job ends or somebody takes
-// the GPUs away or they fail. The counterpart for job mode, where nobody reports, is scheduler/lifecycle/job_course.
+// Where it sits: JobLifecycle makes one per attempt of such a job, hands it what hosts report, and asks it what counts when the job ends or somebody takes
+// the GPUs away or they fail. The counterpart for job mode, where nobody reports, is scheduler/lifecycle/progress_model.
 //
-// Model of a stay: overhead | message to the hosts | iterations, and after every `checkpoint_every` of them a checkpoint, but for the last.
+// Model of an attempt: overhead | message to the hosts | iterations, and after every `checkpoint_every` of them a checkpoint, but for the last.
 //   An iteration has ended when its last rank has, and a checkpoint is complete when the last rank has written it; ranks that go ahead of others write
 //   theirs earlier, and what they write before the last does is work of the next iteration. What the reports have not said yet does not count.
 //
@@ -17,28 +17,28 @@
 #include "core/values/units.hpp"
 #include "host/ranks/job.hpp"
 #include "scheduler/lifecycle/iteration_tally.hpp"
-#include "scheduler/lifecycle/job_course.hpp"
 #include "scheduler/lifecycle/job_record.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 
 namespace weft {
 
-class WorkloadCourse {
+class WorkloadProgress {
  public:
   /// GPUs are held from `since` on; `message` after the overhead the ranks start. Keeps a reference. Requires: durations >= 0.
-  WorkloadCourse(const RunningJob& job, Time since, Duration overhead, Duration message);
+  WorkloadProgress(const RunningJob& job, Time since, Duration overhead, Duration message);
 
   /// Takes a rank's report; returns the iteration that it completed, if any.
   std::optional<IterationRecord> add(const IterationDone& report);
   bool done() const { return tally_.done(); }
   const IterationTally& tally() const { return tally_; }
   /// After so long on the GPUs. Requires: whatever was added had been reported by then.
-  StayAccount account(Duration elapsed) const;
+  AttemptAccount account(Duration elapsed) const;
   /// From where the job may be extrapolated at `period` an iteration: the end of its last iteration, or that much before it where a checkpoint follows, or
   /// the begin of its first.
   struct Landmark {
     Time at;
     std::uint64_t iterations = 0;  ///< of the job, that have ended by then
-    StayAccount account;           ///< likewise
+    AttemptAccount account;        ///< likewise
   };
   Landmark landmark(Duration period) const;
   /// Of the last iteration: since the end of the one before and its checkpoint, or the start.
@@ -47,9 +47,9 @@ class WorkloadCourse {
  private:
   struct Mark {
     std::uint64_t iterations = 0;  ///< of the job, that have ended
-    Duration work;                 ///< in this stay, up to their end
+    Duration work;                 ///< in this attempt, up to their end
     Duration written;              ///< on the GPUs when the checkpoint after them is complete
-    std::int64_t checkpoints = 0;  ///< of this stay, up to that one
+    std::int64_t checkpoints = 0;  ///< of this attempt, up to that one
   };
 
   const RunningJob& job_;

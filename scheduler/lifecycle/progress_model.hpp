@@ -1,9 +1,9 @@
-// Job course: how a job of job mode gets on while it holds GPUs - overhead of its start, work, and checkpoints in between.
+// Progress model: how a job of job mode gets on while it holds GPUs - overhead of its start, work, and checkpoints in between.
 //
-// Where it sits: JobLifecycle makes one per stay of a job on GPUs and asks it when the job ends, and, when somebody takes the GPUs away or they
-// fail, what it had done by then and what of that counts. Of jobs that run workloads, scheduler/lifecycle/workload_course knows that.
+// Where it sits: JobLifecycle makes one per attempt of a job on GPUs and asks it when the job ends, and, when somebody takes the GPUs away or they
+// fail, what it had done by then and what of that counts. Of jobs that run workloads, scheduler/lifecycle/workload_progress knows that.
 //
-// Model of a stay:
+// Model of an attempt:
 //   overhead | work up to the next checkpoint | write | work up to the one after | write | ... | work up to the end
 // Work is measured by a job's whole duration on these GPUs, `total`, of which each of its iterations takes an equal part. Checkpoints come after every
 // `CheckpointPlan::every` iterations, or after every `interval` of work where a job declares no iterations; none at the end. The job stands still while
@@ -36,29 +36,29 @@ struct CheckpointPlan {
   static CheckpointPlan of(const ParamSet& params);
 };
 
-/// What a job brings along from earlier stays.
+/// What a job brings along from earlier attempts.
 struct KeptWork {
   std::uint64_t iterations = 0;  ///< if it declares some
   Duration work;                 ///< if it declares none
 };
 
-/// What a job's stay on GPUs has come to by some instant. What is left of the time is lost.
-struct StayAccount {
+/// What a job's attempt on GPUs has come to by some instant. What is left of the time is lost.
+struct AttemptAccount {
   Duration overhead;    ///< of the start
   Duration writing;     ///< of checkpoints
-  Duration work;        ///< in this stay, that counts if the job stops now
+  Duration work;        ///< in this attempt, that counts if the job stops now
   Duration work_whole;  ///< likewise, if it writes a checkpoint of what it has done by now
-  KeptWork kept;        ///< that is the former, earlier stays included
+  KeptWork kept;        ///< that is the former, earlier attempts included
   KeptWork whole;       ///< and that the latter
 
-  /// Of two parts of a stay, this one up to an iteration's end and `next` from there on.
-  StayAccount followed_by(const StayAccount& next) const;
+  /// Of two parts of an attempt, this one up to an iteration's end and `next` from there on.
+  AttemptAccount followed_by(const AttemptAccount& next) const;
 };
 
-class JobCourse {
+class ProgressModel {
  public:
   /// `iterations`: as declared, 0 if unknown. Requires: durations >= 0, kept <= all of it.
-  JobCourse(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead, const CheckpointPlan& plan);
+  ProgressModel(Duration total, std::uint64_t iterations, const KeptWork& kept, Duration overhead, const CheckpointPlan& plan);
 
   Duration total() const { return total_; }
   /// How long the job holds its GPUs until it ends; none if that is more than a Duration holds.
@@ -66,23 +66,23 @@ class JobCourse {
 
   struct Position {
     Duration overhead;
-    Duration work;     ///< in this stay
+    Duration work;     ///< in this attempt
     Duration writing;  ///< of checkpoints
     Duration done;     ///< of total(): what was kept from before, and `work`
     Duration counts;   ///< of total(): what is kept if the job stops now
-    KeptWork kept;     ///< that, for the next stay
+    KeptWork kept;     ///< that, for the next attempt
     KeptWork whole;    ///< what is kept of a job that writes a checkpoint now: all iterations that have ended, or all of the work
     Duration counts_whole;  ///< that, of total()
   };
-  /// After how long on the GPUs an iteration of the job begins, its number from 0. Requires: the job declares iterations; it begins in this stay.
+  /// After how long on the GPUs an iteration of the job begins, its number from 0. Requires: the job declares iterations; it begins in this attempt.
   Duration begin_of(std::uint64_t iteration) const;
 
   /// After so long on the GPUs. Requires: 0 <= elapsed <= held().
   Position at(Duration elapsed) const;
-  StayAccount account(Duration elapsed) const;
+  AttemptAccount account(Duration elapsed) const;
 
  private:
-  /// Of total(), where the checkpoint number `i` of this stay is written; 0 is its start. Requires: i <= checkpoints_.
+  /// Of total(), where the checkpoint number `i` of this attempt is written; 0 is its start. Requires: i <= checkpoints_.
   Duration checkpoint(std::uint64_t i) const;
 
   Duration total_;
@@ -91,7 +91,7 @@ class JobCourse {
   Duration overhead_;
   CheckpointPlan plan_;
   Duration begin_;                 ///< of total(): what is kept from before
-  std::uint64_t checkpoints_ = 0;  ///< to write in this stay if it goes on to the end
+  std::uint64_t checkpoints_ = 0;  ///< to write in this attempt if it goes on to the end
 };
 
 }  // namespace weft

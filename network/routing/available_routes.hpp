@@ -1,4 +1,4 @@
-// Detours: the ways that the network takes while some of its links are out.
+// AvailableRoutes: the ways that the network takes while some of its links are out.
 //
 // Where it sits: flow_fabric owns one and says which links to avoid; network/routing/ecmp, spray and adaptive ask it for the next hops of a path. In packet mode
 // network/routing/route_manager makes one for each version of the ways.
@@ -17,10 +17,10 @@
 
 namespace weft {
 
-class Detours {
+class AvailableRoutes {
  public:
   /// Keeps a reference.
-  explicit Detours(const Topology& topology, PathWeights weights = PathWeights::equal);
+  explicit AvailableRoutes(const Topology& topology, PathWeights weights = PathWeights::equal);
 
   /// From now on. `avoided` is by LinkId, alike in both directions; only links outside hosts may be. `shares` likewise: of their
   /// rates that links carry (HopWeights), which matters to weights only.

@@ -1,4 +1,4 @@
-// Job footprint: the links that a placed job's transfers cross, and the most that they can carry over each.
+// Job link demand: the links that a placed job's transfers cross, and the most that they can carry over each.
 //
 // Where it sits: host/symmetry/coupled_jobs asks it which jobs can slow each other down.
 //
@@ -30,14 +30,14 @@ struct LinkDemand {
 /// Of all jobs whose messages these are together, ascending by link. Requires: they have been collected.
 std::vector<LinkDemand> demands_of(const JobMessages& messages, const Topology& topology);
 
-class JobFootprint {
+class JobLinkDemand {
  public:
   /// None where paths show only while the run goes on, or beyond the limits of JobMessages; operations in switches are not messages, so none either.
-  static std::optional<JobFootprint> find(const PlacedJob& job, const Topology& topology, const FlowSettings& settings,
-                                          const HostSpeeds& speeds);
+  static std::optional<JobLinkDemand> find(const PlacedJob& job, const Topology& topology, const FlowSettings& settings,
+                                           const HostSpeeds& speeds);
 
   /// The same links under other numbers, by the old ones. Requires: the order stays, and none is none().
-  JobFootprint renumbered(std::span<const LinkId> numbers) const;
+  JobLinkDemand renumbered(std::span<const LinkId> numbers) const;
 
   /// Ascending by link.
   const std::vector<LinkDemand>& links() const { return links_; }
@@ -46,11 +46,11 @@ class JobFootprint {
   std::vector<LinkDemand> links_;
 };
 
-/// Footprints that were found before, so that runs which begin with the same placed jobs need not find them again.
-struct KnownFootprint {
+/// Link demands that were found before, so that runs which begin with the same placed jobs need not find them again.
+struct KnownLinkDemand {
   std::shared_ptr<const std::vector<NodeId>> endpoint_of_rank;
-  std::shared_ptr<const JobFootprint> footprint;  ///< null: find() gave none
+  std::shared_ptr<const JobLinkDemand> link_demand;  ///< null: find() gave none
 };
-using KnownFootprints = std::map<JobId, KnownFootprint>;
+using KnownLinkDemands = std::map<JobId, KnownLinkDemand>;
 
 }  // namespace weft

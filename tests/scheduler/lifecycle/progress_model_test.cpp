@@ -1,13 +1,13 @@
-#include "scheduler/lifecycle/job_course.hpp"
+#include "scheduler/lifecycle/progress_model.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace weft::job_course_test {
+namespace weft::progress_model_test {
 namespace {
 
-/// Tick by tick: what a job has done after `elapsed` ticks of a stay.
+/// Tick by tick: what a job has done after `elapsed` ticks of an attempt.
 struct Walked {
   std::int64_t overhead = 0;
   std::int64_t work = 0;
@@ -65,7 +65,7 @@ Walked walk(std::int64_t total, std::uint64_t iterations, std::uint64_t kept_ite
   return walked;
 }
 
-TEST(JobCourse, GetsOnTickByTick) {
+TEST(ProgressModel, GetsOnTickByTick) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     const std::int64_t total = random() % 60;
@@ -81,11 +81,11 @@ TEST(JobCourse, GetsOnTickByTick) {
       kept.work = Duration::ticks(total > 0 ? random() % total : 0);
     }
     const std::int64_t overhead = random() % 3 == 0 ? 0 : random() % 7;
-    const JobCourse course(Duration::ticks(total), iterations, kept, Duration::ticks(overhead), plan);
-    const std::int64_t held = course.held().value().in_ticks();
+    const ProgressModel progress(Duration::ticks(total), iterations, kept, Duration::ticks(overhead), plan);
+    const std::int64_t held = progress.held().value().in_ticks();
     for (std::int64_t elapsed = 0; elapsed <= held; ++elapsed) {
       const Walked walked = walk(total, iterations, kept.iterations, kept.work.in_ticks(), overhead, plan, elapsed);
-      const JobCourse::Position position = course.at(Duration::ticks(elapsed));
+      const ProgressModel::Position position = progress.at(Duration::ticks(elapsed));
       SCOPED_TRACE("round " + std::to_string(round) + " elapsed " + std::to_string(elapsed));
       ASSERT_EQ(position.overhead.in_ticks(), walked.overhead);
       ASSERT_EQ(position.work.in_ticks(), walked.work);
@@ -109,35 +109,35 @@ TEST(JobCourse, GetsOnTickByTick) {
 }
 
 // 10 iterations of 6 s, a checkpoint of 2 s after every 3: 5 s to start, then 18 + 2 + 18 + 2 + 18 + 2 + 6.
-TEST(JobCourse, ByHand) {
+TEST(ProgressModel, ByHand) {
   CheckpointPlan plan;
   plan.every = 3;
   plan.write = Duration::s(2);
-  const JobCourse course(Duration::s(60), 10, {}, Duration::s(5), plan);
-  EXPECT_EQ(course.held(), Duration::s(71));
-  const JobCourse::Position writing = course.at(Duration::s(44));  // 1 s into the second write
+  const ProgressModel progress(Duration::s(60), 10, {}, Duration::s(5), plan);
+  EXPECT_EQ(progress.held(), Duration::s(71));
+  const ProgressModel::Position writing = progress.at(Duration::s(44));  // 1 s into the second write
   EXPECT_EQ(writing.work, Duration::s(36));
   EXPECT_EQ(writing.writing, Duration::s(3));
   EXPECT_EQ(writing.kept.iterations, 3U);
-  EXPECT_EQ(course.at(Duration::s(45)).kept.iterations, 6U);
+  EXPECT_EQ(progress.at(Duration::s(45)).kept.iterations, 6U);
   // From there on: 24 s of work and one checkpoint.
-  EXPECT_EQ(JobCourse(Duration::s(60), 10, {6, {}}, Duration::s(5), plan).held(), Duration::s(5 + 24 + 2));
+  EXPECT_EQ(ProgressModel(Duration::s(60), 10, {6, {}}, Duration::s(5), plan).held(), Duration::s(5 + 24 + 2));
 }
 
 // As above with two iterations kept: 5 s to start, 6 s up to the checkpoint after the third.
-TEST(JobCourse, TellsWhenIterationsBegin) {
+TEST(ProgressModel, TellsWhenIterationsBegin) {
   CheckpointPlan plan;
   plan.every = 3;
   plan.write = Duration::s(2);
-  const JobCourse course(Duration::s(60), 10, {2, {}}, Duration::s(5), plan);
-  EXPECT_EQ(course.begin_of(2), Duration::s(5));
-  EXPECT_EQ(course.begin_of(3), Duration::s(5 + 6 + 2));
-  EXPECT_EQ(course.begin_of(4), Duration::s(5 + 6 + 2 + 6));
-  EXPECT_EQ(course.begin_of(9), Duration::s(5 + 6 + 2 + 18 + 2 + 18 + 2));
+  const ProgressModel progress(Duration::s(60), 10, {2, {}}, Duration::s(5), plan);
+  EXPECT_EQ(progress.begin_of(2), Duration::s(5));
+  EXPECT_EQ(progress.begin_of(3), Duration::s(5 + 6 + 2));
+  EXPECT_EQ(progress.begin_of(4), Duration::s(5 + 6 + 2 + 6));
+  EXPECT_EQ(progress.begin_of(9), Duration::s(5 + 6 + 2 + 18 + 2 + 18 + 2));
 }
 
-// A stay that is cut where an iteration begins comes to the same as the whole one.
-TEST(StayAccount, PartsAddUp) {
+// An attempt that is cut where an iteration begins comes to the same as the whole one.
+TEST(AttemptAccount, PartsAddUp) {
   std::mt19937 random(7);
   for (int i = 0; i < 2'000; ++i) {
     const std::uint64_t iterations = 2 + random() % 12;
@@ -146,13 +146,13 @@ TEST(StayAccount, PartsAddUp) {
     CheckpointPlan plan;
     plan.every = random() % 5;
     plan.write = Duration::ticks(random() % 20);
-    const JobCourse whole(total, iterations, {kept, {}}, Duration::ticks(random() % 30), plan);
+    const ProgressModel whole(total, iterations, {kept, {}}, Duration::ticks(random() % 30), plan);
     const std::uint64_t cut = kept + random() % (iterations - kept);
     const Duration first = whole.begin_of(cut);
-    const JobCourse rest(total, iterations, {cut, {}}, Duration::zero(), plan);
+    const ProgressModel rest(total, iterations, {cut, {}}, Duration::zero(), plan);
     for (Duration elapsed = Duration::zero(); first + elapsed <= *whole.held(); elapsed += Duration::ticks(1 + random() % 10)) {
-      const StayAccount expected = whole.account(first + elapsed);
-      const StayAccount both = whole.account(first).followed_by(rest.account(elapsed));
+      const AttemptAccount expected = whole.account(first + elapsed);
+      const AttemptAccount both = whole.account(first).followed_by(rest.account(elapsed));
       ASSERT_EQ(both.overhead, expected.overhead) << i;
       ASSERT_EQ(both.writing, expected.writing) << i;
       ASSERT_EQ(both.work, expected.work) << i;
@@ -163,11 +163,11 @@ TEST(StayAccount, PartsAddUp) {
   }
 }
 
-TEST(JobCourse, LongJobsDoNotFitTheClock) {
+TEST(ProgressModel, LongJobsDoNotFitTheClock) {
   CheckpointPlan plan;
   plan.write = Duration::s(3600);
-  EXPECT_EQ(JobCourse(Duration::s(1'000'000), 1'000'000, {}, Duration::zero(), plan).held(), std::nullopt);
+  EXPECT_EQ(ProgressModel(Duration::s(1'000'000), 1'000'000, {}, Duration::zero(), plan).held(), std::nullopt);
 }
 
 }  // namespace
-}  // namespace weft::job_course_test
+}  // namespace weft::progress_model_test

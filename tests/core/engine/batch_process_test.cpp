@@ -1,6 +1,6 @@
-// Sweep nodes do in windows what they would do one event at a time: a network of store-and-forward nodes against a naive sequential
+// batch nodes do in windows what they would do one event at a time: a network of store-and-forward nodes against a naive sequential
 // oracle, under every partition and number of threads.
-#include "core/engine/sweep_process.hpp"
+#include "core/engine/batch_process.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@
 #include <tuple>
 #include <vector>
 
-#include "core/engine/parcel_calendar.hpp"
+#include "core/engine/port_message_calendar.hpp"
 #include "core/values/random.hpp"
 #include "tests/determinism/fingerprint_matrix.hpp"
 
-namespace weft::sweep_process_test {
+namespace weft::batch_process_test {
 namespace {
 
 struct Token {
@@ -40,33 +40,34 @@ constexpr std::uint32_t host_port = 99;
 using Seen = std::tuple<std::int64_t, std::uint32_t, std::uint32_t>;
 
 /// One queue per link, links in turn; a link begins to send a token only when its turn has come, so that tokens wait over windows' ends.
-class Relay final : public SweepNode {
+class Relay final : public BatchNode {
  public:
   Relay(const std::vector<OutLink>& out_links, EntityId host)
       : out_links_(out_links), host_(host), queues_(out_links.size()), free_(out_links.size()) {}
 
-  Swept sweep(Time end, const Arrivals& arrivals, SweepContext& context) override {
-    Swept swept;
+  WindowOutcome run_window(Time end, const Arrivals& arrivals, BatchContext& context) override {
+    WindowOutcome outcome;
     const auto handle = [&](Time now, const Token& token, std::uint32_t port) {
       if (now >= end) ADD_FAILURE() << "an arrival after the window";
       take(now, token, port, context);
-      ++swept.events;
-      swept.last = now;
+      ++outcome.events;
+      outcome.last = now;
     };
-    arrivals.in_order([&](const Event& event) { handle(event.key.time, event.payload_as<Token>(), host_port); },
-                      [&](const Parcel& parcel) { handle(parcel.time, parcel.payload_as<Token>(), parcel.port); });
+    arrivals.in_order(
+        [&](const Event& event) { handle(event.key.time, event.payload_as<Token>(), host_port); },
+        [&](const PortMessage& port_message) { handle(port_message.time, port_message.payload_as<Token>(), port_message.port); });
     context.set_now(end);
     for (std::size_t link = 0; link < out_links_.size(); ++link) {
       serve(link, end, context);
-      if (!queues_[link].empty()) swept.next = std::min(swept.next, std::max(free_[link], end));
+      if (!queues_[link].empty()) outcome.next = std::min(outcome.next, std::max(free_[link], end));
     }
-    return swept;
+    return outcome;
   }
 
   const std::vector<Seen>& seen() const { return seen_; }
 
  private:
-  void take(Time now, Token token, std::uint32_t port, SweepContext& context) {
+  void take(Time now, Token token, std::uint32_t port, BatchContext& context) {
     seen_.emplace_back(now.in_ticks(), token.id, port);
     context.chain().add(static_cast<std::uint64_t>(now.in_ticks()) ^ std::uint64_t{token.id} << 40 ^ port);
     if (token.hops_left == 0) {
@@ -79,7 +80,7 @@ class Relay final : public SweepNode {
   }
 
   /// Sends what begins before `end`.
-  void serve(std::size_t link, Time end, SweepContext& context) {
+  void serve(std::size_t link, Time end, BatchContext& context) {
     while (!queues_[link].empty()) {
       const auto [since, token] = queues_[link].front();
       const Time start = std::max(since, free_[link]);
@@ -207,7 +208,7 @@ std::vector<std::vector<Seen>> oracle(const Net& net) {
   return seen;
 }
 
-TEST(SweepProcess, DoesInWindowsWhatASequentialOracleDoesEventByEvent) {
+TEST(BatchProcess, DoesInWindowsWhatASequentialOracleDoesEventByEvent) {
   std::uint64_t arrivals = 0;
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     // Delays up to 4 windows, and up to some thousand, which the calendar's ring does not hold.
@@ -229,16 +230,16 @@ TEST(SweepProcess, DoesInWindowsWhatASequentialOracleDoesEventByEvent) {
   EXPECT_GT(arrivals, 60'000U);
 }
 
-TEST(SweepProcess, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
+TEST(BatchProcess, GivesOneFingerprintForThreadsPartitionsAndRedealing) {
   const Net net = random_net(7, 24, 40);
-  expect_one_fingerprint("sweep_relays", partitions_of(2 * net.graph.size(), Duration::ns(60)), [&](const EngineOptions& options) {
+  expect_one_fingerprint("batch_relays", partitions_of(2 * net.graph.size(), Duration::ns(60)), [&](const EngineOptions& options) {
     Engine engine = make(net).build(options);
     return engine.run({});
   });
 }
 
-// Stopping at any instant and going on changes nothing: a window cut short leaves parcels for the next one.
-TEST(SweepProcess, GoesOnAfterAStopInTheMiddleOfAWindow) {
+// Stopping at any instant and going on changes nothing: a window cut short leaves port messages for the next one.
+TEST(BatchProcess, GoesOnAfterAStopInTheMiddleOfAWindow) {
   const Net net = random_net(3, 9, 4);
   const auto expected = oracle(net);
   EngineOptions options;
@@ -260,17 +261,17 @@ TEST(SweepProcess, GoesOnAfterAStopInTheMiddleOfAWindow) {
   }
 }
 
-/// Sends a parcel that arrives in the window in which it was sent.
-class Hasty final : public SweepNode {
+/// Sends a port message that arrives in the window in which it was sent.
+class Hasty final : public BatchNode {
  public:
-  Swept sweep(Time, const Arrivals& arrivals, SweepContext& context) override {
+  WindowOutcome run_window(Time, const Arrivals& arrivals, BatchContext& context) override {
     const Time now = arrivals.events.front().key.time;
     context.send(EntityId(1), now, 0, 0);
     return {1, now, Time::max()};
   }
 };
 
-TEST(SweepProcess, StopsWhereAParcelWouldArriveInItsOwnWindow) {
+TEST(BatchProcess, StopsWhereAParcelWouldArriveInItsOwnWindow) {
   EngineBuilder builder;
   builder.add_entity(std::make_unique<Hasty>(), "hasty");
   builder.add_entity(std::make_unique<Hasty>(), "other");
@@ -279,7 +280,7 @@ TEST(SweepProcess, StopsWhereAParcelWouldArriveInItsOwnWindow) {
   Engine engine = std::move(builder).build({});
   try {
     engine.run({});
-    FAIL() << "the parcel was let through";
+    FAIL() << "the port message was let through";
   } catch (const CheckFailure& failure) {
     EXPECT_NE(std::string(failure.what()).find("at t=5ns, entity \"hasty\""), std::string::npos) << failure.what();
   }
@@ -291,10 +292,10 @@ class Plain final : public Entity {
   void handle(const Event&, EventContext&) override {}
 };
 
-/// Sends a parcel a microsecond later.
-class Sender final : public SweepNode {
+/// Sends a port message a microsecond later.
+class Sender final : public BatchNode {
  public:
-  Swept sweep(Time, const Arrivals& arrivals, SweepContext& context) override {
+  WindowOutcome run_window(Time, const Arrivals& arrivals, BatchContext& context) override {
     if (arrivals.events.empty()) return {};
     const Time now = arrivals.events.front().key.time;
     context.send(EntityId(1), now + Duration::us(1), 0, 0);
@@ -303,7 +304,7 @@ class Sender final : public SweepNode {
 };
 
 // It used to end the program, since another thread received it.
-TEST(SweepProcess, AParcelForAPlainEntityOfAnotherProcessStopsTheRun) {
+TEST(BatchProcess, AParcelForAPlainEntityOfAnotherProcessStopsTheRun) {
   for (const std::uint32_t sender_worker : {0U, 1U}) {
     EngineBuilder builder;
     builder.add_entity(std::make_unique<Sender>(), "sender");
@@ -318,8 +319,8 @@ TEST(SweepProcess, AParcelForAPlainEntityOfAnotherProcessStopsTheRun) {
   }
 }
 
-// Expectation: no connection to a sweep node is without delay, in one process or in several.
-TEST(SweepProcess, RefusesConnectionsWithoutDelay) {
+// Expectation: no connection to a batch node is without delay, in one process or in several.
+TEST(BatchProcess, RefusesConnectionsWithoutDelay) {
   for (const std::uint32_t lps : {1U, 2U}) {
     EngineBuilder builder;
     for (int i = 0; i < 3; ++i) builder.add_entity(std::make_unique<Sender>(), "sender");
@@ -332,15 +333,15 @@ TEST(SweepProcess, RefusesConnectionsWithoutDelay) {
 }
 
 struct Item {
-  Parcel parcel;
+  PortMessage port_message;
 };
 
 // Random puts and takes against a sorted multiset.
-TEST(ParcelCalendar, HandsOutEverythingOnceAndInTime) {
+TEST(PortMessageCalendar, HandsOutEverythingOnceAndInTime) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     RandomStream random(seed, 1, 0);
     const auto pick = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random.below(below)); };
-    ParcelCalendar<Item> calendar(Duration::ticks(3 + 40 * static_cast<std::int64_t>(seed)));
+    PortMessageCalendar<Item> calendar(Duration::ticks(3 + 40 * static_cast<std::int64_t>(seed)));
     std::multimap<std::int64_t, std::uint32_t> expected;
     std::int64_t end = 0;
     std::uint32_t serial = 0;
@@ -348,19 +349,19 @@ TEST(ParcelCalendar, HandsOutEverythingOnceAndInTime) {
       for (std::uint32_t i = pick(5); i > 0; --i) {
         Item item;
         const std::uint32_t reach = pick(8) == 0 ? 10'000'000 : 2000;
-        item.parcel.time = Time::at_ticks(end + pick(reach));
-        item.parcel.port = serial;
-        expected.emplace(item.parcel.time.in_ticks(), serial++);
+        item.port_message.time = Time::at_ticks(end + pick(reach));
+        item.port_message.port = serial;
+        expected.emplace(item.port_message.time.in_ticks(), serial++);
         calendar.put(item);
       }
       ASSERT_EQ(calendar.empty(), expected.empty());
       ASSERT_EQ(calendar.earliest().in_ticks(), expected.empty() ? Time::max().in_ticks() : expected.begin()->first);
       end = pick(50) == 0 && !expected.empty() ? expected.begin()->first + 1 : end + pick(700);
       calendar.take_due(Time::at_ticks(end), [&](const Item& item) {
-        const std::int64_t time = item.parcel.time.in_ticks();
+        const std::int64_t time = item.port_message.time.in_ticks();
         EXPECT_LT(time, end);
         const auto [first, last] = expected.equal_range(time);
-        const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == item.parcel.port; });
+        const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == item.port_message.port; });
         ASSERT_NE(found, last);
         expected.erase(found);
       });
@@ -370,4 +371,4 @@ TEST(ParcelCalendar, HandsOutEverythingOnceAndInTime) {
 }
 
 }  // namespace
-}  // namespace weft::sweep_process_test
+}  // namespace weft::batch_process_test

@@ -1,4 +1,4 @@
-#include "host/symmetry/job_footprint.hpp"
+#include "host/symmetry/job_link_demand.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -117,18 +117,18 @@ std::vector<LinkDemand> demands_of(const JobMessages& sent, const Topology& topo
   return demands;
 }
 
-std::optional<JobFootprint> JobFootprint::find(const PlacedJob& job, const Topology& topology, const FlowSettings& settings,
-                                               const HostSpeeds& speeds) {
+std::optional<JobLinkDemand> JobLinkDemand::find(const PlacedJob& job, const Topology& topology, const FlowSettings& settings,
+                                                 const HostSpeeds& speeds) {
   if (job.collectives->uses_switches()) return {};
   JobMessages sent(std::span(&job, 1), topology, settings, speeds, {});
   if (!sent.collect()) return {};
-  JobFootprint footprint;
-  footprint.links_ = demands_of(sent, topology);
-  return footprint;
+  JobLinkDemand link_demand;
+  link_demand.links_ = demands_of(sent, topology);
+  return link_demand;
 }
 
-JobFootprint JobFootprint::renumbered(std::span<const LinkId> numbers) const {
-  JobFootprint result = *this;
+JobLinkDemand JobLinkDemand::renumbered(std::span<const LinkId> numbers) const {
+  JobLinkDemand result = *this;
   for (LinkDemand& demand : result.links_) demand.link = numbers[demand.link.index()];
   return result;
 }

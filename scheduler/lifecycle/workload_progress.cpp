@@ -1,17 +1,17 @@
-#include "scheduler/lifecycle/workload_course.hpp"
+#include "scheduler/lifecycle/workload_progress.hpp"
 
 #include <algorithm>
 
 namespace weft {
 
-WorkloadCourse::WorkloadCourse(const RunningJob& job, Time since, Duration overhead, Duration message)
+WorkloadProgress::WorkloadProgress(const RunningJob& job, Time since, Duration overhead, Duration message)
     : job_(job), since_(since), overhead_(overhead), begin_(since + overhead + message), tally_(job, begin_) {
   ended_.iterations = job.first_iteration;
   checkpoint_ = ended_;
   before_ = ended_;
 }
 
-std::optional<IterationRecord> WorkloadCourse::add(const IterationDone& report) {
+std::optional<IterationRecord> WorkloadProgress::add(const IterationDone& report) {
   const std::optional<IterationRecord> completed = tally_.add(report);
   if (!completed) return completed;
   ended_.iterations = tally_.completed();
@@ -26,10 +26,10 @@ std::optional<IterationRecord> WorkloadCourse::add(const IterationDone& report) 
   return completed;
 }
 
-StayAccount WorkloadCourse::account(Duration elapsed) const {
+AttemptAccount WorkloadProgress::account(Duration elapsed) const {
   const bool is_writing = checkpoint_.written > elapsed;
   const Mark& mark = is_writing ? before_ : checkpoint_;
-  StayAccount account;
+  AttemptAccount account;
   account.overhead = std::min(elapsed, overhead_);
   account.writing = job_.checkpoint_write * mark.checkpoints;
   if (is_writing) account.writing += elapsed - (checkpoint_.written - job_.checkpoint_write);
@@ -40,14 +40,14 @@ StayAccount WorkloadCourse::account(Duration elapsed) const {
   return account;
 }
 
-WorkloadCourse::Landmark WorkloadCourse::landmark(Duration period) const {
+WorkloadProgress::Landmark WorkloadProgress::landmark(Duration period) const {
   const bool is_at_checkpoint = ended_.iterations > job_.first_iteration && job_.checkpoint_write > Duration::zero() &&
                                 job_.has_checkpoint_after(ended_.iterations);
   const Duration back = is_at_checkpoint ? std::min(period, ended_.work) : Duration::zero();
   const Mark& saved = is_at_checkpoint ? before_ : checkpoint_;
   const std::uint64_t iterations = ended_.iterations - (is_at_checkpoint ? 1 : 0);
   const Duration writing = job_.checkpoint_write * ended_.checkpoints;
-  const StayAccount account{overhead_, writing, saved.work, ended_.work - back, {saved.iterations, {}}, {iterations, {}}};
+  const AttemptAccount account{overhead_, writing, saved.work, ended_.work - back, {saved.iterations, {}}, {iterations, {}}};
   return {begin_ + ended_.work + writing - back, iterations, account};
 }
 

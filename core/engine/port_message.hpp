@@ -1,9 +1,9 @@
-// Parcel: the small record that sweep nodes - switches and network cards - send each other by the million.
+// PortMessage: the small record that batch nodes - switches and network cards - send each other by the million.
 //
-// Where it sits: what an Event is to hosts, schedulers and other general entities, a parcel is to the nodes of core/engine/sweep_node: 24 bytes
-// instead of 64, no key of its own, no queue. A node gets all parcels of a window at once, sorted.
+// Where it sits: what an Event is to hosts, schedulers and other general entities, a port message is to the nodes of core/engine/batch_node: 24 bytes
+// instead of 64, no key of its own, no queue. A node gets all port messages of a window at once, sorted.
 //
-// Order: (time, port). Two parcels never reach one port of a node at one instant, as what a link carries takes time; so the order is total,
+// Order: (time, port). Two port messages never reach one port of a node at one instant, as what a link carries takes time; so the order is total,
 // and depends neither on threads nor on partitions.
 // Thread safety: values.
 #pragma once
@@ -17,15 +17,15 @@
 
 namespace weft {
 
-struct Parcel {
-  Parcel() = default;
+struct PortMessage {
+  PortMessage() = default;
   template <class T>
-  Parcel(Time arrival, std::uint32_t at_port, const T& value) : time(arrival), port(at_port) {
+  PortMessage(Time arrival, std::uint32_t at_port, const T& value) : time(arrival), port(at_port) {
     set_payload(value);
   }
 
   Time time;                               ///< of arrival
-  std::uint32_t port = 0;                  ///< of the receiver at which it arrives; < parcel_ports_max
+  std::uint32_t port = 0;                  ///< of the receiver at which it arrives; < message_ports_max
   std::array<std::uint32_t, 3> payload{};  ///< meaning belongs to the nodes
 
   /// Stores a plain value of at most 12 bytes in the payload.
@@ -43,17 +43,17 @@ struct Parcel {
     return value;
   }
 };
-static_assert(sizeof(Parcel) == 24);
+static_assert(sizeof(PortMessage) == 24);
 
 /// A node has fewer ports than this.
-inline constexpr int parcel_port_bits = 14;
-inline constexpr std::uint32_t parcel_ports_max = 1U << parcel_port_bits;
+inline constexpr int message_port_bits = 14;
+inline constexpr std::uint32_t message_ports_max = 1U << message_port_bits;
 
-/// A parcel on its way to another logical process.
-struct ParcelTo {
-  Parcel parcel;
+/// A port message on its way to another logical process.
+struct PortMessageTo {
+  PortMessage port_message;
   std::uint32_t local = 0;  ///< place of the receiver in that process
 };
-static_assert(sizeof(ParcelTo) == 32);
+static_assert(sizeof(PortMessageTo) == 32);
 
 }  // namespace weft

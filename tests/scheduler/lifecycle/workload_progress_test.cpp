@@ -1,19 +1,19 @@
-#include "scheduler/lifecycle/workload_course.hpp"
+#include "scheduler/lifecycle/workload_progress.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <vector>
 
-namespace weft::workload_course_test {
+namespace weft::workload_progress_test {
 namespace {
 
 Time at_s(std::int64_t seconds) { return Time::zero() + Duration::s(seconds); }
 
 /// One rank, ten iterations, and a checkpoint of 3 s after every two.
-RunningJob stay() {
+RunningJob attempt() {
   RunningJob job;
-  job.stay = StayId(0);
+  job.attempt = AttemptId(0);
   job.job = JobId(0);
   job.endpoint_of_rank = std::make_shared<const std::vector<NodeId>>(1);
   job.iterations = 10;
@@ -23,14 +23,14 @@ RunningJob stay() {
 }
 
 IterationDone report(std::uint32_t iteration, std::int64_t end_s) {
-  return {StayId(0), RankId(0), iteration, 0, at_s(end_s), Duration::zero()};
+  return {AttemptId(0), RankId(0), iteration, 0, at_s(end_s), Duration::zero()};
 }
 
 // 10 s of overhead and a message of 1 s; iterations of 10 s end at 21 and 31, the checkpoint at 34, and the next iteration at 44.
-class WorkloadCourseTest : public testing::Test {
+class WorkloadProgressTest : public testing::Test {
  protected:
-  void expect_landmark(std::int64_t at, std::uint64_t iterations, const StayAccount& account) const {
-    const WorkloadCourse::Landmark landmark = course.landmark(Duration::s(10));
+  void expect_landmark(std::int64_t at, std::uint64_t iterations, const AttemptAccount& account) const {
+    const WorkloadProgress::Landmark landmark = progress.landmark(Duration::s(10));
     EXPECT_EQ(landmark.at, at_s(at));
     EXPECT_EQ(landmark.iterations, iterations);
     EXPECT_EQ(landmark.account.overhead, account.overhead);
@@ -41,38 +41,38 @@ class WorkloadCourseTest : public testing::Test {
     EXPECT_EQ(landmark.account.whole.iterations, account.whole.iterations);
   }
 
-  const RunningJob job = stay();
-  WorkloadCourse course{job, at_s(0), Duration::s(10), Duration::s(1)};
+  const RunningJob job = attempt();
+  WorkloadProgress progress{job, at_s(0), Duration::s(10), Duration::s(1)};
 };
 
-TEST_F(WorkloadCourseTest, IsExtrapolatedFromTheEndOfTheLastIteration) {
+TEST_F(WorkloadProgressTest, IsExtrapolatedFromTheEndOfTheLastIteration) {
   const Duration overhead = Duration::s(10);
   expect_landmark(11, 0, {overhead, {}, {}, {}, {0, {}}, {0, {}}});
-  course.add(report(0, 21));
+  progress.add(report(0, 21));
   expect_landmark(21, 1, {overhead, {}, {}, Duration::s(10), {0, {}}, {1, {}}});
   // The checkpoint is still to be written: one iteration back, from where it comes once more.
-  course.add(report(1, 31));
+  progress.add(report(1, 31));
   expect_landmark(21, 1, {overhead, {}, {}, Duration::s(10), {0, {}}, {1, {}}});
-  course.add(report(2, 44));
+  progress.add(report(2, 44));
   expect_landmark(44, 3, {overhead, Duration::s(3), Duration::s(20), Duration::s(30), {2, {}}, {3, {}}});
-  EXPECT_EQ(course.last_period(), Duration::s(10));
+  EXPECT_EQ(progress.last_period(), Duration::s(10));
 }
 
-TEST_F(WorkloadCourseTest, AccountsForWhatIsReported) {
-  EXPECT_EQ(course.account(Duration::s(7)).overhead, Duration::s(7));
-  course.add(report(0, 21));
-  course.add(report(1, 31));
-  const StayAccount writing = course.account(Duration::s(33));
+TEST_F(WorkloadProgressTest, AccountsForWhatIsReported) {
+  EXPECT_EQ(progress.account(Duration::s(7)).overhead, Duration::s(7));
+  progress.add(report(0, 21));
+  progress.add(report(1, 31));
+  const AttemptAccount writing = progress.account(Duration::s(33));
   EXPECT_EQ(writing.writing, Duration::s(2));
   EXPECT_EQ(writing.work, Duration::zero());
   EXPECT_EQ(writing.work_whole, Duration::s(20));
   EXPECT_EQ(writing.kept.iterations, 0U);
   EXPECT_EQ(writing.whole.iterations, 2U);
-  const StayAccount written = course.account(Duration::s(34));
+  const AttemptAccount written = progress.account(Duration::s(34));
   EXPECT_EQ(written.writing, Duration::s(3));
   EXPECT_EQ(written.work, Duration::s(20));
   EXPECT_EQ(written.kept.iterations, 2U);
 }
 
 }  // namespace
-}  // namespace weft::workload_course_test
+}  // namespace weft::workload_progress_test
