@@ -1,6 +1,6 @@
 // Presets: parameters of machines that were measured, and of other simulators, under one name for a run.
 //
-// Where it sits: `preset` among a run's settings chooses one (`--set=preset=hgx_a100`, tools/weft/parameters); `weft modules preset` prints
+// Where it sits: `preset` among a run's settings chooses one (`--set=preset=hgx_a100`, tools/simulation/scenario/parameters); `weft modules preset` prints
 // them. What is given beside it stands. The machine's links are the topology's business: its builder's parameter `server` has names for
 // them (topologies/builders/server_presets).
 //

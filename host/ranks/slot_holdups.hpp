@@ -1,6 +1,6 @@
 // Slot holdups: how long sends of collectives waited for slots while the wire stood still for them.
 //
-// Where it sits: rank runners note them, hosts keep them, and what a run says of its slots (tools/weft/run_notes) reads them when
+// Where it sits: rank runners note them, hosts keep them, and what a run says of its slots (tools/simulation/run_notes) reads them when
 // it is over.
 //
 // Model: a connection (host/collectives/slots) is held up from when a send waits for slots and nothing else of the connection is

@@ -1,6 +1,6 @@
 // Unloaded paths: what a message between two endpoints takes while nothing else is under way.
 //
-// Where it sits: what a run says of slots and windows (tools/weft/run_notes) holds them against the bandwidth-delay products of
+// Where it sits: what a run says of slots and windows (tools/simulation/run_notes) holds them against the bandwidth-delay products of
 // paths.
 //
 // Model: as network/flow/flow_fabric moves a message that meets nobody. Its queue pairs share it evenly; the rate of all together is the

@@ -1,6 +1,6 @@
 // Cluster snapshot: how far all jobs of a run have come at some instant, and where they run, so that another run can go on from there.
 //
-// Where it sits: JobLifecycle fills one at the instant that it was asked for and begins with one; tools/weft/snapshot_file keeps it in a file.
+// Where it sits: JobLifecycle fills one at the instant that it was asked for and begins with one; tools/simulation/snapshot_file keeps it in a file.
 //
 // Model: absolute times stay what they are; a run that goes on from a snapshot begins at its instant. What is not kept is what the scheduler does not know:
 //   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that are fast-forwarded (fast

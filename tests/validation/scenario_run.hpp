@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/weft/scenario.hpp"
-#include "tools/weft/simulation.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/simulation.hpp"
 
 namespace weft {
 

@@ -8,13 +8,13 @@
 #include <span>
 
 #include "core/text/counted.hpp"
+#include "tools/simulation/scenario/input_kind.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/scenario/unused_flags.hpp"
+#include "tools/simulation/simulation.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
-#include "tools/weft/input_kind.hpp"
 #include "tools/weft/job_trace_flags.hpp"
-#include "tools/weft/scenario.hpp"
-#include "tools/weft/simulation.hpp"
-#include "tools/weft/unused_flags.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "topologies/topology_reader.hpp"
 #include "workloads/formats/hpcc/hpcc_flows.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "tools/results/output_file.hpp"
+#include "tools/simulation/scenario/parameters.hpp"
 #include "tools/weft/commands.hpp"
-#include "tools/weft/output_file.hpp"
-#include "tools/weft/parameters.hpp"
 #include "tools/weft/validators.hpp"
 #include "workloads/job_templates/job_templates.hpp"
 #include "workloads/job_traces/job_trace_reader.hpp"

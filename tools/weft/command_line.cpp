@@ -21,7 +21,7 @@
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/out_of_memory.hpp"
-#include "tools/weft/version.hpp"
+#include "core/text/version.hpp"
 
 namespace weft {
 

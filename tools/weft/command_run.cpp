@@ -10,14 +10,14 @@
 #include <memory>
 
 #include "core/text/counted.hpp"
+#include "tools/simulation/flow_comparison.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/simulation.hpp"
+#include "tools/simulation/snapshot_file.hpp"
 #include "tools/weft/commands.hpp"
-#include "tools/weft/flow_comparison.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/job_trace_flags.hpp"
 #include "tools/weft/progress.hpp"
-#include "tools/weft/scenario.hpp"
-#include "tools/weft/simulation.hpp"
-#include "tools/weft/snapshot_file.hpp"
 #include "tools/weft/validators.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/formats/format_options.hpp"

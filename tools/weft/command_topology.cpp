@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "tools/results/output_file.hpp"
+#include "tools/simulation/scenario/input_kind.hpp"
+#include "tools/simulation/scenario/parameters.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
-#include "tools/weft/input_kind.hpp"
-#include "tools/weft/output_file.hpp"
-#include "tools/weft/parameters.hpp"
 #include "tools/weft/validators.hpp"
 #include "topologies/builders.hpp"
 #include "topologies/topology_partition.hpp"

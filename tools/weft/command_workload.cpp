@@ -5,11 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "tools/results/output_file.hpp"
+#include "tools/simulation/scenario/input_kind.hpp"
+#include "tools/simulation/scenario/parameters.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
-#include "tools/weft/input_kind.hpp"
-#include "tools/weft/output_file.hpp"
-#include "tools/weft/parameters.hpp"
 #include "tools/weft/workload_flags.hpp"
 #include "workloads/dag/dag_writer.hpp"
 #include "workloads/dag/summary.hpp"

@@ -1,0 +1,7 @@
+#include "core/text/version.hpp"
+
+namespace weft {
+
+std::string version_text() { return WEFT_VERSION; }
+
+}  // namespace weft

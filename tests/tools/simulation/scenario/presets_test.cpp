@@ -1,0 +1,138 @@
+// Presets: parameters under one name, from a scenario or from --set, below every other setting.
+#include "host/presets.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/simulation/scenario/parameters.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/simulation.hpp"
+#include "topologies/builders/server_presets.hpp"
+
+namespace weft::presets_test {
+namespace {
+
+const SourcePlace kPlace = SourcePlace::named("test");
+
+TEST(Presets, EveryValueIsAParametersAndHasAnOrigin) {
+  for (const ModuleInfo& preset : run_presets()) {
+    Parameters parameters;
+    parameters.apply("preset", preset.name, kPlace);
+    EXPECT_NO_THROW(parameters.fill_in_preset()) << preset.name;
+    for (const NamedValue& value : preset.values) {
+      const std::size_t dot = value.name.find('.');
+      const std::string_view module = value.name.substr(0, dot);
+      EXPECT_TRUE(module == "flow" || module == "packet" || module == "dcqcn" || module == "nccl" || module == "host")
+          << value.name;
+      const ParamSet& set = parameters.of(module);
+      for (std::size_t i = 0; i < set.table().size(); ++i) {
+        if (set.table()[i].name == value.name.substr(dot + 1)) {
+          EXPECT_EQ(set.value_text(i), value.value) << value.name;
+        }
+      }
+      EXPECT_TRUE(parameters.is_of_preset(module, value.name.substr(dot + 1)));
+      EXPECT_FALSE(value.origin.empty()) << value.name;
+    }
+  }
+}
+
+TEST(Presets, EveryMachineHasAServerOfItsName) {
+  for (const ModuleInfo& preset : run_presets()) {
+    // Others are of simulators and network cards.
+    if (preset.values.empty() || preset.values.front().name != "nccl.machine") continue;
+    const auto servers = server_presets();
+    EXPECT_TRUE(std::any_of(servers.begin(), servers.end(), [&](const ModuleInfo& server) { return server.name == preset.name; }))
+        << preset.name;
+  }
+}
+
+TEST(Presets, OtherSettingsOverrideWhicheverComesFirst) {
+  for (const bool preset_first : {false, true}) {
+    Parameters parameters;
+    if (preset_first) parameters.apply("preset", "gh200", kPlace);
+    // Its default, and given all the same.
+    parameters.apply("flow.protocol", "rocev2_ipv4", kPlace);
+    if (!preset_first) parameters.apply("preset", "gh200", kPlace);
+    parameters.fill_in_preset();
+    EXPECT_EQ(parameters.of("flow").text("protocol"), "rocev2_ipv4");
+    EXPECT_FALSE(parameters.is_of_preset("flow", "protocol"));
+    EXPECT_TRUE(parameters.is_of_preset("nccl", "machine"));
+  }
+}
+
+TEST(Presets, TheLastOneStandsAlone) {
+  Parameters parameters;
+  parameters.apply("preset", "gh200", kPlace);
+  parameters.apply_flags(std::vector<std::string>{"preset=hgx_b200", "flow.mtu=2048B"});
+  parameters.fill_in_preset();
+  EXPECT_EQ(parameters.preset(), "hgx_b200");
+  EXPECT_EQ(parameters.of("nccl").text("machine"), "hgx_b200");
+  EXPECT_EQ(parameters.of("flow").text("protocol"), "rocev2_ipv4") << "what only gh200 sets";
+  EXPECT_EQ(parameters.of("flow").bytes("mtu"), Bytes::of(2048));
+}
+
+TEST(Presets, AMisspeltNameIsAnError) {
+  Parameters parameters;
+  try {
+    parameters.apply("preset", "hgx_a10", kPlace);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.diagnostics().front().to_text(),
+              "test: error: there is no preset \"hgx_a10\" [bad-value]\n  help: did you mean \"hgx_a100\"?\n");
+  }
+}
+
+/// Runs a scenario text of one compute op on two ranks and returns the manifest.
+nlohmann::json manifest_of(const std::string& topology, const std::vector<std::string>& settings) {
+  const auto folder = std::filesystem::temp_directory_path() / ("weft_presets_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "work.textproto") << "ranks: 2\nrole { name: \"all\" op { name: \"c\" compute { duration: \"1us\" } } }\n";
+  std::ofstream(folder / "s.textproto") << topology << "\njob { workload { file: \"work.textproto\" } }\n"
+                                        << "set { name: \"preset\" value: \"gh200\" }\n";
+  RunFlags flags;
+  flags.scenario_file = (folder / "s.textproto").string();
+  flags.settings = settings;
+  Scenario scenario = load_scenario(flags);
+  SimulationOptions options;
+  options.out = folder / "out";
+  finish_simulation(scenario, options);
+  std::filesystem::remove_all(folder);
+  return nlohmann::json::parse(scenario.manifest.to_json());
+}
+
+TEST(Presets, TheManifestHasTheValuesOfServerAndPreset) {
+  const std::string topology = "topology { builder: \"single_switch\" set { name: \"server\" value: \"hgx_a100\" } }";
+  const auto of_file = manifest_of(topology, {});
+  EXPECT_EQ(of_file.at("preset"), "gh200");
+  const auto& parameters = of_file.at("parameters");
+  EXPECT_EQ(parameters.at("flow").at("protocol").at("value"), "infiniband");
+  EXPECT_EQ(parameters.at("single_switch").at("server").at("value"), "hgx_a100");
+  EXPECT_EQ(parameters.at("single_switch").at("gpus_per_host").at("value"), "8");
+  EXPECT_EQ(parameters.at("single_switch").at("nic_rate").at("value"), "200Gbps");
+  const auto of_flags = manifest_of(topology, {"preset=hgx_b200", "single_switch.nic_rate=100Gbps"});
+  EXPECT_EQ(of_flags.at("preset"), "hgx_b200");
+  EXPECT_NE(of_flags.at("parameters").at("flow").at("protocol").at("value"), "infiniband");
+  EXPECT_EQ(of_flags.at("parameters").at("single_switch").at("nic_rate").at("value"), "100Gbps");
+}
+
+TEST(Presets, ARunWithoutANetworkSaysThatTheyChangeNothing) {
+  RunFlags flags;
+  flags.hosts = 1;
+  const auto file = std::filesystem::temp_directory_path() / ("weft_presets_" + std::to_string(getpid()) + ".csv");
+  std::ofstream(file) << "job,submit_s,gpus,run_s\na,0,1,5\n";
+  flags.jobs = file.string() + ":weft";
+  flags.settings = {"preset=hgx_a100"};
+  const std::vector<std::string> assumptions = load_scenario(flags).assumptions;
+  std::filesystem::remove(file);
+  EXPECT_EQ(std::count_if(assumptions.begin(), assumptions.end(),
+                          [](const std::string& text) { return text.find("changes nothing") != std::string::npos; }),
+            1);
+}
+
+}  // namespace
+}  // namespace weft::presets_test

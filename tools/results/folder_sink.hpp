@@ -1,0 +1,105 @@
+// Folder sink: the files of a run's folder, written while the run goes on and completed when it ends.
+//
+// Where it sits: `weft run` hands it to the simulation. Tables are as tools/results/tables says;
+// trace.json is tools/results/trace_file's, summary.json tools/results/run_summary's.
+// Names: files grow as NAME.partial and get their names together (tools/results/results_folder).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/manifest.hpp"
+#include "tools/results/output_file.hpp"
+#include "tools/results/result_sink.hpp"
+#include "tools/results/results_folder.hpp"
+#include "tools/results/run_summary.hpp"
+#include "tools/results/tables.hpp"
+#include "tools/results/trace_file.hpp"
+
+namespace weft {
+
+inline constexpr const char* summary_file = "summary.json";
+inline constexpr const char* trace_file = "trace.json";
+inline constexpr const char* snapshot_file = "snapshot.textproto";
+
+/// What a folder holds beside the tables of every run.
+struct FolderContents {
+  bool pause_storms = false;
+  bool events = false;
+  bool congestion = false;
+  bool trace = false;
+  bool link_samples = false;
+  bool snapshot = false;
+};
+
+/// A table on its way into a file.
+template <class Row>
+class TableFile {
+ public:
+  explicit TableFile(std::filesystem::path path) : file_(std::move(path), header_line<Row>()) {}
+
+  void add(const Row& row) {
+    for (const Column<Row>& column : TableOf<Row>::columns()) file_.cell(column.cell(row));
+    file_.end_row();
+  }
+  void close() { file_.close(); }
+
+ private:
+  CsvFile file_;
+};
+
+class FolderSink final : public ResultSink {
+ public:
+  /// Creates and locks the folder. Throws what ResultsFolder does.
+  FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents);
+
+  Needs needs() const override { return {contents_.trace, contents_.trace}; }
+  /// Creates the tables, or empties them. Throws InputError [cannot-write], as do all that follow.
+  void begin() override;
+  void add_job(const JobRow& row) override { tables_->jobs.add(row); }
+  void add_cluster(const ClusterRow& row) override { tables_->cluster.add(row); }
+  void add_iteration(const IterationRow& row) override { tables_->iterations.add(row); }
+  void add_communicator(const CommunicatorRow& row) override { tables_->communicators.add(row); }
+  void add_collective(const CollectiveRow& row) override { tables_->collectives.add(row); }
+  void add_flow(const FlowRow& row) override { tables_->flows.add(row); }
+  void add_link(const LinkRow& row) override { tables_->links.add(row); }
+  void add_pause_storm(const PauseStormRow& row) override { tables_->pause_storms.value().add(row); }
+  void add_event(const EventRow& row) override { tables_->events.value().add(row); }
+  void add_congestion(const CongestionRow& row) override { tables_->congestion.value().add(row); }
+  void add_congested_job(const CongestedJobRow& row) override { tables_->congested_jobs.value().add(row); }
+  void add_link_sample(const LinkSampleRow& row) override;
+  void add_op(const OpRow& row) override;
+  void add_link_pause(const LinkPauseRow& row) override;
+
+  /// The file of a snapshot, whose text is the caller's. Requires: contents.snapshot.
+  void write_snapshot(std::string_view text);
+  /// Writes summary.json and gives every file its name.
+  void finish(const RunSummary& summary);
+
+ private:
+  struct Tables {
+    explicit Tables(ResultsFolder& folder, const FolderContents& contents);
+    TableFile<JobRow> jobs;
+    TableFile<ClusterRow> cluster;
+    TableFile<IterationRow> iterations;
+    TableFile<CommunicatorRow> communicators;
+    TableFile<CollectiveRow> collectives;
+    TableFile<FlowRow> flows;
+    TableFile<LinkRow> links;
+    std::optional<TableFile<PauseStormRow>> pause_storms;
+    std::optional<TableFile<EventRow>> events;
+    std::optional<TableFile<CongestionRow>> congestion;
+    std::optional<TableFile<CongestedJobRow>> congested_jobs;
+    std::optional<TableFile<LinkSampleRow>> link_samples;
+    std::optional<TraceFile> trace;
+  };
+
+  FolderContents contents_;
+  ResultsFolder folder_;
+  std::optional<Tables> tables_;
+};
+
+}  // namespace weft

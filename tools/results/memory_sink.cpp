@@ -1,0 +1,67 @@
+#include "tools/results/memory_sink.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Appends a row whose names live in `texts`.
+template <class Row, class Texts, class... Names>
+void keep(std::vector<Row>& rows, Row row, Texts& texts, Names... names) {
+  (texts.keep(row.*names), ...);
+  rows.push_back(row);
+}
+
+}  // namespace
+
+void MemorySink::begin() {
+  jobs.clear();
+  cluster.clear();
+  iterations.clear();
+  communicators.clear();
+  collectives.clear();
+  flows.clear();
+  links.clear();
+  pause_storms.clear();
+  events.clear();
+  congestion.clear();
+  congested_jobs.clear();
+  link_samples.clear();
+  texts_.clear();
+  texts_of_flows_.clear();
+}
+
+void MemorySink::add_job(const JobRow& row) { keep(jobs, row, texts_, &JobRow::job, &JobRow::placement); }
+
+void MemorySink::add_iteration(const IterationRow& row) { keep(iterations, row, texts_, &IterationRow::job); }
+
+void MemorySink::add_communicator(const CommunicatorRow& row) {
+  keep(communicators, row, texts_, &CommunicatorRow::job, &CommunicatorRow::communicator);
+}
+
+void MemorySink::add_collective(const CollectiveRow& row) {
+  keep(collectives, row, texts_, &CollectiveRow::job, &CollectiveRow::op, &CollectiveRow::kind, &CollectiveRow::communicator,
+       &CollectiveRow::algorithm, &CollectiveRow::protocol, &CollectiveRow::reason);
+}
+
+void MemorySink::add_flow(const FlowRow& row) {
+  keep(flows, row, texts_of_flows_, &FlowRow::job, &FlowRow::source, &FlowRow::destination);
+}
+
+void MemorySink::add_link(const LinkRow& row) {
+  keep(links, row, texts_, &LinkRow::link, &LinkRow::source, &LinkRow::destination, &LinkRow::tier);
+}
+
+void MemorySink::add_pause_storm(const PauseStormRow& row) { keep(pause_storms, row, texts_, &PauseStormRow::link); }
+
+void MemorySink::add_event(const EventRow& row) { keep(events, row, texts_, &EventRow::event, &EventRow::subject, &EventRow::by); }
+
+void MemorySink::add_congestion(const CongestionRow& row) {
+  keep(congestion, row, texts_, &CongestionRow::link, &CongestionRow::cause, &CongestionRow::trigger, &CongestionRow::slowed,
+       &CongestionRow::jobs);
+}
+
+void MemorySink::add_congested_job(const CongestedJobRow& row) { keep(congested_jobs, row, texts_, &CongestedJobRow::job); }
+
+void MemorySink::add_link_sample(const LinkSampleRow& row) { keep(link_samples, row, texts_, &LinkSampleRow::link); }
+
+}  // namespace weft

@@ -1,0 +1,186 @@
+#include "tools/results/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "core/text/diagnostics.hpp"
+
+namespace weft {
+
+namespace {
+
+[[noreturn]] void fail_by_errno(const std::filesystem::path& path) { fail_write(path, std::strerror(errno)); }
+
+std::FILE* create(const std::filesystem::path& path) {
+  // Without waiting, as opening a pipe would.
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (file < 0) {
+    if (errno == ELOOP) fail_write(path, "it is a link");
+    if (errno == ENXIO) fail_write(path, "it is a pipe or a socket");
+    fail_by_errno(path);
+  }
+  struct stat found {};
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+    close(file);
+    fail_write(path, "it is not a regular file");
+  }
+  std::FILE* const stream = ftruncate(file, 0) == 0 ? fdopen(file, "wb") : nullptr;
+  if (stream == nullptr) {
+    const int why = errno;
+    close(file);
+    fail_write(path, std::strerror(why));
+  }
+  return stream;
+}
+
+template <class Number>
+void append_number(std::string& text, Number value) {
+  std::array<char, 40> buffer;
+  char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  text.append(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+}
+
+}  // namespace
+
+void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice) {
+  fail("cannot-write", "the file cannot be written: " + why, SourcePlace::named(path.string()),
+       "check the folder's permissions and free space, or choose another with " + std::string(choice));
+}
+
+OutputFile::OutputFile(std::filesystem::path path)
+    : path_(std::move(path)),
+      partial_(path_.string() + ".partial"),
+      file_(create(partial_), std::fclose),
+      last_flush_(std::chrono::steady_clock::now()) {}
+
+void OutputFile::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail_by_errno(path_);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_flush_ > std::chrono::seconds(1)) {
+    if (std::fflush(file_.get()) != 0) fail_by_errno(path_);
+    last_flush_ = now;
+  }
+}
+
+void OutputFile::close() {
+  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_by_errno(path_);
+  if (std::fclose(file_.release()) != 0) fail_by_errno(path_);
+}
+
+void OutputFile::commit() {
+  close();
+  std::error_code error;
+  std::filesystem::rename(partial_, path_, error);
+  if (error) {
+    errno = error.value();
+    fail_by_errno(path_);
+  }
+}
+
+CsvFile::CsvFile(std::filesystem::path path, std::string_view header) : file_(std::move(path)) {
+  file_.write(header);
+  file_.write("\n");
+}
+
+void CsvFile::separate() {
+  if (!first_) row_ += ',';
+  first_ = false;
+}
+
+CsvFile& CsvFile::text(std::string_view value) {
+  separate();
+  if (std::none_of(value.begin(), value.end(), [](char c) { return c == ',' || c == '"' || c == '\n' || c == '\r'; })) {
+    row_ += value;
+    return *this;
+  }
+  row_ += '"';
+  for (const char c : value) {
+    if (c == '"') row_ += '"';
+    row_ += c;
+  }
+  row_ += '"';
+  return *this;
+}
+
+CsvFile& CsvFile::number(std::int64_t value) {
+  separate();
+  append_number(row_, value);
+  return *this;
+}
+
+CsvFile& CsvFile::number(std::uint64_t value) {
+  separate();
+  append_number(row_, value);
+  return *this;
+}
+
+CsvFile& CsvFile::number(double value) {
+  separate();
+  append_number(row_, value);
+  return *this;
+}
+
+CsvFile& CsvFile::nanoseconds(Duration value) {
+  separate();
+  const std::int64_t ticks = value.in_ticks();
+  append_number(row_, ticks / Duration::ticks_per_ns);
+  const std::int64_t rest = ticks % Duration::ticks_per_ns;
+  if (rest != 0) {
+    // Two decimals at most, without a trailing zero: a tick is a hundredth of a nanosecond.
+    row_ += '.';
+    row_ += static_cast<char>('0' + rest / 10);
+    if (rest % 10 != 0) row_ += static_cast<char>('0' + rest % 10);
+  }
+  return *this;
+}
+
+CsvFile& CsvFile::cell(const Cell& value) {
+  return std::visit(
+      [this](const auto& filled) -> CsvFile& {
+        using Filled = std::decay_t<decltype(filled)>;
+        if constexpr (std::is_same_v<Filled, std::monostate>) {
+          return text("");
+        } else if constexpr (std::is_same_v<Filled, std::string_view>) {
+          return text(filled);
+        } else if constexpr (std::is_same_v<Filled, Duration>) {
+          return nanoseconds(filled);
+        } else {
+          return number(filled);
+        }
+      },
+      value);
+}
+
+void CsvFile::end_row() {
+  row_ += '\n';
+  file_.write(row_);
+  row_.clear();
+  first_ = true;
+  ++rows_;
+}
+
+void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    for (const std::filesystem::path& written : {out, std::filesystem::path(out.string() + ".partial")}) {
+      std::error_code is_not_there;
+      if (!std::filesystem::equivalent(written, input, is_not_there)) continue;
+      fail("input-in-the-way", "this file is read as \"" + input + "\", and would be replaced",
+           SourcePlace::named(written.string()), "choose another with --out");
+    }
+  }
+}
+
+std::string shortest(double value) {
+  std::string text;
+  append_number(text, value);
+  return text;
+}
+
+}  // namespace weft

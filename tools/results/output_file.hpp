@@ -1,0 +1,80 @@
+// Output files: a result appears under its name only when it is complete.
+//
+// A file grows as `NAME.partial` and is renamed to NAME by commit(), or with others by ResultsFolder::publish(). Who is killed leaves
+// .partial files, whose finished rows are readable. Rows are flushed once a second so that little is lost; a disk that is full
+// is found then, or at the end, never passed over.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/values/units.hpp"
+#include "tools/results/table.hpp"
+
+namespace weft {
+
+class OutputFile {
+ public:
+  /// Creates `path`.partial, or empties it; follows no link. Throws InputError [cannot-write].
+  explicit OutputFile(std::filesystem::path path);
+  OutputFile(OutputFile&&) noexcept = default;
+  OutputFile& operator=(OutputFile&&) noexcept = default;
+  ~OutputFile() = default;
+
+  /// Throws InputError [cannot-write], as do the others.
+  void write(std::string_view text);
+  /// All of it is written; its name is still `path`.partial.
+  void close();
+  /// Closes and renames.
+  void commit();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::chrono::steady_clock::time_point last_flush_;
+};
+
+/// A CSV table (RFC 4180): a header line, then rows. Numbers are printed so that they read back to the same value.
+class CsvFile {
+ public:
+  CsvFile(std::filesystem::path path, std::string_view header);
+
+  CsvFile& text(std::string_view value);
+  CsvFile& number(std::int64_t value);
+  CsvFile& number(std::uint64_t value);
+  CsvFile& number(double value);
+  /// Nanoseconds, exact to the tick: "1234.56".
+  CsvFile& nanoseconds(Duration value);
+  CsvFile& cell(const Cell& value);
+  void end_row();
+  void close() { file_.close(); }
+  void commit() { file_.commit(); }
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  void separate();
+  OutputFile file_;
+  std::string row_;
+  bool first_ = true;
+  std::uint64_t rows_ = 0;
+};
+
+/// Throws InputError [cannot-write]; `choice` is the flag that names another place.
+[[noreturn]] void fail_write(const std::filesystem::path& path, const std::string& why, std::string_view choice = "--out");
+
+/// Throws InputError [input-in-the-way] if `out`, or `out`.partial, is one of the files that a command reads.
+void check_keeps_inputs(const std::filesystem::path& out, std::span<const std::string> inputs);
+
+/// Shortest decimal text that reads back to `value`.
+std::string shortest(double value);
+
+}  // namespace weft

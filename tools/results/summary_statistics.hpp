@@ -1,0 +1,70 @@
+// Summary statistics: what the rows of a run come to, for its summary.
+//
+// Where it sits: the simulation hands every row to one of these and to the sink of whoever asked.
+// Threads: as ResultSink; what is done so far may be asked from any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/results/result_sink.hpp"
+#include "tools/results/run_summary.hpp"
+
+namespace weft {
+
+class SummaryStatistics final : public ResultSink {
+ public:
+  void begin() override;
+  void add_job(const JobRow& row) override;
+  void add_iteration(const IterationRow& row) override;
+  void add_communicator(const CommunicatorRow& row) override;
+  void add_collective(const CollectiveRow& row) override;
+  void add_flow(const FlowRow& row) override;
+  void add_link(const LinkRow& row) override;
+
+  /// What has finished so far.
+  std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
+  std::uint64_t iterations_done() const { return iterations_done_.load(std::memory_order_relaxed); }
+  std::uint64_t transfers_done() const { return transfers_done_.load(std::memory_order_relaxed); }
+
+  /// Completes `summary` with means, the busiest link and what was picked by rules; of packet mode, with tiers.
+  void fill(RunSummary& summary) const;
+
+ private:
+  struct Mean {
+    double sum = 0;
+    std::uint64_t count = 0;
+    void add(double value, std::uint64_t times = 1) {
+      sum += value * static_cast<double>(times);
+      count += times;
+    }
+    double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+  };
+  struct Figures {
+    Mean wait_s;
+    Mean jct_s;
+    Mean iteration_s;
+    double exposed_s = 0;
+    std::map<std::string, double, std::less<>> exposed_by_communicator_s;  ///< over all jobs and their iterations
+    std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked;
+    std::map<std::array<std::string, 3>, RunSummary::PickedCollective> picked_because;
+    Mean fct_s;
+    std::uint64_t flows_simulated = 0;  ///< of those in fct_s: once for all that are alike
+    Mean slowdown;
+    double payload_bytes = 0;
+    double link_utilization_max = 0;
+    std::string busiest_link;
+    std::vector<TierUsage> tiers;
+  };
+
+  Figures figures_;
+  std::atomic<std::uint64_t> jobs_done_{0};
+  std::atomic<std::uint64_t> iterations_done_{0};
+  std::atomic<std::uint64_t> transfers_done_{0};
+};
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+// Run: carries a scenario out and hands its results to a sink.
+//
+// Where it sits: `weft run` and `weft predict`, probes, comparisons and studies call it. A run is a
+// value: it touches no disk, no terminal and nothing global; several go on in one process at a time.
+// Model: what a run has to know of a job's placement beforehand (which ranks are alike), it learns from
+// a run that got as far as placing it, and begins again: runs are deterministic.
+// Thread safety: one thread per call; a scenario may be run by several at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/text/log.hpp"
+#include "core/text/manifest.hpp"
+#include "core/values/units.hpp"
+#include "host/symmetry/job_link_demand.hpp"
+#include "scheduler/lifecycle/cluster_snapshot.hpp"
+#include "tools/results/result_sink.hpp"
+#include "tools/results/run_summary.hpp"
+#include "tools/simulation/scenario/scenario.hpp"
+
+namespace weft {
+
+struct RunOptions {
+  std::uint32_t threads = 1;
+  std::string zeta = "auto";             ///< "auto", "table", or a duration
+  std::optional<Duration> sample_links;  ///< packet mode: the sink gets LinkSampleRows, one interval after the other
+  const std::atomic<bool>* interrupt = nullptr;
+  std::optional<Time> until;        ///< the run stops after the events of that instant
+  std::optional<Time> snapshot_at;  ///< when on_snapshot is called, unless all jobs have ended
+  std::function<void(const ClusterSnapshot&)> on_snapshot;
+  bool keeps_end = false;                       ///< RunOutcome::end is filled in
+  std::shared_ptr<const ClusterSnapshot> from;  ///< the jobs go on from there; null: the cluster begins empty
+  /// On the scenario's topology, of jobs of `from`; may be null.
+  std::shared_ptr<const KnownLinkDemands> link_demands;
+  /// Called now and then with the state of the run; `share` of the work done, negative if unknown.
+  std::function<void(Time sim_time, std::uint64_t events, double share)> progress;
+  Log log;
+};
+
+struct RunOutcome {
+  RunSummary summary;
+  std::optional<ClusterSnapshot> end;  ///< when the run stopped or ended, if it was to be kept; not of flow lists
+};
+
+/// Finds what run() would refuse before it starts. Throws InputError.
+void check_run(const Scenario& scenario);
+
+/// Runs to the end, until told to stop, or until nothing gets on any more (RunSummary::standstill);
+/// rows are of what was finished. The sink hears nothing before check_run() has passed. Throws
+/// InputError [bad-zeta], and [stuck] when the jobs of a finished run have not finished, naming the
+/// ranks that wait and what for.
+RunOutcome run(const Scenario& scenario, ResultSink& sink, const RunOptions& options);
+
+/// The same where nothing but the end will do: why the run stands still is an InputError.
+RunOutcome finish_run(const Scenario& scenario, ResultSink& sink, const RunOptions& options);
+
+/// Of the running jobs of a snapshot that run workloads: what their transfers put on each link.
+std::shared_ptr<const KnownLinkDemands> link_demands_of(const Scenario& scenario, const ClusterSnapshot& snapshot,
+                                                        std::uint32_t threads);
+
+/// What describes the run: the scenario's inputs, all parameters, seed, threads.
+RunManifest manifest_of(const Scenario& scenario, const RunOptions& options);
+
+}  // namespace weft

@@ -1,0 +1,161 @@
+#include "tools/simulation/run_notes.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
+#include "host/ranks/message_tag.hpp"
+#include "network/routing/unloaded_paths.hpp"
+
+namespace weft {
+
+namespace {
+
+constexpr double kToldFrom = 0.1;
+constexpr std::uint64_t kSlotsMax = 65536;
+
+std::string percent(double share) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g %%", 100 * share);
+  return buffer;
+}
+
+std::string bytes_text(double bytes) {
+  char buffer[48];
+  constexpr std::pair<double, const char*> kUnits[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (bytes < unit) continue;
+    std::snprintf(buffer, sizeof buffer, "%.3g %s", bytes / unit, name);
+    return buffer;
+  }
+  std::snprintf(buffer, sizeof buffer, "%.0f B", bytes);
+  return buffer;
+}
+
+/// What slots do to one connection.
+struct SlotLimit {
+  const SlotHoldup* holdup = nullptr;
+  std::uint32_t messages = 0;  ///< that may be under way
+  Duration round_trip;         ///< from a message's first byte until its sender knows that its slots are free
+  double rate_bps = 0;
+  LinkId slowest;
+  double share = 0;  ///< of the collectives' time, in which sends waited
+  std::uint64_t slots_needed = 0;
+
+  double let_through() const { return messages * static_cast<double>(holdup->message.count()); }
+  double path_bytes() const { return rate_bps / 8 * round_trip.in_s(); }
+};
+
+SlotLimit limit_of(const SlotHoldup& holdup, UnloadedPaths& paths) {
+  const CollectiveSlots& slots = holdup.plan->slots;
+  const UnloadedPath there = paths.path(holdup.source, holdup.peer, connection_number(holdup.communicator, holdup.channel));
+  const UnloadedPath back =
+      paths.path(holdup.peer, holdup.source, slots_connection(holdup.communicator, holdup.channel, holdup.plan->request.type));
+  const Duration leaving = there.leave_time(holdup.message);
+  const Duration beyond = there.message_time(holdup.message) - leaving + holdup.take_over + back.message_time(Bytes::zero());
+  SlotLimit limit;
+  limit.holdup = &holdup;
+  limit.messages = slots.count() / holdup.message_slots;
+  // A receiver tells of several messages at a time.
+  const std::uint32_t told = (slots.told_from(holdup.connection) + holdup.message_slots - 1) / holdup.message_slots;
+  limit.round_trip = leaving * told + beyond;
+  limit.rate_bps = there.rate_bps();
+  limit.slowest = there.slowest();
+  const Duration waited = std::min(holdup.held, limit.round_trip * static_cast<std::int64_t>(holdup.times));
+  limit.share = waited.in_s() / holdup.under_way.in_s();
+  // With more slots a message may take more of them. Half of all are free again before the receiver tells of them.
+  const std::int64_t size = std::max<std::int64_t>(1, (holdup.message.count() + slots.size().count() - 1) / slots.size().count());
+  const std::int64_t half = beyond.in_ticks() / std::max<std::int64_t>(1, leaving.in_ticks()) + 1;
+  const std::int64_t all = (holdup.connection.slots + holdup.message_slots - 1) / holdup.message_slots;
+  limit.slots_needed = static_cast<std::uint64_t>(std::min(2 * half, all) * size);
+  return limit;
+}
+
+/// What slots let through of all connections of a plan that share a link which sets their rate.
+class SharedLinks {
+ public:
+  explicit SharedLinks(const std::vector<SlotLimit>& limits) {
+    for (const SlotLimit& limit : limits) let_through_[key(limit)] += limit.let_through();
+  }
+  /// Whether slots are the limit, and neither the link nor what happens to be slow at the receiver.
+  bool are_held_back(const SlotLimit& limit) const {
+    const double let_through = limit.slowest.is_none() ? limit.let_through() : let_through_.at(key(limit));
+    return limit.share >= kToldFrom && let_through < limit.path_bytes();
+  }
+
+ private:
+  using Key = std::tuple<LinkId, AttemptId, const CollectivePlan*>;
+  static Key key(const SlotLimit& limit) { return {limit.slowest, limit.holdup->attempt, limit.holdup->plan}; }
+  std::map<Key, double> let_through_;
+};
+
+}  // namespace
+
+std::vector<std::string> slot_notes(std::span<const SlotHoldup> holdups, const JobTable& jobs, const Topology& topology,
+                                    const FlowSettings& settings, std::uint32_t slots) {
+  struct Found {
+    SlotLimit worst;
+    std::uint64_t connections = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Found> by_kind;
+  std::optional<UnloadedPaths> paths;
+  const auto is_worse = [](const SlotLimit& a, const SlotLimit& b) {
+    if (a.share != b.share) return a.share > b.share;
+    const auto place = [](const SlotHoldup& of) { return std::tuple(of.attempt, of.rank, of.peer, of.channel, of.op); };
+    return place(*a.holdup) < place(*b.holdup);
+  };
+  std::vector<SlotLimit> limits;
+  for (const SlotHoldup& holdup : holdups) {
+    // Looking for paths takes longer.
+    if (holdup.held.in_s() < kToldFrom * holdup.under_way.in_s()) continue;
+    if (!paths) paths.emplace(topology, settings);
+    limits.push_back(limit_of(holdup, *paths));
+  }
+  const SharedLinks links(limits);
+  for (const SlotLimit& limit : limits) {
+    if (!links.are_held_back(limit)) continue;
+    const SlotHoldup& holdup = *limit.holdup;
+    const RunningJob& job = jobs.at(holdup.attempt);
+    Found& found = by_kind[{std::string(to_text(holdup.plan->request.type)), holdup.plan->algorithm}];
+    if (found.connections == 0 || is_worse(limit, found.worst)) found.worst = limit;
+    found.connections += job.folding == nullptr ? 1 : job.folding->alike(holdup.rank);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [kind, found] : by_kind) {
+    const SlotLimit& worst = found.worst;
+    const SlotHoldup& at = *worst.holdup;
+    const std::uint64_t count = at.plan->slots.count();
+    const std::uint64_t needed = std::min<std::uint64_t>(kSlotsMax, (worst.slots_needed * slots + count - 1) / count);
+    notes.push_back("slots hold " + kind.first + " (" + kind.second + ") back on " +
+                    counted(found.connections, "connection", "connections") + ", most from " + topology.node_name(at.source) +
+                    " to " + topology.node_name(at.peer) + ": " + bytes_text(worst.let_through()) + " in " +
+                    counted(worst.messages, "message", "messages") + " go per round trip of " + readable(worst.round_trip.in_s()) +
+                    ", in which the path carries " + bytes_text(worst.path_bytes()) + "; sends waited for " + percent(worst.share) +
+                    " of the time with nothing else leaving. collective.slots = " + std::to_string(needed) + ", now " +
+                    std::to_string(slots) + ", would fill it");
+  }
+  return notes;
+}
+
+std::string window_note(const NarrowWindow& narrowest, const Topology& topology) {
+  const Transfer& transfer = narrowest.transfer;
+  return "packet.window lets " + bytes_text(static_cast<double>(narrowest.window.count())) + " be under way from " +
+         topology.node_name(transfer.source) + " to " + topology.node_name(transfer.destination) +
+         ", whose bandwidth-delay product is " + bytes_text(static_cast<double>(narrowest.held.count())) + ", " +
+         to_text(narrowest.rate) + " times a round trip of " + readable(narrowest.round_trip.in_s()) +
+         ": larger transfers do not fill that path. packet.window = auto gives every queue pair what its path holds";
+}
+
+std::string headroom_note(const ShortHeadroom& shortest, const Topology& topology) {
+  return "packet.headroom = " + to_text(shortest.headroom) + " is less than what can come by " + topology.link_name(shortest.link) +
+         " after a pause was asked for, " + to_text(shortest.needed) +
+         (shortest.more_links > 0 ? ", and by " + counted(shortest.more_links, "more link", "more links") : "") +
+         ": what finds no room is dropped. packet.headroom = auto gives every port what it needs";
+}
+
+}  // namespace weft

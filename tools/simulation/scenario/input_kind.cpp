@@ -1,0 +1,120 @@
+#include "tools/simulation/scenario/input_kind.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "core/text/source_text.hpp"
+#include "topologies/topology_reader.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+#include "workloads/measurements/measurement_tables.hpp"
+
+namespace weft {
+
+namespace {
+
+struct NamedKind {
+  std::string_view format;
+  InputKind kind;
+};
+
+/// Every foreign format there is; a name may stand for two kinds.
+std::vector<NamedKind> foreign_formats() {
+  std::vector<NamedKind> formats;
+  for (const TopologyFormat& format : topology_formats()) formats.push_back({format.name, InputKind::topology});
+  for (const WorkloadFormat& format : workload_formats()) formats.push_back({format.name, InputKind::workload});
+  for (const JobTraceFormat& format : job_trace_formats()) formats.push_back({format.name, InputKind::jobs});
+  for (const MeasurementTable& table : measurement_tables()) formats.push_back({table.name, InputKind::measurements});
+  std::erase_if(formats, [](const NamedKind& named) { return named.format == "weft"; });
+  formats.push_back({"hpcc-flows", InputKind::flows});
+  return formats;
+}
+
+/// SimAI's topologies and workloads share a name; a topology begins with a number, a workload with the name of a policy.
+InputKind simai_kind(const std::string& path) {
+  const SourceText source = SourceText::read(path);
+  const std::size_t first = source.text().find_first_not_of(" \t\r\n");
+  const bool number = first != std::string_view::npos && std::isdigit(static_cast<unsigned char>(source.text()[first])) != 0;
+  return number ? InputKind::topology : InputKind::workload;
+}
+
+/// Names of the fields at the top level of a protobuf text.
+std::set<std::string> top_level_fields(std::string_view text) {
+  std::set<std::string> fields;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '"' || c == '\'') {
+      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+      ++i;
+    } else if (std::isalpha(static_cast<unsigned char>(c)) || c == '_') {
+      const std::size_t begin = i;
+      while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
+      const std::size_t next = std::min(text.find_first_not_of(" \t\r\n", i), text.size());
+      const bool is_field = next < text.size() && (text[next] == ':' || text[next] == '{');
+      if (depth == 0 && is_field) fields.emplace(text.substr(begin, i - begin));
+    } else {
+      if (c == '{' || c == '<') ++depth;
+      if (c == '}' || c == '>') --depth;
+      ++i;
+    }
+  }
+  return fields;
+}
+
+bool has_any(const std::set<std::string>& fields, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return fields.contains(name); });
+}
+
+/// One of our own files: by its ending, and for protobuf text by its fields.
+InputKind own_kind(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.ends_with(".csv") || name.ends_with(".csv.gz")) return InputKind::jobs;
+  if (name.ends_with(".pb") || name.ends_with(".pb.gz")) return InputKind::workload;
+  const SourceText source = SourceText::read(path);
+  source.require_utf8_text("scenario, topology or workload in protobuf text format");
+  const std::set<std::string> fields = top_level_fields(source.text());
+  if (has_any(fields, {"ranks", "role", "communicator"})) return InputKind::workload;
+  if (has_any(fields, {"job", "jobs", "cluster", "scheduler", "mode", "seed", "topology"})) return InputKind::scenario;
+  if (has_any(fields, {"builder", "host", "switch", "cable", "link", "buffer_class"})) return InputKind::topology;
+  fail("unknown-input", "nothing in the file tells whether it is a scenario, a topology or a workload", source.whole_file(),
+       "a scenario has jobs, a topology a builder or hosts, a workload ranks and roles; foreign files need FILE:format");
+}
+
+}  // namespace
+
+FileAndFormat split_format(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || text.find_first_of("/.", colon) != std::string::npos) return {text, ""};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+RecognisedInput recognise_input(const std::string& text) {
+  const FileAndFormat given = split_format(text);
+  if (given.format.empty() || given.format == "weft") {
+    const InputKind kind = own_kind(given.file);
+    return {kind, given.file, kind == InputKind::jobs ? given.format : "weft"};
+  }
+  std::vector<std::string> names = {"weft"};
+  for (const NamedKind& foreign : foreign_formats()) {
+    if (foreign.format == given.format) {
+      const bool is_flows = foreign.kind == InputKind::flows;
+      const InputKind kind = given.format == "simai" ? simai_kind(given.file) : foreign.kind;
+      return {kind, given.file, is_flows ? "hpcc" : given.format};
+    }
+    // A name may stand for two kinds.
+    if (std::find(names.begin(), names.end(), foreign.format) == names.end()) names.emplace_back(foreign.format);
+  }
+  fail("unknown-format", "there is no format \"" + given.format + "\"", SourcePlace::named(text),
+       suggestion(given.format, names, "format"));
+}
+
+}  // namespace weft

@@ -1,0 +1,157 @@
+#include "tools/simulation/scenario/parameters.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "core/check.hpp"
+#include "host/collectives/collective.hpp"
+#include "host/collectives/collective_library.hpp"
+#include "host/collectives/nccl_tuner.hpp"
+#include "host/presets.hpp"
+#include "host/ranks/host_entity.hpp"
+#include "host/transport/congestion_control.hpp"
+#include "host/transport/packet_settings.hpp"
+#include "network/flow/flow_fabric.hpp"
+#include "network/max_min/allocation_policy.hpp"
+#include "scheduler/lifecycle/job_lifecycle.hpp"
+#include "scheduler/lifecycle/storage.hpp"
+#include "scheduler/placement/placer.hpp"
+#include "scheduler/policies/policy.hpp"
+
+namespace weft {
+
+namespace {
+
+const ModuleInfo& find_preset(std::string_view name, const SourcePlace& place) {
+  std::vector<std::string> names;
+  for (const ModuleInfo& preset : run_presets()) {
+    if (preset.name == name) return preset;
+    names.emplace_back(preset.name);
+  }
+  fail("bad-value", "there is no preset " + in_quotes(name), place, suggestion(name, names, "preset"));
+}
+
+/// Hands on name, without `prefix`, value and place of each text "name=value"; what that throws is thrown together in the end.
+template <class Set>
+void for_each_setting(std::span<const std::string> texts, const std::string& form, const std::string& prefix, const Set& set) {
+  Diagnostics diagnostics;
+  std::map<std::string, std::string> flag_of;
+  for (const std::string& text : texts) {
+    const SourcePlace place = SourcePlace::named("--set=" + text);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      diagnostics.error("bad-setting", "\"" + text + "\" has no value", place, "write --set=" + form);
+      continue;
+    }
+    std::string name = text.substr(0, equals);
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+    const auto [first, is_new] = flag_of.emplace(name, place.file);
+    if (!is_new) {
+      diagnostics.error("duplicate-setting", in_quotes(name) + " is set twice", place,
+                        "it is set first by " + first->second + "; keep one of the two");
+      continue;
+    }
+    try {
+      set(name, text.substr(equals + 1), place);
+    } catch (const InputError& error) {
+      for (const Diagnostic& diagnostic : error.diagnostics()) diagnostics.add(diagnostic);
+    }
+  }
+  diagnostics.throw_if_errors();
+}
+
+}  // namespace
+
+Parameters::Parameters() {
+  add(ParamSet("flow", flow_params()));
+  add(ParamSet("packet", packet_params()));
+  for (const auto& module : congestion_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
+  for (const auto& module : allocation_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
+  add(ParamSet("host", host_params()));
+  add(ParamSet("collective", CollectiveLibrary::params()));
+  add(ParamSet("nccl", nccl_params()));
+  for (const auto& module : collective_protocols()) add(ParamSet(std::string(module.info.name), module.info.params));
+  for (const auto& module : collective_algorithms()) add(ParamSet(std::string(module.info.name), module.info.params));
+  add(ParamSet("scheduler", scheduler_params()));
+  add(ParamSet("checkpoint", checkpoint_params()));
+  add(ParamSet("failure", failure_params()));
+  add(ParamSet("maintenance", maintenance_params()));
+  add(ParamSet("storage", storage_params()));
+  for (const auto& module : scheduling_policies()) add(ParamSet(std::string(module.info.name), module.info.params));
+  for (const auto& module : placers()) add(ParamSet(std::string(module.info.name), module.info.params));
+}
+
+void Parameters::apply(std::string_view name, std::string_view value, const SourcePlace& place) {
+  if (name == "preset") {
+    preset_ = find_preset(value, place).name;
+    return;
+  }
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) {
+    fail("bad-setting", "\"" + std::string(name) + "\" names no module", place,
+         "write module.param, for example flow.mtu; `weft modules` lists them");
+  }
+  const std::string_view module = name.substr(0, dot);
+  if (ParamSet* const set = find(module); set != nullptr) {
+    set->set(name.substr(dot + 1), value, place);
+    return;
+  }
+  std::vector<std::string> names;
+  for (const ParamSet& set : sets_) {
+    if (!set.table().empty()) names.push_back(set.module());
+  }
+  fail("unknown-module", "there is no module \"" + std::string(module) + "\" with parameters in this run", place,
+       suggestion(module, names, "module"));
+}
+
+bool Parameters::is_file(std::string_view name) const {
+  return std::any_of(sets_.begin(), sets_.end(), [&](const ParamSet& set) {
+    return std::any_of(set.table().begin(), set.table().end(), [&](const ParamSpec& spec) {
+      return spec.kind == ParamKind::file && name == set.module() + "." + std::string(spec.name);
+    });
+  });
+}
+
+void Parameters::apply_flags(std::span<const std::string> texts) {
+  for_each_setting(texts, "module.param=value", "",
+                   [&](const std::string& name, const std::string& value, const SourcePlace& place) { apply(name, value, place); });
+}
+
+ParamSet* Parameters::find(std::string_view module) {
+  const auto found = std::find_if(sets_.begin(), sets_.end(), [module](const ParamSet& set) { return set.module() == module; });
+  return found == sets_.end() ? nullptr : &*found;
+}
+
+void Parameters::fill_in_preset() {
+  if (preset_.empty()) return;
+  const SourcePlace place = SourcePlace::named("preset " + preset_);
+  for (const NamedValue& value : find_preset(preset_, place).values) {
+    const std::size_t dot = value.name.find('.');
+    ParamSet* const set = find(value.name.substr(0, dot));
+    WEFT_CHECK(set != nullptr, "presets name modules of every run");
+    const std::string_view param = value.name.substr(dot + 1);
+    if (set->is_given(param)) continue;
+    set->set(param, value.value, place);
+    of_preset_.emplace(value.name);
+  }
+}
+
+bool Parameters::is_of_preset(std::string_view module, std::string_view param) const {
+  return of_preset_.contains(std::string(module) + "." + std::string(param));
+}
+
+const ParamSet& Parameters::of(std::string_view module) const {
+  for (const ParamSet& set : sets_) {
+    if (set.module() == module) return set;
+  }
+  fail_check("module is in the list", "a run has parameters for module " + std::string(module), __FILE__, __LINE__);
+}
+
+void set_from_flags(ParamSet& params, std::span<const std::string> texts) {
+  for_each_setting(
+      texts, "param=value", params.module() + ".",
+      [&](const std::string& name, const std::string& value, const SourcePlace& place) { params.set(name, value, place); });
+}
+
+}  // namespace weft

@@ -1,0 +1,119 @@
+// Scenario: everything a run needs, read and checked before it starts.
+//
+// Where it sits: made from SCENARIO.textproto (scenario.proto) or from the flags of `weft run`; the simulation runs it.
+// All files it names are read here, so every mistake in any input is reported before simulated time begins. Mistakes of a scenario, of the
+// files it names and of the flags are reported together; only once there are none, rules are applied and what fits together is checked.
+// Thread safety: belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/text/diagnostics.hpp"
+#include "core/text/manifest.hpp"
+#include "host/ranks/host_speed.hpp"
+#include "network/routing/static_routes.hpp"
+#include "scheduler/failures/failure_plan.hpp"
+#include "scheduler/failures/maintenance_plan.hpp"
+#include "scheduler/handlers/scripted_events.hpp"
+#include "scheduler/lifecycle/job_spec.hpp"
+#include "scheduler/lifecycle/storage.hpp"
+#include "tools/simulation/scenario/parameters.hpp"
+#include "topologies/topology.hpp"
+#include "workloads/formats/flow_list.hpp"
+#include "workloads/formats/workload_reader.hpp"
+#include "workloads/job_traces/job_trace_reader.hpp"
+
+namespace weft {
+
+enum class Mode : std::uint8_t { job, flow, packet };
+std::string_view to_text(Mode mode);
+/// Whether jobs run their workloads, over a network.
+constexpr bool simulates_network(Mode mode) { return mode != Mode::job; }
+/// Whether a job may be in that mode in a run in the other.
+constexpr bool may_be_in(Mode of_job, Mode of_run) {
+  return of_job == Mode::job || of_job == of_run || (of_job == Mode::flow && of_run == Mode::packet);
+}
+inline constexpr const char* other_mode_hint =
+    "jobs may be in job mode in any run, and in flow mode in one in packet mode: drop it, or take another --mode";
+
+/// What the command line says; a scenario file fills the rest.
+struct RunFlags {
+  std::string scenario_file;
+  std::string topology;  ///< FILE[:format]
+  std::string workload;  ///< FILE[:format]
+  std::string flows;     ///< FILE[:format]
+  std::string jobs;      ///< FILE[:format]
+  std::string mode;      ///< "" = the scenario's, or by what is given
+  WorkloadOptions workload_options;
+  JobTraceOptions jobs_options;
+  std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
+  std::optional<std::uint32_t> hosts;
+  std::optional<std::uint32_t> gpus_per_host;  ///< default: the scenario's, or 8
+  std::string scheduler;
+  std::string placement;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> settings;  ///< --set
+};
+
+/// Where a workload came from, for reading more of it.
+struct WorkloadFile {
+  std::string path;
+  std::string format;
+  WorkloadOptions options;
+  std::shared_ptr<const Workload> workload;
+};
+
+/// A parameter that an event sets.
+struct ParameterChange {
+  std::string name;  ///< "module.param", "scheduler.policy" or "scheduler.placement"
+  std::string value;
+  SourcePlace place;  ///< of the name
+  SourcePlace value_place;
+};
+
+struct Scenario {
+  std::string name;
+  Mode mode = Mode::flow;
+  std::uint64_t seed = 1;
+  std::shared_ptr<const Topology> topology;  ///< null: only a number of GPUs (job mode)
+  std::uint32_t hosts = 0;                   ///< without a topology
+  std::uint32_t gpus_per_host = 0;
+  std::shared_ptr<const StaticRoutes> routes;              ///< that flow.routes names; null: none, or routing is another
+  std::vector<JobSpec> jobs;                               ///< sorted by submission
+  std::vector<std::shared_ptr<const Workload>> workloads;  ///< distinct ones
+  std::vector<WorkloadFile> workload_files;                ///< those of `workloads` that were read from files
+  std::optional<FlowList> flows;                           ///< replayed without jobs
+  std::vector<HostSpeedEntry> host_speeds;
+  FailureSettings failures;
+  MaintenanceSettings maintenance;
+  StorageSettings storage;
+  std::vector<ScriptedEvent> events;     ///< in order of time; drains, failures and jobs among them are in the lists above, too
+  std::vector<std::string> handlers;     ///< their parameters are among `parameters`
+  std::vector<ParameterChange> changes;  ///< of the events that set something, in order
+  std::string policy = "fcfs";
+  std::string placement = "first_fit";
+  Parameters parameters;
+  std::vector<std::string> assumptions;  ///< what the inputs did not say
+  RunManifest manifest;
+};
+
+/// May loading run a workload to find out how long its iterations take (iteration_probe)?
+enum class Probing : std::uint8_t { allowed, forbidden };
+
+/// Reads everything. Throws InputError. Where probing is forbidden, jobs whose number of iterations would follow from it have one.
+Scenario load_scenario(const RunFlags& flags, Probing probing = Probing::allowed);
+
+/// The cluster of the scenario's topology or hosts, spares among them, before anything runs. Requires: there is one.
+ClusterState empty_cluster(const Scenario& scenario);
+/// The same with the spares out of service.
+ClusterState serving_cluster(const Scenario& scenario);
+/// The placer that the scenario names, with its parameters.
+std::unique_ptr<Placer> make_placer(const Scenario& scenario);
+/// Another, for the same jobs.
+std::unique_ptr<Placer> make_placer(const Scenario& scenario, std::string_view name, const ParamSet& params);
+
+}  // namespace weft

@@ -1,7 +1,0 @@
-#include "tools/weft/version.hpp"
-
-namespace weft {
-
-std::string version_text() { return WEFT_VERSION; }
-
-}  // namespace weft
