@@ -58,9 +58,12 @@ FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents
 }
 
 FolderSink::FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents)
-    : contents_(contents), folder_(std::move(folder), std::move(manifest), file_names(contents)) {}
+    : path_(std::move(folder)), manifest_(std::move(manifest)), contents_(contents) {}
 
-void FolderSink::begin() { tables_.emplace(folder_, contents_); }
+void FolderSink::begin() {
+  if (!folder_) folder_.emplace(path_, std::move(manifest_), file_names(contents_));
+  tables_.emplace(*folder_, contents_);
+}
 
 void FolderSink::add_link_sample(const LinkSampleRow& row) {
   tables_->link_samples.value().add(row);
@@ -76,13 +79,13 @@ void FolderSink::add_link_pause(const LinkPauseRow& row) {
 }
 
 void FolderSink::write_snapshot(std::string_view text) {
-  OutputFile snapshot(folder_.result(snapshot_file));
+  OutputFile snapshot(folder_.value().result(snapshot_file));
   snapshot.write(text);
   snapshot.close();
 }
 
 void FolderSink::finish(const RunSummary& summary) {
-  OutputFile headline(folder_.result(summary_file));
+  OutputFile headline(folder_.value().result(summary_file));
   headline.write(summary.to_json());
   headline.close();
   tables_->jobs.close();
@@ -101,7 +104,7 @@ void FolderSink::finish(const RunSummary& summary) {
   close(tables_->congested_jobs);
   close(tables_->link_samples);
   close(tables_->trace);
-  folder_.publish();
+  folder_->publish();
 }
 
 }  // namespace weft

@@ -53,11 +53,12 @@ class TableFile {
 
 class FolderSink final : public ResultSink {
  public:
-  /// Creates and locks the folder. Throws what ResultsFolder does.
+  /// Touches nothing yet: a run that is refused leaves the folder as it was.
   FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents);
 
   Needs needs() const override { return {contents_.trace, contents_.trace}; }
-  /// Creates the tables, or empties them. Throws InputError [cannot-write], as do all that follow.
+  /// Creates and locks the folder, the first time, and creates the tables or empties them. Throws what
+  /// ResultsFolder does; all that follow throw InputError [cannot-write].
   void begin() override;
   void add_job(const JobRow& row) override { tables_->jobs.add(row); }
   void add_cluster(const ClusterRow& row) override { tables_->cluster.add(row); }
@@ -97,8 +98,10 @@ class FolderSink final : public ResultSink {
     std::optional<TraceFile> trace;
   };
 
+  std::filesystem::path path_;
+  RunManifest manifest_;
   FolderContents contents_;
-  ResultsFolder folder_;
+  std::optional<ResultsFolder> folder_;
   std::optional<Tables> tables_;
 };
 

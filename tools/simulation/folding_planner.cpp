@@ -88,8 +88,7 @@ bool FoldingPlanner::still_holds() {
 /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
 void FoldingPlanner::look_for_folding() {
   plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_, speeds_, tolerance(), {});
-  if (plan_.folding != nullptr || flow_->routing != Routing::single || flow_->path_rule.choice != PathRule::Choice::by_hash)
-    return;
+  if (plan_.folding != nullptr || flow_->routing != Routing::single || flow_->path_rule.choice != PathRule::Choice::by_hash) return;
   FlowSettings sprayed = *flow_;
   sprayed.routing = Routing::spray;
   // Only for a hint: not worth more than a moment.

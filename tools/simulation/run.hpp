@@ -19,6 +19,7 @@
 #include "core/values/units.hpp"
 #include "host/symmetry/job_link_demand.hpp"
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
+#include "tools/results/folder_sink.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/run_summary.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
@@ -65,5 +66,8 @@ std::shared_ptr<const KnownLinkDemands> link_demands_of(const Scenario& scenario
 
 /// What describes the run: the scenario's inputs, all parameters, seed, threads.
 RunManifest manifest_of(const Scenario& scenario, const RunOptions& options);
+
+/// The tables that a run of the scenario fills, for its folder; what is asked for besides is the caller's.
+FolderContents folder_contents(const Scenario& scenario);
 
 }  // namespace weft

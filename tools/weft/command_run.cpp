@@ -10,9 +10,10 @@
 #include <memory>
 
 #include "core/text/counted.hpp"
+#include "tools/results/folder_sink.hpp"
 #include "tools/simulation/flow_comparison.hpp"
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "tools/simulation/simulation.hpp"
 #include "tools/simulation/snapshot_file.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
@@ -34,7 +35,7 @@ extern "C" void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-struct RunOptions {
+struct CommandOptions {
   RunFlags flags;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> fast_forward;
@@ -58,7 +59,7 @@ Log logger(const std::string& level) {
   return {};
 }
 
-std::optional<Duration> sample_interval(const RunOptions& options, const Scenario& scenario) {
+std::optional<Duration> sample_interval(const CommandOptions& options, const Scenario& scenario) {
   if (options.sample.empty()) return std::nullopt;
   const SourcePlace place = SourcePlace::named("--sample");
   const ParsedQuantity<Duration> interval = parse_duration(options.sample);
@@ -83,50 +84,61 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
   return Time::zero() + *parsed.value;
 }
 
-int run(RunOptions options, bool seed_given) {
+FolderContents contents_of(const Scenario& scenario, const CommandOptions& options) {
+  FolderContents contents = folder_contents(scenario);
+  contents.trace = options.trace;
+  contents.link_samples = !options.sample.empty();
+  contents.snapshot = !options.snapshot.empty();
+  return contents;
+}
+
+/// What the same comes to in flow mode.
+void add_flow_mode(const Scenario& scenario, const RunOptions& options, RunSummary& packets) {
+  // Beside a short run so many are not much; beside a long one as many as its own.
+  constexpr std::uint64_t events_at_least = 200'000;
+  FlowComparison comparison = compare_with_flow_mode(scenario, options, std::max(events_at_least, packets.events));
+  packets.flow_mode = comparison.figures;
+  packets.no_flow_mode_because = std::move(comparison.left_out_because);
+}
+
+int simulate(CommandOptions options, bool seed_given) {
   const auto started = std::chrono::steady_clock::now();
   if (seed_given) options.flags.seed = options.seed;
   if (options.fast_forward) options.flags.settings.push_back("scheduler.fast_forward=" + std::to_string(*options.fast_forward));
   const std::optional<Time> until = time_of("--until", options.until);
   const std::optional<Time> snapshot_at = time_of("--snapshot", options.snapshot);
   if (snapshot_at) check_snapshot_flags(options.flags);
-  Scenario scenario = load_scenario(options.flags);
+  const Scenario scenario = load_scenario(options.flags);
   if (!options.quiet) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
   }
   ProgressLine progress(stderr_is_terminal() && !options.quiet);
-  SimulationOptions simulation;
-  simulation.load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const double load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  RunOptions simulation;
   simulation.threads = options.threads;
   simulation.zeta = options.zeta;
-  simulation.out = options.out;
-  simulation.trace = options.trace;
-  simulation.sample = sample_interval(options, scenario);
+  simulation.sample_links = sample_interval(options, scenario);
   simulation.interrupt = &interrupted;
   simulation.until = until;
-  simulation.snapshot = snapshot_at;
-  bool has_snapshot = false;
-  simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
-    has_snapshot = true;
-    return to_snapshot_text(options.flags, scenario, snapshot);
-  };
+  simulation.snapshot_at = snapshot_at;
   simulation.log = logger(options.log);
   simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
     progress.update(sim_time, events, share);
   };
-  const bool compares = scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at;
-  if (compares) {
-    simulation.complete_summary = [&](RunSummary& packets) {
-      // Beside a short run so many are not much; beside a long one as many as its own.
-      constexpr std::uint64_t events_at_least = 200'000;
-      FlowComparison comparison = compare_with_flow_mode(scenario, simulation, std::max(events_at_least, packets.events));
-      packets.flow_mode = comparison.figures;
-      packets.no_flow_mode_because = std::move(comparison.left_out_because);
-    };
-  }
+  FolderSink folder(options.out, manifest_of(scenario, simulation), contents_of(scenario, options));
+  bool has_snapshot = false;
+  simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
+    has_snapshot = true;
+    folder.write_snapshot(to_snapshot_text(options.flags, scenario, snapshot));
+  };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  const RunSummary summary = run_simulation(scenario, simulation);
+  RunSummary summary = run(scenario, folder, simulation).summary;
+  summary.load_wall_time_s = load_wall_time_s;
+  const bool is_whole = !summary.interrupted && !summary.stopped_at && summary.standstill.empty();
+  if (scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at && is_whole)
+    add_flow_mode(scenario, simulation, summary);
+  folder.finish(summary);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   progress.clear();
@@ -155,7 +167,7 @@ int run(RunOptions options, bool seed_given) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<RunOptions>();
+  auto options = std::make_shared<CommandOptions>();
   CLI::App* command = app.add_subcommand("run", "Simulate a scenario, a workload, a flow list or a cluster trace");
   command->footer(
       "Examples:\n"
@@ -251,7 +263,7 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_input_flags(*command);
-  command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });
+  command->callback([options, seed, &action] { action = [options, seed] { return simulate(*options, seed->count() > 0); }; });
 }
 
 }  // namespace weft

@@ -1,16 +1,14 @@
-#include "tools/simulation/link_samples.hpp"
+#include "tools/simulation/link_sampler.hpp"
 
 #include "core/check.hpp"
 
 namespace weft {
 
-LinkSampler::LinkSampler(const Topology& topology, const PacketNetwork& network, Duration interval,
-                         const std::filesystem::path& file, bool keeps)
+LinkSampler::LinkSampler(const Topology& topology, const PacketNetwork& network, Duration interval, ResultSink& sink)
     : topology_(topology),
       network_(network),
       interval_(interval),
-      file_(file, "time_ns,link,rate_bps,queue_bytes,pause_ns,ecn_marks,drops"),
-      keeps_(keeps),
+      sink_(sink),
       end_(Time::zero() + interval),
       before_(topology.link_count()),
       now_(topology.link_count()) {
@@ -38,15 +36,8 @@ void LinkSampler::sample(const Engine& engine, const FlowFabric* flows) {
     if (sent == Bytes::zero() && now.queue == Bytes::zero() && paused == Duration::zero() && drops == 0) continue;
     was_empty_ = false;
     const double rate_bps = sent.in_bits() * Duration::ticks_per_s / static_cast<double>(interval_.in_ticks());
-    file_.nanoseconds(end_ - Time::zero())
-        .text(topology_.link_name(LinkId(i)))
-        .number(rate_bps)
-        .number(now.queue.count())
-        .nanoseconds(paused)
-        .number(now.ecn_marks - before.ecn_marks)
-        .number(drops)
-        .end_row();
-    if (keeps_) samples_.push_back({end_ - interval_, end_, LinkId(i), rate_bps, now.queue});
+    const std::string name = topology_.link_name(LinkId(i));
+    sink_.add_link_sample({end_ - interval_, end_, name, rate_bps, now.queue, paused, now.ecn_marks - before.ecn_marks, drops});
   }
   before_.swap(now_);
   end_ += interval_;

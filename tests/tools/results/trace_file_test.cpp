@@ -10,13 +10,23 @@
 #include <set>
 #include <string>
 
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "tools/simulation/simulation.hpp"
 
-namespace weft::trace_test {
+namespace weft::trace_file_test {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Runs with --trace.
+void run_traced(const RunFlags& flags, const RunOptions& options, const fs::path& out) {
+  const Scenario scenario = load_scenario(flags);
+  FolderContents contents = folder_contents(scenario);
+  contents.trace = true;
+  contents.link_samples = options.sample_links.has_value();
+  FolderSink folder(out, manifest_of(scenario, options), contents);
+  folder.finish(finish_run(scenario, folder, options).summary);
+}
 
 /// Names of the tracks of a run in which four ranks compute and reduce on one switch.
 std::set<std::string> track_names(const std::string& fold_ranks) {
@@ -33,12 +43,8 @@ std::set<std::string> track_names(const std::string& fold_ranks) {
   RunFlags flags;
   flags.scenario_file = (folder / "s.textproto").string();
   flags.settings = {"host.fold_ranks=" + fold_ranks};
-  Scenario scenario = load_scenario(flags);
-  SimulationOptions options;
-  options.out = folder / "out";
-  options.trace = true;
-  finish_simulation(scenario, options);
-  std::ifstream file(options.out / "trace.json");
+  run_traced(flags, {}, folder / "out");
+  std::ifstream file(folder / "out" / "trace.json");
   std::set<std::string> names;
   const auto trace = nlohmann::json::parse(file);
   for (const auto& event : trace.at("traceEvents")) {
@@ -69,13 +75,10 @@ TEST(Trace, SamplesOfLinksAreCounters) {
   flags.topology = (folder / "net.textproto").string();
   flags.flows = (folder / "flow.txt").string() + ":hpcc";
   flags.mode = "packet";
-  Scenario scenario = load_scenario(flags);
-  SimulationOptions options;
-  options.out = folder / "out";
-  options.trace = true;
-  options.sample = Duration::us(5);
-  finish_simulation(scenario, options);
-  std::ifstream file(options.out / "trace.json");
+  RunOptions options;
+  options.sample_links = Duration::us(5);
+  run_traced(flags, options, folder / "out");
+  std::ifstream file(folder / "out" / "trace.json");
   std::map<std::string, double> last, most;
   const auto trace = nlohmann::json::parse(file);
   for (const auto& event : trace.at("traceEvents")) {
@@ -98,4 +101,4 @@ TEST(Trace, SamplesOfLinksAreCounters) {
 }
 
 }  // namespace
-}  // namespace weft::trace_test
+}  // namespace weft::trace_file_test
