@@ -44,7 +44,8 @@ void MemorySink::add_collective(const CollectiveRow& row) {
 }
 
 void MemorySink::add_flow(const FlowRow& row) {
-  keep(flows, row, texts_of_flows_, &FlowRow::job, &FlowRow::source, &FlowRow::destination);
+  keep(flows, row, texts_of_flows_, &FlowRow::job, &FlowRow::source, &FlowRow::destination, &FlowRow::op, &FlowRow::collective,
+       &FlowRow::communicator);
 }
 
 void MemorySink::add_link(const LinkRow& row) {

@@ -107,7 +107,12 @@ struct FlowRow {
   Time start;
   Time end;
   Duration ideal;
-  std::uint32_t multiplicity = 1;  ///< transfers alike that the row stands for, itself included
+  std::uint32_t multiplicity = 1;          ///< transfers alike that the row stands for, itself included
+  std::optional<std::uint64_t> input_row;  ///< of a flow list, from 0
+  std::string_view op;                     ///< of a job's workload, like the rest
+  std::string_view collective;
+  std::optional<std::uint64_t> iteration;
+  std::string_view communicator;
 
   Duration completion() const { return end - start; }
   /// Completion over the ideal one.

@@ -32,6 +32,8 @@ constexpr auto text = [](const auto& row) -> Cell { return row.*member; };
 template <auto member>
 constexpr auto count = [](const auto& row) -> Cell { return std::uint64_t{row.*member}; };
 template <auto member>
+constexpr auto maybe_count = [](const auto& row) { return filled(row.*member, [](std::uint64_t value) { return value; }); };
+template <auto member>
 constexpr auto real = [](const auto& row) { return filled(row.*member, [](double value) { return value; }); };
 template <auto member>
 constexpr auto bytes = [](const auto& row) -> Cell { return (row.*member).count(); };
@@ -158,6 +160,13 @@ constexpr std::array flow_columns = {
     Column<FlowRow>{{"slowdown", "", "fct_ns over ideal_fct_ns"}, [](const FlowRow& row) -> Cell { return row.slowdown(); }},
     Column<FlowRow>{{"multiplicity", "", "Transfers alike that the row stands for, itself included; 1 unless ranks were folded"},
                     count<&FlowRow::multiplicity>},
+    Column<FlowRow>{{"input_row", "", "Place of the flow in the list that --flows named, from 0"},
+                    maybe_count<&FlowRow::input_row>},
+    Column<FlowRow>{{"op", "", "Operation of the workload that sent it, as in collectives.csv; empty of data and checkpoints"},
+                    text<&FlowRow::op>},
+    Column<FlowRow>{{"collective", "", "Type of the collective, or send"}, text<&FlowRow::collective>},
+    Column<FlowRow>{{"iteration", "", "Iteration of the job, from 0"}, maybe_count<&FlowRow::iteration>},
+    Column<FlowRow>{{"communicator", "", "Communicator of the operation"}, text<&FlowRow::communicator>},
 };
 
 constexpr std::array link_columns = {
@@ -175,6 +184,7 @@ constexpr std::array link_columns = {
     Column<LinkRow>{{"ecn_marks", "", "Packets marked because of what waited for it; packet mode"}, count<&LinkRow::ecn_marks>},
     Column<LinkRow>{{"pause_ns", "ns", "How long its end asked for a pause of any priority; packet mode"}, in_ns<&LinkRow::paused>},
     Column<LinkRow>{{"drops", "", "Packets that came by it and were dropped; packet mode"}, count<&LinkRow::drops>},
+    Column<LinkRow>{{"tier", "", "Levels that it joins, such as host->leaf; host inside a host"}, text<&LinkRow::tier>},
 };
 
 constexpr std::array pause_storm_columns = {

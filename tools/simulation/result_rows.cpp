@@ -126,7 +126,17 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
   const AttemptId attempt = finished.transfer.attempt;
   FlowRow row;
   row.flow = finished.id.index();
-  if (!attempt.is_none()) row.job = scenario_.jobs[attempts_.at(attempt).job.index()].name;
+  if (attempt.is_none()) {
+    row.input_row = finished.transfer.tag;
+  } else {
+    row.job = scenario_.jobs[attempts_.at(attempt).job.index()].name;
+    if (const std::optional<TransferOrigin> origin = origins_.of(finished.transfer)) {
+      row.op = origin->op;
+      row.collective = origin->kind;
+      row.iteration = origin->iteration;
+      row.communicator = origin->communicator;
+    }
+  }
   if (node_names_.empty()) node_names_.resize(scenario_.topology->node_count());
   row.source = node_name(finished.transfer.source);
   row.destination = node_name(finished.transfer.destination);

@@ -21,6 +21,7 @@
 #include "tools/results/result_sink.hpp"
 #include "tools/simulation/congestion_report.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
+#include "tools/simulation/transfer_origins.hpp"
 
 namespace weft {
 
@@ -62,6 +63,7 @@ class ResultRows final : public JobObserver, public FlowObserver {
   const JobTable& attempts_;
   ResultSink& sink_;
   std::vector<std::string> node_names_;  ///< by node; empty until asked for
+  TransferOrigins origins_{attempts_};
   std::optional<CongestionReport> congestion_;
   std::map<JobId, IterationTime> iterations_;
 };
