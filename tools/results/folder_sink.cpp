@@ -1,10 +1,15 @@
 #include "tools/results/folder_sink.hpp"
 
+#include <string>
 #include <utility>
 
 namespace weft {
 
 namespace {
+
+std::string flows_file(FlowListing listing) {
+  return std::string(TableOf<FlowRow>::info.file) + (listing == FlowListing::packed ? ".gz" : "");
+}
 
 /// All files that the folder may hold, the manifest apart.
 std::vector<std::string> file_names(const FolderContents& contents) {
@@ -13,10 +18,11 @@ std::vector<std::string> file_names(const FolderContents& contents) {
     if (is_written) names.emplace_back(name);
   };
   for (const std::string_view table : {TableOf<JobRow>::info.file, TableOf<ClusterRow>::info.file, TableOf<IterationRow>::info.file,
-                                       TableOf<CommunicatorRow>::info.file, TableOf<CollectiveRow>::info.file,
-                                       TableOf<FlowRow>::info.file, TableOf<LinkRow>::info.file}) {
+                                       TableOf<CommunicatorRow>::info.file, TableOf<CollectiveRow>::info.file}) {
     add(true, table);
   }
+  add(contents.flows != FlowListing::none, flows_file(contents.flows));
+  add(true, TableOf<LinkRow>::info.file);
   add(true, summary_file);
   add(contents.pause_storms, TableOf<PauseStormRow>::info.file);
   add(contents.events, TableOf<EventRow>::info.file);
@@ -41,13 +47,43 @@ std::optional<TableFile<Row>> table_file_if(bool is_written, ResultsFolder& fold
 
 }  // namespace
 
+FlowTableFile::FlowTableFile(std::filesystem::path path, const FolderContents& contents)
+    : path_(std::move(path)), listing_(contents.flows), listed_max_(contents.flows_listed_max) {
+  if (listing_ == FlowListing::none) return;
+  file_.emplace(path_, listing_ == FlowListing::packed ? OutputFile::Packing::gzip : OutputFile::Packing::none);
+  if (listing_ == FlowListing::automatic) rows_.emplace();
+}
+
+void FlowTableFile::add(const FlowRow& row) {
+  if (!file_) return;
+  // Rows of a list are what the user gave, each.
+  if (listing_ != FlowListing::automatic || row.input_row) return file_->add(row);
+  rows_->add(row);
+  transfers_ += row.multiplicity;
+  if (joined_ > 0) {
+    joined_ = transfers_;
+  } else if (transfers_ <= listed_max_) {
+    file_->add(row);
+  } else {
+    // The rows so far go; joined ones take their place when all are known.
+    file_.emplace(path_);
+    joined_ = transfers_;
+  }
+}
+
+void FlowTableFile::close() {
+  if (!file_) return;
+  if (joined_ > 0) rows_->each([this](const FlowRow& row) { file_->add(row); });
+  file_->close();
+}
+
 FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents)
     : jobs(table_file<JobRow>(folder)),
       cluster(table_file<ClusterRow>(folder)),
       iterations(table_file<IterationRow>(folder)),
       communicators(table_file<CommunicatorRow>(folder)),
       collectives(table_file<CollectiveRow>(folder)),
-      flows(table_file<FlowRow>(folder)),
+      flows(contents.flows == FlowListing::none ? std::filesystem::path() : folder.result(flows_file(contents.flows)), contents),
       links(table_file<LinkRow>(folder)),
       pause_storms(table_file_if<PauseStormRow>(contents.pause_storms, folder)),
       events(table_file_if<EventRow>(contents.events, folder)),
@@ -82,6 +118,12 @@ void FolderSink::write_snapshot(std::string_view text) {
   OutputFile snapshot(folder_.value().result(snapshot_file));
   snapshot.write(text);
   snapshot.close();
+}
+
+std::vector<std::string> FolderSink::notes() const {
+  if (tables_->flows.joined() == 0) return {};
+  return {"flows.csv joins " + std::to_string(tables_->flows.joined()) +
+          " transfers: a row is all of an op and iteration between the same endpoints; --flows-csv=whole or gz lists each"};
 }
 
 void FolderSink::finish(const RunSummary& summary) {

@@ -5,6 +5,7 @@
 // Names: files grow as NAME.partial and get their names together (tools/results/results_folder).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/text/manifest.hpp"
+#include "tools/results/joined_flows.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/results_folder.hpp"
@@ -25,8 +27,13 @@ inline constexpr const char* summary_file = "summary.json";
 inline constexpr const char* trace_file = "trace.json";
 inline constexpr const char* snapshot_file = "snapshot.textproto";
 
+/// How transfers are listed: joined above a million of them (JoinedFlows), each, each in a packed file, or not.
+enum class FlowListing : std::uint8_t { automatic, whole, packed, none };
+
 /// What a folder holds beside the tables of every run.
 struct FolderContents {
+  FlowListing flows = FlowListing::automatic;
+  std::uint64_t flows_listed_max = 1'000'000;  ///< transfers of jobs that are listed each where that is left open
   bool pause_storms = false;
   bool events = false;
   bool congestion = false;
@@ -39,7 +46,8 @@ struct FolderContents {
 template <class Row>
 class TableFile {
  public:
-  explicit TableFile(std::filesystem::path path) : file_(std::move(path), header_line<Row>()) {}
+  explicit TableFile(std::filesystem::path path, OutputFile::Packing packing = OutputFile::Packing::none)
+      : file_(std::move(path), header_line<Row>(), packing) {}
 
   void add(const Row& row) {
     for (const Column<Row>& column : TableOf<Row>::columns()) file_.cell(column.cell(row));
@@ -49,6 +57,26 @@ class TableFile {
 
  private:
   CsvFile file_;
+};
+
+/// flows.csv as a FlowListing says.
+class FlowTableFile {
+ public:
+  FlowTableFile(std::filesystem::path path, const FolderContents& contents);
+
+  void add(const FlowRow& row);
+  void close();
+  /// Transfers that share rows; 0: each has its own.
+  std::uint64_t joined() const { return joined_; }
+
+ private:
+  std::filesystem::path path_;
+  FlowListing listing_;
+  std::uint64_t listed_max_;
+  std::optional<TableFile<FlowRow>> file_;  ///< none if transfers are not listed
+  std::optional<JoinedFlows> rows_;         ///< while it may come to that
+  std::uint64_t transfers_ = 0;
+  std::uint64_t joined_ = 0;
 };
 
 class FolderSink final : public ResultSink {
@@ -77,6 +105,8 @@ class FolderSink final : public ResultSink {
 
   /// The file of a snapshot, whose text is the caller's. Requires: contents.snapshot.
   void write_snapshot(std::string_view text);
+  /// What the files leave out, for the notes of the summary.
+  std::vector<std::string> notes() const;
   /// Writes summary.json and gives every file its name.
   void finish(const RunSummary& summary);
 
@@ -88,7 +118,7 @@ class FolderSink final : public ResultSink {
     TableFile<IterationRow> iterations;
     TableFile<CommunicatorRow> communicators;
     TableFile<CollectiveRow> collectives;
-    TableFile<FlowRow> flows;
+    FlowTableFile flows;
     TableFile<LinkRow> links;
     std::optional<TableFile<PauseStormRow>> pause_storms;
     std::optional<TableFile<EventRow>> events;

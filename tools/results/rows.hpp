@@ -97,7 +97,7 @@ struct CollectiveRow {
   std::string_view reason;  ///< why the rules chose them
 };
 
-/// A transfer that was delivered.
+/// A transfer that was delivered, or several of one op between the same endpoints.
 struct FlowRow {
   std::uint64_t flow = 0;
   std::string_view job;  ///< empty for flows of a list
@@ -106,17 +106,15 @@ struct FlowRow {
   Bytes size;
   Time start;
   Time end;
+  Duration completion;  ///< from start to end; of several their mean, like the next two
   Duration ideal;
-  std::uint32_t multiplicity = 1;          ///< transfers alike that the row stands for, itself included
+  double slowdown = 1;                     ///< completion over the ideal one
+  std::uint64_t multiplicity = 1;          ///< transfers that the row stands for, itself included
   std::optional<std::uint64_t> input_row;  ///< of a flow list, from 0
   std::string_view op;                     ///< of a job's workload, like the rest
   std::string_view collective;
   std::optional<std::uint64_t> iteration;
   std::string_view communicator;
-
-  Duration completion() const { return end - start; }
-  /// Completion over the ideal one.
-  double slowdown() const { return ideal > Duration::zero() ? completion().in_ns() / ideal.in_ns() : 1; }
 };
 
 /// A directed link, when the run is over.

@@ -49,9 +49,9 @@ void SummaryStatistics::add_collective(const CollectiveRow& row) {
 }
 
 void SummaryStatistics::add_flow(const FlowRow& row) {
-  figures_.fct_s.add(row.completion().in_s(), row.multiplicity);
+  figures_.fct_s.add(row.completion.in_s(), row.multiplicity);
   ++figures_.flows_simulated;
-  figures_.slowdown.add(row.slowdown(), row.multiplicity);
+  figures_.slowdown.add(row.slowdown, row.multiplicity);
   figures_.payload_bytes += static_cast<double>(row.size.count()) * row.multiplicity;
   transfers_done_.fetch_add(row.multiplicity, std::memory_order_relaxed);
 }

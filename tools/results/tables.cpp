@@ -154,11 +154,11 @@ constexpr std::array flow_columns = {
     Column<FlowRow>{{"size_bytes", "bytes", "Payload"}, bytes<&FlowRow::size>},
     Column<FlowRow>{{"start_ns", "ns", "When its host handed it over"}, in_ns<&FlowRow::start>},
     Column<FlowRow>{{"end_ns", "ns", "When it was delivered"}, in_ns<&FlowRow::end>},
-    Column<FlowRow>{{"fct_ns", "ns", "Flow completion time: the time between"},
-                    [](const FlowRow& row) -> Cell { return row.completion(); }},
+    Column<FlowRow>{{"fct_ns", "ns", "Flow completion time: the time between"}, in_ns<&FlowRow::completion>},
     Column<FlowRow>{{"ideal_fct_ns", "ns", "What it takes alone in the network, latencies included"}, in_ns<&FlowRow::ideal>},
-    Column<FlowRow>{{"slowdown", "", "fct_ns over ideal_fct_ns"}, [](const FlowRow& row) -> Cell { return row.slowdown(); }},
-    Column<FlowRow>{{"multiplicity", "", "Transfers alike that the row stands for, itself included; 1 unless ranks were folded"},
+    Column<FlowRow>{{"slowdown", "", "fct_ns over ideal_fct_ns"}, real<&FlowRow::slowdown>},
+    Column<FlowRow>{{"multiplicity", "",
+                     "Transfers that the row stands for, itself included: of ranks that are alike, and of rows that were joined"},
                     count<&FlowRow::multiplicity>},
     Column<FlowRow>{{"input_row", "", "Place of the flow in the list that --flows named, from 0"},
                     maybe_count<&FlowRow::input_row>},
@@ -269,7 +269,12 @@ const TableInfo TableOf<CollectiveRow>::info = {
     "collectives.csv", "A row for each collective of a group of ranks, and for each send and receive.", ""};
 std::span<const Column<CollectiveRow>> TableOf<CollectiveRow>::columns() { return collective_columns; }
 
-const TableInfo TableOf<FlowRow>::info = {"flows.csv", "A row for each transfer that was delivered.", ""};
+const TableInfo TableOf<FlowRow>::info = {
+    "flows.csv",
+    "A row for each transfer that was delivered. Above a million transfers of jobs there is a row for all of an operation and "
+    "iteration between the same endpoints, unless --flows-csv=whole: from the first start to the last end, with the means "
+    "of sizes, completion times and slowdowns.",
+    ""};
 std::span<const Column<FlowRow>> TableOf<FlowRow>::columns() { return flow_columns; }
 
 const TableInfo TableOf<LinkRow>::info = {

@@ -143,7 +143,9 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
   row.size = finished.transfer.size;
   row.start = finished.start;
   row.end = finished.end;
+  row.completion = finished.end - finished.start;
   row.ideal = finished.ideal;
+  if (finished.ideal > Duration::zero()) row.slowdown = row.completion.in_ns() / finished.ideal.in_ns();
   row.multiplicity = finished.multiplicity;
   sink_.add_flow(row);
 }

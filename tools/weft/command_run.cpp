@@ -42,6 +42,7 @@ struct CommandOptions {
   std::uint32_t threads = 1;
   std::string zeta = "auto";
   std::string out = "weft-out";
+  std::string flows_csv = "auto";
   std::string log = "off";
   bool trace = false;
   std::string sample;
@@ -86,6 +87,10 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
 
 FolderContents contents_of(const Scenario& scenario, const CommandOptions& options) {
   FolderContents contents = folder_contents(scenario);
+  contents.flows = options.flows_csv == "whole" ? FlowListing::whole
+                   : options.flows_csv == "gz"  ? FlowListing::packed
+                   : options.flows_csv == "off" ? FlowListing::none
+                                                : FlowListing::automatic;
   contents.trace = options.trace;
   contents.link_samples = !options.sample.empty();
   contents.snapshot = !options.snapshot.empty();
@@ -138,6 +143,7 @@ int simulate(CommandOptions options, bool seed_given) {
   const bool is_whole = !summary.interrupted && !summary.stopped_at && summary.standstill.empty();
   if (scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at && is_whole)
     add_flow_mode(scenario, simulation, summary);
+  for (std::string& note : folder.notes()) summary.notes.push_back(std::move(note));
   folder.finish(summary);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
@@ -235,6 +241,13 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("ZETA")
       ->capture_default_str();
   command->add_option("--out", options->out, "Folder for the results")->type_name("DIR")->capture_default_str();
+  command
+      ->add_option("--flows-csv", options->flows_csv,
+                   "How flows.csv lists transfers: whole: a row each; gz: the same, packed; off: no file; auto: a row each, and "
+                   "above a million transfers of jobs a row for all of an op and iteration between the same endpoints")
+      ->type_name("HOW")
+      ->capture_default_str()
+      ->check(one_of({"auto", "whole", "gz", "off"}));
   command->add_option("--set", flags.settings, "Module parameter or preset=NAME, repeatable; `weft modules` lists them")
       ->type_name("module.param=value")
       ->allow_extra_args(false);

@@ -34,14 +34,13 @@ TEST(SummaryStatistics, CountsRowsByTheirMultiplicity) {
   SummaryStatistics statistics;
   FlowRow row;
   row.size = Bytes::of(10);
-  row.start = at(0);
-  row.end = at(1);
-  row.ideal = Duration::s(1);
+  row.completion = Duration::s(1);
+  row.slowdown = 1;
   row.multiplicity = 3;
   statistics.add_flow(row);
   row.size = Bytes::of(20);
-  row.end = at(5);
-  row.ideal = Duration::s(2);
+  row.completion = Duration::s(5);
+  row.slowdown = 2.5;
   row.multiplicity = 1;
   statistics.add_flow(row);
   RunSummary summary;

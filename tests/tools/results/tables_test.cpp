@@ -58,7 +58,9 @@ TEST(Tables, ShowRowsInTheUnitsOfTheirColumns) {
   row.size = Bytes::of(1000);
   row.start = Time::zero() + Duration::us(1);
   row.end = Time::zero() + Duration::us(3);
+  row.completion = row.end - row.start;
   row.ideal = Duration::us(1);
+  row.slowdown = 2;
   const auto cell = [&row](std::string_view name) {
     for (const Column<FlowRow>& column : TableOf<FlowRow>::columns()) {
       if (column.info.name == name) return column.cell(row);

@@ -184,8 +184,8 @@ TEST_P(JoinedResults, PercentilesAreThoseOfTheRows) {
   tell(flags, told);
   std::vector<double> fct_s, slowdown, jct_s, wait_s, iteration_s;
   for (const FlowRow& row : told.rows.flows) {
-    fct_s.push_back(row.completion().in_s());
-    slowdown.push_back(row.slowdown());
+    fct_s.push_back(row.completion.in_s());
+    slowdown.push_back(row.slowdown);
   }
   for (const JobRow& row : told.rows.jobs) {
     jct_s.push_back(row.completion.value().in_s());
