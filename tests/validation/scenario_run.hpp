@@ -128,6 +128,7 @@ inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions&
   FolderSink folder(out, manifest_of(scenario, how), contents);
   ScenarioRun run;
   run.summary = finish_run(scenario, folder, how).summary;
+  folder.complete();
   folder.finish(run.summary);
   run.jobs = read_table(out / "jobs.csv");
   run.iterations = read_table(out / "iterations.csv");

@@ -17,8 +17,9 @@ std::vector<std::string> file_names(const FolderContents& contents) {
   const auto add = [&](bool is_written, std::string_view name) {
     if (is_written) names.emplace_back(name);
   };
-  for (const std::string_view table : {TableOf<JobRow>::info.file, TableOf<ClusterRow>::info.file, TableOf<IterationRow>::info.file,
-                                       TableOf<CommunicatorRow>::info.file, TableOf<CollectiveRow>::info.file}) {
+  for (const std::string_view table :
+       {TableOf<JobRow>::info.file, TableOf<AttemptRow>::info.file, TableOf<ClusterRow>::info.file,
+        TableOf<IterationRow>::info.file, TableOf<CommunicatorRow>::info.file, TableOf<CollectiveRow>::info.file}) {
     add(true, table);
   }
   add(contents.flows != FlowListing::none, flows_file(contents.flows));
@@ -79,6 +80,7 @@ void FlowTableFile::close() {
 
 FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents)
     : jobs(table_file<JobRow>(folder)),
+      attempts(table_file<AttemptRow>(folder)),
       cluster(table_file<ClusterRow>(folder)),
       iterations(table_file<IterationRow>(folder)),
       communicators(table_file<CommunicatorRow>(folder)),
@@ -90,7 +92,7 @@ FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents
       congestion(table_file_if<CongestionRow>(contents.congestion, folder)),
       congested_jobs(table_file_if<CongestedJobRow>(contents.congestion, folder)),
       link_samples(table_file_if<LinkSampleRow>(contents.link_samples, folder)) {
-  if (contents.trace) trace.emplace(folder.result(trace_file));
+  if (contents.trace) trace.emplace(folder.result(trace_file), contents.trace_bytes_max);
 }
 
 FolderSink::FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents)
@@ -99,6 +101,21 @@ FolderSink::FolderSink(std::filesystem::path folder, RunManifest manifest, const
 void FolderSink::begin() {
   if (!folder_) folder_.emplace(path_, std::move(manifest_), file_names(contents_));
   tables_.emplace(*folder_, contents_);
+}
+
+void FolderSink::add_attempt(const AttemptRow& row) {
+  tables_->attempts.add(row);
+  if (tables_->trace) tables_->trace->add_attempt(row);
+}
+
+void FolderSink::add_cluster(const ClusterRow& row) {
+  tables_->cluster.add(row);
+  if (tables_->trace) tables_->trace->add_cluster(row);
+}
+
+void FolderSink::add_flow(const FlowRow& row) {
+  tables_->flows.add(row);
+  if (tables_->trace) tables_->trace->add_flow(row);
 }
 
 void FolderSink::add_link_sample(const LinkSampleRow& row) {
@@ -120,32 +137,41 @@ void FolderSink::write_snapshot(std::string_view text) {
   snapshot.close();
 }
 
-std::vector<std::string> FolderSink::notes() const {
-  if (tables_->flows.joined() == 0) return {};
-  return {"flows.csv joins " + std::to_string(tables_->flows.joined()) +
-          " transfers: a row is all of an op and iteration between the same endpoints; --flows-csv=whole or gz lists each"};
+std::vector<std::string> FolderSink::complete() {
+  Tables& tables = *tables_;
+  tables.jobs.close();
+  tables.attempts.close();
+  tables.cluster.close();
+  tables.iterations.close();
+  tables.communicators.close();
+  tables.collectives.close();
+  tables.flows.close();
+  tables.links.close();
+  const auto close = [](auto& file) {
+    if (file) file->close();
+  };
+  close(tables.pause_storms);
+  close(tables.events);
+  close(tables.congestion);
+  close(tables.congested_jobs);
+  close(tables.link_samples);
+  close(tables.trace);
+  std::vector<std::string> notes;
+  if (tables.flows.joined() > 0) {
+    notes.push_back(
+        "flows.csv joins " + std::to_string(tables.flows.joined()) +
+        " transfers: a row is all of an op and iteration between the same endpoints; --flows-csv=whole or gz lists each");
+  }
+  if (tables.trace) {
+    for (std::string& note : tables.trace->notes()) notes.push_back(std::move(note));
+  }
+  return notes;
 }
 
 void FolderSink::finish(const RunSummary& summary) {
   OutputFile headline(folder_.value().result(summary_file));
   headline.write(summary.to_json());
   headline.close();
-  tables_->jobs.close();
-  tables_->cluster.close();
-  tables_->iterations.close();
-  tables_->communicators.close();
-  tables_->collectives.close();
-  tables_->flows.close();
-  tables_->links.close();
-  const auto close = [](auto& file) {
-    if (file) file->close();
-  };
-  close(tables_->pause_storms);
-  close(tables_->events);
-  close(tables_->congestion);
-  close(tables_->congested_jobs);
-  close(tables_->link_samples);
-  close(tables_->trace);
   folder_->publish();
 }
 

@@ -38,6 +38,7 @@ struct FolderContents {
   bool events = false;
   bool congestion = false;
   bool trace = false;
+  std::uint64_t trace_bytes_max = TraceFile::bytes_max_default;
   bool link_samples = false;
   bool snapshot = false;
 };
@@ -89,11 +90,12 @@ class FolderSink final : public ResultSink {
   /// ResultsFolder does; all that follow throw InputError [cannot-write].
   void begin() override;
   void add_job(const JobRow& row) override { tables_->jobs.add(row); }
-  void add_cluster(const ClusterRow& row) override { tables_->cluster.add(row); }
+  void add_attempt(const AttemptRow& row) override;
+  void add_cluster(const ClusterRow& row) override;
   void add_iteration(const IterationRow& row) override { tables_->iterations.add(row); }
   void add_communicator(const CommunicatorRow& row) override { tables_->communicators.add(row); }
   void add_collective(const CollectiveRow& row) override { tables_->collectives.add(row); }
-  void add_flow(const FlowRow& row) override { tables_->flows.add(row); }
+  void add_flow(const FlowRow& row) override;
   void add_link(const LinkRow& row) override { tables_->links.add(row); }
   void add_pause_storm(const PauseStormRow& row) override { tables_->pause_storms.value().add(row); }
   void add_event(const EventRow& row) override { tables_->events.value().add(row); }
@@ -105,15 +107,17 @@ class FolderSink final : public ResultSink {
 
   /// The file of a snapshot, whose text is the caller's. Requires: contents.snapshot.
   void write_snapshot(std::string_view text);
-  /// What the files leave out, for the notes of the summary.
-  std::vector<std::string> notes() const;
-  /// Writes summary.json and gives every file its name.
+  /// Completes all files but the summary: no row comes any more. Returns what they leave out, for the notes of
+  /// the summary.
+  std::vector<std::string> complete();
+  /// Writes summary.json and gives every file its name. Requires: complete().
   void finish(const RunSummary& summary);
 
  private:
   struct Tables {
     explicit Tables(ResultsFolder& folder, const FolderContents& contents);
     TableFile<JobRow> jobs;
+    TableFile<AttemptRow> attempts;
     TableFile<ClusterRow> cluster;
     TableFile<IterationRow> iterations;
     TableFile<CommunicatorRow> communicators;

@@ -15,6 +15,7 @@ void keep(std::vector<Row>& rows, Row row, Texts& texts, Names... names) {
 
 void MemorySink::begin() {
   jobs.clear();
+  attempts.clear();
   cluster.clear();
   iterations.clear();
   communicators.clear();
@@ -31,6 +32,10 @@ void MemorySink::begin() {
 }
 
 void MemorySink::add_job(const JobRow& row) { keep(jobs, row, texts_, &JobRow::job, &JobRow::placement); }
+
+void MemorySink::add_attempt(const AttemptRow& row) {
+  keep(attempts, row, texts_, &AttemptRow::job, &AttemptRow::reason, &AttemptRow::hosts);
+}
 
 void MemorySink::add_iteration(const IterationRow& row) { keep(iterations, row, texts_, &IterationRow::job); }
 

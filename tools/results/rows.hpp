@@ -40,6 +40,17 @@ struct JobRow {
   std::uint32_t elastic_restarts = 0;
 };
 
+/// An attempt of a job on GPUs that has ended, or had not when the run stopped.
+struct AttemptRow {
+  std::string_view job;
+  std::uint32_t attempt = 0;  ///< number, from 0
+  Time start;
+  Time end;
+  std::string_view reason;  ///< why it ended
+  std::uint32_t gpus = 0;
+  std::string_view hosts;  ///< with their GPUs
+};
+
 /// How the cluster stood from an instant on, until the next row.
 struct ClusterRow {
   Time since;
@@ -115,6 +126,10 @@ struct FlowRow {
   std::string_view collective;
   std::optional<std::uint64_t> iteration;
   std::string_view communicator;
+  // For drawing; no columns.
+  JobId job_id = JobId::none();
+  std::optional<std::uint32_t> source_rank;
+  std::optional<std::uint32_t> destination_rank;
 };
 
 /// A directed link, when the run is over.
@@ -195,7 +210,9 @@ struct OpRow {
   std::string_view op;
   std::string_view kind;  ///< of a collective its type
   bool is_compute = false;
-  Bytes size;  ///< of communication
+  bool is_point_to_point = false;
+  std::uint16_t stream = 0;  ///< of the workload; 0: none
+  Bytes size;                ///< of communication
   Time start;
   Time end;
 };

@@ -75,6 +75,19 @@ constexpr std::array job_columns = {
     Column<JobRow>{{"elastic_restarts", "", "Restarts on fewer GPUs than the job wants"}, count<&JobRow::elastic_restarts>},
 };
 
+constexpr std::array attempt_columns = {
+    Column<AttemptRow>{{"job", "", "Its name"}, text<&AttemptRow::job>},
+    Column<AttemptRow>{{"attempt", "", "Number of the attempt of the job, from 0"}, count<&AttemptRow::attempt>},
+    Column<AttemptRow>{{"start_s", "s", "When it got GPUs"}, in_s<&AttemptRow::start>},
+    Column<AttemptRow>{{"end_s", "s", "When it left them, or the run stopped"}, in_s<&AttemptRow::end>},
+    Column<AttemptRow>{{"reason", "",
+                        "Why: ended, preempted, failed (a part that it needs), moved (off a drained host), cancelled, or running "
+                        "when the run stopped"},
+                       text<&AttemptRow::reason>},
+    Column<AttemptRow>{{"gpus", "", "GPUs that it held"}, count<&AttemptRow::gpus>},
+    Column<AttemptRow>{{"hosts", "", "Its hosts, each with the numbers of its GPUs"}, text<&AttemptRow::hosts>},
+};
+
 constexpr std::array cluster_columns = {
     Column<ClusterRow>{{"time_s", "s", "From when on the row holds, until the next"}, in_s<&ClusterRow::since>},
     Column<ClusterRow>{{"running_jobs", "", "Jobs that hold GPUs"}, count<&ClusterRow::running_jobs>},
@@ -255,6 +268,10 @@ const TableInfo TableOf<JobRow>::info = {
     "jobs.csv", "A row for each job: when it ended or was cancelled; of jobs that did neither, when the run stops.", ""};
 std::span<const Column<JobRow>> TableOf<JobRow>::columns() { return job_columns; }
 
+const TableInfo TableOf<AttemptRow>::info = {"attempts.csv",
+                                             "A row for each attempt of a job: from when it got GPUs until it left them.", ""};
+std::span<const Column<AttemptRow>> TableOf<AttemptRow>::columns() { return attempt_columns; }
+
 const TableInfo TableOf<ClusterRow>::info = {"cluster.csv", "A row for each instant at which the cluster changed.", ""};
 std::span<const Column<ClusterRow>> TableOf<ClusterRow>::columns() { return cluster_columns; }
 
@@ -308,9 +325,10 @@ const TableInfo TableOf<LinkSampleRow>::info = {"link_samples.csv", "A row for e
 std::span<const Column<LinkSampleRow>> TableOf<LinkSampleRow>::columns() { return link_sample_columns; }
 
 std::vector<TableDescription> all_tables() {
-  return {description<JobRow>(),        description<ClusterRow>(), description<IterationRow>(),  description<CommunicatorRow>(),
-          description<CollectiveRow>(), description<FlowRow>(),    description<LinkRow>(),       description<LinkSampleRow>(),
-          description<PauseStormRow>(), description<EventRow>(),   description<CongestionRow>(), description<CongestedJobRow>()};
+  return {description<JobRow>(),          description<AttemptRow>(),    description<ClusterRow>(), description<IterationRow>(),
+          description<CommunicatorRow>(), description<CollectiveRow>(), description<FlowRow>(),    description<LinkRow>(),
+          description<LinkSampleRow>(),   description<PauseStormRow>(), description<EventRow>(),   description<CongestionRow>(),
+          description<CongestedJobRow>()};
 }
 
 }  // namespace weft

@@ -24,6 +24,9 @@ class TeeSink final : public ResultSink {
   void add_job(const JobRow& row) override {
     both([&](ResultSink& sink) { sink.add_job(row); });
   }
+  void add_attempt(const AttemptRow& row) override {
+    both([&](ResultSink& sink) { sink.add_attempt(row); });
+  }
   void add_cluster(const ClusterRow& row) override {
     both([&](ResultSink& sink) { sink.add_cluster(row); });
   }

@@ -129,12 +129,15 @@ void ResultRows::on_transfer_finished(const FinishedTransfer& finished) {
   if (attempt.is_none()) {
     row.input_row = finished.transfer.tag;
   } else {
-    row.job = scenario_.jobs[attempts_.at(attempt).job.index()].name;
+    row.job_id = attempts_.at(attempt).job;
+    row.job = scenario_.jobs[row.job_id.index()].name;
     if (const std::optional<TransferOrigin> origin = origins_.of(finished.transfer)) {
       row.op = origin->op;
       row.collective = origin->kind;
       row.iteration = origin->iteration;
       row.communicator = origin->communicator;
+      row.source_rank = origin->source.index();
+      if (origin->destination) row.destination_rank = origin->destination->index();
     }
   }
   if (node_names_.empty()) node_names_.resize(scenario_.topology->node_count());
@@ -185,7 +188,12 @@ void ResultRows::add_communicators(std::span<const RankExposure> exposures) {
 }
 
 void ResultRows::add_ops(std::span<const OpRecord> records) {
-  for (const OpRecord& record : records) {
+  std::vector<const OpRecord*> by_start;
+  by_start.reserve(records.size());
+  for (const OpRecord& record : records) by_start.push_back(&record);
+  std::ranges::stable_sort(by_start, {}, &OpRecord::start);
+  for (const OpRecord* const one : by_start) {
+    const OpRecord& record = *one;
     const RunningJob& attempt = attempts_.at(record.attempt);
     const RoleDag& dag = attempt.workload->dag_of(record.rank);
     const Op op = dag.op(record.op);
@@ -199,6 +207,8 @@ void ResultRows::add_ops(std::span<const OpRecord> records) {
     row.op = label;
     row.kind = op.kind == OpKind::collective ? to_text(op.collective) : to_text(op.kind);
     row.is_compute = op.kind == OpKind::compute;
+    row.is_point_to_point = op.kind == OpKind::send || op.kind == OpKind::receive;
+    row.stream = op.stream;
     if (!row.is_compute) row.size = op.bytes;
     row.start = record.start;
     row.end = record.end;

@@ -59,17 +59,23 @@ std::optional<TransferOrigin> TransferOrigins::of(const Transfer& transfer) {
   const auto found = senders.find(
       {tag.point_to_point, static_cast<std::uint16_t>(tag.communicator), tag.ordinal, tag.point_to_point ? tag.detail : 0});
   if (found == senders.end()) return std::nullopt;
+  const auto receiver_found = of_job.rank_of.find(transfer.destination.index());
+  const std::optional<RankId> receiver =
+      receiver_found == of_job.rank_of.end() ? std::nullopt : std::optional(receiver_found->second);
   const Sender* sender = &found->second.front();
   if (tag.point_to_point) {
-    const RankId receiver = of_job.rank_of.at(transfer.destination.index());
     for (const Sender& one : found->second) {
       const Op op = role.op(one.op);
       if (communicator.peer_of(rank, op.addressing, op.peer) == receiver) sender = &one;
     }
   }
   of_job.last_iteration = nearest(of_job.last_iteration, tag.iteration, attempt.tags->iteration_bits());
-  return TransferOrigin{sender->label, tag.point_to_point ? to_text(OpKind::send) : to_text(role.op(sender->op).collective),
-                        of_job.last_iteration, communicator.name()};
+  return TransferOrigin{sender->label,
+                        tag.point_to_point ? to_text(OpKind::send) : to_text(role.op(sender->op).collective),
+                        of_job.last_iteration,
+                        communicator.name(),
+                        rank,
+                        receiver};
 }
 
 }  // namespace weft

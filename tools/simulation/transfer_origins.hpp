@@ -28,6 +28,8 @@ struct TransferOrigin {
   std::string_view kind;  ///< type of the collective, or "send"
   std::uint64_t iteration = 0;
   std::string_view communicator;
+  RankId source;
+  std::optional<RankId> destination;  ///< none of what switches reduce
 };
 
 class TransferOrigins {

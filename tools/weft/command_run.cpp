@@ -45,6 +45,7 @@ struct CommandOptions {
   std::string flows_csv = "auto";
   std::string log = "off";
   bool trace = false;
+  std::string trace_size = "200MB";
   std::string sample;
   std::string until;
   std::string snapshot;
@@ -85,6 +86,15 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
   return Time::zero() + *parsed.value;
 }
 
+std::uint64_t trace_size(const CommandOptions& options) {
+  const ParsedQuantity<Bytes> size = parse_bytes(options.trace_size);
+  if (!size.value || *size.value <= Bytes::zero()) {
+    fail("bad-value", "--trace-size: " + (size.value ? "a trace takes room" : size.error.message),
+         SourcePlace::named("--trace-size"), "write a size such as 200MB");
+  }
+  return static_cast<std::uint64_t>(size.value->count());
+}
+
 FolderContents contents_of(const Scenario& scenario, const CommandOptions& options) {
   FolderContents contents = folder_contents(scenario);
   contents.flows = options.flows_csv == "whole" ? FlowListing::whole
@@ -92,6 +102,7 @@ FolderContents contents_of(const Scenario& scenario, const CommandOptions& optio
                    : options.flows_csv == "off" ? FlowListing::none
                                                 : FlowListing::automatic;
   contents.trace = options.trace;
+  contents.trace_bytes_max = trace_size(options);
   contents.link_samples = !options.sample.empty();
   contents.snapshot = !options.snapshot.empty();
   return contents;
@@ -143,7 +154,7 @@ int simulate(CommandOptions options, bool seed_given) {
   const bool is_whole = !summary.interrupted && !summary.stopped_at && summary.standstill.empty();
   if (scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at && is_whole)
     add_flow_mode(scenario, simulation, summary);
-  for (std::string& note : folder.notes()) summary.notes.push_back(std::move(note));
+  for (std::string& note : folder.complete()) summary.notes.push_back(std::move(note));
   folder.finish(summary);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
@@ -255,9 +266,14 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("LEVEL")
       ->capture_default_str()
       ->check(one_of({"off", "warning", "info", "debug"}));
-  command->add_flag("--trace", options->trace,
-                    "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication; in packet mode "
-                    "also every pause of a link");
+  CLI::Option* trace =
+      command->add_flag("--trace", options->trace,
+                        "Also write trace.json (ui.perfetto.dev, chrome://tracing): attempts of jobs, tracks of each rank with "
+                        "arrows from sends to receives, transfers of a flow list; in packet mode also every pause of a link");
+  command->add_option("--trace-size", options->trace_size, "How large trace.json may become; what comes later is left out")
+      ->type_name("SIZE")
+      ->capture_default_str()
+      ->needs(trace);
   command
       ->add_option(
           "--sample", options->sample,

@@ -37,7 +37,7 @@ RunSummary fill(const std::filesystem::path& path, FlowListing listing, std::uin
     folder.add_flow(row);
   }
   RunSummary summary;
-  summary.notes = folder.notes();
+  summary.notes = folder.complete();
   folder.finish(summary);
   return summary;
 }
