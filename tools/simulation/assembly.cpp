@@ -79,7 +79,7 @@ Assembly::Assembly(const Scenario& of, const RunOptions& how, CollectiveLibrary&
       has_flow_jobs(std::ranges::any_of(scenario.jobs, &JobSpec::is_in_flow_mode)),
       speeds(host_speeds(scenario)),
       flow_settings(flow_settings_of(scenario)),
-      planner(scenario, flow_settings ? &*flow_settings : nullptr, speeds, std::move(plan)) {
+      planner(scenario, flow_settings ? &*flow_settings : nullptr, speeds, std::move(plan), options.on_note) {
   if (!flow_settings) return;
   if (scenario.mode == Mode::packet) {
     packet_network.emplace(*scenario.topology, *flow_settings, packet_settings(scenario.parameters),

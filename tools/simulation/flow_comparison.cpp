@@ -16,8 +16,8 @@ FlowComparison compare_with_flow_mode(const Scenario& scenario, const RunOptions
   alone.zeta = options.zeta;
   alone.interrupt = &stop;
   std::atomic<bool> takes_too_many = false;
-  alone.progress = [&](Time, std::uint64_t events, double) {
-    if (events > events_max) takes_too_many = true;
+  alone.progress = [&](const RunState& state) {
+    if (state.events > events_max) takes_too_many = true;
     if (takes_too_many || (options.interrupt != nullptr && *options.interrupt)) stop = true;
   };
   try {

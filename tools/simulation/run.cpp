@@ -105,20 +105,28 @@ void check(Assembly& parts) {
   check_congestion(scenario);
 }
 
-/// Share of the work that has finished. Called while other threads run the model.
-double share_done(const Assembly& parts, const SummaryStatistics& statistics) {
+/// How much of the work has finished. Called while other threads run the model.
+RunState state_of(const Assembly& parts, const SummaryStatistics& statistics, const RunProgress& progress) {
   const Scenario& scenario = parts.scenario;
+  RunState state{progress.sim_time, progress.events};
   if (scenario.flows) {
-    return static_cast<double>(parts.packet_network ? parts.packet_network->delivered() : statistics.transfers_done()) /
-           static_cast<double>(scenario.flows->flows.size());
+    state.done = parts.packet_network ? parts.packet_network->delivered() : statistics.transfers_done();
+    state.total = scenario.flows->flows.size();
+    state.what = "transfers";
+    return state;
   }
-  // Few jobs say little by their ends; their iterations say more.
-  std::uint64_t rounds = 0;
-  if (simulates_network(scenario.mode)) {
-    for (const JobSpec& job : scenario.jobs) rounds += job.workload != nullptr ? job.iterations : 0;
+  // Few jobs say little by their ends; their iterations say more, unless most of them are left out.
+  if (simulates_network(scenario.mode) && !fast_forwards(scenario)) {
+    for (const JobSpec& job : scenario.jobs) state.total += job.workload != nullptr ? job.iterations : 0;
+    state.done = statistics.iterations_done();
+    state.what = "iterations";
   }
-  if (rounds > 0) return static_cast<double>(statistics.iterations_done()) / static_cast<double>(rounds);
-  return static_cast<double>(statistics.jobs_done()) / static_cast<double>(scenario.jobs.size());
+  if (state.total == 0) {
+    state.done = statistics.jobs_done();
+    state.total = scenario.jobs.size();
+    state.what = "jobs";
+  }
+  return state;
 }
 
 /// Transfers in packet mode end on many nodes at a time: rows come when the run has ended, numbered by
@@ -200,9 +208,7 @@ std::variant<RunOutcome, Refold> run_by_plan(const Scenario& scenario, ResultSin
   RunControl control;
   control.interrupt = options.interrupt;
   if (options.progress) {
-    control.progress = [&](const RunProgress& progress) {
-      options.progress(progress.sim_time, progress.events, share_done(parts, statistics));
-    };
+    control.progress = [&](const RunProgress& progress) { options.progress(state_of(parts, statistics, progress)); };
   }
   control.abandon = &parts.abandoned;
   std::optional<LinkSampler> sampler;

@@ -138,9 +138,13 @@ int simulate(CommandOptions options, bool seed_given) {
   simulation.until = until;
   simulation.snapshot_at = snapshot_at;
   simulation.log = logger(options.log);
-  simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
-    progress.update(sim_time, events, share);
-  };
+  simulation.progress = [&progress](const RunState& state) { progress.update(state); };
+  if (!options.quiet) {
+    simulation.on_note = [&progress](const std::string& note) {
+      progress.clear();
+      std::fprintf(stderr, "note: %s\n", note.c_str());
+    };
+  }
   FolderSink folder(options.out, manifest_of(scenario, simulation), contents_of(scenario, options));
   bool has_snapshot = false;
   simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
