@@ -91,4 +91,11 @@ void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, c
   }
 }
 
+void fail_beyond_clock(const JobSpec& job, Time start) {
+  fail("beyond-clock",
+       "job \"" + job.name + "\" starts at " + to_text(start.since_start()) + " and would end after " +
+           to_text(Time::max().since_start()) + ", where the simulated clock ends",
+       job.place, "use a larger cluster, fewer jobs or shorter ones, a smaller scheduler.start_overhead or fewer checkpoints");
+}
+
 }  // namespace weft
