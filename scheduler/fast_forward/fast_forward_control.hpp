@@ -4,14 +4,13 @@
 // Where it sits: JobLifecycle tells it of launches, reports, stops and changes of the cluster. It
 // takes attempts from phase to phase (JobStates) and has hosts told (AttemptMessages).
 //
-// Model
+// Model: without fast-forward, ranks are folded and nothing else happens.
 //   - Once FastForward knows all jobs of a set, and no data is on its way, their ranks are stopped
 //     and the jobs go on by models of their measured periods.
 //   - When one of the set starts, ends or is stopped, each other one is simulated again from its
 //     next iteration on, as a new published attempt.
 //   - Ranks are folded by set. A job that is simulated when its set gets another folding is
 //     fast-forwarded to its next iteration, or begins its first one anew.
-// Without fast-forward it only folds.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
@@ -45,7 +44,7 @@ class FastForwardControl {
   /// Requires: the job is fast-forwarded.
   KnownPace pace(JobId job) const { return measured_.pace(job); }
 
-  // A launch goes through these four, each for all of its jobs.
+  // A launch of several jobs: place() for each, fold(), folding_of() for each, and launched().
   /// The job is to be launched as prepared.
   void place(JobId job, const RunningJob& prepared);
   /// Folds the sets of these jobs.
@@ -58,39 +57,39 @@ class FastForwardControl {
 
   /// An iteration of a simulated job has ended, `period` after the one before.
   void complete_iteration(JobId job, Duration period, Duration exposed);
-  /// More of the job is known: fast-forwards its set if all is known.
+  /// Fast-forwards the job's set if all jobs of it are known by now.
   void consider(JobId job, EventContext& context);
-  /// At job_resumes.
+  /// The time of job_resumes has come: the job is simulated again.
   void resume(JobId job, EventContext& context);
-  /// A job that is fast-forwarded ends or is stopped, having done so many iterations.
+  /// A job that is fast-forwarded ends, resumes or is stopped, with so many iterations done.
   void skip(JobId job, std::uint64_t iterations, Time now);
   /// The job uses the network no more, if it did.
   void leave(JobId job, EventContext& context);
   /// The job has ended and left.
   void end(JobId job) { measured_.end(job); }
-  /// Data begins (+1) or ceases (-1) to be on its way, and slows others down meanwhile.
+  /// `more`: +1 if data or a last checkpoint of a job begins to be on its way, -1 if it ceases to.
+  /// It slows other jobs down meanwhile, which is simulated.
   void note_data(std::int32_t more, EventContext& context);
   /// What was measured of any job does not hold any more.
   void begin_epoch_of_all(EventContext& context);
-  /// Job by job: the job that is fast-forwarded by now has done what its model says. For a run that
-  /// is cut off.
+  /// The run is cut off at `now`: jobs that are fast-forwarded have done what their models say.
   void close_open_attempts(Time now);
 
   // A run that goes on from a snapshot.
-  /// The job was fast-forwarded at that pace, from its place in the cluster on.
+  /// The job was fast-forwarded at that pace.
   void restore(JobId job, const RunningJob& prepared, const KnownPace& pace);
-  /// What is known of the job and of those of its set may not hold.
+  /// The paces of the job and of the others of its set may not hold: they are simulated again.
   void doubt(JobId job, EventContext& context);
-  /// Data that the snapshot had under way is fetched anew.
+  /// All jobs are restored. Data that was on its way is fetched anew, which is simulated.
   void restored(EventContext& context);
 
  private:
   void join(JobId job, EventContext& context);
-  /// Something has changed for these jobs.
+  /// What was measured of these jobs does not hold any more. Those that are fast-forwarded resume.
   void begin_epoch(std::span<const JobId> jobs, EventContext& context);
   void begin(JobId job, Duration period, EventContext& context);
   void plan_resume(JobId job, EventContext& context);
-  /// A simulated job is folded in another way by now.
+  /// A simulated job goes on with the folding that its set has by now.
   void change_folding(JobId job, EventContext& context);
 
   const std::vector<JobSpec>& jobs_;
@@ -101,7 +100,7 @@ class FastForwardControl {
   JobObserver* observer_;
   FastForward measured_;
   NetworkSharers sharers_;
-  /// By job; none before fold().
+  /// The folding of each job's next attempt; none before its set was folded.
   std::vector<std::optional<std::shared_ptr<const JobFolding>>> foldings_;
   /// Jobs whose data or last checkpoint is on its way.
   std::uint32_t data_under_way_ = 0;

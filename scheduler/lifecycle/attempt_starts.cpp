@@ -42,7 +42,7 @@ JobAttempt& AttemptStarts::begin_attempt(JobId job, Placement placement, Time si
     speed = 1 / (1 - share + share / speed_on(placement, since));
   }
   const JobAttempt::Terms of_attempt{job, spec.gpus, accounts_.record(job).restarts, speed, terms.overhead, terms.checkpoints};
-  return states_.start(JobAttempt(of_attempt, std::move(placement), since, accounts_.kept(job)));
+  return states_.start(of_attempt, std::move(placement), since, accounts_.kept(job));
 }
 
 Duration AttemptStarts::overhead_of(const JobAttempt& attempt) const {

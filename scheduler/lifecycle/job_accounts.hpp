@@ -79,9 +79,9 @@ class JobAccounts {
 
   const std::vector<JobRecord>& records() const { return records_; }
   const JobRecord& record(JobId job) const { return records_[job.index()]; }
-  /// From before the last start.
+  /// What the job's last start went on from, or its next one will.
   const KeptWork& kept(JobId job) const { return progress_[job.index()].kept; }
-  /// Of jobs that run workloads: time in iterations that count, of attempts that are over.
+  /// Of a job that runs a workload: time in iterations that count, of attempts that are over.
   Duration iterating(JobId job) const { return progress_[job.index()].iterating; }
   /// When the job last began to wait.
   Time queued(JobId job) const { return progress_[job.index()].queued; }
@@ -93,38 +93,39 @@ class JobAccounts {
 
   // What happens to jobs, beside their transitions in JobStates.
   void arrive(JobId job, Time now);
-  /// Before the job's attempt begins. `placement`: no longer free.
+  /// The job gets these GPUs. Requires: they are taken, and the attempt has not begun.
   void start(JobId job, const Placement& placement, Time now);
   void complete_iteration(JobId job, std::uint64_t completed, Duration exposed_communication);
   void add_exposed(JobId job, Duration communication) { records_[job.index()].exposed_communication += communication; }
   void fail(JobId job) { ++records_[job.index()].failures; }
   void preempt(JobId job);
   void move(JobId job);
-  /// The job's end is known, while it still holds its GPUs.
+  /// The job ends now. leave() and end() have to follow.
   void note_end(JobId job, Time now) { records_[job.index()].end = now; }
   /// Charges an attempt that is over. Returns whether more is kept than before, or the job is over.
   bool leave(const JobAttempt& attempt, Time now, Leaving why);
   /// Whether more would be kept than before if the job were stopped now.
   bool would_keep_more(const JobAttempt& attempt, Time now) const;
-  /// After leave(): the job waits again.
+  /// The job waits again. Requires: leave() was called.
   void wait_again(JobId job, Time now);
-  /// After leave(). `counts_all`: iterations were left out, and all of the job's have been done.
+  /// Completes the record of a job that has ended. `counts_all`: with fast-forward, ranks have not
+  /// reported all of its iterations. Requires: leave() was called.
   void end(JobId job, bool counts_all);
-  /// The job had left its GPUs or the queue, or had never arrived.
+  /// The job is cancelled. Requires: leave() or leave_queue() was called, or it had not arrived.
   void cancel(JobId job, Time now);
-  /// Before cancel(), of a job that waits: what it has waited.
+  /// A job that waits is about to be cancelled.
   void leave_queue(JobId job, Time now);
-  /// As it stood in the snapshot that the run goes on from.
+  /// The job stands as in the snapshot that the run goes on from.
   void restore(JobId job, const ClusterSnapshot::Job& from);
 
   // What happens to the cluster.
+  /// The policy has had its say.
   void count_pass();
   /// Everything up to `now` has lasted. To be called before an event changes anything.
   void advance(Time now);
   /// The observer is told how the cluster stands, as nothing more is to come.
   void tell_last_sample() { usage_.tell(sample()); }
-  /// For the end of a run that was interrupted: charges what jobs have waited and held GPUs for.
-  /// `now`: the end.
+  /// The run is cut off at `now`: charges what jobs have waited and held GPUs for.
   void close_open_attempts(Time now);
 
  private:

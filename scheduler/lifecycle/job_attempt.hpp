@@ -26,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/check.hpp"
 #include "host/ranks/job.hpp"
 #include "scheduler/lifecycle/cluster_state.hpp"
 #include "scheduler/lifecycle/progress_model.hpp"
@@ -103,13 +104,14 @@ class JobAttempt {
   /// Requires: is<Phase>().
   template <class Phase>
   const Phase& as() const {
-    return std::get<Phase>(phase_);
+    WEFT_CHECK(is<Phase>(), "an attempt is asked about the phase that it is in");
+    return *std::get_if<Phase>(&phase_);
   }
   /// Whether the job neither moves nor has failed.
   bool gets_on() const { return !is<Moving>() && !is<Failed>(); }
   /// `now`, or when the job began to move or failed.
   Time got_on_until(Time now) const;
-  /// Parts of its data or last checkpoint that are on their way.
+  /// How many parts of the job's data or last checkpoint are on their way.
   std::uint32_t parts_left() const;
   /// Null unless the job goes on by a model, or did when it began to move or failed.
   const ProgressModel* model() const;
@@ -147,13 +149,13 @@ class JobAttempt {
   void fetch(AttemptId published, std::uint32_t parts, std::vector<HostId> stores);
   /// A part has arrived. Fetching -> Starting with the last one. Returns whether it was the last.
   bool take_arrival(Time now);
-  /// Nothing of what is on its way arrives any more.
+  /// What is on its way does not arrive any more.
   void drop_data();
   /// Starting -> ByModel, until job_ends. `total`: what the job takes for all of its iterations.
   JobTimer run_by_model(Duration total, std::uint64_t iterations, Duration start_overhead);
   /// Starting -> Simulated. `begin`: when ranks begin in a later part than the first.
   void simulate(const RunningJob& published, Time begin, Duration control_delay);
-  /// Simulated, which takes a report of a rank; returns the iteration that it completed, if any.
+  /// Simulated: a rank has reported. Returns the iteration that is completed by that, if any.
   std::optional<IterationRecord> take_report(const IterationDone& report);
   /// Simulated -> Simulated, from a landmark on, with ranks that begin at `begin`.
   void simulate_anew(const WorkloadProgress::Landmark& landmark, const RunningJob& published, Time begin);

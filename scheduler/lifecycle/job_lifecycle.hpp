@@ -117,7 +117,7 @@ class JobLifecycle final : public Entity {
   const ClusterState& cluster() const { return cluster_; }
   JobCounters counters() const;
   FastForwardReport fast_forward() const { return fast_forward_.report(); }
-  /// After all events up to `now`.
+  /// Requires: all events up to `now` were handled, and no later ones.
   ClusterSnapshot snapshot(Time now) const;
   /// For the end of a run that was interrupted: records get what jobs have waited and held GPUs for
   /// by `now`, and the observer the last sample.
@@ -171,18 +171,20 @@ class JobLifecycle final : public Entity {
 
   // Ends and stops.
   void finish(JobId job, EventContext& context);
-  /// Returns whether it has done anything: not to a job that is over, or whose end is due.
+  /// Returns false, having done nothing, if the job is over or its end is due.
   bool cancel(JobId job, EventContext& context);
+  /// Returns false, having done nothing, if the job is over or has that priority.
   bool set_priority(JobId job, std::int32_t priority, EventContext& context);
-  /// The job gets on no more, nor does a checkpoint that it leaves with. Its hosts are told so.
+  /// The job gets on no more, and neither does a last checkpoint on its way. Hosts are told so.
   void halt(JobId job, EventContext& context);
-  /// The job's attempt is charged and its GPUs are free. A transition of its state follows.
+  /// Charges the job's attempt and frees its GPUs. A transition of the job's state has to follow.
   void leave_gpus(JobId job, Time now, Leaving why);
   void go_back_to_queue(JobId job, Time now, ClusterEvent::Kind because);
-  /// Both, of a job that others than the policy stop.
+  /// The job leaves its GPUs and goes back to the queue, stopped by others than the policy.
   void send_back(JobId job, Leaving why, Time now);
+  /// The job writes a last checkpoint, unless it moves, has failed or is due to end.
   void start_moving(JobId job, EventContext& context);
-  /// Requires: its checkpoint is written.
+  /// The job leaves the host that is drained. Requires: its last checkpoint is written.
   void move(JobId job, EventContext& context);
   void tell_event(const EventRecord& row) const;
 
@@ -207,16 +209,16 @@ class JobLifecycle final : public Entity {
   std::optional<Drains> drains_;    ///< with outages_
   std::optional<Standstill> standstill_;
   bool abandoned_ = false;  ///< the run is of no use any more
-  /// Jobs arrive, drains begin, or a scenario changes something.
+  /// The last time at which a job arrives, a drain begins or the scenario changes something.
   Time changes_until_;
-  /// In the queue since the last pass, not by the policy.
+  /// Jobs that have joined the queue since the last pass, but for those that the policy sent there.
   std::vector<JobId> arrived_;
-  /// The queue since the last pass, not by the policy.
+  /// Jobs that have left the queue since the last pass, but for those that the policy started.
   std::vector<JobId> left_;
   std::map<std::string, JobId, std::less<>> job_called_;  ///< all, if scripted events name any
   bool pass_requested_ = false;
-  Time next_pass_;  ///< if it is requested
-  Time wake_;       ///< when the policy wants a pass; in the past if it does not
+  Time next_pass_;  ///< if one is requested
+  Time wake_;       ///< when the policy wants a pass; in the past if it wants none
   std::size_t changes_done_ = 0;
 };
 

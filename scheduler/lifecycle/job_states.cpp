@@ -12,12 +12,12 @@ void JobStates::arrive(JobId job) {
   queue_.insert(job);
 }
 
-JobAttempt& JobStates::start(JobAttempt attempt) {
-  const JobId job = attempt.job();
+JobAttempt& JobStates::start(const JobAttempt::Terms& terms, Placement placement, Time since, const KeptWork& kept) {
+  const JobId job = terms.job;
   WEFT_CHECK(is<Waiting>(job), "a job that starts was waiting");
   queue_.remove(job);
   running_.push_back(job);
-  return *states_[job.index()].emplace<Held>(std::make_unique<JobAttempt>(std::move(attempt)));
+  return *states_[job.index()].emplace<Held>(std::make_unique<JobAttempt>(terms, std::move(placement), since, kept));
 }
 
 void JobStates::stop(JobId job) {

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -61,8 +62,8 @@ class JobStates {
   }
 
   void arrive(JobId job);
-  /// The reference is valid until the job stops, ends or is cancelled.
-  JobAttempt& start(JobAttempt attempt);
+  /// Arguments as of JobAttempt. The reference is valid until the job stops, ends or is cancelled.
+  JobAttempt& start(const JobAttempt::Terms& terms, Placement placement, Time since, const KeptWork& kept);
   void stop(JobId job);
   void end(JobId job);
   void cancel(JobId job);

@@ -26,8 +26,8 @@ SchedulerParts parts_with_storage() {
 
 JobAttempt& start_attempt(SchedulerParts& parts) {
   parts.arrive(a);
-  return parts.states.start(
-      {{a, 4, 0, 1, {}, {3, {}, Duration::s(2)}}, Placement{{GpuSlot(0), GpuSlot(1), GpuSlot(2), GpuSlot(3)}}, at_s(0), {}});
+  return parts.states.start({a, 4, 0, 1, {}, {3, {}, Duration::s(2)}}, Placement{{GpuSlot(0), GpuSlot(1), GpuSlot(2), GpuSlot(3)}},
+                            at_s(0), {});
 }
 
 TEST(AttemptMessages, DescribeAnAttempt) {

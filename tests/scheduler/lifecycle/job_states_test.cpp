@@ -12,7 +12,9 @@
 namespace weft::job_states_test {
 namespace {
 
-JobAttempt attempt_of(JobId job) { return {{job, 1, 0, 1, {}, {}}, Placement{{GpuSlot(job.index())}}, Time::zero(), {}}; }
+JobAttempt& start(JobStates& states, JobId job) {
+  return states.start({job, 1, 0, 1, {}, {}}, Placement{{GpuSlot(job.index())}}, Time::zero(), {});
+}
 
 std::vector<std::uint32_t> numbers(const JobList& jobs) {
   std::vector<std::uint32_t> result;
@@ -27,12 +29,12 @@ TEST(JobStates, TakeAJobThroughItsLife) {
   states.arrive(a);
   EXPECT_TRUE(states.is<JobStates::Waiting>(a));
   EXPECT_EQ(states.attempt(a), nullptr);
-  EXPECT_EQ(states.start(attempt_of(a)).job(), a);
+  EXPECT_EQ(start(states, a).job(), a);
   EXPECT_TRUE(states.queue().empty());
   EXPECT_EQ(states.running(a).placement().gpus.front(), GpuSlot(0));
   states.stop(a);
   EXPECT_TRUE(states.queue().contains(a));
-  states.start(attempt_of(a));
+  start(states, a);
   states.end(a);
   EXPECT_TRUE(states.is_over(a));
   EXPECT_TRUE(states.running().empty());
@@ -64,7 +66,7 @@ TEST(JobStates, AgreeWithANaiveList) {
           if (expect(state == 'n', [&] { states.arrive(job); })) state = 'w';
           break;
         case 1:
-          if (expect(state == 'w', [&] { states.start(attempt_of(job)); })) {
+          if (expect(state == 'w', [&] { start(states, job); })) {
             state = 'r';
             running.push_back(number);
           }
