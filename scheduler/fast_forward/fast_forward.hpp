@@ -1,4 +1,4 @@
-// Fast forward: which iterations of jobs that run workloads need not be simulated, and what is
+// Fast-forward: which iterations of jobs that run workloads need not be simulated, and what is
 // risked by leaving them out.
 //
 // Where it sits: FastForwardControl tells it how long simulated iterations take, asks it when jobs

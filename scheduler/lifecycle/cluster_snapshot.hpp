@@ -7,7 +7,7 @@
 // Model: absolute times stay what they are; a run that goes on from a snapshot begins at its
 // instant. What is not kept is what the scheduler does not know:
 //   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the
-//     last one. Jobs of job mode and those that are fast-forwarded (fast forward) go on as if
+//     last one. Jobs of job mode and those that are fast-forwarded go on as if
 //     nothing had happened.
 //   - Ranks that wait for data wait for all of it anew.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
@@ -59,7 +59,7 @@ struct ClusterSnapshot {
     // For whoever looks at it, not needed to go on:
     /// In job mode and while it is fast-forwarded, if nothing changes its pace.
     std::optional<Time> expected_end = {};
-    /// With fast forward, as last measured since its start.
+    /// With fast-forward, as last measured since its start.
     std::optional<Duration> iteration_time = {};
   };
 

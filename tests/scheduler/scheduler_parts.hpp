@@ -20,7 +20,7 @@ namespace weft::testing_scheduler {
 /// entity 900.
 struct SchedulerParts {
   SchedulerParts(std::vector<JobSpec> of_run, std::uint32_t hosts, std::uint32_t gpus_per_host, std::uint64_t fast_forward = 0,
-                 StorageSettings stored = {})
+                 StorageSettings stored = {}, CoupledJobs* coupled = nullptr)
       : jobs(std::move(of_run)),
         cluster(hosts, gpus_per_host),
         storage(std::move(stored)),
@@ -28,7 +28,7 @@ struct SchedulerParts {
         states(jobs.size()),
         accounts(jobs, cluster, states, nullptr, Time::zero()),
         messages(jobs, cluster, wiring, storage, Duration::us(10)),
-        forward(fast_forward, jobs, states, accounts, messages, nullptr, nullptr),
+        forward(fast_forward, jobs, states, accounts, messages, coupled, nullptr),
         starts(jobs, cluster, states, accounts, messages, forward, wiring, storage, nullptr, 1) {}
 
   void arrive(JobId job) {
@@ -37,7 +37,9 @@ struct SchedulerParts {
   }
   /// On the first free GPUs.
   void start(JobId job, const StartTerms& terms = {}) {
-    Placement placement = *FirstFit(false).place(cluster, jobs[job.index()].gpus);
+    start_on(job, *FirstFit(false).place(cluster, jobs[job.index()].gpus), terms);
+  }
+  void start_on(JobId job, Placement placement, const StartTerms& terms = {}) {
     cluster.take(job, placement);
     accounts.start(job, placement, context.now());
     starts.start(job, std::move(placement), terms, context);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
 #include <vector>
 
+#include "host/collectives/collective_library.hpp"
 #include "tests/scheduler/scheduler_parts.hpp"
 
 namespace weft::fast_forward_control_test {
@@ -129,6 +132,105 @@ TEST_F(FastForwardControlTest, ClosesWhatIsForwardedWhenTheRunIsCutOff) {
   parts.forward.close_open_attempts(at_s(61));
   EXPECT_EQ(parts.accounts.record(a).iterations, 6U);
   EXPECT_EQ(parts.accounts.record(b).iterations, 4U);
+}
+
+// --- Folding ----------------------------------------------------------------------------------------------------------
+
+/// Two leafs of two hosts with one GPU each, and a spine. A runs on hosts 0 and 2, B on hosts 1 and
+/// 3: each of them alone can fill the links of the spine, so that they are coupled. All ranks of a
+/// job are alike, as they all-reduce with one on the other leaf.
+class FoldedJobsTest : public testing::Test {
+ protected:
+  FoldedJobsTest() {
+    TopologyBuilder builder("two leafs");
+    const std::array leafs = {builder.add_switch(1), builder.add_switch(1)};
+    const NodeId spine = builder.add_switch(2);
+    for (std::size_t host = 0; host < 4; ++host)
+      builder.add_cable(builder.add_endpoint(builder.add_host(), NodeKind::gpu), leafs[host / 2], Bandwidth::gbps(100),
+                        Duration::ns(10));
+    for (const NodeId leaf : leafs) builder.add_cable(leaf, spine, Bandwidth::gbps(100), Duration::ns(10));
+    topology = std::move(builder).build(nullptr, {});
+    library = std::make_unique<CollectiveLibrary>(ParamSet("collective", CollectiveLibrary::params()), std::vector<ParamSet>());
+    speeds = std::make_unique<HostSpeeds>(4);
+    coupled = std::make_unique<CoupledJobs>(*topology, settings, *speeds, Duration::zero());
+    parts = std::make_unique<SchedulerParts>(std::vector{workload_job("A", at_s(0), 2, 10), workload_job("B", at_s(0), 2, 10)}, 4,
+                                             1, 2, StorageSettings{}, coupled.get());
+    for (std::size_t gpu = 0; gpu < 4; ++gpu) parts->wiring.endpoint_of_gpu[gpu] = topology->endpoints()[gpu];
+    parts->wiring.prepare = [this](RunningJob& job) { complete(job); };
+  }
+
+  /// One all-reduce of both ranks.
+  void complete(RunningJob& job) const {
+    auto workload = std::make_shared<Workload>();
+    workload->name = "one all-reduce";
+    workload->rank_count = 2;
+    workload->communicators.push_back(Communicator::world(2));
+    RoleBuilder role;
+    Op op;
+    op.kind = OpKind::collective;
+    op.collective = CollectiveType::all_reduce;
+    op.bytes = Bytes::of(1'000'000);
+    role.add(op);
+    workload->roles.push_back(std::move(role).finish().dag);
+    workload->role_of.assign(2, 0);
+    job.collectives = library->prepare(*workload, *topology, *job.endpoint_of_rank, nullptr);
+    job.workload = std::move(workload);
+  }
+  void launch(JobId job, std::uint32_t first_gpu) {
+    parts->arrive(job);
+    parts->start_on(job, Placement{{GpuSlot(first_gpu), GpuSlot(first_gpu + 2)}});
+    ASSERT_TRUE(parts->starts.launch(parts->context));
+  }
+  const RunningJob& published(JobId job) const { return parts->messages.published(parts->states.running(job)); }
+
+  FlowSettings settings{ParamSet("flow", flow_params())};
+  std::shared_ptr<const Topology> topology;
+  std::unique_ptr<CollectiveLibrary> library;
+  std::unique_ptr<HostSpeeds> speeds;
+  std::unique_ptr<CoupledJobs> coupled;
+  std::unique_ptr<SchedulerParts> parts;
+};
+
+// A is alone, and one rank stands for both. B joins at 1 s, before A has ended an iteration: A
+// begins its first one anew, folded with B's ranks.
+TEST_F(FoldedJobsTest, AreFoldedAnewWhenTheirSetChanges) {
+  launch(a, 0);
+  EXPECT_EQ(text_of(parts->context.take()), "start 0");
+  ASSERT_NE(published(a).folding, nullptr);
+  const AttemptId first = published(a).attempt;
+  parts->context.set_now(at_s(1));
+  launch(b, 1);
+  const std::vector<Event> posted = parts->context.take();
+  ASSERT_GE(posted.size(), 3U);
+  EXPECT_EQ(posted[0].kind, stop_job);
+  EXPECT_EQ(posted[0].payload_as<StopJob>().attempt, first);
+  EXPECT_EQ(posted[0].payload_as<StopJob>().is_over, 0U);
+  EXPECT_EQ(published(a).folding, parts->forward.folding_of(a));
+  EXPECT_EQ(published(b).folding, parts->forward.folding_of(b));
+  EXPECT_EQ(&published(a).folding->whole(), &published(b).folding->whole());
+  EXPECT_EQ(published(a).first_iteration, 0U);
+  EXPECT_EQ(parts->states.running(a).part_since(), at_s(1) + message);
+}
+
+// A has ended an iteration of 10 s when B joins at 14 s. It is fast-forwarded at that pace, and
+// simulated from its third on, which begins at 20 s and a message.
+TEST_F(FoldedJobsTest, FinishTheirIterationAtTheirPace) {
+  launch(a, 0);
+  const RunningJob& alone = published(a);
+  JobAttempt& attempt = parts->states.running(a);
+  const Time end = at_s(10) + message;
+  ASSERT_TRUE(attempt.take_report({alone.attempt, RankId(0), 0, 0, end, {}}));
+  parts->forward.complete_iteration(a, attempt.ranks()->last_period(), {});
+  parts->context.take();
+  parts->context.set_now(at_s(14));
+  launch(b, 1);
+  EXPECT_TRUE(attempt.is<JobAttempt::FastForwarded>());
+  EXPECT_EQ(attempt.as<JobAttempt::FastForwarded>().resumes_at, 2U);
+  EXPECT_EQ(attempt.resumed_part_since(), at_s(20) + message);
+  parts->context.set_now(at_s(20));
+  parts->forward.resume(a, parts->context);
+  EXPECT_EQ(published(a).folding, parts->forward.folding_of(a));
+  EXPECT_EQ(published(a).first_iteration, 2U);
 }
 
 }  // namespace

@@ -108,5 +108,83 @@ TEST(AttemptStarts, ARunOfNoUseIsNotGoneOnWith) {
   EXPECT_EQ(text_of(parts.context.take()), "");
 }
 
+// --- Going on from a snapshot at 40 s ---------------------------------------------------------------------------------
+
+/// Job A, which has run since 10 s.
+ClusterSnapshot::Job running_since_ten(std::uint32_t gpus) {
+  ClusterSnapshot::Job from;
+  from.state = ClusterSnapshot::State::runs;
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) from.placement.gpus.emplace_back(gpu);
+  from.since = from.part_since = at_s(10);
+  from.record.id = a;
+  from.record.gpus = gpus;
+  from.record.restarts = 2;
+  return from;
+}
+
+void restore(SchedulerParts& parts, const ClusterSnapshot::Job& from, const StartTerms& terms = {}) {
+  parts.context.set_now(at_s(40));
+  parts.states.arrive(a);
+  parts.accounts.restore(a, from);
+  parts.cluster.take(a, from.placement);
+  parts.starts.restore(a, from, at_s(40), terms, parts.context);
+}
+
+// 5 s of overhead and 60 s of work from 10 s on: the end stays where it was.
+TEST(RestoredStarts, OfJobModeEndAsIfNothingHadHappened) {
+  SchedulerParts parts({job("A", 0, 4, Duration::s(60))}, 1, 4);
+  restore(parts, running_since_ten(4), {Duration::s(5), {}});
+  const std::vector<Event> posted = parts.context.take();
+  ASSERT_EQ(text_of(posted), "ends");
+  EXPECT_EQ(posted[0].key.time, at_s(75));
+  EXPECT_EQ(posted[0].payload_as<JobTimer>().generation, (Generation{2, 1}));
+}
+
+// Three iterations had ended by 37 s, and the others take 9 s each: 63 s, and a message until that
+// is known.
+TEST(RestoredStarts, OfAJobThatWasFastForwardedKeepItsPace) {
+  SchedulerParts parts({workload_job("A", at_s(0), 1, 10)}, 1, 1, 2);
+  ClusterSnapshot::Job from = running_since_ten(1);
+  from.part_since = at_s(37);
+  from.past.whole.iterations = 3;
+  from.pace = KnownPace{Duration::s(9), {}};
+  restore(parts, from);
+  const std::vector<Event> posted = parts.context.take();
+  ASSERT_EQ(text_of(posted), "ends");
+  EXPECT_EQ(posted[0].key.time, at_s(37 + 63) + Duration::us(10));
+  EXPECT_TRUE(parts.states.running(a).is<JobAttempt::FastForwarded>());
+  EXPECT_EQ(parts.states.running(a).account(at_s(47)).whole.iterations, 4U);
+  // Its pace may be old: it is simulated from the iteration on that begins at 46 s, for which its
+  // host is told a message before.
+  parts.forward.doubt(a, parts.context);
+  const std::vector<Event> planned = parts.context.take();
+  ASSERT_EQ(text_of(planned), "resumes");
+  EXPECT_EQ(planned[0].key.time, at_s(46) - Duration::us(10));
+}
+
+// Of the iteration that was under way nothing is kept: the fourth begins anew, a message after 40
+// s.
+TEST(RestoredStarts, OfASimulatedJobBeginItsIterationAnew) {
+  SchedulerParts parts({workload_job("A", at_s(0), 1, 10)}, 1, 1);
+  ClusterSnapshot::Job from = running_since_ten(1);
+  from.part_since = at_s(37);
+  from.past.whole.iterations = 3;
+  restore(parts, from);
+  EXPECT_EQ(text_of(parts.context.take()), "");
+  ASSERT_TRUE(parts.starts.launch(parts.context));
+  EXPECT_EQ(text_of(parts.context.take()), "start 0");
+  EXPECT_EQ(parts.table.at(AttemptId(0)).first_iteration, 3U);
+  EXPECT_EQ(parts.states.running(a).part_since(), at_s(40) + Duration::us(10));
+}
+
+// The overhead takes until 60 s.
+TEST(RestoredStarts, WaitForTheRestOfTheOverhead) {
+  SchedulerParts parts({workload_job("A", at_s(0), 1, 10)}, 1, 1);
+  restore(parts, running_since_ten(1), {Duration::s(50), {}});
+  const std::vector<Event> posted = parts.context.take();
+  ASSERT_EQ(text_of(posted), "ranks");
+  EXPECT_EQ(posted[0].key.time, at_s(60));
+}
+
 }  // namespace
 }  // namespace weft::attempt_starts_test
