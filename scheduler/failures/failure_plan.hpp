@@ -1,14 +1,17 @@
 // Failure plan: which part of the cluster fails when, and how long its repair takes.
 //
-// Where it sits: JobLifecycle owns the one of a run and takes failures from it in order of time.
+// Where it sits: Outages owns the plan of a run and takes failures from it in order of time.
 //
 // Model
-//   - By chance: each part of a kind with an MTBF fails after a time of its own, Weibull with the shape of the settings (1: exponential) and
-//     that mean; once it works again, after another one (a renewal process). Draws come from the stream (seed, part, episode), so that they depend
-//     on nothing else.
+//   - By chance: each part of a kind with an MTBF fails after a time of its own, Weibull with the
+//     shape of the settings (1: exponential) and that mean; once it works again, after another one
+//     (a renewal process). Draws come from the stream (seed, part, episode), so that they depend on
+//     nothing else.
 //   - Links also degrade and flap by chance, each as a process of its own.
-//   - By log: what the log lists. A part that fails again before it works again stays out until the later end.
-//   - The time to detect a failure is the settings'; a repair takes a draw from their distribution, or what the log says.
+//   - By log: what the log lists. A part that fails again before it works again stays out until the
+//     later end.
+//   - The time to detect a failure is the settings'; a repair takes a draw from their distribution,
+//     or what the log says.
 // Weibull with shape k and mean m: scale m / Gamma(1 + 1/k), draws scale * (-ln U)^(1/k).
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
@@ -37,7 +40,9 @@ ParamTable failure_params();
 enum class Fault : std::uint8_t {
   breaks,    ///< it is out until it is repaired
   degrades,  ///< it carries a share of its speed until it is repaired
-  flaps,     ///< it carries nothing for a while, and then goes on by itself, of which the scheduler takes no notice
+  /// It carries nothing for a while, and then goes on by itself, of which the scheduler takes no
+  /// notice.
+  flaps,
 };
 
 struct LoggedFailure {
@@ -48,19 +53,22 @@ struct LoggedFailure {
   double share = 0;  ///< of its speed that a link goes on with
 };
 
-/// A CSV table: time_s, part and, optionally, repair_s (empty: a draw) and factor (of a link: which share of its speed it goes on with; 0 or empty: it is
-/// out). Rows in any order. `network` may be null: no switches and links. Throws InputError with all that is wrong: what the CSV reader finds,
-/// [unknown-part] and [bad-factor].
+/// A CSV table: time_s, part and, optionally, repair_s (empty: a draw) and factor (of a link: which
+/// share of its speed it goes on with; 0 or empty: it is out). Rows in any order. `network` may be
+/// null: no switches and links. Throws InputError with all that is wrong: what the CSV reader
+/// finds, [unknown-part] and [bad-factor].
 std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster,
                                             const NetworkParts* network = nullptr);
 
 struct FailureSettings {
   std::array<double, part_kind_count> mtbf_h{};  ///< by PartKind, hours; 0: never
-  double degraded_mtbf_h = 0;                    ///< of a link, until it carries `degraded_share` of its speed
+  /// Of a link, until it carries `degraded_share` of its speed.
+  double degraded_mtbf_h = 0;
   double degraded_share = 0;
   double flap_mtbf_h = 0;  ///< of a link, until it carries nothing for `flap`
   DurationModel flap;
-  Duration reroute;                             ///< from a change of a link until the network takes other ways
+  /// From a change of a link until the network takes other ways.
+  Duration reroute;
   std::shared_ptr<const NetworkParts> network;  ///< whose switches and links fail; null: none
   double weibull_shape = 1;
   std::vector<LoggedFailure> log;
@@ -71,7 +79,8 @@ struct FailureSettings {
   std::uint32_t cold_spares = 0;
   Duration cold_start;
 
-  /// By the table "failure", without the log. Throws InputError for a repair that is no duration model.
+  /// By the table "failure", without the log. Throws InputError for a repair that is no duration
+  /// model.
   static FailureSettings of(const ParamSet& params);
   bool has_failures() const;
   /// Others than those of the log, without end.
