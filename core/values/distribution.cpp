@@ -14,12 +14,21 @@ namespace {
 constexpr int kept_bits = 10;
 constexpr int dropped_bits = 52 - kept_bits;
 
-/// Doubles >= 0 are ordered as their bits are.
-std::uint64_t bucket_of(double value) { return std::bit_cast<std::uint64_t>(value) >> dropped_bits; }
+constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+
+/// Doubles in the order of these numbers: those >= 0 are ordered as their bits are, others the other way.
+std::uint64_t ordered(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return (bits & sign) == 0 ? bits | sign : ~bits;
+}
+
+double value_of(std::uint64_t number) { return std::bit_cast<double>((number & sign) != 0 ? number & ~sign : ~number); }
+
+std::uint64_t bucket_of(double value) { return ordered(value) >> dropped_bits; }
 
 double middle_of(std::uint64_t bucket) {
-  const double low = std::bit_cast<double>(bucket << dropped_bits);
-  const double high = std::bit_cast<double>((bucket + 1) << dropped_bits);
+  const double low = value_of(bucket << dropped_bits);
+  const double high = value_of((bucket + 1) << dropped_bits);
   return low + (high - low) / 2;
 }
 
@@ -45,10 +54,10 @@ double percentile_of(const Counted& ascending, std::uint64_t count, double perce
 }  // namespace
 
 void Distribution::add(double value, std::uint64_t times) {
-  WEFT_CHECK(value >= 0 && std::isfinite(value), "a distribution is of finite values from 0 on");
+  WEFT_CHECK(std::isfinite(value), "a distribution is of finite values");
   if (times == 0) return;
   min_ = count_ == 0 ? value : std::min(min_, value);
-  max_ = std::max(max_, value);
+  max_ = count_ == 0 ? value : std::max(max_, value);
   count_ += times;
   if (!buckets_.empty()) return add_to_bucket(value, times);
   exact_.emplace_back(value, times);

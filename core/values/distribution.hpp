@@ -21,7 +21,7 @@ class Distribution {
  public:
   static constexpr std::size_t exact_max = std::size_t{1} << 20;
 
-  /// `times`: how often the value occurs. Requires: value >= 0 and finite (WEFT_CHECK).
+  /// `times`: how often the value occurs. Requires: it is finite (WEFT_CHECK).
   void add(double value, std::uint64_t times = 1);
 
   std::uint64_t count() const { return count_; }

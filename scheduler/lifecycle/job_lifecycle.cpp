@@ -13,6 +13,22 @@
 namespace weft {
 namespace {
 
+AttemptEnd end_of(Leaving why) {
+  switch (why) {
+    case Leaving::ends:
+      return AttemptEnd::ended;
+    case Leaving::is_preempted:
+      return AttemptEnd::preempted;
+    case Leaving::has_failed:
+      return AttemptEnd::failed;
+    case Leaving::moves:
+      return AttemptEnd::moved;
+    case Leaving::is_cancelled:
+      return AttemptEnd::cancelled;
+  }
+  return AttemptEnd::ended;
+}
+
 constexpr std::array kJobLifecycleParams = {
     ParamSpec{"control_delay", ParamKind::duration, "10us", "1ns", "", "",
               "time that a message between scheduler and host takes: start of a job, end of an iteration",
@@ -513,7 +529,15 @@ void JobLifecycle::leave_gpus(JobId job, Time now, Leaving why) {
   } else {
     progress_watch_.is_stopped(job, now - attempt.since());
   }
+  tell_attempt(attempt, now, end_of(why));
   cluster_.release(job, attempt.placement());
+}
+
+void JobLifecycle::tell_attempt(const JobAttempt& attempt, Time now, AttemptEnd why) const {
+  if (settings_.observer == nullptr) return;
+  const auto gpus = static_cast<std::uint32_t>(attempt.placement().gpus.size());
+  settings_.observer->attempt_ended(jobs_[attempt.job().index()], accounts_.record(attempt.job()),
+                                    {attempt.since(), now, gpus, why});
 }
 
 void JobLifecycle::go_back_to_queue(JobId job, Time now, ClusterEvent::Kind because) {
@@ -643,6 +667,7 @@ void JobLifecycle::go_on_from_snapshot(EventContext& context) {
 }
 
 void JobLifecycle::close_open_attempts(Time now) {
+  for (const JobId job : states_.running()) tell_attempt(states_.running(job), now, AttemptEnd::running);
   accounts_.close_open_attempts(now);
   fast_forward_.close_open_attempts(now);
   accounts_.advance(now);

@@ -179,6 +179,7 @@ class JobLifecycle final : public Entity {
   void halt(JobId job, EventContext& context);
   /// Charges the job's attempt and frees its GPUs. A transition of the job's state has to follow.
   void leave_gpus(JobId job, Time now, Leaving why);
+  void tell_attempt(const JobAttempt& attempt, Time now, AttemptEnd why) const;
   void go_back_to_queue(JobId job, Time now, ClusterEvent::Kind because);
   /// The job leaves its GPUs and goes back to the queue, stopped by others than the policy.
   void send_back(JobId job, Leaving why, Time now);

@@ -71,6 +71,22 @@ struct JobRecord {
   Duration useful() const { return run_whole - lost() - overhead - checkpointing; }
 };
 
+/// Why an attempt of a job is over.
+enum class AttemptEnd : std::uint8_t { ended, preempted, failed, moved, cancelled, running };
+/// As results call it. `running`: it was not over when the run stopped.
+constexpr const char* to_text(AttemptEnd why) {
+  constexpr const char* names[] = {"ended", "preempted", "failed", "moved", "cancelled", "running"};
+  return names[static_cast<std::uint8_t>(why)];
+}
+
+/// An attempt of a job that has left its GPUs, or holds them when the run stops.
+struct AttemptRecord {
+  Time start;
+  Time end;
+  std::uint32_t gpus = 0;
+  AttemptEnd why = AttemptEnd::ended;
+};
+
 struct IterationRecord {
   JobId job;
   std::uint32_t iteration = 0;  ///< from 0
@@ -110,6 +126,9 @@ class JobObserver {
  public:
   virtual ~JobObserver() = default;
   virtual void job_started(const JobSpec&, const JobRecord&) {}
+  /// It leaves its GPUs now, or the run does not go on. Its number is JobRecord::restarts, its hosts are in
+  /// JobRecord::placement.
+  virtual void attempt_ended(const JobSpec&, const JobRecord&, const AttemptRecord&) {}
   /// Preempted, moved, or a part failed; it waits again.
   virtual void job_stopped(const JobSpec&, const JobRecord&) {}
   virtual void job_finished(const JobSpec&, const JobRecord&) {}

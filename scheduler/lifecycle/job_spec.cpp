@@ -15,7 +15,9 @@ std::vector<JobSpec> jobs_of_trace(const JobTrace& trace, const std::string& fil
   for (const TraceJob& row : trace.jobs) {
     JobSpec& job = jobs.emplace_back();
     job.name = row.name;
+    job.user = row.user;
     job.group = row.group;
+    job.model = row.model;
     job.submit = Time::zero() + row.submit;
     job.gpus = row.gpus;
     job.min_gpus = row.min_gpus;

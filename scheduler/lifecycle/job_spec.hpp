@@ -26,7 +26,9 @@ namespace weft {
 
 struct JobSpec {
   std::string name;
-  std::string group;  ///< virtual cluster or user; may be empty
+  std::string user;   ///< who submitted it; may be empty, like the next two
+  std::string group;  ///< virtual cluster or user
+  std::string model;  ///< what it trains
   Time submit;
   std::uint32_t gpus = 1;
   std::uint32_t min_gpus =

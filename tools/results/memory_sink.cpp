@@ -31,7 +31,9 @@ void MemorySink::begin() {
   texts_of_flows_.clear();
 }
 
-void MemorySink::add_job(const JobRow& row) { keep(jobs, row, texts_, &JobRow::job, &JobRow::placement); }
+void MemorySink::add_job(const JobRow& row) {
+  keep(jobs, row, texts_, &JobRow::job, &JobRow::placement, &JobRow::user, &JobRow::group, &JobRow::model);
+}
 
 void MemorySink::add_attempt(const AttemptRow& row) {
   keep(attempts, row, texts_, &AttemptRow::job, &AttemptRow::reason, &AttemptRow::hosts);

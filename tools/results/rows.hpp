@@ -38,6 +38,10 @@ struct JobRow {
   std::optional<double> goodput_iterations_per_s;
   std::optional<double> goodput_samples_per_s;
   std::uint32_t elastic_restarts = 0;
+  std::string_view user;  ///< of the trace, like the rest
+  std::string_view group;
+  std::string_view model;
+  std::int32_t priority = 0;
 };
 
 /// An attempt of a job on GPUs that has ended, or had not when the run stopped.

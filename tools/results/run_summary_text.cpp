@@ -1,4 +1,4 @@
-// What `weft run` prints of a summary.
+// The text of a run summary: what `weft run` prints on screen when a run is over.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -73,6 +73,11 @@ constexpr std::array job_columns = {
         {"goodput_samples_per_s", "1/s", "Samples in these iterations, where the scenario says how many an iteration has"},
         real<&JobRow::goodput_samples_per_s>},
     Column<JobRow>{{"elastic_restarts", "", "Restarts on fewer GPUs than the job wants"}, count<&JobRow::elastic_restarts>},
+    Column<JobRow>{{"user", "", "Who submitted it, where the trace says so"}, text<&JobRow::user>},
+    Column<JobRow>{{"group", "", "Virtual cluster or group"}, text<&JobRow::group>},
+    Column<JobRow>{{"model", "", "What it trains: the trace's model or type, or the name of its workload"}, text<&JobRow::model>},
+    Column<JobRow>{{"priority", "", "The higher, the sooner; as it was last"},
+                   [](const JobRow& row) -> Cell { return std::int64_t{row.priority}; }},
 };
 
 constexpr std::array attempt_columns = {

@@ -70,6 +70,10 @@ void ResultRows::job_fast_forwarded(const JobSpec&, const JobRecord& record, Tim
   if (congestion_) congestion_->note_fast_forward(record.id, {begin, end});
 }
 
+void ResultRows::attempt_ended(const JobSpec& spec, const JobRecord& record, const AttemptRecord& attempt) {
+  sink_.add_attempt({spec.name, record.restarts, attempt.start, attempt.end, to_text(attempt.why), attempt.gpus, record.placement});
+}
+
 void ResultRows::job_finished(const JobSpec& spec, const JobRecord& record) { add_job(spec, record); }
 
 void ResultRows::job_cancelled(const JobSpec& spec, const JobRecord& record) { add_job(spec, record); }
@@ -103,6 +107,10 @@ void ResultRows::add_job(const JobSpec& spec, const JobRecord& record) {
     if (spec.samples_per_iteration > 0) row.goodput_samples_per_s = per_s * static_cast<double>(spec.samples_per_iteration);
   }
   row.elastic_restarts = record.elastic_restarts;
+  row.user = spec.user;
+  row.group = spec.group;
+  row.model = spec.model.empty() && spec.workload != nullptr ? spec.workload->name : spec.model;
+  row.priority = spec.priority;
   sink_.add_job(row);
 }
 

@@ -32,6 +32,7 @@ class ResultRows final : public JobObserver, public FlowObserver {
 
   void job_started(const JobSpec& spec, const JobRecord& record) override;
   void job_fast_forwarded(const JobSpec& spec, const JobRecord& record, Time begin, Time end) override;
+  void attempt_ended(const JobSpec& spec, const JobRecord& record, const AttemptRecord& attempt) override;
   void job_finished(const JobSpec& spec, const JobRecord& record) override;
   void job_cancelled(const JobSpec& spec, const JobRecord& record) override;
   void event_happened(const EventRecord& record) override;

@@ -5,7 +5,8 @@
 namespace weft {
 
 JobTrace read_acme(const SourceText& source, const JobTraceOptions& options) {
-  return read_start_end_log(source, options, {.zone = "Asia/Shanghai", .group_column = "user", .model_column = "type"});
+  return read_start_end_log(source, options,
+                            {.zone = "Asia/Shanghai", .group_column = "user", .user_column = "user", .model_column = "type"});
 }
 
 }  // namespace weft

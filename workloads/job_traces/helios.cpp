@@ -5,7 +5,8 @@
 namespace weft {
 
 JobTrace read_helios(const SourceText& source, const JobTraceOptions& options) {
-  return read_start_end_log(source, options, {.zone = "Asia/Shanghai", .group_column = "vc", .model_column = ""});
+  return read_start_end_log(source, options,
+                            {.zone = "Asia/Shanghai", .group_column = "vc", .user_column = "user", .model_column = ""});
 }
 
 }  // namespace weft

@@ -26,8 +26,9 @@ struct RecordedRun {
 
 struct TraceJob {
   std::string name;   ///< the trace's own id, or "jobN" by row
-  std::string group;  ///< virtual cluster or user; may be empty
-  std::string model;  ///< what it trains, or its type; may be empty
+  std::string user;   ///< who submitted it; may be empty, like the next two
+  std::string group;  ///< virtual cluster or user
+  std::string model;  ///< what it trains, or its type
   Duration submit;    ///< since the earliest submission of the trace
   Duration run;       ///< how long it holds its GPUs; zero if the trace has no run times
   std::uint32_t gpus = 1;

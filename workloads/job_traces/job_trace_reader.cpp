@@ -23,7 +23,7 @@ namespace weft {
 namespace {
 
 constexpr std::array kFormats = {
-    JobTraceFormat{"weft", "Weft's own CSV: job,submit_s,gpus,run_s and optionally iterations,group,priority,model.", 0,
+    JobTraceFormat{"weft", "Weft's own CSV: job,submit_s,gpus,run_s and optionally iterations,group,priority,model,user.", 0,
                    read_weft_csv},
     JobTraceFormat{
         "philly",

@@ -16,13 +16,17 @@ namespace weft {
 
 namespace {
 
-enum Column : std::size_t { job_id, gpu_num, submit_time, duration, state, start_time, end_time, node_num, group, model };
+/// A name that no column has.
+constexpr std::string_view no_column = "\n";
+
+enum Column : std::size_t { job_id, gpu_num, submit_time, duration, state, start_time, end_time, node_num, group, user, model };
 
 class StartEndReader {
  public:
   StartEndReader(const SourceText& source, const JobTraceOptions& options, const StartEndLog& format)
       : builder_(source, options, format.zone),
         gpus_per_node_(format.gpus_per_node),
+        has_own_user_(format.user_column != format.group_column),
         has_model_(!format.model_column.empty()),
         columns_{CsvColumn{"job_id"},
                  CsvColumn{"gpu_num"},
@@ -33,6 +37,7 @@ class StartEndReader {
                  CsvColumn{"end_time", false},
                  CsvColumn{"node_num", false},
                  CsvColumn{format.group_column, false},
+                 CsvColumn{has_own_user_ ? format.user_column : no_column, false},
                  CsvColumn{format.model_column, false}},
         rows_(source, std::span(columns_).first(has_model_ ? columns_.size() : columns_.size() - 1), OtherColumns::allowed,
               builder_.diagnostics(), &builder_.dirty()) {}
@@ -94,6 +99,7 @@ class StartEndReader {
     if (rows_.is_dirty()) return;
     job.name = std::string(rows_.field(job_id));
     if (rows_.is_given(group)) job.group = std::string(rows_.field(group));
+    job.user = has_own_user_ ? std::string(rows_.is_given(user) ? rows_.field(user) : "") : job.group;
     if (has_model_ && rows_.is_given(model)) job.model = std::string(rows_.field(model));
     job.gpus = *gpus;
     job.line = rows_.line();
@@ -123,8 +129,9 @@ class StartEndReader {
 
   TraceBuilder builder_;
   std::uint32_t gpus_per_node_;
+  const bool has_own_user_;  ///< beside the group
   bool has_model_;
-  std::array<CsvColumn, 10> columns_;
+  std::array<CsvColumn, 11> columns_;
   CsvReader rows_;
   std::uint64_t other_durations_ = 0;
   std::uint64_t spread_ = 0;  ///< jobs on more nodes than they need

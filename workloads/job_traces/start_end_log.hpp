@@ -25,6 +25,7 @@ namespace weft {
 struct StartEndLog {
   std::string_view zone;          ///< of dates without one
   std::string_view group_column;  ///< kept as the job's group; optional in the file
+  std::string_view user_column;   ///< kept as the job's user; optional in the file; may be the group's
   std::string_view model_column;  ///< kept as the job's model; optional in the file; empty: none
   std::uint32_t gpus_per_node = 8;
 };

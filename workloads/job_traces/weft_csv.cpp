@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model, data_region, min_gpus };
+enum Column : std::size_t { name, submit_s, gpus, run_s, iterations, group, priority, model, data_region, min_gpus, user };
 constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"submit_s"},
                                  CsvColumn{"gpus"},
@@ -24,7 +24,8 @@ constexpr std::array kColumns = {CsvColumn{"job"},
                                  CsvColumn{"priority", false},
                                  CsvColumn{"model", false},
                                  CsvColumn{"data_region", false},
-                                 CsvColumn{"min_gpus", false}};
+                                 CsvColumn{"min_gpus", false},
+                                 CsvColumn{"user", false}};
 
 /// Seconds, exact to the tick, without zeros at the end.
 std::string seconds(Duration duration) {
@@ -67,6 +68,7 @@ JobTrace read_weft_csv(const SourceText& source, const JobTraceOptions&) {
     TraceJob job;
     job.name = std::string(rows.field(name));
     if (rows.has(group)) job.group = std::string(rows.field(group));
+    if (rows.has(user)) job.user = std::string(rows.field(user));
     if (rows.has(model)) job.model = std::string(rows.field(model));
     job.run = *run;
     job.gpus = static_cast<std::uint32_t>(*count);
@@ -88,6 +90,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
   const bool with_region = some([](const TraceJob& job) { return job.data_region.has_value(); });
   const bool with_min_gpus = some([](const TraceJob& job) { return job.min_gpus != 0; });
   const bool with_model = some([](const TraceJob& job) { return !job.model.empty(); });
+  const bool with_user = some([](const TraceJob& job) { return !job.user.empty() && job.user != job.group; });
   std::string row = "job,submit_s,gpus,run_s";
   if (with_iterations) row += ",iterations";
   if (with_group) row += ",group";
@@ -95,6 +98,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
   if (with_model) row += ",model";
   if (with_region) row += ",data_region";
   if (with_min_gpus) row += ",min_gpus";
+  if (with_user) row += ",user";
   write(row + "\n");
   for (const TraceJob& job : trace.jobs) {
     WEFT_CHECK(!job.iteration_times, "a run time that depends on the placement stands in no CSV");
@@ -105,6 +109,7 @@ void write_weft_csv(const JobTrace& trace, const std::function<void(std::string_
     if (with_model) row += "," + field_text(job.model);
     if (with_region) row += "," + (job.data_region ? std::to_string(*job.data_region) : std::string());
     if (with_min_gpus) row += "," + std::to_string(job.min_gpus);
+    if (with_user) row += "," + field_text(job.user);
     write(row + "\n");
   }
 }

@@ -200,6 +200,88 @@ TEST_P(JoinedResults, PercentilesAreThoseOfTheRows) {
   EXPECT_GT(told.summary.wait_s->max, 0) << "two jobs of four ranks fit at a time";
 }
 
+/// Jobs of three priorities on a small cluster whose GPUs fail; one is cancelled, a host is drained.
+std::string troubled_cluster() {
+  std::string text =
+      "cluster { hosts: 4 gpus_per_host: 4 }\nscheduler { policy: \"priority\" }\n"
+      "set { name: \"failure.gpu_mtbf_hours\" value: \"2\" }\nset { name: \"failure.repair_hours\" value: \"0.01\" }\n"
+      "set { name: \"checkpoint.interval\" value: \"10s\" }\n"
+      "event { at: \"200s\" drain { hosts: \"1\" for: \"100s\" } }\n"
+      "event { at: \"260s\" cancel { job: \"j30\" } }\n";
+  for (int i = 0; i < 40; ++i) {
+    text += "job { name: \"j" + std::to_string(i) + "\" gpus: " + std::to_string(1 + i % 6) + " submit: \"" +
+            std::to_string(9 * i) + "s\" priority: " + std::to_string(i % 3) + " group: \"g" + std::to_string(i % 2) +
+            "\" duration: \"" + std::to_string(40 + 17 * (i % 5)) + "s\" }\n";
+  }
+  return text;
+}
+
+// Attempts of a job follow each other, add up to its time on GPUs, and end for the reasons that its row counts.
+TEST(AttemptRows, AddUpToTheirJobs) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.scenario_file = folder.write("s.textproto", troubled_cluster());
+  Told told;
+  tell(flags, told);
+  std::map<std::string_view, std::vector<AttemptRow>> by_job;
+  for (const AttemptRow& row : told.rows.attempts) by_job[row.job].push_back(row);
+  std::map<std::string, int> reasons;
+  for (const JobRow& job : told.rows.jobs) {
+    const std::vector<AttemptRow>& attempts = by_job[job.job];
+    const auto ends_by = [&](std::string_view reason) {
+      return static_cast<std::uint32_t>(std::ranges::count(attempts, reason, &AttemptRow::reason));
+    };
+    ASSERT_EQ(attempts.size(), job.start ? job.restarts + 1 : 0) << job.job;
+    Duration run;
+    Duration waited;
+    Time free_since = job.submit;
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+      const AttemptRow& attempt = attempts[i];
+      EXPECT_EQ(attempt.attempt, i);
+      EXPECT_EQ(attempt.gpus, job.gpus);
+      EXPECT_GE(attempt.start, free_since);
+      waited += attempt.start - free_since;
+      run += attempt.end - attempt.start;
+      free_since = attempt.end;
+      ++reasons[std::string(attempt.reason)];
+    }
+    if (!job.start) continue;
+    EXPECT_EQ(attempts.front().start, *job.start);
+    EXPECT_EQ(attempts.back().hosts, job.placement);
+    EXPECT_EQ(run, *job.run) << job.job;
+    EXPECT_EQ(ends_by("preempted"), job.preemptions) << job.job;
+    EXPECT_EQ(ends_by("moved"), job.moves) << job.job;
+    EXPECT_EQ(ends_by("failed"), job.failures) << job.job;
+    EXPECT_EQ(ends_by("ended"), job.end ? 1U : 0U) << job.job;
+    if (job.end) {
+      EXPECT_EQ(attempts.back().end, *job.end);
+      EXPECT_EQ(waited, *job.wait) << job.job;
+    }
+  }
+  for (const char* const reason : {"ended", "preempted", "failed"}) EXPECT_GT(reasons[reason], 0) << reason;
+  EXPECT_EQ(told.summary.jobs_finished, 39U);
+}
+
+// What a trace says of its jobs stays with their rows.
+TEST(JobRows, KeepTheColumnsOfTheirTrace) {
+  const ScratchFolder folder;
+  RunFlags flags;
+  flags.jobs =
+      folder.write("jobs.csv", "job,submit_s,gpus,run_s,group,priority,model,user\na,0,1,5,vc1,3,bert,ann\nb,0,1,5,vc2,0,,bob\n") +
+      ":weft";
+  flags.hosts = 1;
+  Told told;
+  tell(flags, told);
+  ASSERT_EQ(told.rows.jobs.size(), 2U);
+  for (const JobRow& job : told.rows.jobs) {
+    const bool is_a = job.job == "a";
+    EXPECT_EQ(job.user, is_a ? "ann" : "bob");
+    EXPECT_EQ(job.group, is_a ? "vc1" : "vc2");
+    EXPECT_EQ(job.model, is_a ? "bert" : "");
+    EXPECT_EQ(job.priority, is_a ? 3 : 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, JoinedResults, testing::Values("flow", "packet"));
 
 }  // namespace
