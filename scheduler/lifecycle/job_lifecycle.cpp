@@ -248,8 +248,9 @@ EntityId JobLifecycle::add_to(EngineBuilder& builder, std::unique_ptr<JobLifecyc
 
 // --- Events --------------------------------------------------------------------------------------
 
-/// What was to happen to a job that has been stopped since, what its ranks said before they knew,
-/// wishes of a policy that has had another pass since, and failures after the last job.
+/// Whether nothing is to be done about the event any more. A timer or a report may be about a job
+/// that has been stopped since, or a policy may have had another pass since it asked for one.
+/// Failures and arrivals do not matter after the last job.
 bool JobLifecycle::is_stale(const Event& event) const {
   if (standstill_ || abandoned_) return true;
   const bool ends_with_jobs = event.kind == job_arrives || event.kind == scripted_event || event.kind == handler_wakes ||
