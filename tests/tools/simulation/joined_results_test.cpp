@@ -204,7 +204,7 @@ TEST_P(JoinedResults, PercentilesAreThoseOfTheRows) {
 std::string troubled_cluster() {
   std::string text =
       "cluster { hosts: 4 gpus_per_host: 4 }\nscheduler { policy: \"priority\" }\n"
-      "set { name: \"failure.gpu_mtbf_hours\" value: \"2\" }\nset { name: \"failure.repair_hours\" value: \"0.01\" }\n"
+      "set { name: \"failure.gpu_mtbf_hours\" value: \"2\" }\nset { name: \"failure.repair\" value: \"30s\" }\n"
       "set { name: \"checkpoint.interval\" value: \"10s\" }\n"
       "event { at: \"200s\" drain { hosts: \"1\" for: \"100s\" } }\n"
       "event { at: \"260s\" cancel { job: \"j30\" } }\n";
