@@ -42,6 +42,24 @@ constexpr std::array<Unit, 9> kBytesUnits = {{{"B", 1},
                                               {"TiB", 1LL << 40}}};
 constexpr std::array<Unit, 5> kBandwidthUnits = {
     {{"bps", 1}, {"Kbps", 1'000}, {"Mbps", 1'000'000}, {"Gbps", 1'000'000'000}, {"Tbps", 1'000'000'000'000}}};
+// Other spellings that people use, those with a capital B of bytes per second.
+constexpr std::array<Unit, 17> kBandwidthSpellings = {{{"b/s", 1},
+                                                       {"kbps", 1'000},
+                                                       {"kb/s", 1'000},
+                                                       {"Kb/s", 1'000},
+                                                       {"Mb/s", 1'000'000},
+                                                       {"Gb/s", 1'000'000'000},
+                                                       {"Tb/s", 1'000'000'000'000},
+                                                       {"bit/s", 1},
+                                                       {"kbit/s", 1'000},
+                                                       {"Mbit/s", 1'000'000},
+                                                       {"Gbit/s", 1'000'000'000},
+                                                       {"Tbit/s", 1'000'000'000'000},
+                                                       {"B/s", 8},
+                                                       {"kB/s", 8'000},
+                                                       {"MB/s", 8'000'000},
+                                                       {"GB/s", 8'000'000'000},
+                                                       {"TB/s", 8'000'000'000'000}}};
 constexpr std::array<Unit, 4> kLengthUnits = {{{"mm", 1}, {"cm", 10}, {"m", 1'000}, {"km", 1'000'000}}};
 
 std::string unit_list(std::span<const Unit> units) {
@@ -61,7 +79,7 @@ struct ParsedCount {
 /// Reads "<number><unit>" into base units exactly: decimal digits are kept as an integer and a power of ten, so
 /// "0.1us" is exactly 10,000 ticks and a value finer than the base unit is an error rather than a silent rounding.
 ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std::int64_t divisor, std::string_view what,
-                        std::string_view example) {
+                        std::string_view example, std::span<const Unit> spellings = {}) {
   const auto fail = [&](std::string message, std::string help) {
     return ParsedCount{std::nullopt, {std::move(message), std::move(help)}};
   };
@@ -106,8 +124,10 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
   const std::string_view suffix = text.substr(i);
   if (suffix.empty()) return fail(quoted + " has no unit", units_help);
   const Unit* unit = nullptr;
-  for (const Unit& candidate : units) {
-    if (candidate.name == suffix) unit = &candidate;
+  for (const std::span<const Unit> known : {units, spellings}) {
+    for (const Unit& candidate : known) {
+      if (candidate.name == suffix) unit = &candidate;
+    }
   }
   if (unit == nullptr) {
     return fail("\"" + std::string(suffix) + "\" is not a unit of " + std::string(what), units_help);
@@ -216,7 +236,7 @@ ParsedQuantity<Bytes> parse_bytes(std::string_view text) {
   return finish<Bytes>(parse_count(text, kBytesUnits, 1, "size", "4MiB"), [](std::int64_t n) { return Bytes::of(n); });
 }
 ParsedQuantity<Bandwidth> parse_bandwidth(std::string_view text) {
-  return finish<Bandwidth>(parse_count(text, kBandwidthUnits, 1, "bandwidth", "400Gbps"),
+  return finish<Bandwidth>(parse_count(text, kBandwidthUnits, 1, "bandwidth", "400Gbps", kBandwidthSpellings),
                            [](std::int64_t n) { return Bandwidth::bps(n); });
 }
 ParsedQuantity<Length> parse_length(std::string_view text) {

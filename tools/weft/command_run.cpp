@@ -1,10 +1,13 @@
 // `weft run`: simulates a scenario, or what the flags describe.
+#include <fmt/chrono.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -117,7 +120,17 @@ void add_flow_mode(const Scenario& scenario, const RunOptions& options, RunSumma
   packets.no_flow_mode_because = std::move(comparison.left_out_because);
 }
 
+/// `out` with the time of the start, on the clock of the machine, for {time}.
+std::string with_time(std::string out) {
+  constexpr std::string_view mark = "{time}";
+  const std::string now = fmt::format("{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
+  for (std::size_t at = out.find(mark); at != std::string::npos; at = out.find(mark, at + now.size()))
+    out.replace(at, mark.size(), now);
+  return out;
+}
+
 int simulate(CommandOptions options, bool seed_given) {
+  options.out = with_time(std::move(options.out));
   const auto started = std::chrono::steady_clock::now();
   if (seed_given) options.flags.seed = options.seed;
   if (options.fast_forward) options.flags.settings.push_back("scheduler.fast_forward=" + std::to_string(*options.fast_forward));
@@ -255,7 +268,12 @@ void add_run_command(CLI::App& app, Action& action) {
                    "results do not depend on it")
       ->type_name("ZETA")
       ->capture_default_str();
-  command->add_option("--out", options->out, "Folder for the results")->type_name("DIR")->capture_default_str();
+  command
+      ->add_option("--out", options->out,
+                   "Folder for the results; {time} in its name becomes the time of the start, as in runs/{time}: "
+                   "runs/20260131-093000")
+      ->type_name("DIR")
+      ->capture_default_str();
   command
       ->add_option("--flows-csv", options->flows_csv,
                    "How flows.csv lists transfers: whole: a row each; gz: the same, packed; off: no file; auto: a row each, and "

@@ -114,6 +114,9 @@ TEST(Units, ParsesExactDecimals) {
   EXPECT_EQ(parse_bytes("1.5kB").value, Bytes::of(1500));
   EXPECT_EQ(parse_bandwidth("2880Gbps").value, Bandwidth::gbps(2880));
   EXPECT_EQ(parse_bandwidth("0.4Tbps").value, Bandwidth::gbps(400));
+  // As people write it; a capital B is bytes.
+  for (const char* const text : {"400 Gb/s", "400Gbit/s", "50GB/s", "50 GB/s", "400000 Mb/s", "0.05TB/s"})
+    EXPECT_EQ(parse_bandwidth(text).value, Bandwidth::gbps(400)) << text;
   EXPECT_EQ(parse_length("2.5km").value, Length::metres(2500));
 }
 
