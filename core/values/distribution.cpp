@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "core/check.hpp"
 
@@ -60,8 +61,28 @@ void Distribution::add(double value, std::uint64_t times) {
   max_ = count_ == 0 ? value : std::max(max_, value);
   count_ += times;
   if (!buckets_.empty()) return add_to_bucket(value, times);
+  // Values often come several times in a row.
+  if (!exact_.empty() && exact_.back().first == value) {
+    exact_.back().second += times;
+    return;
+  }
+  is_sorted_ = is_sorted_ && (exact_.empty() || exact_.back().first < value);
   exact_.emplace_back(value, times);
   if (exact_.size() > exact_max) move_to_buckets();
+}
+
+void Distribution::sort() const {
+  if (std::exchange(is_sorted_, true)) return;
+  std::sort(exact_.begin(), exact_.end());
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < exact_.size(); ++i) {
+    if (exact_[i].first == exact_[last].first) {
+      exact_[last].second += exact_[i].second;
+    } else {
+      exact_[++last] = exact_[i];
+    }
+  }
+  exact_.resize(last + 1);
 }
 
 void Distribution::add_to_bucket(double value, std::uint64_t times) { buckets_[bucket_of(value)] += times; }
@@ -75,7 +96,7 @@ double Distribution::percentile(double percent) const {
   WEFT_CHECK(percent >= 0 && percent <= 100, "a percentile lies between 0 and 100");
   if (count_ == 0) return 0;
   if (is_exact()) {
-    std::sort(exact_.begin(), exact_.end());
+    sort();
     return percentile_of(exact_, count_, percent);
   }
   std::vector<std::pair<double, std::uint64_t>> middles;

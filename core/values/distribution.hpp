@@ -34,13 +34,15 @@ class Distribution {
   bool is_exact() const { return buckets_.empty(); }
 
  private:
+  void sort() const;
   void move_to_buckets();
   void add_to_bucket(double value, std::uint64_t times);
 
   std::uint64_t count_ = 0;
   double min_ = 0;
   double max_ = 0;
-  mutable std::vector<std::pair<double, std::uint64_t>> exact_;  ///< value, times; sorted when asked
+  mutable std::vector<std::pair<double, std::uint64_t>> exact_;  ///< value, times
+  mutable bool is_sorted_ = true;                                ///< exact_ is, and has each value once
   std::map<std::uint64_t, std::uint64_t> buckets_;               ///< by bucket, in order of value
 };
 

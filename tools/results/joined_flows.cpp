@@ -14,6 +14,14 @@ std::size_t JoinedFlows::Hash::operator()(const Key& key) const {
   return hash ^ (hash >> 32);
 }
 
+std::string_view JoinedFlows::keep(std::string_view name) {
+  const auto address = reinterpret_cast<std::uintptr_t>(name.data());
+  Recent& recent = recent_[(address ^ (address >> 8)) / 8 % recent_.size()];
+  // What is there may be another name by now.
+  if (recent.given.data() != name.data() || recent.kept != name) recent = {name, *names_.emplace(name).first};
+  return recent.kept;
+}
+
 void JoinedFlows::add(const FlowRow& row) {
   FlowRow kept = row;
   for (std::string_view FlowRow::*const name :

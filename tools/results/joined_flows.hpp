@@ -6,6 +6,7 @@
 // Threads: belongs to one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -48,9 +49,16 @@ class JoinedFlows {
     double slowdown = 0;
   };
 
-  std::string_view keep(std::string_view name) { return *names_.emplace(name).first; }
+  /// Names come again and again from the same places.
+  struct Recent {
+    std::string_view given;
+    std::string_view kept;
+  };
+
+  std::string_view keep(std::string_view name);
 
   std::unordered_set<std::string> names_;              ///< looked up only
+  std::array<Recent, 256> recent_{};                   ///< by the address of the given name
   std::unordered_map<Key, std::size_t, Hash> places_;  ///< in rows_; looked up only
   std::deque<Joined> rows_;
 };
