@@ -26,6 +26,9 @@ build_packages=(
 )
 # What the other compiler, the sanitizers and the house checks need on top.
 test_packages=(clang clang-format libclang-rt-dev lld python3)
+# What Debian packages are built with, and what tries them (tests/packaging/debian_check).
+package_packages=(dpkg-dev file gzip)
+package_test_packages=(debootstrap)
 
 # Prints the given packages that are not installed.
 missing_packages() {
