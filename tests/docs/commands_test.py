@@ -103,7 +103,7 @@ def check(root, weft, document, update):
                 if not is_same:
                     differences.append(f"{document.relative_to(root)}: $ {command}\n--- the document\n" + "\n".join(expected) + f"\n--- the program\n{got}")
                 kept = "\n".join(expected) + "\n" if expected else ""
-                shown = "".join(line if len(line) <= LINE_MAX + 1 else "...\n" for line in got.splitlines(keepends=True))
+                shown = re.sub(r"(?:^\.\.\.\n)+", "...\n", "".join(line if len(line) <= LINE_MAX + 1 else "...\n" for line in got.splitlines(keepends=True)), flags=re.M)
                 new_body += "\n".join(lines) + "\n" + (kept if is_same else shown)
             new_text += text[end : block.start("body")] + new_body
             end = block.end("body")
