@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -18,7 +19,7 @@ CommandOption read_option(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) read.names += (read.names.empty() ? "" : ", ") + ("--" + name);
   if (read.is_positional) read.names = option.get_name(true, false);
   read.name = read.is_positional ? read.names : "--" + option.get_lnames().front();
-  read.takes_value = option.get_type_size() != 0;
+  read.takes_value = option.get_items_expected_max() != 0;
   read.value_is_optional = read.takes_value && option.get_expected_min() == 0;
   read.is_repeatable = read.takes_value && option.get_expected_max() >= CLI::detail::expected_max_vector_size;
   read.is_required = option.get_required();
