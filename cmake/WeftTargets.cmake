@@ -25,13 +25,22 @@ set(WEFT_QUICK_OPTIMISATION $<$<CONFIG:Sanitize>:-O0> $<$<CONFIG:Release>:-O2>)
 weft_precompile_for(library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
 weft_precompile_for(quick_library OPTIONS ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS} ${WEFT_QUICK_OPTIMISATION} ${WEFT_QUICK_HARDENING_OPTIONS})
 
-# weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ...)
-# QUICK is for a folder to which the above applies. PRIVATE_LINK is for libraries that no header of the folder includes.
+# Libraries without code: who links an installed library of ours needs none of those that only its sources include.
+set(WEFT_HEADER_ONLY Boost::headers CLI11::CLI11 nlohmann_json::nlohmann_json)
+
+# weft_library(core [QUICK] SOURCES a.cpp ... LINK weft_x ... PRIVATE_LINK lib ... PRIVATE_HEADERS a.hpp ...)
+# QUICK is for a folder to which the above applies. PRIVATE_LINK is for libraries that no header of the folder includes, but for
+# PRIVATE_HEADERS, which are not installed.
 function(weft_library name)
-  cmake_parse_arguments(ARG "QUICK" "" "SOURCES;LINK;PRIVATE_LINK;APART" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK" "" "SOURCES;LINK;PRIVATE_LINK;PRIVATE_HEADERS;APART" ${ARGN})
   add_library(weft_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(weft_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+  target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>
+    $<INSTALL_INTERFACE:${WEFT_INSTALL_INCLUDEDIR}>)
+  target_compile_features(weft_${name} PUBLIC cxx_std_20)
   target_compile_options(weft_${name} PRIVATE ${WEFT_COMPILE_OPTIONS} ${WEFT_HARDENING_OPTIONS})
+  foreach(library IN LISTS WEFT_HEADER_ONLY)
+    list(TRANSFORM ARG_PRIVATE_LINK REPLACE "^${library}$" "$<BUILD_INTERFACE:${library}>")
+  endforeach()
   target_link_libraries(weft_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   set(kind library)
   if(ARG_QUICK)
@@ -43,6 +52,7 @@ function(weft_library name)
   set(generated ${ARG_SOURCES})
   list(FILTER generated INCLUDE REGEX "\\.pb\\.cc$")
   weft_unite(weft_${name} APART ${ARG_APART} ${generated})
+  weft_install_library(${name} "${ARG_SOURCES}" "${ARG_PRIVATE_HEADERS}")
 endfunction()
 
 # Tests compile in half the time without optimisation. What they test is optimised, but for inline functions that the linker takes from them.

@@ -24,8 +24,11 @@ build_packages=(
   libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
   libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
-# What the other compiler, the sanitizers and the house checks need on top.
-test_packages=(clang clang-format libclang-rt-dev lld python3)
+# What the other compiler, the sanitizers, the house checks and the documents need on top.
+test_packages=(clang clang-format jq libclang-rt-dev lld mkdocs python3)
+# What Debian packages are built with, and what tries them (tests/packaging/debian_check).
+package_packages=(dpkg-dev file gzip)
+package_test_packages=(debootstrap)
 
 # Prints the given packages that are not installed.
 missing_packages() {

@@ -28,10 +28,10 @@ ARROWS = {
     "tools": ["scheduler", "calibration"],
 }
 BELOW_TOOLS = [folder for folder in ARROWS if folder != "tools"]
-TOP_FOLDERS = [*ARROWS, "bench", "tests", "cmake", ".ci", ".github"]
+TOP_FOLDERS = [*ARROWS, "bench", "tests", "cmake", "docs", ".ci", ".github"]
 TOP_FILES = [
     "ARCHITECTURE.md", "CHANGELOG", "CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md",
-    "LICENSE", "README.md", ".clang-format", ".gitattributes", ".gitignore",
+    "Containerfile", "LICENSE", "README.md", ".clang-format", ".containerignore", ".gitattributes", ".gitignore",
 ]  # fmt: skip
 TEXT_SUFFIXES = {".cpp", ".hpp", ".proto", ".md", ".txt", ".cmake", ".py", ".sh", ".json", ".textproto", ".yml", ".html", ".js", ".css", ""}
 

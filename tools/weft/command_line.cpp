@@ -22,6 +22,7 @@
 #include "core/text/diagnostics.hpp"
 #include "core/text/out_of_memory.hpp"
 #include "core/text/version.hpp"
+#include "tools/weft/command_tree.hpp"
 
 namespace weft {
 
@@ -111,9 +112,17 @@ int print_help(CLI::App& app, const std::vector<std::string>& words) {
 /// What other programs have as commands, too.
 void add_help_and_version(CLI::App& app, Action& action) {
   auto words = std::make_shared<std::vector<std::string>>();
+  auto is_manual = std::make_shared<bool>(false);
   CLI::App* const help = app.add_subcommand("help", "Print what a command does and takes, as its --help");
   help->add_option("command", *words, "Such as run, or workload make")->type_name("COMMAND");
-  help->callback([&app, words, &action] { action = [&app, words] { return print_help(app, *words); }; });
+  help->add_flag("--man", *is_manual, "Print the manual page of all commands instead, for man -l")->excludes("command");
+  help->callback([&app, words, is_manual, &action] {
+    action = [&app, words, is_manual] {
+      if (!*is_manual) return print_help(app, *words);
+      std::cout << manual_page(command_tree(app), version_text());
+      return kExitDone;
+    };
+  });
   app.add_subcommand("version", "Print the version, as --version")->callback([&action] {
     action = [] {
       std::cout << version_text() << "\n";
@@ -169,6 +178,7 @@ int read_and_run(int argc, char** argv) {
   add_jobs_command(app, action);
   add_predict_command(app, action);
   add_modules_command(app, action);
+  add_completion_command(app, action);
   add_help_and_version(app, action);
 
   try {

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/reference/outputs.md describes every table that runs write, column by column, and nothing else.
+
+Usage: outputs_test.py ROOT WEFT
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+# Runs that write every kind of table between them.
+PACKETS = """topology { builder: "fat_tree" set { name: "k" value: "4" } }
+job { name: "a" workload { template: "collectives" set { name: "ranks" value: "8" } set { name: "collective" value: "all_to_all" } } }
+"""
+EVENTS = """cluster { hosts: 2 gpus_per_host: 8 }
+job { name: "a" gpus: 8 duration: "1h" }
+event { at: "10min" drain { hosts: "1" for: "10min" } }
+"""
+FLOWS = PACKETS + 'set { name: "flow.detect_congestion" value: "on" }\n'
+RUNS = [
+    ("packets", PACKETS, ["--mode=packet", "--sample=1us", "--set=packet.watchdog=1ms", "--no-flow-comparison"]),
+    ("events", EVENTS, []),
+    ("flows", FLOWS, []),
+]
+
+
+def described(text):
+    """By file: the columns that the document lists, in order."""
+    tables = {}
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
+        name = section.split("\n", 1)[0].strip()
+        columns = re.findall(r"^\| `(\w+)` \|", section, re.M)
+        if name.endswith(".csv"):
+            tables[name] = columns
+    return tables
+
+
+class Outputs(unittest.TestCase):
+    def test_tables_are_described(self):
+        text = (ROOT / "docs/reference/outputs.md").read_text(encoding="utf-8")
+        written = {}
+        with tempfile.TemporaryDirectory(prefix="weft-outputs-") as folder:
+            for name, scenario, flags in RUNS:
+                path = Path(folder) / f"{name}.textproto"
+                path.write_text(scenario, encoding="utf-8")
+                subprocess.run([WEFT, "run", path, "--quiet", f"--out={folder}/{name}", *flags], check=True, capture_output=True)
+                for table in sorted((Path(folder) / name).glob("*.csv")):
+                    header = table.read_text(encoding="utf-8").split("\n", 1)[0]
+                    self.assertEqual(written.setdefault(table.name, header), header, table.name)
+        self.assertEqual(described(text), {name: header.split(",") for name, header in written.items()})
+
+
+if __name__ == "__main__":
+    ROOT = Path(sys.argv.pop(1)).resolve()
+    WEFT = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
