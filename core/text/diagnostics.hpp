@@ -50,6 +50,8 @@ struct Diagnostic {
   std::string message;  ///< one sentence without a final stop
   SourcePlace place;
   std::string help;  ///< what to do; may be empty
+  /// The reader's option that is wrong, by its field's name ("time_unit"); empty where no option is.
+  std::string option = {};
 
   /// The text above, with a final newline. Bytes that are not printable ASCII or UTF-8 are shown as \xNN.
   std::string to_text() const;
@@ -68,7 +70,7 @@ class InputError : public std::runtime_error {
 };
 
 /// Throws an InputError of one error.
-[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help = {});
+[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help = {}, std::string option = {});
 
 /// Collects diagnostics of one input so that all are reported together.
 class Diagnostics {
