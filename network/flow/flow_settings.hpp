@@ -47,6 +47,9 @@ enum class Priorities : std::uint8_t {
 /// Which switches can add up what passes through them (network/in_network/switch_operations).
 enum class ReducingSwitches : std::uint8_t { all, nvswitches, none };
 
+struct FlowChoices;
+
+/// By the table "flow", which has the only defaults.
 struct FlowSettings {
   /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError [mtu-too-small],
   /// [paths-not-weighed] where routing goes by no weights, and [bad-value] or [out-of-range] for queue_pair_rate_max and ecmp_seed,
@@ -57,24 +60,24 @@ struct FlowSettings {
   Duration receive_latency;
   Duration completion_latency;
   Duration switching_delay;
-  Forwarding forwarding = Forwarding::store_and_forward;
+  Forwarding forwarding;
   Duration nvlink_latency;
-  bool gpudirect = true;
+  bool gpudirect;
   Duration staging_latency;  ///< without gpudirect, see network/flow/staging
   Bandwidth staging_rate;
   WireFormat wire_format;
-  double nvlink_efficiency = 1;
-  double network_efficiency = 1;
-  double nvls_efficiency = 1;
-  std::uint32_t queue_pairs = 1;
+  double nvlink_efficiency;
+  double network_efficiency;
+  double nvls_efficiency;
+  std::uint32_t queue_pairs;
   std::optional<Bandwidth> queue_pair_rate_max;  ///< of packets with their headers, between hosts; none: unlimited
-  QueuePairShare share = QueuePairShare::per_queue_pair;
-  Routing routing = Routing::single;
+  QueuePairShare share;
+  Routing routing;
   PathRule path_rule;
-  Priorities priorities = Priorities::strict;
-  ReducingSwitches reducing_switches = ReducingSwitches::all;
-  std::size_t path_cache_entries = 1;
-  bool detect_congestion = false;  ///< see network/congestion/congestion_monitor
+  Priorities priorities;
+  ReducingSwitches reducing_switches;
+  std::size_t path_cache_entries;
+  bool detect_congestion;  ///< see network/congestion/congestion_monitor
   Duration congestion_gap;
 
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
@@ -89,6 +92,9 @@ struct FlowSettings {
   /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.
   Duration host_to_fabric_min() const;
   Duration fabric_to_host_min() const;
+
+ private:
+  FlowSettings(const ParamSet& flow, const FlowChoices& choices, std::uint64_t run_seed);
 };
 
 }  // namespace weft
