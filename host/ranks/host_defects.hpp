@@ -24,9 +24,11 @@ struct HostDefect {
   std::string hosts;                    ///< which
   std::optional<Bandwidth> drain_rate;  ///< of each port
   std::optional<Time> pauses_from;
+
+  bool operator==(const HostDefect&) const = default;
 };
 
-/// Throws InputError [bad-value].
+/// `text` is "none" or names hosts. Throws InputError [bad-value].
 std::vector<HostDefect> read_slow_hosts(std::string_view text, const std::string& param);
 std::vector<HostDefect> read_pausing_hosts(std::string_view text, const std::string& param);
 

@@ -26,10 +26,14 @@ namespace weft {
 /// Parameter table "dctcp".
 ParamTable dctcp_params();
 
+/// By the table "dctcp", which has the only defaults.
 struct DctcpSettings {
-  double g = 1.0 / 16;
-  std::optional<std::uint32_t> increase = 1;  ///< packets; none: by the line
-  std::optional<Bytes> initial_window;        ///< on the wire; none: what the line carries in a round trip, and a packet
+  /// Throws InputError [bad-value].
+  explicit DctcpSettings(const ParamSet& params);
+
+  double g;
+  std::optional<std::uint32_t> increase;  ///< packets; none: by the line
+  std::optional<Bytes> initial_window;    ///< on the wire; none: what the line carries in a round trip, and a packet
 };
 
 struct DctcpState {

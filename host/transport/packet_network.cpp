@@ -484,7 +484,7 @@ Bandwidth PacketNetwork::slowest(const PacketTopology::Route& there, NodeId dest
 
 /// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
 std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopology::Route& back, const QueuePairPlan& plan) const {
-  if (!packet_.has_window || packet_.window) return packet_.window;
+  if (!packet_.window.is_limited || packet_.window.bytes) return packet_.window.bytes;
   const Bytes full = flow_.wire_format.full_packet();
   Duration until_answered = plan.round_trip;
   // Answers go first, but wait for the packet that is on its way into the cable.
@@ -702,8 +702,8 @@ std::vector<std::uint64_t> PacketNetwork::repeats(const Engine& engine) const {
 
 std::optional<NarrowWindow> PacketNetwork::narrowest_window(const Engine& engine) const {
   std::optional<NarrowWindow> narrowest;
-  if (!packet_.window) return narrowest;
-  const Bytes window = *packet_.window * flow_.queue_pairs;
+  if (!packet_.window.bytes) return narrowest;
+  const Bytes window = *packet_.window.bytes * flow_.queue_pairs;
   std::set<std::tuple<NodeId, NodeId, std::uint32_t>> looked_at;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(entity_of_node_[host]).delivered()) {

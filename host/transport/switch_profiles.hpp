@@ -36,10 +36,11 @@ struct SwitchProfile {
   std::optional<Bytes> ecn_kmax;
   std::optional<double> ecn_pmax;
 
+  bool operator==(const SwitchProfile&) const = default;
   bool is_for(std::uint32_t of) const { return !priority || *priority == of; }
 };
 
-/// Throws InputError [bad-profile], [unknown-param], [bad-value], [out-of-range], all at parameter `param`.
+/// `text` is "none" or holds profiles. Throws InputError [bad-profile], [unknown-param], [bad-value], [out-of-range], all at parameter `param`.
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param);
 
 /// Whether the profile is for this switch. Requires: it is a packet switch.
