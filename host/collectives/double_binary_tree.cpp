@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/binary_tree.hpp"
 #include "host/collectives/roles.hpp"
 
@@ -14,16 +15,30 @@ namespace {
 /// Programs have up to 16 steps per piece.
 constexpr std::int64_t kPiecesMax = 512;
 
-constexpr std::array<ParamSpec, 2> kDoubleBinaryTreeParams = {
-    {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill the trees sooner and pay latency more "
-      "often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
-     {"channels", ParamKind::integer, "2", "2", "32", "",
-      "Trees at once, an even number: pairs that each carry their share of the buffer; both of a pair have their heads on one "
-      "rail, "
-      "pairs on different ones",
-      "one pair of trees"}}};
+struct TreeSettings {
+  Bytes piece;
+  std::uint32_t channels;
+};
+
+constexpr std::array kDoubleBinaryTreeParams = {
+    param<&TreeSettings::piece>({.name = "piece",
+                                 .default_text = "512KiB",
+                                 .minimum = "1B",
+                                 .maximum = "1TiB",
+                                 .meaning = "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill "
+                                            "the trees sooner and pay latency more "
+                                            "often",
+                                 .origin = "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}),
+    param<&TreeSettings::channels>({.name = "channels",
+                                    .default_text = "2",
+                                    .minimum = "2",
+                                    .maximum = "32",
+                                    .meaning = "Trees at once, an even number: pairs that each carry their share of the buffer; "
+                                               "both of a pair have their heads on one "
+                                               "rail, "
+                                               "pairs on different ones",
+                                    .origin = "one pair of trees"}),
+};
 
 /// What a neighbour below is to the one above.
 enum Child : std::uint32_t { in_chain, on_left, on_right, children };
@@ -113,8 +128,7 @@ Place place_of(const CollectivePlan& plan, const Tree& tree, std::uint32_t posit
 
 class DoubleBinaryTree final : public CollectiveAlgorithm {
  public:
-  explicit DoubleBinaryTree(const ParamSet& params)
-      : piece_(params.bytes("piece")), trees_(static_cast<std::uint32_t>(params.integer("channels")) / 2 * 2) {}
+  explicit DoubleBinaryTree(const TreeSettings& settings) : piece_(settings.piece), trees_(settings.channels / 2 * 2) {}
 
   bool supports(CollectiveType type) const override {
     return type == CollectiveType::all_reduce || type == CollectiveType::broadcast || type == CollectiveType::reduce;
@@ -187,7 +201,7 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_double_binary_tree(const ParamSet& params) {
-  return std::make_unique<DoubleBinaryTree>(params);
+  return std::make_unique<DoubleBinaryTree>(filled<TreeSettings>(params));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/binary_tree.hpp"
 #include "host/collectives/phases.hpp"
 #include "host/collectives/roles.hpp"
@@ -13,14 +14,28 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kNvlsTreeParams = {
-    {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message between hosts, unless that took more pieces than `pieces`; smaller pieces fill the trees sooner and pay "
-      "latency "
-      "more often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
-     {"pieces", ParamKind::integer, "64", "1", "4096", "", "Most pieces of the buffer that follow one another",
-      "with 64 pieces the trees of 16 hosts are full nine tenths of the time"}}};
+struct NvlsTreeSettings {
+  Bytes piece;
+  std::uint32_t pieces_max;
+};
+
+constexpr std::array kNvlsTreeParams = {
+    param<&NvlsTreeSettings::piece>({.name = "piece",
+                                     .default_text = "512KiB",
+                                     .minimum = "1B",
+                                     .maximum = "1TiB",
+                                     .meaning = "Largest message between hosts, unless that took more pieces than `pieces`; "
+                                                "smaller pieces fill the trees sooner and pay "
+                                                "latency "
+                                                "more often",
+                                     .origin = "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}),
+    param<&NvlsTreeSettings::pieces_max>({.name = "pieces",
+                                          .default_text = "64",
+                                          .minimum = "1",
+                                          .maximum = "4096",
+                                          .meaning = "Most pieces of the buffer that follow one another",
+                                          .origin = "with 64 pieces the trees of 16 hosts are full nine tenths of the time"}),
+};
 
 constexpr std::uint32_t kTrees = 2;
 // Numbers of divisions.
@@ -50,8 +65,7 @@ Place place_in(const Subgroups& tree, std::uint32_t position) {
 
 class NvlsTree final : public CollectiveAlgorithm {
  public:
-  explicit NvlsTree(const ParamSet& params)
-      : piece_(params.bytes("piece")), pieces_max_(static_cast<std::uint32_t>(params.integer("pieces"))) {}
+  explicit NvlsTree(const NvlsTreeSettings& settings) : piece_(settings.piece), pieces_max_(settings.pieces_max) {}
 
   bool supports(CollectiveType type) const override { return type == CollectiveType::all_reduce; }
 
@@ -175,7 +189,9 @@ class NvlsTree final : public CollectiveAlgorithm {
   std::uint32_t pieces_max_;
 };
 
-std::unique_ptr<CollectiveAlgorithm> make_nvls_tree(const ParamSet& params) { return std::make_unique<NvlsTree>(params); }
+std::unique_ptr<CollectiveAlgorithm> make_nvls_tree(const ParamSet& params) {
+  return std::make_unique<NvlsTree>(filled<NvlsTreeSettings>(params));
+}
 
 }  // namespace
 

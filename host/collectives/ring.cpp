@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/phases.hpp"
 #include "host/collectives/roles.hpp"
 
@@ -11,20 +12,40 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kRingParams = {
-    {{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message of a ring broadcast or reduce, unless that took more than 65,535 pieces; smaller pieces fill the pipeline "
-      "sooner and pay latency more often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
-     {"channels", ParamKind::integer, "1", "1", "32", "",
-      "Rings at once, each on its share of the buffer and its own connections; on hosts with several of the group's GPUs they "
-      "enter "
-      "and leave by different rails",
-      "one ring in order of rank"},
-     {"order", ParamKind::choice, "auto", "", "", "auto|hosts",
-      "hosts: within hosts by rail, every second host backwards, so that a ring leaves a host and enters the next one on the same "
-      "rail. auto: so with several channels, and in order of rank with one",
-      "the order of the members' ranks is what formulas have in mind; NCCL orders rings by the machine, as its rules (nccl) do"}}};
+struct RingSettings {
+  Bytes piece;  ///< of a broadcast or reduce
+  std::uint32_t channels;
+  bool by_hosts;
+};
+
+constexpr std::array kRingParams = {
+    param<&RingSettings::piece>({.name = "broadcast_piece",
+                                 .default_text = "512KiB",
+                                 .minimum = "1B",
+                                 .maximum = "1TiB",
+                                 .meaning = "Largest message of a ring broadcast or reduce, unless that took more than 65,535 "
+                                            "pieces; smaller pieces fill the pipeline "
+                                            "sooner and pay latency more often",
+                                 .origin = "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}),
+    param<&RingSettings::channels>({.name = "channels",
+                                    .default_text = "1",
+                                    .minimum = "1",
+                                    .maximum = "32",
+                                    .meaning = "Rings at once, each on its share of the buffer and its own connections; on hosts "
+                                               "with several of the group's GPUs they "
+                                               "enter "
+                                               "and leave by different rails",
+                                    .origin = "one ring in order of rank"}),
+    param<&RingSettings::by_hosts>({.name = "order",
+                                    .default_text = "auto",
+                                    .choices = "auto|hosts",
+                                    .meaning = "hosts: within hosts by rail, every second host backwards, so that a ring leaves a "
+                                               "host and enters the next one on the same "
+                                               "rail. auto: so with several channels, and in order of rank with one",
+                                    .origin = "the order of the members' ranks is what formulas have in mind; NCCL orders rings by "
+                                              "the machine, as its rules (nccl) do",
+                                    .word = "hosts"}),
+};
 
 /// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that begin, channel by channel, with
 /// other GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
@@ -56,10 +77,8 @@ std::shared_ptr<const Subgroups> mesh_chain(const GroupLayout& layout, std::uint
 
 class Ring final : public CollectiveAlgorithm {
  public:
-  explicit Ring(const ParamSet& params)
-      : piece_(params.bytes("broadcast_piece")),
-        channels_(static_cast<std::uint32_t>(params.integer("channels"))),
-        by_hosts_(params.text("order") == "hosts") {}
+  explicit Ring(const RingSettings& settings)
+      : piece_(settings.piece), channels_(settings.channels), by_hosts_(settings.by_hosts) {}
 
   bool supports(CollectiveType type) const override {
     switch (type) {
@@ -198,7 +217,9 @@ class Ring final : public CollectiveAlgorithm {
   bool by_hosts_;
 };
 
-std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) { return std::make_unique<Ring>(params); }
+std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) {
+  return std::make_unique<Ring>(filled<RingSettings>(params));
+}
 
 }  // namespace
 
