@@ -41,7 +41,7 @@ std::string to_text(const Part& part, const ClusterState& cluster);
 std::optional<Part> parse_part(std::string_view name, const ClusterState& cluster);
 
 /// What a GPU or a NIC that fails takes out of service, and a GPU that is cut off from the network: only the GPU, or all of its host.
-enum class FailureScope : std::uint8_t { gpu, host };
+enum class FailureScope : std::uint8_t { host, gpu };
 /// The GPUs that cannot be used without the part. Requires: it is none of the network.
 std::vector<GpuSlot> gpus_without(const Part& part, FailureScope scope, const ClusterState& cluster);
 

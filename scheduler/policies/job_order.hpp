@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "scheduler/policies/policy.hpp"
 
 namespace weft {
@@ -33,16 +34,18 @@ namespace weft {
 /// What happens behind a job that has to wait.
 enum class Behind : std::uint8_t { waits, is_tried };
 
-/// Parameter of policies that let their users choose.
-inline constexpr ParamSpec strict_param = {"strict",
-                                           ParamKind::boolean,
-                                           "false",
-                                           "",
-                                           "",
-                                           "",
-                                           "true keeps all jobs waiting behind one that finds no GPUs",
-                                           "schedulers let smaller jobs use what the first cannot"};
-inline Behind behind_by(const ParamSet& params) { return params.boolean("strict") ? Behind::waits : Behind::is_tried; }
+/// What the parameter of policies that let their users choose fills.
+struct BehindSettings {
+  bool is_strict;
+};
+inline constexpr ParamSpec strict_param =
+    param<&BehindSettings::is_strict>({.name = "strict",
+                                       .default_text = "false",
+                                       .meaning = "true keeps all jobs waiting behind one that finds no GPUs",
+                                       .origin = "schedulers let smaller jobs use what the first cannot"});
+inline Behind behind_by(const ParamSet& params) {
+  return filled<BehindSettings>(params).is_strict ? Behind::waits : Behind::is_tried;
+}
 
 template <class Key>
 class JobOrder {

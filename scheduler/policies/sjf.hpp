@@ -14,6 +14,7 @@ namespace weft {
 
 class Sjf final : public SchedulingPolicy {
  public:
+  /// As the choices of the parameter `by` have it.
   enum class By : std::uint8_t { run, gpus, gpu_time };
   Sjf(By by, Behind behind) : by_(by), behind_(behind) {}
   void schedule(SchedulingPass& pass) override;

@@ -3,8 +3,10 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/text/counted.hpp"
+#include "core/text/param_rows.hpp"
 #include "core/text/source_text.hpp"
 #include "scheduler/failures/fleet.hpp"
 #include "scheduler/failures/network_parts.hpp"
@@ -15,9 +17,15 @@ namespace {
 
 /// Switches and links need a topology to stand in.
 void check_has_network(const Scenario& scenario) {
-  constexpr std::array of_network = {"switch_mtbf_hours", "link_mtbf_hours", "link_degraded_mtbf_hours", "flap_mtbf_hours"};
-  for (const char* name : of_network) {
-    if (scenario.parameters.of("failure").real(name) == 0 || scenario.topology != nullptr) continue;
+  const FailureSettings& failures = scenario.failures;
+  const std::array of_network = {
+      std::pair("switch_mtbf_hours", failures.mtbf_h[static_cast<std::size_t>(PartKind::packet_switch)]),
+      std::pair("link_mtbf_hours", failures.mtbf_h[static_cast<std::size_t>(PartKind::link)]),
+      std::pair("link_degraded_mtbf_hours", failures.degraded_mtbf_h),
+      std::pair("flap_mtbf_hours", failures.flap_mtbf_h),
+  };
+  for (const auto& [name, mtbf_h] : of_network) {
+    if (mtbf_h == 0 || scenario.topology != nullptr) continue;
     fail("no-network", "hosts without a topology have no switches and links that could fail",
          SourcePlace::named(std::string("failure.") + name), "give a topology, or drop it");
   }
@@ -37,8 +45,7 @@ void leave_out_slow_links(Scenario& scenario, const std::string& log) {
 }  // namespace
 
 void read_service(Scenario& scenario) {
-  const ParamSet& params = scenario.parameters.of("failure");
-  scenario.failures = FailureSettings::of(params);
+  scenario.failures = filled<FailureSettings>(scenario.parameters.of("failure"));
   const ClusterState cluster = empty_cluster(scenario);
   const std::uint64_t spares = scenario.failures.spares();
   if (spares >= cluster.host_count()) {
@@ -52,12 +59,11 @@ void read_service(Scenario& scenario) {
   }
   if (scenario.topology != nullptr) scenario.failures.network = std::make_shared<const NetworkParts>(scenario.topology);
   check_has_network(scenario);
-  const std::string& log = params.text("log");
+  const std::string log = scenario.failures.log_file;
   if (!log.empty()) scenario.failures.log = read_failure_log(SourceText::read(log), cluster, scenario.failures.network.get());
   if (!simulates_network(scenario.mode)) leave_out_slow_links(scenario, log);
-  const ParamSet& maintenance = scenario.parameters.of("maintenance");
-  scenario.maintenance = MaintenanceSettings::of(maintenance);
-  const std::string& plan = maintenance.text("plan");
+  scenario.maintenance = filled<MaintenanceSettings>(scenario.parameters.of("maintenance"));
+  const std::string plan = scenario.maintenance.plan_file;
   if (!plan.empty()) scenario.maintenance.drains = read_maintenance_plan(SourceText::read(plan), cluster);
 }
 
