@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "core/text/params.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 
@@ -18,7 +18,7 @@ namespace weft {
 using Dimensions = std::vector<std::uint32_t>;
 
 /// Reads a text parameter such as "4x4x8": at most 16 sizes, at most a million places. Throws InputError [bad-dimensions] at `place`.
-Dimensions read_dimensions(const ParamSet& params, std::string_view name, const SourcePlace& place);
+Dimensions read_dimensions(const std::string& text, const std::string& param, const SourcePlace& place);
 
 /// Number of places.
 std::uint32_t places(const Dimensions& sizes);

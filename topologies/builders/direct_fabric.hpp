@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/clos_fabric.hpp"
 #include "topologies/builders/servers.hpp"
 
@@ -44,13 +45,32 @@ struct DirectShape {
   Bytes buffer;
 };
 
+/// What read_direct() reads; host_fibre stands in the builders' own tables, as its default differs.
+struct DirectSettings {
+  Length host_fibre;
+  Bytes buffer;
+};
+
 /// Parameters of hosts at routers, besides host_fibre and those of servers.
-inline constexpr std::array<ParamSpec, 3> direct_params = {{
-    {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host.", "one GPU per host keeps closed forms simple"},
-    {"nics_per_host", ParamKind::integer, "1", "1", "1024", "",
-     "NICs that the GPUs of a host share evenly; all of them go to the host's router.", "one port per host"},
-    {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a router.", switch_buffer_origin},
-}};
+inline constexpr std::array direct_params = {
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host.",
+                               .origin = "one GPU per host keeps closed forms simple"}),
+    param<&ServerShape::nics>({.name = "nics_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "NICs that the GPUs of a host share evenly; all of them go to the host's router.",
+                               .origin = "one port per host"}),
+    param<&DirectSettings::buffer>({.name = "buffer",
+                                    .default_text = default_switch_buffer,
+                                    .minimum = "1B",
+                                    .meaning = "Shared packet memory of a router.",
+                                    .origin = switch_buffer_origin}),
+};
 
 /// Reads hosts and buffers. Throws InputError as read_servers(), and [too-large] for more than the builder can number.
 DirectShape read_direct(const ParamSet& params, std::uint64_t routers, std::uint64_t hosts_per_router, const SourcePlace& place);

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/server.hpp"
 
 namespace weft {
@@ -73,12 +74,19 @@ class Servers {
   std::vector<Group> groups_;  ///< by first host; the first begins at host 0
 };
 
-inline constexpr std::array<ParamSpec, 1> host_groups_param = {{
-    {"host_groups", ParamKind::text, "", "", "", "",
-     "Hosts that differ: ranges with their own parameters of a server, such as \"0-3: gpus_per_host=4 nics_per_host=4; 8: "
-     "nic_rate=200Gbps\".",
-     "all hosts alike"},
-}};
+/// What the next parameter fills.
+struct HostGroupSettings {
+  std::string host_groups;
+};
+
+inline constexpr std::array host_groups_param = {
+    param<&HostGroupSettings::host_groups>(
+        {.name = "host_groups",
+         .meaning =
+             "Hosts that differ: ranges with their own parameters of a server, such as \"0-3: gpus_per_host=4 nics_per_host=4; 8: "
+             "nic_rate=200Gbps\".",
+         .origin = "all hosts alike"}),
+};
 
 /// Parameters of builders whose hosts may differ.
 inline constexpr auto servers_params = join_params(server_params, host_groups_param);
