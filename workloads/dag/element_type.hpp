@@ -16,6 +16,8 @@ namespace weft {
 struct ElementType {
   std::string_view name;  ///< as the enum of workload.proto spells it
   int bits = 0;
+
+  bool operator==(const ElementType&) const = default;
 };
 
 std::span<const ElementType> element_types();

@@ -24,12 +24,17 @@ constexpr std::string_view tensor_rate_meaning =
     "What a GPU sustains, in 10^12 floating-point operations per second; compute times follow from it.";
 constexpr std::string_view tensor_rate_origin = "assumption: about 40 % of the dense BF16 peak of an H100 (989)";
 
+/// The element type of such a choice.
+ElementType tensor_dtype(const std::string& text, const std::string& param);
+
+/// What the parameter "tflops" fills.
+struct TensorRate {
+  double tflops;
+};
+
 class TensorMath {
  public:
   TensorMath(const ParamSet& params, const SourcePlace& place) : params_(params), place_(place) {}
-
-  std::uint32_t count(std::string_view parameter) const { return static_cast<std::uint32_t>(params_.integer(parameter)); }
-  ElementType element(std::string_view parameter) const;
 
   /// Product of numbers; [too-large] if it exceeds 62 bits.
   std::uint64_t product(std::initializer_list<std::uint64_t> factors) const;
@@ -53,8 +58,6 @@ class TensorMath {
 
   /// The assumption that compute times come from "tflops".
   std::string rate_note() const;
-
-  const ParamSet& params() const { return params_; }
 
  private:
   const ParamSet& params_;

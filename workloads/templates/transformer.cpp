@@ -47,7 +47,8 @@ struct Weights {
 
 class TransformerBuilder {
  public:
-  TransformerBuilder(std::string_view name, const TensorMath& math, const ExpertPlan& experts) : math_(math), experts_(experts) {
+  TransformerBuilder(std::string_view name, const TensorMath& math, const TransformerSettings& settings, const ExpertPlan& experts)
+      : math_(math), settings_(settings), experts_(experts) {
     read_parameters();
     check_plan();
     workload_ = start_workload(name, tp_.size * pp_.size * dp_.size);
@@ -65,7 +66,7 @@ class TransformerBuilder {
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       workload_.role_of[rank] = static_cast<std::uint16_t>(rank / ranks_per_stage);
     }
-    if (math_.params().duration("forward_time") == Duration::zero()) {
+    if (settings_.forward_time == Duration::zero()) {
       workload_.assumptions.push_back(math_.rate_note());
     } else {
       workload_.assumptions.push_back(
@@ -77,22 +78,22 @@ class TransformerBuilder {
 
  private:
   void read_parameters() {
-    tp_.size = math_.count("tp");
-    pp_.size = math_.count("pp");
-    dp_.size = math_.count("dp");
-    layers_ = math_.count("layers");
-    hidden_ = math_.count("hidden");
-    ffn_ = math_.count("ffn");
-    vocab_ = math_.count("vocab");
-    batches_ = math_.count("microbatches");
-    matrices_ = math_.params().boolean("gated") ? 3 : 2;
-    seq_ = math_.count("seq");
-    tokens_ = math_.product({seq_, math_.count("microbatch")});
-    sequence_parallel_ = math_.params().boolean("sequence_parallel");
-    shards_optimizer_ = math_.params().text("gradients") == "reduce_scatter";
-    is_tied_ = math_.params().boolean("tied_embeddings");
-    dtype_ = math_.element("dtype");
-    grad_dtype_ = math_.element("grad_dtype");
+    tp_.size = settings_.tp;
+    pp_.size = settings_.pp;
+    dp_.size = settings_.dp;
+    layers_ = settings_.layers;
+    hidden_ = settings_.hidden;
+    ffn_ = settings_.ffn;
+    vocab_ = settings_.vocab;
+    batches_ = settings_.microbatches;
+    matrices_ = settings_.is_gated ? 3 : 2;
+    seq_ = settings_.seq;
+    tokens_ = math_.product({seq_, settings_.microbatch});
+    sequence_parallel_ = settings_.sequence_parallel;
+    shards_optimizer_ = settings_.shards_optimizer;
+    is_tied_ = settings_.is_tied;
+    dtype_ = settings_.dtype;
+    grad_dtype_ = settings_.grad_dtype;
   }
 
   void check_plan() const {
@@ -102,8 +103,8 @@ class TransformerBuilder {
                  "at most " + std::to_string(workload_rank_count_max) + " are supported");
     }
     math_.require_divides("layers", layers_, "pp", pp_.size);
-    math_.require_divides("hidden", hidden_, "heads", math_.count("heads"));
-    math_.require_divides("heads", math_.count("heads"), "tp", tp_.size);
+    math_.require_divides("hidden", hidden_, "heads", settings_.heads);
+    math_.require_divides("heads", settings_.heads, "tp", tp_.size);
     math_.require_divides("ffn", ffn_, "tp", tp_.size);
     math_.require_divides("vocab", vocab_, "tp", tp_.size);
     if (experts_.experts > 0) {
@@ -169,14 +170,14 @@ class TransformerBuilder {
     double mlp = matrices_ * 2 * tokens * hidden * ffn_ / tp;
     if (experts_.experts > 0) mlp = mlp * experts_.top_k + 2 * tokens * hidden * experts_.experts / tp;
     const double head = 2 * tokens * hidden * vocab_ / tp;
-    const Duration given = math_.checked(math_.params().duration("forward_time"));
+    const Duration given = math_.checked(settings_.forward_time);
     const auto time = [&](double operations) {
       return given == Duration::zero() ? math_.time(operations) : math_.scaled(given, operations / (attention + mlp));
     };
     return {{time(attention), queries_keys_values / attention}, {time(mlp), (matrices_ - 1.0) / matrices_}, {time(head), 1}};
   }
 
-  Duration backward_time(Duration forward) const { return math_.scaled(forward, math_.params().real("backward_factor")); }
+  Duration backward_time(Duration forward) const { return math_.scaled(forward, settings_.backward_factor); }
 
   static Step computation(std::string name, Duration duration) {
     Step step;
@@ -392,7 +393,7 @@ class TransformerBuilder {
     }
     stage.collected[0].elements += has_experts ? attention + math_.product({hidden_, experts_.experts}) : attention + mlp;
     if (has_experts) stage.collected[1].elements += math_.product({mlp, experts_.experts / experts_.ep});
-    const std::uint32_t bucket = math_.count("bucket_layers");
+    const std::uint32_t bucket = settings_.bucket_layers;
     if ((layers_ / pp_.size - layer) % bucket != 0 && layer != 0) return;
     reduce(stage, std::exchange(stage.collected, {}));
   }
@@ -414,7 +415,7 @@ class TransformerBuilder {
       after = {stage.script.collective("grad.tied", CollectiveType::all_reduce, embedding_.communicator,
                                        math_.bytes(vocabulary(), grad_dtype_), after)};
     }
-    const std::uint32_t step = stage.script.compute("optimizer", math_.checked(math_.params().duration("optimizer_time")), after);
+    const std::uint32_t step = stage.script.compute("optimizer", math_.checked(settings_.optimizer_time), after);
     if (!shards_optimizer_) return;
     for (const Weights& part : stage.reduced) {
       stage.script.collective("weights." + part.name, CollectiveType::all_gather, part.axis.communicator,
@@ -423,6 +424,7 @@ class TransformerBuilder {
   }
 
   const TensorMath& math_;
+  const TransformerSettings& settings_;
   ExpertPlan experts_;
   Axis tp_;
   Axis pp_;
@@ -456,8 +458,10 @@ class TransformerBuilder {
 
 }  // namespace
 
-Workload make_transformer(std::string_view name, const TensorMath& math, const ExpertPlan& experts) {
-  return TransformerBuilder(name, math, experts).build();
+Workload make_transformer(std::string_view name, const ParamSet& params, const ExpertPlan& experts, const SourcePlace& place) {
+  const TensorMath math(params, place);
+  const auto settings = filled<TransformerSettings>(params);
+  return TransformerBuilder(name, math, settings, experts).build();
 }
 
 }  // namespace weft
