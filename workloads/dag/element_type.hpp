@@ -1,6 +1,7 @@
 // Element types of tensors and their sizes: the one table.
 //
-// Where it sits: readers turn "1000 elements of BF16" into bytes with it. 4-bit types take half a byte; a tensor's size is rounded up.
+// Where it sits: readers turn "1000 elements of BF16" into bytes with it. 4-bit types take half a
+// byte; a tensor's size is rounded up.
 // Thread safety: constants and pure functions.
 #pragma once
 

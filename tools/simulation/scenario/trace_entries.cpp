@@ -24,6 +24,7 @@ namespace {
 
 JobTraceOptions trace_options_of(const Loading& loading, const scenario::JobTrace& trace) {
   JobTraceOptions options;
+  options.names = OptionNames::of_fields();
   options.strict = trace.strict() || loading.flags.jobs_options.strict;
   options.time_zone = trace.time_zone();
   if (!trace.throughputs().empty()) options.throughputs_path = loading.beside_scenario(trace.throughputs());

@@ -102,7 +102,8 @@ JobTrace read_trace(Scenario& scenario, const std::string& path, const std::stri
   note_trace(scenario, trace, path, options);
   if (!trace.has_run_times && !has_rules) {
     fail("no-run-times", "the trace has iterations but no run times", place,
-         "add --throughputs=FILE --gpu-type=NAME, or give each job a workload or measured iterations by rules in a scenario");
+         "add " + options.names("throughputs", "FILE") + " " + options.names("gpu_type", "NAME") +
+             ", or give each job a workload or measured iterations by rules in a scenario");
   }
   if (scenario.name.empty()) scenario.name = trace.name;
   return trace;

@@ -17,6 +17,7 @@ namespace {
 
 WorkloadOptions options_of(const Loading& loading, const scenario::Workload& workload) {
   WorkloadOptions options;
+  options.names = OptionNames::of_fields();
   if (workload.has_ranks()) options.ranks = workload.ranks();
   if (workload.has_iteration()) options.iteration = workload.iteration();
   if (!workload.process_groups().empty()) options.process_groups_path = loading.beside_scenario(workload.process_groups());
@@ -42,8 +43,8 @@ std::shared_ptr<const Workload> made_workload(Loading& loading, const scenario::
 void check_workload_fields(const Loading& loading, const scenario::Workload& workload, const SourcePlace& place,
                            const FieldPlaces& places) {
   if (!workload.template_().empty()) {
-    const bool is_alone =
-        workload.file().empty() && workload.format().empty() && options_of(loading, workload) == WorkloadOptions();
+    const bool is_alone = workload.file().empty() && workload.format().empty() &&
+                          options_of(loading, workload) == options_of(loading, scenario::Workload());
     require(is_alone, "workload-source", "a template is no file and takes nothing but its parameters", place,
             "give template: and set { name: \"...\" value: \"...\" }, or file: and what belongs to it");
     return;
