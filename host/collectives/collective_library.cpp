@@ -133,16 +133,19 @@ constexpr std::array kTable = {
                     "count as if it were under way in them, which comes to the same where paths hold less",
          .origin = "chunkSteps of NCCL's rings under Simple, NCCL_STEPS / 2: 2 MiB; on shorter paths cutting adds messages and "
                    "changes nothing"}),
-    param<&CollectiveSettings::rules_file>({.name = "rules",
-                                            .kind = ParamKind::file,
-                                            .meaning = "Rules of your own for what is auto, a file in protobuf text: see "
-                                                       "host/rules_file.proto. They go before those of the rule "
-                                                       "set. "
-                                                       "Relative to the current folder, in a scenario to the scenario's",
-                                            .origin = "none: the rule set alone"}),
+    param<&CollectiveSettings::rules_file>(
+        {.name = "rules",
+         .kind = ParamKind::file,
+         .meaning = "Rules of your own for what is auto, a file in protobuf text: see "
+                    "host/rules_file.proto. They go before those of the rule "
+                    "set. "
+                    "Relative to the current folder, in a scenario to the scenario's",
+         .origin = "none: the rule set alone",
+         .unused = {{"algorithm != auto and collective.protocol != auto", "no algorithm and no protocol is auto"}}}),
 };
 
-/// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
+/// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong
+/// name is refused where it is set.
 class TableWithChoices {
  public:
   TableWithChoices() {
@@ -181,7 +184,8 @@ auto make_module(const Module<Factory>& module, std::span<const ParamSet> module
   return module.make(params_of(module.info.name, module.info.params, module_params));
 }
 
-/// Adds those modules to `made` that a parameter lets a request have: the one called `chosen`, or all. Returns the name, or "".
+/// Adds those modules to `made` that a parameter lets a request have: the one called `chosen`, or
+/// all. Returns the name, or "".
 template <class Factory, class Made>
 std::string make_chosen(std::span<const Module<Factory>> modules, const std::string& chosen,
                         std::span<const ParamSet> module_params, Made& made) {
@@ -230,13 +234,6 @@ ParamTable CollectiveLibrary::params() {
 }
 
 bool CollectiveLibrary::is_auto(const ParamSet& collective, std::string_view param) { return collective.text(param) == kAuto; }
-
-bool CollectiveLibrary::uses_rules(const ParamSet& collective) { return is_any_auto(filled<CollectiveSettings>(collective)); }
-
-bool CollectiveLibrary::uses_tuner(const ParamSet& collective) {
-  const auto settings = filled<CollectiveSettings>(collective);
-  return is_any_auto(settings) && settings.uses_nccl;
-}
 
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
     : module_params_(module_params.begin(), module_params.end()) {
@@ -384,7 +381,8 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
       layouts.push_back(&shared_layout(std::move(layout)));
     }
   }
-  // By role and communicator: the ranks that ask, one for each layout. A relative root depends on the position, so then every rank asks.
+  // By role and communicator: the ranks that ask, one for each layout. A relative root depends on
+  // the position, so then every rank asks.
   struct Asking {
     std::vector<RankId> ranks;
     std::vector<RankId> of_each_layout;

@@ -91,8 +91,9 @@ Tree add_tree(CollectivePlan& plan, std::uint8_t channel, std::uint32_t channels
     const std::uint32_t host = host_in_tree(request, is_first ? 0 : 1, index);
     const std::uint32_t size = layout.members_of_host(host);
     const bool has_the_root = has_root(request.type) && index == 0;
-    // Where a head has children in one tree of a pair it has none in the other: on one NIC the two carry four halves in all, wherever the host is. Where
-    // there are NICs for every tree, heads on different ones carry three halves and one.
+    // Where a head has children in one tree of a pair it has none in the other: on one NIC the two
+    // carry four halves in all, wherever the host is. Where there are NICs for every tree, heads on
+    // different ones carry three halves and one.
     const std::uint32_t of_pair = channel / 2 * 2 * size / channels;
     const std::uint32_t head = is_first || channels >= 2 * size ? of_pair : size - 1 - of_pair;
     const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : head;
@@ -162,8 +163,9 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
   }
 
  private:
-  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides know the other's steps. Up: a receive
-  /// per child, a send to the parent. Down: a receive from the parent, a send per child.
+  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides
+  /// know the other's steps. Up: a receive per child, a send to the parent. Down: a receive from
+  /// the parent, a send per child.
   static void add_pieces(CollectiveProgramBuilder& builder, CollectiveType type, const Tree& tree, const Place& place,
                          std::uint32_t pieces) {
     const bool goes_up = type != CollectiveType::broadcast;

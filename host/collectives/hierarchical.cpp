@@ -89,7 +89,8 @@ std::uint32_t add_all_to_all(CollectiveProgramBuilder& builder, const PhaseGroun
   return add_joined_exchange(builder, ground, Carries::peers_share, StepKind::receive, entry);
 }
 
-/// Lets a phase of a piece wait for the piece's phase before it and for the same phase of the piece before.
+/// Lets a phase of a piece wait for the piece's phase before it and for the same phase of the piece
+/// before.
 class Pipeline {
  public:
   explicit Pipeline(CollectiveProgramBuilder& builder) : builder_(builder) {}

@@ -441,7 +441,8 @@ class Reckoning {
     nvlink_ = hardware.nvlink_bps > 0 && layout.inside() != InsideLinks::pcie ? static_cast<double>(hardware.nvlink_bps) / 8e9 : 0;
     nic_ = static_cast<double>(hardware.nic_bps) / 8e9;
     nics_ = std::max(1U, hardware.nics);
-    // A channel has one NIC, and NCCL has but so many: NVLink domains of 72 GPUs do not drive all their NICs at once.
+    // A channel has one NIC, and NCCL has but so many: NVLink domains of 72 GPUs do not drive all
+    // their NICs at once.
     driven_nics_ = std::min(nics_, constants.channels);
     for (std::uint32_t host = 0; host < hosts_; ++host) fewest_ = std::min(fewest_, layout.members_of_host(host));
   }
@@ -490,13 +491,15 @@ class Reckoning {
 
   /// NCCL's number of channels for so much data.
   std::uint32_t channels_for(Protocol protocol) const {
-    // Bytes of a thread below which it takes fewer channels: NCCL_LL_THREAD_THRESHOLD and so on; that of LL counts ranks.
+    // Bytes of a thread below which it takes fewer channels: NCCL_LL_THREAD_THRESHOLD and so on;
+    // that of LL counts ranks.
     const double threshold = protocol == ll ? 8.0 * ranks_ : protocol == ll128 ? 8 : 64;
     const double useful = bytes_ / (threshold * constants_.threads);
     return static_cast<std::uint32_t>(std::clamp(useful, 1.0, static_cast<double>(constants_.channels)));
   }
 
-  /// Share of an inside link's rate that data gets, where each GPU sends `sent` bytes of its `bytes_` in a pass.
+  /// Share of an inside link's rate that data gets, where each GPU sends `sent` bytes of its
+  /// `bytes_` in a pass.
   double efficiency_inside(Protocol protocol, double of_simple) const {
     const double of_links = nvlink_ > 0 ? of_simple : 1;
     if (protocol == simple) return of_links;
@@ -559,7 +562,8 @@ class Reckoning {
     ring.time_us = base + (steps - between) * (inside_us + kMessageInsideUs) + between * (network_us + kMessageNetworkUs) +
                    sent / (gbytes_per_s * 1e3);
     if (hosts_ > 1) ring.weighed_us = ring.time_us - base + kBaseOfTuner[protocol];
-    // Inside a host all rings load its links alike, but for meshes, whose cables take rings of as many orders.
+    // Inside a host all rings load its links alike, but for meshes, whose cables take rings of as
+    // many orders.
     std::uint32_t simulated = hosts_ == 1 ? 1 : std::min(ring.channels, driven_nics_);
     if (is_mesh()) simulated = std::min(kRingsMax, std::max(simulated, hosts_ == 1 ? 2 * (ranks_ - 1) : fewest_));
     ring.alike = std::max(1U, ring.channels / simulated);
@@ -592,7 +596,8 @@ class Reckoning {
       if (has_inside()) gbytes_per_s = std::min(gbytes_per_s, inside_rate() * tree.protocol.efficiency_inside / 2);
       return bytes_ / (gbytes_per_s * 0.92 * tree_correction(protocol) * 1e3);
     };
-    // Between two hosts a tree sends the buffer once each way; NCCL's tuner halves its rate whatever the number of hosts.
+    // Between two hosts a tree sends the buffer once each way; NCCL's tuner halves its rate
+    // whatever the number of hosts.
     const double reached = protocol == ll128 ? constants_.tree_ll128_efficiency : 1;
     tree.time_us = base + hops_us + data_us(hosts_ == 2 ? 1 : 2) / reached;
     tree.weighed_us = kBaseOfTuner[protocol] + hops_us + data_us(2);
@@ -627,12 +632,14 @@ class Reckoning {
   double nvls_rate(double members) const {
     return nvlink_ * std::min(constants_.nvls_efficiency * members / (members + 1), constants_.nvls_rate_max);
   }
-  /// Of an exchange by messages, which put 2 (n-1)/n of the buffer on a link, for it to take as long.
+  /// Of an exchange by messages, which put 2 (n-1)/n of the buffer on a link, for it to take as
+  /// long.
   double nvls_exchange_efficiency(double members) const { return 2 * (members - 1) / members * nvls_rate(members) / nvlink_; }
   static double nvls_heads(double members) { return std::min(members, kNvlsHeadsMax); }
 
-  /// Bytes of a buffer that nvls_tree has on its way between two hosts of its trees: a chunk per channel and head. NCCL takes smaller chunks of smaller
-  /// buffers and from 4 hosts on (src/enqueue.cc, 2.22: NVLS_TREE).
+  /// Bytes of a buffer that nvls_tree has on its way between two hosts of its trees: a chunk per
+  /// channel and head. NCCL takes smaller chunks of smaller buffers and from 4 hosts on
+  /// (src/enqueue.cc, 2.22: NVLS_TREE).
   double nvls_tree_chunks() const {
     const double at_once = constants_.channels * nvls_heads(per_host_);
     double chunk = (hosts_ >= 4 ? 64 : 512) * 1024.0;
@@ -656,11 +663,13 @@ class Reckoning {
     const double gbytes_per_s = std::min(network, nvls_rate(per_host_) * inside);
     const double data_us = bytes_ / (gbytes_per_s * 1e3);
     tree.weighed_us = kNvlsBaseOfTuner + 2 * log2_hosts() * kNvlsTreeHopOfTuner + data_us;
-    // The trees fill once on the way up and once on the way down, with a quarter of the buffer at most; NCCL's tuner does not count it.
+    // The trees fill once on the way up and once on the way down, with a quarter of the buffer at
+    // most; NCCL's tuner does not count it.
     const double fill_us = 2 * std::min(bytes_ / 4, nvls_tree_chunks()) / (gbytes_per_s * 1e3);
     tree.time_us = base + 2 * log2_hosts() * (network_us + kMessageNetworkUs) + data_us + fill_us;
     tree.protocol.base_latency = duration_of(base + fill_us - 2 * kMessageInsideUs);
-    // As many pieces as fill the trees, fewer for groups of very many messages: each piece has about two inside for every two members of a host.
+    // As many pieces as fill the trees, fewer for groups of very many messages: each piece has
+    // about two inside for every two members of a host.
     const double messages = ranks_ * std::max(8.0, per_host_);
     tree.params.emplace_back("pieces", std::to_string(static_cast<int>(std::clamp(kNvlsTreeMessages / messages, 8.0, 64.0))));
     choices.push_back(std::move(tree));
@@ -751,7 +760,8 @@ class Reckoning {
     return log < kFactors[protocol].size() ? kFactors[protocol][log] : 1;
   }
 
-  /// What a channel's trees pass on at once: a slot, less for less data. NCCL's calcCollChunking (src/enqueue.cc).
+  /// What a channel's trees pass on at once: a slot, less for less data. NCCL's calcCollChunking
+  /// (src/enqueue.cc).
   double tree_chunk(Protocol protocol) const {
     double chunk = kSlot[protocol];
     const double of_channel = bytes_ / channels_for(protocol);
@@ -779,26 +789,30 @@ class Reckoning {
     return std::to_string(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(bytes)))) + "B";
   }
 
-  // Data of a slot of a channel (NCCL's src/include/device.h): 8 lines of 8 B for each of 512 threads; 15 of 16 words of 8 B, 120 for each of 640
-  // threads; an eighth of 4 MiB.
+  // Data of a slot of a channel (NCCL's src/include/device.h): 8 lines of 8 B for each of 512
+  // threads; 15 of 16 words of 8 B, 120 for each of 640 threads; an eighth of 4 MiB.
   static constexpr std::array<double, protocols> kSlot = {32 * 1024, 576'000, 512 * 1024};
-  // What goes on along a chain before its slot is full: what all threads take at once, a line or 8 words each, by LL and LL128, whose flags come with
-  // the data.
+  // What goes on along a chain before its slot is full: what all threads take at once, a line or 8
+  // words each, by LL and LL128, whose flags come with the data.
   static constexpr std::array<double, protocols> kPieceOfChain = {4 * 1024, 38'400, 512 * 1024};
-  // Pieces are larger where these are more. LL has few, as each takes a slot here, where in fact several share one.
+  // Pieces are larger where these are more. LL has few, as each takes a slot here, where in fact
+  // several share one.
   static constexpr std::array<double, protocols> kChainPieces = {32, 64, 64};
-  // What NCCL's tuner counts for a collective to begin: it chooses between hosts by these, whatever the machine's fits say.
+  // What NCCL's tuner counts for a collective to begin: it chooses between hosts by these, whatever
+  // the machine's fits say.
   static constexpr std::array<double, protocols> kBaseOfTuner = {6.6, 14, 8.4};
   static constexpr double kNvlsBaseOfTuner = 25;
-  // Between the releases' 14 and 20.9 us: with it all_reduces of 4 hosts of H100 change to nvls_tree at 2 MiB and those of 8 at 8 MiB,
-  // where the times of nccl-tests' issue 309 have their steps.
+  // Between the releases' 14 and 20.9 us: with it all_reduces of 4 hosts of H100 change to
+  // nvls_tree at 2 MiB and those of 8 at 8 MiB, where the times of nccl-tests' issue 309 have their
+  // steps.
   static constexpr double kNvlsTreeHopOfTuner = 18;
   static constexpr double kTreePieces = 32;
   static constexpr double kNvlsTreeMessages = 524'288;
   static constexpr double kNvlsHeadsMax = 32;  ///< NCCL_MAX_NVLS_ARITY
   static constexpr double kFittedHeads = 8;
   static constexpr std::uint32_t kRingsMax = 32;
-  // What a message of no bytes takes by itself with the defaults of the table `flow`, across one packet switch.
+  // What a message of no bytes takes by itself with the defaults of the table `flow`, across one
+  // packet switch.
   static constexpr double kMessageInsideUs = 0.85;
   static constexpr double kMessageNetworkUs = 2.3;
 
@@ -835,7 +849,8 @@ std::string NcclTuner::machine_of(const GroupLayout& layout) const {
   const auto known =
       std::find_if(kMachines.begin(), kMachines.end(), [&](const ModuleInfo& info) { return info.name == hardware.machine; });
   if (known != kMachines.end()) return hardware.machine;
-  // By the links: Hopper and Blackwell have 900 and 1,800 GB/s of NVLink in both directions together, Ampere 600.
+  // By the links: Hopper and Blackwell have 900 and 1,800 GB/s of NVLink in both directions
+  // together, Ampere 600.
   const double gbytes_per_s = static_cast<double>(hardware.nvlink_bps) / 8e9;
   if (layout.inside() == InsideLinks::full_mesh && gbytes_per_s > 400) return gbytes_per_s > 500 ? "mi355x_8" : "mi300x";
   if (gbytes_per_s == 0) return "hgx_h100";

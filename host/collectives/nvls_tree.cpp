@@ -115,7 +115,8 @@ class NvlsTree final : public CollectiveAlgorithm {
   };
   static constexpr std::uint32_t kStepsPerTree = 2 * children + 2;
 
-  /// A subgroup per rail: its members in the order of the tree. The second tree is mirrored if the number of hosts is even, else shifted by one.
+  /// A subgroup per rail: its members in the order of the tree. The second tree is mirrored if the
+  /// number of hosts is even, else shifted by one.
   static std::shared_ptr<const Subgroups> hosts_in_tree(const GroupLayout& layout, std::uint32_t tree) {
     const std::uint32_t hosts = layout.host_count();
     std::vector<std::vector<std::uint32_t>> rails(layout.ranks_per_host());
@@ -128,7 +129,8 @@ class NvlsTree final : public CollectiveAlgorithm {
     return std::make_shared<const Subgroups>(layout.ranks(), rails);
   }
 
-  /// All roles have the same steps, joins where a neighbour is missing: so both sides know the other's.
+  /// All roles have the same steps, joins where a neighbour is missing: so both sides know the
+  /// other's.
   static Ends add_piece(CollectiveProgramBuilder& builder, const std::array<Place, kTrees>& places, std::uint32_t piece,
                         std::uint32_t per_host, const Ends& earlier) {
     PhaseGround inside;
@@ -155,7 +157,8 @@ class NvlsTree final : public CollectiveAlgorithm {
     return ends;
   }
 
-  /// Up: a receive per child, a send to the parent. Down: a receive from the parent, a send per child. Returns the step after which the sum is here.
+  /// Up: a receive per child, a send to the parent. Down: a receive from the parent, a send per
+  /// child. Returns the step after which the sum is here.
   static std::uint32_t add_tree(CollectiveProgramBuilder& builder, const Place& place, std::uint32_t tree, const PartRange& part,
                                 std::uint32_t reduced, std::optional<std::uint32_t> first_of_earlier) {
     const auto channel = static_cast<std::uint8_t>(tree);

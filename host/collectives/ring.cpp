@@ -47,8 +47,9 @@ constexpr std::array kRingParams = {
                                     .word = "hosts"}),
 };
 
-/// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that begin, channel by channel, with
-/// other GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
+/// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that
+/// begin, channel by channel, with other GPUs; every second host backwards, so that a ring leaves a
+/// host and enters the next one on the same rail.
 std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint32_t channel, std::uint32_t channels) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
@@ -59,8 +60,9 @@ std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint
   return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
 }
 
-/// In one host whose GPUs are cabled to each other: the root, and the others in zigzag, every second channel mirrored. With twice as many channels as
-/// there are others each cable between those carries two.
+/// In one host whose GPUs are cabled to each other: the root, and the others in zigzag, every
+/// second channel mirrored. With twice as many channels as there are others each cable between
+/// those carries two.
 std::shared_ptr<const Subgroups> mesh_chain(const GroupLayout& layout, std::uint32_t root, std::uint32_t channel) {
   std::vector<std::uint32_t> others;
   for (std::uint32_t k = 0; k < layout.ranks(); ++k) {
@@ -98,7 +100,8 @@ class Ring final : public CollectiveAlgorithm {
     const std::uint32_t n = request.ranks();
     WEFT_CHECK(n >= 2, "a ring has at least two ranks");
     if (request.type == CollectiveType::broadcast || request.type == CollectiveType::reduce) return chain(request);
-    // What an all_to_all forwards are neighbouring blocks in order of rank, which one ring passes on.
+    // What an all_to_all forwards are neighbouring blocks in order of rank, which one ring passes
+    // on.
     const std::uint32_t channels = request.type == CollectiveType::all_to_all ? 1 : channels_;
     CollectivePlan plan(request, n * channels, request.whole_buffer());
     CollectiveProgramBuilder builder;
@@ -114,7 +117,8 @@ class Ring final : public CollectiveAlgorithm {
   static void add_rounds(CollectiveType type, RingRounds& rounds, std::int32_t n) {
     switch (type) {
       case CollectiveType::all_reduce:
-        // Reduce-scatter leaves every member with its next one's share, all-gather passes the finished shares round once more.
+        // Reduce-scatter leaves every member with its next one's share, all-gather passes the
+        // finished shares round once more.
         rounds.reduce_scatter(1);
         rounds.all_gather(1);
         break;
@@ -125,8 +129,8 @@ class Ring final : public CollectiveAlgorithm {
         rounds.all_gather(0);
         break;
       case CollectiveType::all_to_all:
-        // In round s a position passes on the blocks of the rank s behind it that have to go beyond it: n-1-s of them, whose
-        // destinations are the n-1-s positions after this one.
+        // In round s a position passes on the blocks of the rank s behind it that have to go beyond
+        // it: n-1-s of them, whose destinations are the n-1-s positions after this one.
         for (std::int32_t s = 0; s + 1 < n; ++s) rounds.add(1, static_cast<std::uint32_t>(n - 1 - s), StepKind::receive);
         break;
       default:
@@ -160,7 +164,8 @@ class Ring final : public CollectiveAlgorithm {
     return plan.add_division(is_chain ? mesh_chain(layout, plan.request.root, channel) : ring_order(layout, channel, channels));
   }
 
-  /// Broadcast: a pipeline of pieces from the root once round the ring. Reduce: the same from the root's successor to the root.
+  /// Broadcast: a pipeline of pieces from the root once round the ring. Reduce: the same from the
+  /// root's successor to the root.
   CollectivePlan chain(const CollectiveRequest& request) const {
     const bool reduces = request.type == CollectiveType::reduce;
     const std::int64_t share = (request.bytes.count() + channels_ - 1) / channels_;
@@ -196,7 +201,8 @@ class Ring final : public CollectiveAlgorithm {
     return distance == 0 ? first : distance == n - 1 ? last : between;
   }
 
-  /// Every piece has two steps, a receive and a send, of which the ends of the chain join one: so both sides know the other's steps.
+  /// Every piece has two steps, a receive and a send, of which the ends of the chain join one: so
+  /// both sides know the other's steps.
   static void add_chain(CollectiveProgramBuilder& builder, ChainLink link, std::uint8_t channel, std::uint8_t division,
                         std::uint32_t pieces, bool reduces) {
     std::optional<std::uint32_t> sent;

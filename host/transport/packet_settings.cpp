@@ -89,7 +89,10 @@ constexpr std::array kPacketParams = {
          .meaning = "Data packets of a queue pair that one acknowledgement answers, or a fifth of packet.window if that is less; a "
                     "message's last "
                     "packet is always answered, and so is every packet where congestion control has windows (dctcp).",
-         .origin = "NICs coalesce acknowledgements; every packet is answered in the preset hpcc"}),
+         .origin = "NICs coalesce acknowledgements; every packet is answered in the preset hpcc",
+         .unused = {{"packet.congestion_control = dctcp", "with packet.congestion_control = dctcp every packet is answered"},
+                    {"packet.congestion_control = hpcc", "with packet.congestion_control = hpcc every packet is answered"},
+                    {"packet.congestion_control = swift", "with packet.congestion_control = swift every packet is answered"}}}),
     param_read<read_window, &PacketSettings::window>(
         {.name = "window",
          .default_text = "auto",
@@ -114,7 +117,9 @@ constexpr std::array kPacketParams = {
                     "packet at least.",
          .origin = "rate: the RDMA simulators around HPCC (VAR_WIN 1); so that marks shorten queues at once, and rates are not cut "
                    "further while they drain",
-         .word = "rate"}),
+         .word = "rate",
+         .unused = {{"packet.congestion_control != dcqcn", "only a window under dcqcn follows a rate"},
+                    {"packet.window = none", "only a window under dcqcn follows a rate"}}}),
     param<&PacketSettings::paces_by_route>(
         {.name = "pacing",
          .default_text = "way",
@@ -162,7 +167,9 @@ constexpr std::array kPacketParams = {
              "time in a "
              "row that nothing came back. lossy: in the priorities of packet.lossy. off: it is the whole always.",
          .origin = "NVIDIA, Adaptive Retransmission: Parameters Control (2025): one of the accelerations for lossy RoCE "
-                   "(roce_adp_retrans_en), doubled up to the queue pair's ACK timeout; a sixteenth is an assumption: 4 ms of 67"}),
+                   "(roce_adp_retrans_en), doubled up to the queue pair's ACK timeout; a sixteenth is an assumption: 4 ms of 67",
+         .unused = {{"packet.retransmission_timeout = 0s", "packet.retransmission_timeout is 0: never"},
+                    {"packet.lossy = none and packet.adaptive_retransmission = off", "no priority is lossy (packet.lossy)"}}}),
     param<&PacketSettings::retries>(
         {.name = "retries",
          .default_text = "7",
@@ -176,7 +183,8 @@ constexpr std::array kPacketParams = {
                     "where "
                     "cables of the run fail it waits for other ways.",
          .origin = "NCCL_IB_RETRY_CNT; NVIDIA, Adaptive Retransmission: Parameters Control: ACK timeout times retries, then "
-                   "IBV_WC_RETRY_EXC_ERR"}),
+                   "IBV_WC_RETRY_EXC_ERR",
+         .unused = {{"packet.retransmission_timeout = 0s", "packet.retransmission_timeout is 0: never"}}}),
     param<&PacketSettings::repeats_max>(
         {.name = "repeats_max",
          .default_text = "100000",
@@ -293,7 +301,8 @@ constexpr std::array kPacketParams = {
          .maximum = "1GB",
          .meaning =
              "What may wait in the card of a slow host (packet.slow_hosts) before it asks for a pause; at half of that it lets go.",
-         .origin = "receive buffer of a ConnectX port as mlnx_qos shows it"}),
+         .origin = "receive buffer of a ConnectX port as mlnx_qos shows it",
+         .unused = {{"packet.slow_hosts = none", "no host is slow (packet.slow_hosts)"}}}),
     param_read<read_pausing_hosts, &PacketSettings::pausing_hosts>(
         {.name = "pausing_hosts",
          .default_text = "none",
@@ -309,7 +318,8 @@ constexpr std::array kPacketParams = {
          .meaning = "Of a cable that packets share with jobs in flow mode (`mode: FLOW` of a job), what packets have at least, "
                     "whatever flows take: "
                     "acknowledgements are no part of the max-min shares that both get otherwise.",
-         .origin = "assumption; an acknowledgement of 64 B for every packet of 4 KB takes 1.5 %"}),
+         .origin = "assumption; an acknowledgement of 64 B for every packet of 4 KB takes 1.5 %",
+         .unused = {{"flow_jobs = none", "no job is in flow mode"}}}),
     param<&PacketSettings::watchdog, &PfcWatchdogSettings::detection>(
         {.name = "watchdog",
          .default_text = "0ns",
@@ -328,7 +338,8 @@ constexpr std::array kPacketParams = {
          .maximum = "100s",
          .meaning =
              "After a storm (packet.watchdog), the queue takes packets again when its priority has not been paused for so long.",
-         .origin = "SONiC's default"}),
+         .origin = "SONiC's default",
+         .unused = {{"packet.watchdog = 0s", "packet.watchdog is off"}}}),
     param<&PacketSettings::ecn_kmin>(
         {.name = "ecn_kmin",
          .default_text = "400kB",
@@ -370,7 +381,8 @@ constexpr std::array kPacketParams = {
          .origin =
              "assumption; switches compare loads in a few grades (quality bands of Broadcom's dynamic load balancing, grades of "
              "NVIDIA's "
-             "adaptive routing), not to the byte"}),
+             "adaptive routing), not to the byte",
+         .unused = {{"flow.routing != adaptive", "flow.routing is not adaptive"}}}),
     param_read<read_switch_profiles, &PacketSettings::profiles>(
         {.name = "profiles",
          .default_text = "none",

@@ -74,7 +74,8 @@ constexpr std::array kFlowSettingsParams = {
              "and forwards.",
          .origin =
              "what packet mode does, so that a message that meets nobody takes the same time in both; 83 ns per switch at 400 "
-             "Gb/s and 4 KiB"}),
+             "Gb/s and 4 KiB",
+         .unused = {{"mode = packet", "switches of packet mode store and forward"}}}),
     param<&FlowSettings::nvlink_latency>({.name = "nvlink_latency",
                                           .default_text = "600ns",
                                           .minimum = "0ns",
@@ -157,11 +158,13 @@ constexpr std::array kFlowSettingsParams = {
                     "paces it "
                     "to.",
          .origin = "queue pairs are not paced unless somebody asks for it"}),
-    param<&FlowSettings::share>({.name = "share",
-                                 .default_text = "per_queue_pair",
-                                 .choices = "per_queue_pair|per_transfer",
-                                 .meaning = "Whether every queue pair has weight 1, or those of a transfer together.",
-                                 .origin = "NICs and congestion control work per queue pair"}),
+    param<&FlowSettings::share>(
+        {.name = "share",
+         .default_text = "per_queue_pair",
+         .choices = "per_queue_pair|per_transfer",
+         .meaning = "Whether every queue pair has weight 1, or those of a transfer together.",
+         .origin = "NICs and congestion control work per queue pair",
+         .unused = {{"mode = packet and flow_jobs = none", "in packet mode queue pairs share links packet by packet"}}}),
     param<&FlowChoices::routing>({.name = "routing",
                                   .default_text = "ecmp",
                                   .choices = "ecmp|e_ecmp|static|spray|adaptive|adaptive_global",
@@ -205,7 +208,8 @@ constexpr std::array kFlowSettingsParams = {
             "before those by destination; operations in switches (sharp) keep to trees of their own. Relative to the current "
             "folder, "
             "in a scenario to the scenario's.",
-        .origin = "none: those by destination alone"},
+        .origin = "none: those by destination alone",
+        .unused = {{"flow.routing != static", "only flow.routing = static goes by them"}}},
     param<&FlowSettings::priorities>(
         {.name = "priorities",
          .default_text = "strict",
@@ -228,7 +232,8 @@ constexpr std::array kFlowSettingsParams = {
              "of sprayed packets, and "
              "one of equals where routing is adaptive: a number, or run: the run's own, --seed.",
          .origin = "one seed for every random choice of a run, unless two runs are to differ in one of them",
-         .word = "run"}),
+         .word = "run",
+         .unused = {{"flow.routing = static and traffic = flow_list", "flow.routing = static hashes nothing"}}}),
     param<&FlowChoices::source_ports>(
         {.name = "source_ports",
          .default_text = "0",
@@ -239,7 +244,8 @@ constexpr std::array kFlowSettingsParams = {
              "c has number "
              "(c + q) modulo so many; 0: each has its own. No other routing minds.",
          .origin = "network cards draw a port for every queue pair from 0xC000 to 0xFFFF (RoCEv2); those that do not are what "
-                   "E-ECMP is for"}),
+                   "E-ECMP is for",
+         .unused = {{"flow.routing != ecmp", "only flow.routing = ecmp goes by them"}}}),
     param<&FlowSettings::detect_congestion>(
         {.name = "detect_congestion",
          .default_text = "off",
@@ -248,7 +254,9 @@ constexpr std::array kFlowSettingsParams = {
                     "hosts' own "
                     "links would give them, when, and whose start began it. Needs flow.allocation = max_min.",
          .origin = "off: it takes time; paper, section 10.1",
-         .word = "on"}),
+         .word = "on",
+         .unused = {{"traffic = flow_list", "a flow list has no jobs"},
+                    {"mode = packet", "flows have rates in flow mode only; links.csv has queues, marks and pauses"}}}),
     param<&FlowSettings::congestion_gap>(
         {.name = "congestion_gap",
          .default_text = "1min",
@@ -256,10 +264,14 @@ constexpr std::array kFlowSettingsParams = {
          .maximum = "1000h",
          .meaning =
              "Congestion of a link that is back after so long counts as one period: transfers come and go with every iteration.",
-         .origin = "assumption: a few iterations of a large model"}),
+         .origin = "assumption: a few iterations of a large model",
+         .unused = {{"flow.detect_congestion = off", "no congestion is looked for"},
+                    {"mode != flow", "no congestion is looked for"},
+                    {"traffic = flow_list", "no congestion is looked for"}}}),
 };
 
-/// What a link has to move for `bytes` to come through where only the share `efficiency` of its rate is theirs.
+/// What a link has to move for `bytes` to come through where only the share `efficiency` of its
+/// rate is theirs.
 Bytes blown_up(Bytes bytes, double efficiency) {
   if (efficiency == 1) return bytes;
   return Bytes::of(static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes.count()) / efficiency)));

@@ -61,26 +61,31 @@ constexpr std::array kFailurePlanParams = {
          .minimum = "0",
          .maximum = "1e9",
          .meaning = "mean time until such a cable carries less, until it is repaired; no way changes for it; 0: never",
-         .origin = "off"}),
+         .origin = "off",
+         .unused = {{"mode = job", "job mode knows no speeds of links"}}}),
     param<&FailureSettings::degraded_share>({.name = "link_degraded_factor",
                                              .default_text = "0.5",
                                              .minimum = "0.001",
                                              .maximum = "0.999",
                                              .meaning = "the share of its speed that it then carries",
-                                             .origin = "round figure: half of the lanes"}),
+                                             .origin = "round figure: half of the lanes",
+                                             .unused = {{"failure.link_degraded_mtbf_hours = 0", "no link degrades by chance"},
+                                                        {"mode = job", "no link degrades by chance"}}}),
     param<&FailureSettings::flap_mtbf_h>(
         {.name = "flap_mtbf_hours",
          .default_text = "0",
          .minimum = "0",
          .maximum = "1e9",
          .meaning = "mean time until such a cable carries nothing for flap_duration, and then goes on by itself; 0: never",
-         .origin = "off"}),
+         .origin = "off",
+         .unused = {{"mode = job", "job mode knows no speeds of links"}}}),
     param_read<duration_model, &FailureSettings::flap>(
         {.name = "flap_duration",
          .default_text = "5s",
          .meaning = "how long a flap lasts: a duration or a distribution, as repair; one that is shorter than reroute "
                     "moves nothing to other ways",
-         .origin = "several seconds (MegaScale, NSDI 2024)"}),
+         .origin = "several seconds (MegaScale, NSDI 2024)",
+         .unused = {{"failure.flap_mtbf_hours = 0", "no link flaps"}, {"mode = job", "no link flaps"}}}),
     param<&FailureSettings::reroute>(
         {.name = "reroute",
          .default_text = "1s",
@@ -89,7 +94,9 @@ constexpr std::array kFailurePlanParams = {
          .meaning =
              "from a cable's going out, or working again, until the network takes other ways; until then what crosses one that is "
              "out stands still in flow mode, and is lost and sent again in packet mode",
-         .origin = "round figure: BGP in data centres (RFC 7938) takes some 100 ms to seconds"}),
+         .origin = "round figure: BGP in data centres (RFC 7938) takes some 100 ms to seconds",
+         .unused = {{"mode = job", "job mode knows no speeds of links"},
+                    {"network_failures = none", "no switch and no link fails"}}}),
     param<&FailureSettings::weibull_shape>(
         {.name = "weibull_shape",
          .default_text = "1",
@@ -98,7 +105,8 @@ constexpr std::array kFailurePlanParams = {
          .meaning =
              "shape of the Weibull distribution of times between failures: 1 is exponential, below 1 they come in clusters, above "
              "1 parts wear out",
-         .origin = "exponential, as Young and Daly assume"}),
+         .origin = "exponential, as Young and Daly assume",
+         .unused = {{"failures = none", "nothing fails"}}}),
     param<&FailureSettings::log_file>(
         {.name = "log",
          .kind = ParamKind::file,
@@ -112,20 +120,23 @@ constexpr std::array kFailurePlanParams = {
                                     .meaning = "what a GPU or NIC that fails, or a GPU that is cut off, takes out of service until "
                                                "it is repaired: its host, or only the "
                                                "GPU",
-                                    .origin = "hosts are repaired as a whole"}),
+                                    .origin = "hosts are repaired as a whole",
+                                    .unused = {{"failures = none", "nothing fails"}}}),
     param<&FailureSettings::detection>(
         {.name = "detection",
          .default_text = "10min",
          .minimum = "0s",
          .maximum = "8760h",
          .meaning = "from a failure until the scheduler knows; the jobs that it hit hold their GPUs until then",
-         .origin = "PyTorch's NCCL watchdog"}),
+         .origin = "PyTorch's NCCL watchdog",
+         .unused = {{"failures = none", "nothing fails"}}}),
     param_read<duration_model, &FailureSettings::repair>(
         {.name = "repair",
          .default_text = "4h",
          .meaning =
              "from detection until the part works again: a duration or a distribution, like exponential(4h) or lognormal(2h, 1)",
-         .origin = "round figure; reboots take minutes, new parts days"}),
+         .origin = "round figure; reboots take minutes, new parts days",
+         .unused = {{"failures = none", "nothing fails"}}}),
     param<&FailureSettings::hot_spares>(
         {.name = "hot_spares",
          .default_text = "0",
@@ -144,7 +155,8 @@ constexpr std::array kFailurePlanParams = {
                                          .minimum = "0s",
                                          .maximum = "8760h",
                                          .meaning = "from the detection of a failure until a cold spare stands in",
-                                         .origin = "round figure for a boot and its checks"}),
+                                         .origin = "round figure for a boot and its checks",
+                                         .unused = {{"failure.cold_spares = 0", "there are no cold spares"}}}),
 };
 
 // Purposes of random streams: by kind of part the next ones.

@@ -23,7 +23,8 @@ constexpr std::array kMaintenancePlanParams = {
                                          .minimum = "0s",
                                          .maximum = "8760h",
                                          .meaning = "for so long before its drain a host gets no new jobs",
-                                         .origin = "none; hours to days let short jobs end by themselves"}),
+                                         .origin = "none; hours to days let short jobs end by themselves",
+                                         .unused = {{"drains = none", "there is no maintenance.plan"}}}),
     param<&MaintenanceSettings::moves_jobs>(
         {.name = "jobs",
          .default_text = "move",
@@ -32,7 +33,8 @@ constexpr std::array kMaintenancePlanParams = {
              "what becomes of jobs that are there when the drain begins: they write a checkpoint and start elsewhere, or the work "
              "waits for them",
          .origin = "operators who announce drains move jobs",
-         .word = "move"}),
+         .word = "move",
+         .unused = {{"drains = none", "there is no maintenance.plan"}}}),
 };
 
 }  // namespace
