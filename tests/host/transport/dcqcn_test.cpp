@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "core/check.hpp"
 #include "core/values/random.hpp"
 
 namespace weft::dcqcn_test {
 namespace {
+
+static_assert(!std::is_default_constructible_v<DcqcnSettings>, "the table has the only defaults");
 
 const Bandwidth kLine = Bandwidth::gbps(100);
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }

@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "core/check.hpp"
 
 namespace weft::dctcp_test {
 namespace {
+
+static_assert(!std::is_default_constructible_v<DctcpSettings>, "the table has the only defaults");
 
 // 100 Gb/s and 8 us: 100,000 bytes in a round trip.
 const QueuePairLimits kLimits{Bandwidth::gbps(100), Duration::us(8), Bytes::of(1000)};

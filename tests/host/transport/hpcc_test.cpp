@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <type_traits>
 
 #include "core/check.hpp"
 
 namespace weft::hpcc_test {
 namespace {
+
+static_assert(!std::is_default_constructible_v<HpccSettings>, "the table has the only defaults");
 
 // 100 Gb/s and 8 us: 100,000 bytes in a round trip; W_AI = 100,000 x 0.05 / 16 = 312.5.
 const QueuePairLimits kLimits{Bandwidth::gbps(100), Duration::us(8), Bytes::of(1000), 200'000, 1};

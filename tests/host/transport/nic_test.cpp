@@ -85,6 +85,7 @@ std::shared_ptr<const CongestionAlgorithm> dcqcn() { return congestion_called("d
 
 NicSettings nic_settings() {
   NicSettings settings{WireFormat(protocol_stack("none"), Bytes::of(1000))};
+  settings.ack_interval = 16;
   settings.receive_latency = kReceive;
   settings.completion_latency = kCompletion;
   settings.congestion = without_congestion_control();

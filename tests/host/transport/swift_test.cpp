@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "core/check.hpp"
 
 namespace weft::swift_test {
 namespace {
+
+static_assert(!std::is_default_constructible_v<SwiftSettings>, "the table has the only defaults");
 
 // 100 Gb/s and 8 us: 100 packets of 1000 bytes in a round trip, over three switches. With windows of 100 packets and more the target is 8 + 3 us.
 const QueuePairLimits kLimits{Bandwidth::gbps(100), Duration::us(8), Bytes::of(1000), 150'000, 3};
