@@ -1,13 +1,15 @@
 // Parameter rows: rows of a table that fill the members of a settings struct.
 //
-// param<&FlowSettings::mtu>({.name = "mtu", .default_text = "4096B", ...}) is the row of a parameter
-// and says which member has its value. The kind follows from the member's type. The default stands
-// in the row alone. fill(settings, set) fills all members that the rows of a set's table name.
+// param<&FlowSettings::mtu>({.name = "mtu", .default_text = "4096B", ...}) is the row of a
+// parameter and says which member has its value. The kind follows from the member's type. The
+// default stands in the row alone. fill(settings, set) fills all members that the rows of a set's
+// table name.
 //
 //   enum       a choice; the enumerators are in the order of the choices
 //   bool       true or false; with choices it is true for `word`
 //   optional   a quantity or `word`, for which it is none; without a word, for fill_given()
-//   others     param_read<read, &Settings::member>: what read(text, "module.param") makes of the text
+//   others     param_read<read, &Settings::member>: what read(text, "module.param") makes of the
+//              text
 //
 // A member of a member is reached by the path of both, param<&A::b, &B::c>, and an element of an
 // array by its number or enumerator, param<&A::b, Kind::host>.
@@ -82,8 +84,8 @@ struct InOptional<std::optional<Held>> {
 template <class Value>
 inline constexpr bool is_optional = !std::is_void_v<typename InOptional<Value>::Type>;
 
-/// The kind of parameter that fills a member of this type. A row of a text may say that it is a file's name or
-/// a choice whose list comes later.
+/// The kind of parameter that fills a member of this type. A row of a text may say that it is a
+/// file's name or a choice whose list comes later.
 template <class Value>
 constexpr ParamKind kind_of(const ParamSpec& row) {
   if constexpr (is_optional<Value>) {

@@ -1,10 +1,11 @@
-// Parameter tables: what a module can be told, in one place for help, validation, manifest and calibrator.
+// Parameter tables: what a module can be told, in one place for help, validation, manifest and
+// calibrator.
 //
 // A module declares a constexpr array of `ParamSpec`. Rows fill members of the module's settings
 // (core/text/param_rows.hpp). Users set values as text with units. A misspelt name, a wrong unit or
 // a value out of range is an InputError with a suggestion. A row also says in which runs its
-// parameter has no effect.
-// Modules are chosen by name from an explicit list per folder (`Module<Factory>`), never by static registration.
+// parameter has no effect. Modules are chosen by name from an explicit list per folder
+// (`Module<Factory>`), never by static registration.
 // Thread safety: specs are constants; a ParamSet is a value.
 #pragma once
 
@@ -35,7 +36,8 @@ struct ParamBinding {
   bool (*holds)(const void* settings, const ParamSet& params, std::size_t row) = nullptr;
 };
 
-/// A condition on a run under which a parameter has no effect (core/text/run_condition), and what the run says of it then.
+/// A condition on a run under which a parameter has no effect (core/text/run_condition), and what
+/// the run says of it then.
 struct UnusedWhen {
   std::string_view condition;  ///< such as "flow.routing != ecmp"
   std::string_view because;
@@ -56,7 +58,8 @@ class UnusedList {
   std::size_t count_ = 0;
 };
 
-/// One parameter. All members are texts so that a table is a constant; values are checked when the set is built.
+/// One parameter. All members are texts so that a table is a constant; values are checked when the
+/// set is built.
 struct ParamSpec {
   std::string_view name;
   ParamKind kind = ParamKind::text;
@@ -79,7 +82,8 @@ class ParamSet {
   /// `module` is the name that error messages and the manifest use ("fat_tree").
   ParamSet(std::string module, ParamTable table);
 
-  /// Sets one value from text. Throws InputError [unknown-param], [bad-value], [out-of-range] at `place`.
+  /// Sets one value from text. Throws InputError [unknown-param], [bad-value], [out-of-range] at
+  /// `place`.
   void set(std::string_view name, std::string_view text, const SourcePlace& place);
   bool has(std::string_view name) const;  ///< the table does
   bool is_default(std::string_view name) const;
@@ -117,7 +121,8 @@ class ParamSet {
   std::vector<bool> given_;
 };
 
-/// What a text says that is a quantity or a word, for which it is none. Throws InputError [bad-value] about `param`, "module.param".
+/// What a text says that is a quantity or a word, for which it is none. Throws InputError
+/// [bad-value] about `param`, "module.param".
 std::optional<Bytes> read_bytes_or(std::string_view text, std::string_view word, const std::string& param);
 std::optional<Duration> read_duration_or(std::string_view text, std::string_view word, const std::string& param);
 std::optional<Bandwidth> read_bandwidth_or(std::string_view text, std::string_view word, const std::string& param);

@@ -1,9 +1,12 @@
-// Host defects: hosts that take what arrives more slowly than their ports bring it, and hosts whose cards pause their switches for good.
+// Host defects: hosts that take what arrives more slowly than their ports bring it, and hosts whose
+// cards pause their switches for good.
 //
-// Where it sits: host/transport/packet_settings reads `packet.slow_hosts` and `packet.pausing_hosts`, host/transport/packet_network asks by host, host/transport/nic does it.
+// Where it sits: host/transport/packet_settings reads `packet.slow_hosts` and
+// `packet.pausing_hosts`, host/transport/packet_network asks by host, host/transport/nic does it.
 //
-// Text: hosts, a colon and a value, separated by commas: host3:40Gbps, host1?:10Gbps. A host is named by its number, host3, or as one of its endpoints; * and ?
-// stand for what they do in patterns. Where several name a host, the last one stands.
+// Text: hosts, a colon and a value, separated by commas: host3:40Gbps, host1?:10Gbps. A host is
+// named by its number, host3, or as one of its endpoints; * and ? stand for what they do in
+// patterns. Where several name a host, the last one stands.
 // Threads: values.
 #pragma once
 

@@ -312,7 +312,8 @@ Time Dcqcn::next_look(const DcqcnState& state, Duration shortest, Time now) cons
 void Dcqcn::decay_alpha(DcqcnState& state, Time now) const {
   const Duration interval = at_least_round_trip(state, settings_.alpha_interval);
   if (settings_.is_periodic) {
-    // However many there are, the same bits: nobody asks for alpha in between but at the looks themselves.
+    // However many there are, the same bits: nobody asks for alpha in between but at the looks
+    // themselves.
     std::int64_t count = (now - state.alpha_at).in_ticks() / interval.in_ticks();
     state.alpha_at += interval * count;
     for (double factor = 1 - settings_.g; count > 0; count /= 2, factor *= factor) {

@@ -1,7 +1,9 @@
-// Packet settings: the parameters of packet mode, as users set them (`packet.alpha=0.125`) and as cards and switches read them.
+// Packet settings: the parameters of packet mode, as users set them (`packet.alpha=0.125`) and as
+// cards and switches read them.
 //
-// Where it sits: the run reads a ParamSet of packet_params(); host/transport/packet_network takes the result. What both fidelities of the
-// network have in common - latencies, packet format, queue pairs, routing - is in the table "flow" (network/flow/flow_settings).
+// Where it sits: the run reads a ParamSet of packet_params(); host/transport/packet_network takes
+// the result. What both fidelities of the network have in common - latencies, packet format, queue
+// pairs, routing - is in the table "flow" (network/flow/flow_settings).
 // Threads: values.
 #pragma once
 
@@ -33,8 +35,8 @@ struct QueuePairWindow {
 
 /// By the table "packet", which has the only defaults.
 struct PacketSettings {
-  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds that
-  /// contradict each other, and what read_switch_profiles() does.
+  /// Throws InputError [bad-value] for texts that are no numbers, [bad-threshold] for thresholds
+  /// that contradict each other, and what read_switch_profiles() does.
   PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> congestion);
 
   std::shared_ptr<const CongestionAlgorithm> congestion;  ///< the one that `packet.congestion_control` names

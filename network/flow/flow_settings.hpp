@@ -1,6 +1,8 @@
-// Flow settings: the parameters of flow mode, as users set them (`flow.mtu=4096B`) and as the fabric reads them.
+// Flow settings: the parameters of flow mode, as users set them (`flow.mtu=4096B`) and as the
+// fabric reads them.
 //
-// Where it sits: the run reads a ParamSet of flow_params() and of the chosen allocation policy; flow_fabric and FlowNetworkPort take the result.
+// Where it sits: the run reads a ParamSet of flow_params() and of the chosen allocation policy;
+// flow_fabric and FlowNetworkPort take the result.
 // Threads: values.
 #pragma once
 
@@ -51,9 +53,9 @@ struct FlowChoices;
 
 /// By the table "flow", which has the only defaults.
 struct FlowSettings {
-  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError [mtu-too-small],
-  /// [paths-not-weighed] where routing goes by no weights, and [bad-value] or [out-of-range] for queue_pair_rate_max and ecmp_seed,
-  /// which may be words.
+  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError
+  /// [mtu-too-small], [paths-not-weighed] where routing goes by no weights, and [bad-value] or
+  /// [out-of-range] for queue_pair_rate_max and ecmp_seed, which may be words.
   explicit FlowSettings(const ParamSet& flow, std::uint64_t run_seed = 1);
 
   Duration wqe_latency;
@@ -80,16 +82,18 @@ struct FlowSettings {
   bool detect_congestion;  ///< see network/congestion/congestion_monitor
   Duration congestion_gap;
 
-  /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
+  /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by
+  /// the efficiency there, rounded up.
   Bytes wire_bytes(Bytes payload, bool inside_host) const;
   /// The same of what switches add up or multiply.
   Bytes operation_wire_bytes(Bytes operand, bool inside_host) const;
 
-  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it. As those are more than its packets
-  /// where the efficiency is below 1, so is this.
+  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it.
+  /// As those are more than its packets where the efficiency is below 1, so is this.
   double queue_pair_cap_bps(bool inside_host) const;
 
-  /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.
+  /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a
+  /// logical process.
   Duration host_to_fabric_min() const;
   Duration fabric_to_host_min() const;
 

@@ -3,12 +3,15 @@
 // Where it sits: JobLifecycle owns the one of a run and takes failures from it in order of time.
 //
 // Model
-//   - By chance: each part of a kind with an MTBF fails after a time of its own, Weibull with the shape of the settings (1: exponential) and
-//     that mean; once it works again, after another one (a renewal process). Draws come from the stream (seed, part, episode), so that they depend
-//     on nothing else.
+//   - By chance: each part of a kind with an MTBF fails after a time of its own, Weibull with the
+//     shape of the settings (1: exponential) and that mean; once it works again, after another one
+//     (a renewal process). Draws come from the stream (seed, part, episode), so that they depend on
+//     nothing else.
 //   - Links also degrade and flap by chance, each as a process of its own.
-//   - By log: what the log lists. A part that fails again before it works again stays out until the later end.
-//   - The time to detect a failure is the settings'; a repair takes a draw from their distribution, or what the log says.
+//   - By log: what the log lists. A part that fails again before it works again stays out until the
+//     later end.
+//   - The time to detect a failure is the settings'; a repair takes a draw from their distribution,
+//     or what the log says.
 // Weibull with shape k and mean m: scale m / Gamma(1 + 1/k), draws scale * (-ln U)^(1/k).
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
@@ -49,9 +52,10 @@ struct LoggedFailure {
   double share = 0;  ///< of its speed that a link goes on with
 };
 
-/// A CSV table: time_s, part and, optionally, repair_s (empty: a draw) and factor (of a link: which share of its speed it goes on with; 0 or empty: it is
-/// out). Rows in any order. `network` may be null: no switches and links. Throws InputError with all that is wrong: what the CSV reader finds,
-/// [unknown-part] and [bad-factor].
+/// A CSV table: time_s, part and, optionally, repair_s (empty: a draw) and factor (of a link: which
+/// share of its speed it goes on with; 0 or empty: it is out). Rows in any order. `network` may be
+/// null: no switches and links. Throws InputError with all that is wrong: what the CSV reader
+/// finds, [unknown-part] and [bad-factor].
 std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster,
                                             const NetworkParts* network = nullptr);
 

@@ -2,9 +2,11 @@
 //
 // Where it sits: JobLifecycle goes by the one of a run.
 //
-// Model of a drain planned for t: from t - notice on the host gets no new jobs. At t those that are still there write a checkpoint and move - they go
-// back to the queue and start elsewhere - or the work waits for them to end (MaintenanceSettings::moves_jobs). It begins when the host is empty, no
-// sooner than t, and takes `duration`. A spare stands in from t on, if there is one (scheduler/failures/fleet), else the host serves again afterwards.
+// Model of a drain planned for t: from t - notice on the host gets no new jobs. At t those that are
+// still there write a checkpoint and move - they go back to the queue and start elsewhere - or the
+// work waits for them to end (MaintenanceSettings::moves_jobs). It begins when the host is empty,
+// no sooner than t, and takes `duration`. A spare stands in from t on, if there is one
+// (scheduler/failures/fleet), else the host serves again afterwards.
 // Thread safety: values.
 #pragma once
 
@@ -33,7 +35,8 @@ struct Drain {
 /// Finds drains of one host that overlap. Notices may.
 class DrainBook {
  public:
-  /// Notes a drain, unless it overlaps with one that is noted already: then it returns what was said of that one. `said`: "line 3".
+  /// Notes a drain, unless it overlaps with one that is noted already: then it returns what was
+  /// said of that one. `said`: "line 3".
   std::optional<std::string> add(const Drain& drain, std::string said);
 
  private:
@@ -44,8 +47,9 @@ class DrainBook {
   std::map<HostId, std::map<Time, Noted>> known_;  ///< by start
 };
 
-/// A CSV table: time_s, host ("host3") and duration_s, rows in any order. Throws InputError with all that is wrong: what the CSV reader finds,
-/// [unknown-part], and [overlapping-drains] of one host (DrainBook).
+/// A CSV table: time_s, host ("host3") and duration_s, rows in any order. Throws InputError with
+/// all that is wrong: what the CSV reader finds, [unknown-part], and [overlapping-drains] of one
+/// host (DrainBook).
 std::vector<Drain> read_maintenance_plan(const SourceText& source, const ClusterState& cluster);
 
 /// Without values no host is drained; the table "maintenance" has the defaults.

@@ -32,7 +32,8 @@ std::unique_ptr<SchedulingPolicy> make_srtf(const ParamSet& params) {
 void Srtf::schedule(SchedulingPass& pass) {
   const auto key = [this](const JobView& job) {
     if (!job.declared_left) return std::numeric_limits<double>::infinity();
-    // Of elastic jobs, too, on all GPUs: they would otherwise rank differently once they are stopped.
+    // Of elastic jobs, too, on all GPUs: they would otherwise rank differently once they are
+    // stopped.
     const Duration left = job.since ? time_on_all(*job.declared_left, job.gpus, job.held_gpus) : *job.declared_left;
     return left.in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
   };

@@ -109,7 +109,8 @@ ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place)
   shape.nic_delay = propagation_delay(settings.host_fibre);
   shape.leaf_buffer = settings.leaf_buffer;
   shape.spine_buffer = settings.spine_buffer;
-  // Two tiers: all leafs are in one pod. Before check_shape() the number of leafs may not fit 32 bits.
+  // Two tiers: all leafs are in one pod. Before check_shape() the number of leafs may not fit 32
+  // bits.
   const std::uint64_t leafs = std::uint64_t{shape.groups()} * shape.rails;
   shape.leafs_per_pod = static_cast<std::uint32_t>(std::min<std::uint64_t>(leafs, UINT32_MAX));
   check_shape(shape, {}, params.module(), place);

@@ -1,11 +1,13 @@
 // Servers: the hosts of a fabric in their order, alike or in groups that differ.
 //
-// Where it sits: builders read it with read_servers(), number their nodes by it and find the host of a node in their Routes.
+// Where it sits: builders read it with read_servers(), number their nodes by it and find the host
+// of a node in their Routes.
 //
 // Model: the parameter host_groups overrides parameters of single hosts or ranges of them,
 //   host_groups = "0-3: gpus_per_host=4 nics_per_host=4; 8-11: nic_rate=200Gbps"
-// ranges separated by semicolons, in any order, without overlap; hosts that no range names are as the other parameters say. What may
-// be overridden: gpus_per_host, nics_per_host and every parameter of a server (server.hpp).
+// ranges separated by semicolons, in any order, without overlap; hosts that no range names are as
+// the other parameters say. What may be overridden: gpus_per_host, nics_per_host and every
+// parameter of a server (server.hpp).
 //   Nodes: hosts in order, each with its server's node_count() nodes, from node 0 on.
 //
 // Answers cost a search among the groups, of which there are at most 256.
@@ -25,7 +27,8 @@ class Servers {
   /// `hosts` alike.
   Servers(const ServerShape& shape, std::uint32_t hosts);
 
-  /// Hosts first .. first+count-1 are `shape`. Requires: they are hosts, and no earlier call named them.
+  /// Hosts first .. first+count-1 are `shape`. Requires: they are hosts, and no earlier call named
+  /// them.
   void replace(std::uint32_t first, std::uint32_t count, const ServerShape& shape);
   void set_nic_ports(std::uint32_t ports);  ///< of all hosts
 
@@ -91,8 +94,9 @@ inline constexpr std::array host_groups_param = {
 /// Parameters of builders whose hosts may differ.
 inline constexpr auto servers_params = join_params(server_params, host_groups_param);
 
-/// The hosts that `params` describes. Throws InputError at `place` as read_server(), and [bad-group] for what is wrong with a range,
-/// [unknown-param], [bad-value] and [out-of-range] for what it sets.
+/// The hosts that `params` describes. Throws InputError at `place` as read_server(), and
+/// [bad-group] for what is wrong with a range, [unknown-param], [bad-value] and [out-of-range] for
+/// what it sets.
 Servers read_servers(const ParamSet& params, std::uint32_t hosts, const SourcePlace& place);
 
 }  // namespace weft

@@ -1,13 +1,17 @@
 // Fitted jobs: a job trace drawn from laws that are fitted to a cluster's aggregates.
 //
-// Where it sits: the factory of all job_templates(); published_clusters gives the parameters their defaults.
+// Where it sits: the factory of all job_templates(); published_clusters gives the parameters their
+// defaults.
 //
-// Model: GPUs by size_law, the end (completed, cancelled, failed) by its share, the run time by run_time_law, submissions by week_profile, each drawn
-// from a stream of its own, so that jobs of one seed keep their sizes when, say, the rate changes. Run times are whole seconds, one at least, as in
-// the logs. The virtual cluster is drawn with its number of nodes as weight, among those that have enough GPUs for the job, and becomes the job's
-// group. How the job ended becomes its model, for want of a column of its own: rules of a scenario can match it.
-// The aggregates are those of the laws; a sample has them within its sampling error, which the heavy tail makes large: tests/workloads/job_templates/job_templates_test.
-// What it leaves out: that users submit many jobs at once, that jobs of one user are alike, that the mix changes over months.
+// Model: GPUs by size_law, the end (completed, cancelled, failed) by its share, the run time by
+// run_time_law, submissions by week_profile, each drawn from a stream of its own, so that jobs of
+// one seed keep their sizes when, say, the rate changes. Run times are whole seconds, one at least,
+// as in the logs. The virtual cluster is drawn with its number of nodes as weight, among those that
+// have enough GPUs for the job, and becomes the job's group. How the job ended becomes its model,
+// for want of a column of its own: rules of a scenario can match it. The aggregates are those of
+// the laws; a sample has them within its sampling error, which the heavy tail makes large:
+// tests/workloads/job_templates/job_templates_test. What it leaves out: that users submit many jobs
+// at once, that jobs of one user are alike, that the mix changes over months.
 // Thread safety: pure functions.
 #pragma once
 

@@ -1,7 +1,8 @@
-// Tensor math: from shapes to bytes and from floating-point operations to time, with limits checked.
+// Tensor math: from shapes to bytes and from floating-point operations to time, with limits
+// checked.
 //
-// Where it sits: templates derive their sizes and times here. A result that no op may have (limits.hpp) is an InputError [too-large]
-// at the template's place.
+// Where it sits: templates derive their sizes and times here. A result that no op may have
+// (limits.hpp) is an InputError [too-large] at the template's place.
 //   time = operations / (tflops 10^12 / s), rounded to the nearest tick of 10 ps
 // Thread safety: values.
 #pragma once

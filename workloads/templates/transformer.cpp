@@ -20,7 +20,8 @@ struct Axis {
   std::uint16_t communicator = 0;
 };
 
-/// One line of a layer's program: a computation, or a collective of a tensor that is `whole` on one side or the other.
+/// One line of a layer's program: a computation, or a collective of a tensor that is `whole` on one
+/// side or the other.
 struct Step {
   std::string name;
   bool is_compute = true;
@@ -31,8 +32,8 @@ struct Step {
   bool is_beside_next = false;  ///< the next line starts with this one, and what follows waits for both
 };
 
-/// A computation of the forward. `column` of its operations are in the matrices that are split by columns and read the block's input, which
-/// tensor parallelism has to sum the gradient of.
+/// A computation of the forward. `column` of its operations are in the matrices that are split by
+/// columns and read the block's input, which tensor parallelism has to sum the gradient of.
 struct Work {
   Duration forward;
   double column = 0;
@@ -120,7 +121,8 @@ class TransformerBuilder {
                    "set sequence_parallel=true or tp=1, as Megatron demands");
       }
     }
-    // A layer has at most 20 lines both ways, a stage 4 messages or collectives beside them, the head 9.
+    // A layer has at most 20 lines both ways, a stage 4 messages or collectives beside them, the
+    // head 9.
     math_.require_op_count(math_.product({batches_, std::uint64_t{20} * layers_ + 4 * pp_.size + 11}) + 4 * layers_ + 8 * pp_.size);
   }
 
@@ -142,7 +144,8 @@ class TransformerBuilder {
     add_axis(dp_ep_, "dp_ep", tp_.size * experts_.ep);
   }
 
-  /// The first and the last stage's ranks that hold one and the same part of the vocabulary, if they are two that must agree.
+  /// The first and the last stage's ranks that hold one and the same part of the vocabulary, if
+  /// they are two that must agree.
   void add_embedding_axis() {
     if (!is_tied_ || pp_.size == 1) return;
     const std::uint32_t ranks_per_stage = tp_.size * dp_.size;
@@ -226,8 +229,8 @@ class TransformerBuilder {
     return steps;
   }
 
-  /// Backward of a computation, with the sum of its input's gradient beside the gradient of the matrices that read the input. The two
-  /// products that a matrix takes in backward are equal.
+  /// Backward of a computation, with the sum of its input's gradient beside the gradient of the
+  /// matrices that read the input. The two products that a matrix takes in backward are equal.
   void add_input_gradient(std::vector<Step>& steps, const std::string& name, const Work& work) const {
     const Duration whole = backward_time(work.forward);
     if (tp_.size == 1) {
@@ -249,7 +252,8 @@ class TransformerBuilder {
   }
 
   std::vector<Step> expert_block(Duration duration) const {
-    // All tokens that a tensor-parallel group holds, once per chosen expert; each of its ranks dispatches its part.
+    // All tokens that a tensor-parallel group holds, once per chosen expert; each of its ranks
+    // dispatches its part.
     const Bytes routed = math_.bytes(math_.product({tokens_, hidden_, experts_.top_k}), dtype_);
     const Bytes own = TensorMath::share(routed, tp_.size);
     std::vector<Step> steps;
@@ -339,7 +343,8 @@ class TransformerBuilder {
     if (!is_last(stage)) receive(stage, name_of("bwd", batch, "recv"), stage.index + 1);
     if (is_last(stage)) {
       run(stage, head_backward_, "bwd." + std::to_string(batch));
-      // The only stage of a tied model has one gradient for embedding and head, complete when backward ends.
+      // The only stage of a tied model has one gradient for embedding and head, complete when
+      // backward ends.
       if (sums && !(is_tied_ && is_first(stage))) reduce(stage, {{"head", vocabulary(), dp_}});
     }
     const std::uint32_t per_stage = layers_ / pp_.size;
@@ -382,7 +387,8 @@ class TransformerBuilder {
 
   std::uint64_t vocabulary() const { return math_.product({vocab_, hidden_}) / tp_.size; }
 
-  /// Adds a layer's gradients to the bucket, which is reduced when it is full or the stage's first layer is in it.
+  /// Adds a layer's gradients to the bucket, which is reduced when it is full or the stage's first
+  /// layer is in it.
   void collect(Stage& stage, const std::string& name, std::uint32_t layer) const {
     const std::uint64_t attention = math_.product({4, hidden_, hidden_}) / tp_.size;
     const std::uint64_t mlp = math_.product({static_cast<std::uint64_t>(matrices_), hidden_, ffn_}) / tp_.size;

@@ -118,7 +118,8 @@ class UnetBuilder {
     for (std::uint32_t level = 0; level < levels_; ++level) {
       Block& block = decoder_.emplace_back();
       block.name = "dec_" + std::to_string(level);
-      // The transposed convolution's four weights per pair of channels serve one of four points of the result each.
+      // The transposed convolution's four weights per pair of channels serve one of four points of
+      // the result each.
       block.convolve(2, channels(level + 1), channels(level), points(level + 1));
       block.convolve(3, 2 * channels(level), channels(level), points(level));
       block.convolve(3, channels(level), channels(level), points(level));

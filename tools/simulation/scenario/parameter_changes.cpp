@@ -109,7 +109,8 @@ class ChangingParameters {
   std::string placement_;
 };
 
-/// Whether the change has no effect: it is of a policy or placement that the run has neither then nor later.
+/// Whether the change has no effect: it is of a policy or placement that the run has neither then
+/// nor later.
 bool is_unused(const Scenario& scenario, std::size_t number) {
   const ParameterChange& change = scenario.changes[number];
   const std::string module = change.name.substr(0, change.name.find('.'));
