@@ -69,6 +69,9 @@ struct PacketCounters {
   std::uint64_t pause_storms = 0;  ///< how often a watchdog of a switch found a queue stuck
   std::uint64_t drops = 0;
   std::uint64_t lossless_drops = 0;  ///< of them, for want of headroom, which only settings that are not safe have
+
+  /// Of a data packet in all switches on its route, beside what it takes alone.
+  double mean_wait_s() const { return data_packets > 0 ? waiting.in_s() / static_cast<double>(data_packets) : 0; }
 };
 
 }  // namespace weft

@@ -21,7 +21,7 @@ fail() {
 # What the build needs.
 build_packages=(
   ccache cmake g++ git ninja-build protobuf-compiler
-  libbenchmark-dev libboost-graph-dev libcli11-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
+  libbenchmark-dev libboost-graph-dev libcli11-dev libfmt-dev libgtest-dev libprotobuf-dev libpugixml-dev libsimdjson-dev libspdlog-dev
   libssl-dev libtbb-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev
 )
 # What the other compiler, the sanitizers and the house checks need on top.

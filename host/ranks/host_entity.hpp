@@ -86,7 +86,7 @@ class HostEntity final : public Entity {
   double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
-  std::unordered_set<AttemptId> stopped_;             ///< stays whose messages nobody takes any more
+  std::unordered_set<AttemptId> stopped_;             ///< attempts whose messages nobody takes any more
   std::vector<OpRecord> records_;
   std::vector<RankExposure> exposures_;   ///< of ranks that have ended
   std::vector<SlotHoldup> slot_holdups_;  ///< likewise

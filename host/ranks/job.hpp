@@ -2,7 +2,7 @@
 //
 // Where it sits: the scheduler entity places a job, publishes this attempt of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
 // host that has at least one of its ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds. `stop_job` ends the
-// stay before: ranks vanish at once, and what they have handed to the network goes no further, but for packets on their way, which nobody takes. Where the
+// attempt before: ranks vanish at once, and what they have handed to the network goes no further, but for packets on their way, which nobody takes. Where the
 // scheduler only leaves out iterations, it crosses the network of packet mode all the same.
 // Data and checkpoints: before a job's ranks begin, an attempt of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
 // send it, and the hosts of the ranks tell of each part that has arrived. What a rank sends to the store when it writes a checkpoint is taken there without
@@ -71,7 +71,7 @@ class JobTable {
  public:
   /// The number of the attempt that is published next.
   AttemptId next() const { return AttemptId(size_); }
-  /// Requires: job.stay is next().
+  /// Requires: job.attempt is next().
   void publish(RunningJob job);
   /// Valid as long as the table. Requires: the attempt was published.
   const RunningJob& at(AttemptId attempt) const {

@@ -1,6 +1,6 @@
 // Failure plan: which part of the cluster fails when, and how long its repair takes.
 //
-// Where it sits: JobLifecycle owns the one of a run and takes failures from it in order of time.
+// Where it sits: Outages owns the plan of a run and takes failures from it in order of time.
 //
 // Model
 //   - By chance: each part of a kind with an MTBF fails after a time of its own, Weibull with the
@@ -41,7 +41,9 @@ ParamTable failure_params();
 enum class Fault : std::uint8_t {
   breaks,    ///< it is out until it is repaired
   degrades,  ///< it carries a share of its speed until it is repaired
-  flaps,     ///< it carries nothing for a while, and then goes on by itself, of which the scheduler takes no notice
+  /// It carries nothing for a while, and then goes on by itself, of which the scheduler takes no
+  /// notice.
+  flaps,
 };
 
 struct LoggedFailure {
@@ -62,11 +64,13 @@ std::vector<LoggedFailure> read_failure_log(const SourceText& source, const Clus
 /// Without values nothing fails; the table "failure" has the defaults.
 struct FailureSettings {
   std::array<double, part_kind_count> mtbf_h{};  ///< by PartKind, hours; 0: never
-  double degraded_mtbf_h = 0;                    ///< of a link, until it carries `degraded_share` of its speed
+  /// Of a link, until it carries `degraded_share` of its speed.
+  double degraded_mtbf_h = 0;
   double degraded_share = 0;
   double flap_mtbf_h = 0;  ///< of a link, until it carries nothing for `flap`
   DurationModel flap;
-  Duration reroute;                             ///< from a change of a link until the network takes other ways
+  /// From a change of a link until the network takes other ways.
+  Duration reroute;
   std::shared_ptr<const NetworkParts> network;  ///< whose switches and links fail; null: none
   double weibull_shape = 1;
   std::string log_file;            ///< "": none

@@ -1,10 +1,14 @@
-// Fleet: which hosts of the cluster serve jobs - what of them has failed, and which spares stand in.
+// Fleet: which hosts of the cluster serve jobs - what of them has failed, and which spares stand
+// in.
 //
-// Where it sits: between JobLifecycle, which learns of failures and repairs, and its ClusterState, where GPUs go out of service and come back.
+// Where it sits: between Outages, which learns of failures and repairs, and the ClusterState, where
+// GPUs go out of service and come back.
 //
-// Model: a GPU serves if none of its parts is out and its host is no spare. The last hosts of the cluster begin as spares, cold ones before hot
-// ones. For a host that is known to have all GPUs out a spare stands in that has none out, a hot one if there is: the two change places, so that there are
-// always as many spares, and the host that has failed is a spare of that kind once it is repaired. A cold spare comes up first.
+// Model: a GPU serves if none of its parts is out and its host is no spare. The last hosts of the
+// cluster begin as spares, cold ones before hot ones. For a host that is known to have all GPUs out
+// a spare stands in that has none out, a hot one if there is: the two change places, so that there
+// are always as many spares, and the host that has failed is a spare of that kind once it is
+// repaired. A cold spare comes up first.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
@@ -25,7 +29,8 @@ class Fleet {
  public:
   enum class Spare : std::uint8_t { no, hot, cold };
 
-  /// Takes the spares out of service. Requires: fewer than all hosts; the cluster outlives the fleet and is empty.
+  /// Takes the spares out of service. Requires: fewer than all hosts; the cluster outlives the
+  /// fleet and is empty.
   Fleet(ClusterState& cluster, std::uint32_t hot_spares, std::uint32_t cold_spares);
 
   /// The host never serves, and nobody stands in for it. Requires: it is no spare.
@@ -41,8 +46,9 @@ class Fleet {
     HostId host;
     Spare kind;
   };
-  /// If there is a host reported with all GPUs out that is no spare, and a spare with none out: the two have changed places, and the spare serves from
-  /// join() on. To be asked until there is none, whenever a host was reported, a part works again or a spare has joined.
+  /// If there is a host reported with all GPUs out that is no spare, and a spare with none out: the
+  /// two have changed places, and the spare serves from join() on. To be asked until there is none,
+  /// whenever a host was reported, a part works again or a spare has joined.
   std::optional<StandIn> find_stand_in();
   void join(HostId host);
 

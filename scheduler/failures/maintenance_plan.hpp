@@ -1,6 +1,6 @@
 // Maintenance plan: which hosts are drained when, and for how long.
 //
-// Where it sits: JobLifecycle goes by the one of a run.
+// Where it sits: Drains carries out the plan of a run.
 //
 // Model of a drain planned for t: from t - notice on the host gets no new jobs. At t those that are
 // still there write a checkpoint and move - they go back to the queue and start elsewhere - or the

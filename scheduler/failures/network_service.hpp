@@ -1,11 +1,14 @@
-// Network service: what share of its speed each cable has at present, and which GPUs the network's failures cut off.
+// Network service: what share of its speed each cable has at present, and which GPUs the network's
+// failures cut off.
 //
-// Where it sits: JobLifecycle tells it of what fails and works again; it takes the GPUs that are cut off out of service, and tells the flow
-// fabric of the shares.
+// Where it sits: Outages tells it of what fails and works again, takes the GPUs that are cut off
+// out of service, and has the network told of the shares.
 //
-// Model: a cable whose switch or which itself is broken carries nothing, and neither does one that flaps; one that is degraded several times over carries the
-// least share. Only what is broken cuts off GPUs (topologies/cut_off): a flap ends before anybody gives up a host for it. A network that falls apart goes on
-// where most GPUs are. It then stays there, as jobs run on it, whatever is repaired or fails elsewhere, until it falls apart itself or is joined again.
+// Model: a cable whose switch or which itself is broken carries nothing, and neither does one that
+// flaps; one that is degraded several times over carries the least share. Only what is broken cuts
+// off GPUs (topologies/cut_off): a flap ends before anybody gives up a host for it. A network that
+// falls apart goes on where most GPUs are. It then stays there, as jobs run on it, whatever is
+// repaired or fails elsewhere, until it falls apart itself or is joined again.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
@@ -30,14 +33,16 @@ class NetworkService {
   struct Changes {
     std::vector<CableShare> cables;  ///< with their shares from now on, 1 among them
     std::vector<GpuSlot> cut_off;    ///< by now, and were not before; ascending; none by a repair
-    std::vector<GpuSlot> connected;  ///< likewise; by a failure, those that are now the larger part of the network
+    /// Likewise; by a failure, those that are now the larger part of the network.
+    std::vector<GpuSlot> connected;
   };
   /// Requires: the part is one of the network.
   Changes fail(const Failure& failure);
   /// Requires: it has failed so, and has not been repaired.
   Changes repair(const Failure& failure);
 
-  /// Cables that carry less than they could until somebody repairs them, ascending; what flaps is whole again soon.
+  /// Cables that carry less than they could until somebody repairs them, ascending; what flaps is
+  /// whole again soon.
   std::vector<CableShare> lasting() const;
 
   bool is_cut_off(GpuSlot gpu) const { return cut_off_[gpu.index()]; }
@@ -51,11 +56,12 @@ class NetworkService {
   std::shared_ptr<const NetworkParts> parts_;
   FailureScope scope_;
   bool nics_relay_;
-  std::map<LinkId, std::map<double, std::uint32_t>> shares_;  ///< of cables with less than all: how often which, flaps aside
-  std::map<LinkId, std::uint32_t> flapping_;                  ///< how often
-  std::vector<std::uint32_t> broken_;                         ///< by LinkId: how often
-  std::vector<bool> is_out_;                                  ///< by LinkId: broken
-  std::vector<bool> cut_off_;                                 ///< by GpuSlot
+  /// Of cables with less than all: how often which, flaps aside.
+  std::map<LinkId, std::map<double, std::uint32_t>> shares_;
+  std::map<LinkId, std::uint32_t> flapping_;  ///< how often
+  std::vector<std::uint32_t> broken_;         ///< by LinkId: how often
+  std::vector<bool> is_out_;                  ///< by LinkId: broken
+  std::vector<bool> cut_off_;                 ///< by GpuSlot
 };
 
 }  // namespace weft

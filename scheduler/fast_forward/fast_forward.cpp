@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/check.hpp"
 
@@ -12,16 +13,26 @@ void FastForward::start(JobId job, bool has_waited) {
   if (has_waited) entry.risk_s += risk_max_s_;
   entry.periods = {};
   entry.forwarded_period.reset();
+  entry.exposed = {};
+  entry.exposed_iterations = 0;
+  entry.exposed_is_old = false;
 }
 
 void FastForward::begin_epoch(JobId job, bool under_way) {
   jobs_[job.index()].periods = {};
   jobs_[job.index()].is_under_way = under_way;
+  jobs_[job.index()].exposed_is_old = true;
 }
 
-void FastForward::add(JobId job, Duration period) {
+void FastForward::add(JobId job, Duration period, Duration exposed) {
   ++report_.simulated;
   Job& entry = jobs_[job.index()];
+  if (std::exchange(entry.exposed_is_old, false)) {
+    entry.exposed = {};
+    entry.exposed_iterations = 0;
+  }
+  entry.exposed += exposed;
+  ++entry.exposed_iterations;
   if (entry.is_under_way) {
     entry.is_under_way = false;
   } else {
@@ -61,7 +72,7 @@ void FastForward::resume(JobId job, const KnownPace& pace) {
   jobs_[job.index()].spread = pace.spread;
 }
 
-void FastForward::skip(JobId job, std::uint64_t iterations) {
+Duration FastForward::skip(JobId job, std::uint64_t iterations) {
   Job& entry = jobs_[job.index()];
   const Duration period = entry.forwarded_period.value();
   const double relative = period > Duration::zero() ? entry.spread.in_s() / period.in_s() : 0;
@@ -70,6 +81,7 @@ void FastForward::skip(JobId job, std::uint64_t iterations) {
   report_.spread_max = std::max(report_.spread_max, relative);
   spreads_ += relative * count;
   entry.risk_s += entry.spread.in_s() * count;
+  return entry.exposed_iterations == 0 ? Duration::zero() : scaled(entry.exposed, iterations, entry.exposed_iterations);
 }
 
 void FastForward::end(JobId job) {

@@ -1,14 +1,19 @@
-// Event handler: a module of the user's that watches the cluster and acts beside the policy - drains hosts, cancels jobs, ranks them anew, notes things.
+// Event handler: a module of the user's that watches the cluster and acts beside the policy -
+// drains hosts, cancels jobs, ranks them anew, notes things.
 //
-// Where it sits: JobLifecycle tells every handler of a run, in the order of the scenario, of each ClusterEvent, after the event that brought it and before the
-// next one. Handlers are chosen by name from event_handlers(), and a scenario names those of its run.
+// Where it sits: HandlerCalls tells every handler of a run, in the order of the scenario, of each
+// ClusterEvent, after the event that brought it and before the next one. Handlers are chosen by
+// name from event_handlers(), and a scenario names those of its run.
 //
 // Contract
-//   1. A handler sees the cluster and the jobs, and acts, through a ClusterControl; what it does holds at once, and its own doings are told like others'.
-//   2. What happens within one event (a pass of the policy starts and stops many jobs) is told when that is over, in order: a job that is told to have
-//      started may have been stopped by then, which is told next.
+//   1. A handler sees the cluster and the jobs, and acts, through a ClusterControl; what it does
+//      holds at once, and its own doings are told like others'.
+//   2. What happens within one event (a pass of the policy starts and stops many jobs) is told when
+//      that is over, in order: a job that is told to have started may have been stopped by then,
+//      which is told next.
 //   3. What it does is a function of what it saw, so that runs repeat.
-//   4. Of failures it learns as the scheduler does, at their detection. Nothing is told once the last job has ended, its end included.
+//   4. Of failures it learns as the scheduler does, at their detection. Nothing is told once the
+//      last job has ended, its end included.
 // Threads: called from the scheduler's logical process.
 #pragma once
 
@@ -49,7 +54,8 @@ struct ClusterEvent {
   };
   Kind kind = Kind::timer;
   JobId job = JobId::none();
-  HostId host = HostId::none();          ///< of the last kinds but two; not of a part of the network
+  /// Of the last kinds but two; not of a part of the network.
+  HostId host = HostId::none();
   std::optional<Part> part = {};         ///< that failed or was repaired
   std::optional<std::uint32_t> to = {};  ///< the only handler that is told; none: all are
 };
@@ -67,12 +73,13 @@ class ClusterControl {
   virtual const std::string& name_of(JobId job) const = 0;
 
   // Each of these is a row of events.csv.
-  /// Drains a host from now on, without notice, as scheduler/failures/maintenance_plan says. Returns false, having done nothing, if it is drained or about
-  /// to be. Requires: duration > 0.
+  /// Drains a host from now on, without notice, as scheduler/failures/maintenance_plan says.
+  /// Returns false, having done nothing, if it is drained or about to be. Requires: duration > 0.
   virtual bool drain(HostId host, Duration duration) = 0;
   /// Returns false if the job has ended or was cancelled.
   virtual bool cancel(JobId job) = 0;
-  /// For policies that go by priorities. Returns false if it has that one, has ended or was cancelled.
+  /// For policies that go by priorities. Returns false if it has that one, has ended or was
+  /// cancelled.
   virtual bool set_priority(JobId job, std::int32_t priority) = 0;
   /// Only the row.
   virtual void note(std::string_view event, std::string_view subject) = 0;

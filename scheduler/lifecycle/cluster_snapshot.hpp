@@ -1,15 +1,20 @@
-// Cluster snapshot: how far all jobs of a run have come at some instant, and where they run, so that another run can go on from there.
+// Cluster snapshot: how far all jobs of a run have come at some instant, and where they run, so
+// that another run can go on from there.
 //
-// Where it sits: JobLifecycle fills one at the instant that it was asked for and begins with one; tools/simulation/snapshot_file keeps it in a file.
+// Where it sits: lifecycle/snapshot_capture fills one at the instant that was asked for, and a run
+// may begin with one. tools/simulation/snapshot_file keeps it in a file.
 //
-// Model: absolute times stay what they are; a run that goes on from a snapshot begins at its instant. What is not kept is what the scheduler does not know:
-//   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the last one. Jobs of job mode and those that are fast-forwarded (fast
-//     forward) go on as if nothing had happened.
+// Model: absolute times stay what they are; a run that goes on from a snapshot begins at its
+// instant. What is not kept is what the scheduler does not know:
+//   - Of an iteration that is being simulated nothing is kept: its job goes on from the end of the
+//     last one. Jobs of job mode and those that are fast-forwarded go on as if
+//     nothing had happened.
 //   - Ranks that wait for data wait for all of it anew.
 //   - A job one of whose parts has failed, or which moves, waits; one that was cancelled has ended.
-//   - GPUs that are out of service stay so. Links that carry less, or nothing, are listed, for the other run to put into its topology; those that flap are
-//     not. Spares, failures, repairs, drains and arrivals to come are for the other run to say. Its settings are those that it began with, with what its
-//     scripted events have set up to the instant.
+//   - GPUs that are out of service stay so. Links that carry less, or nothing, are listed, for the
+//     other run to put into its topology; those that flap are not. Spares, failures, repairs,
+//     drains and arrivals to come are for the other run to say. Its settings are those that it
+//     began with, with what its scripted events have set up to the instant.
 // Thread safety: values.
 #pragma once
 
@@ -48,11 +53,14 @@ struct ClusterSnapshot {
     bool fetches = false;  ///< its ranks wait for their data
     /// If it is fast-forwarded, from part_since on.
     std::optional<KnownPace> pace;
-    /// For whoever changes the cluster: its pace may not hold any more, so that it is looked at from its next iteration on.
+    /// For whoever changes the cluster: its pace may not hold any more, so that it is looked at
+    /// from its next iteration on.
     bool is_pace_old = false;
     // For whoever looks at it, not needed to go on:
-    std::optional<Time> expected_end = {};        ///< in job mode and while it is fast-forwarded, if nothing changes its pace
-    std::optional<Duration> iteration_time = {};  ///< with fast forward, as last measured since its start
+    /// In job mode and while it is fast-forwarded, if nothing changes its pace.
+    std::optional<Time> expected_end = {};
+    /// With fast-forward, as last measured since its start.
+    std::optional<Duration> iteration_time = {};
   };
 
   Time at;

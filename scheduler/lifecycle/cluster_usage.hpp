@@ -1,8 +1,11 @@
-// Cluster usage: how the cluster stood over time, as samples for the observer and as sums over the run.
+// Cluster usage: how the cluster stood over time, as samples for the observer and as sums over the
+// run.
 //
-// Where it sits: JobLifecycle hands it the state that has lasted up to an event before the event changes it; JobCounters get the sums.
+// Where it sits: JobAccounts hands it the state that has lasted up to an event, before the event
+// changes the state. JobCounters get the sums.
 //
-// Model: what lasts no time counts for nothing. GPU-seconds are GPUs times seconds of simulated time; a GPU is stranded while it is free and a job waits.
+// Model: what lasts no time counts for nothing. GPU-seconds are GPUs times seconds of simulated
+// time; a GPU is stranded while it is free and a job waits.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 

@@ -1,14 +1,18 @@
-// Elastic restart: a job that lost its GPUs goes on with fewer, where not all that it wants can be had.
+// Elastic restart: a job that lost its GPUs goes on with fewer, where not all that it wants can be
+// had.
 //
-// Where it sits: JobLifecycle offers the smaller placements to policies (SchedulingPass::place_smaller) and reckons a job's times on them.
+// Where it sits: JobLifecycle offers the smaller placements to policies
+// (SchedulingPass::place_smaller). JobAttempt scales a job's times on them.
 //
 // Model
-//   - The first start of a job is on all of its GPUs, and so are later ones wherever a place for all can be found. It grows again no sooner than at its
-//     next restart.
-//   - A job of a given duration (JobSpec::min_gpus) takes any number of GPUs from there on, the most that the placer finds a place for, and for its work
-//     as much GPU time as on all of them: gpus / n times as long on n.
-//   - A job that runs a workload takes the largest of its smaller ones (JobSpec::smaller_workloads) that finds a place. Its iterations are counted on, one
-//     of the smaller workload being worth as much.
+//   - The first start of a job is on all of its GPUs, and so are later ones wherever a place for
+//     all can be found. It grows again no sooner than at its next restart.
+//   - A job of a given duration (JobSpec::min_gpus) takes any number of GPUs from there on, the
+//     most that the placer finds a place for, and for its work as much GPU time as on all of them:
+//     gpus / n times as long on n.
+//   - A job that runs a workload takes the largest of its smaller ones (JobSpec::smaller_workloads)
+//     that finds a place. Its iterations are counted on, one of the smaller workload being worth as
+//     much.
 // Thread safety: functions of their arguments.
 #pragma once
 
@@ -29,10 +33,12 @@ std::uint32_t least_gpus(const JobSpec& job);
 /// Whether the job may restart on so many.
 bool may_restart_on(const JobSpec& job, std::uint32_t gpus);
 
-/// On as many GPUs as can be had, but fewer than all. None if that is not enough or the job is not elastic.
+/// On as many GPUs as can be had, but fewer than all. None if that is not enough or the job is not
+/// elastic.
 std::optional<Placement> place_smaller(const JobSpec& job, const ClusterState& cluster, const Placer& placer);
 
-/// What the job runs on so many GPUs; null in job mode. Requires: all of them, or may_restart_on() as many.
+/// What the job runs on so many GPUs; null in job mode. Requires: all of them, or may_restart_on()
+/// as many.
 const std::shared_ptr<const Workload>& workload_on(const JobSpec& job, std::uint32_t gpus);
 
 /// How long `held` GPUs take for what `gpus` do in that time, rounded up.

@@ -1,9 +1,10 @@
 // Job list: some of the run's jobs in an order, with removal from anywhere.
 //
-// Where it sits: JobLifecycle keeps the waiting jobs (by submission) and the running jobs (by start) in one each; policies walk them.
+// Where it sits: JobStates keeps the waiting jobs (by submission) and the running jobs (by start)
+// in a list each. Policies walk the lists.
 //
-// Model: a doubly linked list threaded through two arrays with a place per job of the run, so that nothing is allocated per job and
-// removal takes constant time however long the queue is.
+// Model: a doubly linked list threaded through two arrays with a place per job of the run, so that
+// nothing is allocated per job and removal takes constant time however long the queue is.
 // Invariants: 1. a job stands in a list at most once (WEFT_CHECK).
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
@@ -66,7 +67,8 @@ class JobList {
     next_[job.index()] = head_;
     ++size_;
   }
-  /// Puts a job behind the last one of a smaller number. Requires: the others stand in order of their numbers.
+  /// Puts a job behind the last one of a smaller number. Requires: the others stand in order of
+  /// their numbers.
   void insert(JobId job) {
     WEFT_CHECK(job.index() < head_ && !contains(job), "a job is added to a list once");
     std::uint32_t before = previous_[head_];

@@ -1,17 +1,21 @@
 // Job record: what became of a job, and who is told.
 //
-// Where it sits: JobLifecycle fills one per job and passes it to a JobObserver as things happen, so that rows of jobs.csv and
-// iterations.csv can be written while the run goes on.
+// Where it sits: JobAccounts fills one per job. JobLifecycle passes it to a JobObserver as things
+// happen, so that rows of jobs.csv and iterations.csv can be written while the run goes on.
 //
 // Model
-//   - start, end and all that follows from them (completion = end - submit = wait + run) are on the scheduler's clock: a job that runs a
-//     workload holds its GPUs from the decision to start it until the report of its last rank has arrived, one control-plane delay after the
-//     rank was done and one before it began. A job that was preempted or failed starts several times: `start` is the first, wait all the time that it
-//     stood in the queue, run all the time that it held GPUs.
-//   - Iterations are on the ranks' clock: an iteration starts when its first rank starts it (the previous one done) and ends when
-//     its last rank ends it. Staggered ranks make iterations overlap.
+//   - start, end and all that follows from them (completion = end - submit = wait + run) are on the
+//     scheduler's clock: a job that runs a workload holds its GPUs from the decision to start it
+//     until the report of its last rank has arrived, one control-plane delay after the rank was
+//     done and one before it began. A job that was preempted or failed starts several times:
+//     `start` is the first, wait all the time that it stood in the queue, run all the time that it
+//     held GPUs.
+//   - Iterations are on the ranks' clock: an iteration starts when its first rank starts it (the
+//     previous one done) and ends when its last rank ends it. Staggered ranks make iterations
+//     overlap.
 //   - Exposed communication of an iteration is the mean over the ranks.
-// Threads: observers are called from the scheduler's logical process, in the order of simulated time.
+// Threads: observers are called from the scheduler's logical process, in the order of simulated
+// time.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +40,24 @@ struct JobRecord {
   std::optional<Time> cancelled;  ///< instead of `end`
   Duration wait;                  ///< in the queue, up to the last start
   Duration run;                   ///< with GPUs, up to the last preemption or the end
-  /// Likewise, of all its GPUs: time with fewer of them (scheduler/lifecycle/elastic_restart) counts by their share. What follows is of that.
+  /// `run`, as time of all its GPUs: time with fewer of them (scheduler/lifecycle/elastic_restart)
+  /// counts by their share. The durations that follow are parts of it.
   Duration run_whole;
-  Duration lost_to_preemptions;   ///< for work that did not count, as it came after the last checkpoint
-  Duration lost_to_failures;      ///< likewise, and from failures until they were detected
+  /// For work that did not count, as it came after the last checkpoint.
+  Duration lost_to_preemptions;
+  Duration lost_to_failures;      ///< for such work, and from failures to their detection
   Duration lost_to_moves;         ///< for iterations that were cut off when a host was drained
   Duration lost_to_cancellation;  ///< all that was of use until then
   Duration overhead;              ///< from starts until the job got on
   Duration checkpointing;         ///< writing checkpoints
-  std::uint64_t iterations = 0;   ///< finished so far, those that do not count any more left out; in job mode as declared
-  /// First rank's start of the first iteration to last rank's end of the last, over their number, of attempts and iterations that count and without
-  /// checkpoints; in job mode all that was run for iterations that count, over their number. None before the end or without iterations.
+  /// Finished so far, those that do not count any more left out; in job mode as declared.
+  std::uint64_t iterations = 0;
+  /// First rank's start of the first iteration to last rank's end of the last, over their number,
+  /// of attempts and iterations that count and without checkpoints; in job mode all that was run
+  /// for iterations that count, over their number. None before the end or without iterations.
   std::optional<Duration> mean_iteration;
-  Duration exposed_communication;      ///< summed over iterations, those that were done again included; zero in job mode
+  /// Summed over iterations, those that were done again included; zero in job mode.
+  Duration exposed_communication;
   std::uint32_t restarts = 0;          ///< starts after the first
   std::uint32_t elastic_restarts = 0;  ///< of these, on fewer GPUs than it wants
   std::uint32_t preemptions = 0;
@@ -70,7 +79,8 @@ struct IterationRecord {
   Duration exposed_communication;
 };
 
-/// How the cluster stood from `since` on, until the next of these. busy_gpus + free_gpus + gpus_out is the whole cluster.
+/// How the cluster stood from `since` on, until the next of these. busy_gpus + free_gpus + gpus_out
+/// is the whole cluster.
 struct ClusterSample {
   Time since;
   std::uint64_t running_jobs = 0;
@@ -78,10 +88,13 @@ struct ClusterSample {
   std::uint64_t waiting_gpus = 0;  ///< that waiting jobs want
   std::uint32_t busy_gpus = 0;
   std::uint32_t free_gpus = 0;
-  std::uint32_t fragmented_gpus = 0;  ///< of the free ones, those on hosts that are partly held or out of service
-  std::uint32_t gpus_out = 0;         ///< of service, and held by no job: failed ones, drained ones and spares
-  std::uint32_t draining_gpus =
-      0;  ///< of the busy ones, those out of service: until a drained host's jobs leave it, until a failure is known
+  /// Of the free ones, those on hosts that are partly held or out of service.
+  std::uint32_t fragmented_gpus = 0;
+  /// Of service, and held by no job: failed ones, drained ones and spares.
+  std::uint32_t gpus_out = 0;
+  /// Of the busy ones, those out of service: until jobs have left a drained host, or until a failure
+  /// is known.
+  std::uint32_t draining_gpus = 0;
 
   /// Free while jobs wait.
   std::uint32_t stranded_gpus() const { return waiting_jobs > 0 ? free_gpus : 0; }
@@ -102,10 +115,12 @@ class JobObserver {
   virtual void job_finished(const JobSpec&, const JobRecord&) {}
   /// It has no GPUs and stands in no queue any more, or never did.
   virtual void job_cancelled(const JobSpec&, const JobRecord&) {}
-  /// It was not simulated from `begin` to `end`, but went on at its measured pace (scheduler/fast_forward/fast_forward).
+  /// It was not simulated from `begin` to `end`, but went on at its measured pace
+  /// (scheduler/fast_forward/fast_forward).
   virtual void job_fast_forwarded(const JobSpec&, const JobRecord&, Time /*begin*/, Time /*end*/) {}
   virtual void iteration_finished(const JobSpec&, const IterationRecord&) {}
-  /// In order of time, one for each instant at which the cluster changed; those that last no time are left out, but for the last of a run.
+  /// In order of time, one for each instant at which the cluster changed; those that last no time
+  /// are left out, but for the last of a run.
   virtual void cluster_changed(const ClusterSample&) {}
   /// Somebody outside the policy did something (scheduler/handlers/scripted_events).
   virtual void event_happened(const EventRecord&) {}

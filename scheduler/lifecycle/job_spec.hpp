@@ -61,4 +61,7 @@ void sort_by_submission(std::vector<JobSpec>& jobs);
 ///   and, for all jobs together, [too-much-work] if their GPU time cannot fit the simulated clock.
 void check_jobs(const std::vector<JobSpec>& jobs, const ClusterState& cluster, const Placer& placer, Diagnostics& diagnostics);
 
+/// Throws InputError [beyond-clock]: a job that starts then would end after the simulated clock.
+[[noreturn]] void fail_beyond_clock(const JobSpec& job, Time start);
+
 }  // namespace weft

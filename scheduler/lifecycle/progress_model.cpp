@@ -75,7 +75,7 @@ std::optional<Duration> ProgressModel::held() const {
 }
 
 Duration ProgressModel::begin_of(std::uint64_t iteration) const {
-  WEFT_CHECK(iteration >= kept_.iterations && iteration < iterations_, "an iteration of this stay is asked for");
+  WEFT_CHECK(iteration >= kept_.iterations && iteration < iterations_, "an iteration of this attempt is asked for");
   const std::uint64_t checkpoints = plan_.every == 0 ? 0 : iteration / plan_.every - kept_.iterations / plan_.every;
   return overhead_ + (begin_of_iteration(total_, iteration, iterations_) - begin_) +
          plan_.write * static_cast<std::int64_t>(checkpoints);

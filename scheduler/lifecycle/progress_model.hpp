@@ -1,13 +1,17 @@
-// Progress model: how a job of job mode gets on while it holds GPUs - overhead of its start, work, and checkpoints in between.
+// Progress model: how a job of job mode gets on while it holds GPUs - overhead of its start, work,
+// and checkpoints in between.
 //
-// Where it sits: JobLifecycle makes one per attempt of a job on GPUs and asks it when the job ends, and, when somebody takes the GPUs away or they
-// fail, what it had done by then and what of that counts. Of jobs that run workloads, scheduler/lifecycle/workload_progress knows that.
+// Where it sits: JobAttempt has one while a job goes on by a model. It knows when the job ends and,
+// when the job loses its GPUs or fails, what was done by then and what of that counts. Of jobs that
+// run workloads, scheduler/lifecycle/workload_progress knows that.
 //
 // Model of an attempt:
-//   overhead | work up to the next checkpoint | write | work up to the one after | write | ... | work up to the end
-// Work is measured by a job's whole duration on these GPUs, `total`, of which each of its iterations takes an equal part. Checkpoints come after every
-// `CheckpointPlan::every` iterations, or after every `interval` of work where a job declares no iterations; none at the end. The job stands still while
-// one is written (synchronous checkpoints, as in Young 1974 and Daly 2006), and what came before counts once it is complete.
+//   overhead | work up to the next checkpoint | write | work up to the one after | ... | work
+// Work is measured by a job's whole duration on these GPUs, `total`, of which each of its
+// iterations takes an equal part. Checkpoints come after every `CheckpointPlan::every` iterations,
+// or after every `interval` of work where a job declares no iterations; none at the end. The job
+// stands still while one is written (synchronous checkpoints, as in Young 1974 and Daly 2006), and
+// what came before counts once it is complete.
 //
 // Invariants
 //   1. at(e).overhead + at(e).work + at(e).writing == e for 0 <= e <= held().
@@ -29,8 +33,10 @@ ParamTable checkpoint_params();
 /// When jobs write checkpoints, and how long that takes them.
 struct CheckpointPlan {
   std::uint64_t every = 1;  ///< iterations; 0: none are written
-  Duration interval;  ///< of work, for jobs that declare no iterations; zero: all that was done counts, and nothing is written
-  Duration write;     ///< >= 0
+  /// Of work, for jobs that declare no iterations; zero: all that was done counts, and nothing is
+  /// written.
+  Duration interval;
+  Duration write;  ///< >= 0
 
   /// By the table "checkpoint".
   static CheckpointPlan of(const ParamSet& params);
@@ -71,10 +77,13 @@ class ProgressModel {
     Duration done;     ///< of total(): what was kept from before, and `work`
     Duration counts;   ///< of total(): what is kept if the job stops now
     KeptWork kept;     ///< that, for the next attempt
-    KeptWork whole;    ///< what is kept of a job that writes a checkpoint now: all iterations that have ended, or all of the work
+    /// What is kept of a job that writes a checkpoint now: all iterations that have ended, or all
+    /// of the work.
+    KeptWork whole;
     Duration counts_whole;  ///< that, of total()
   };
-  /// After how long on the GPUs an iteration of the job begins, its number from 0. Requires: the job declares iterations; it begins in this attempt.
+  /// After how long on the GPUs an iteration of the job begins, its number from 0. Requires: the
+  /// job declares iterations; it begins in this attempt.
   Duration begin_of(std::uint64_t iteration) const;
 
   /// After so long on the GPUs. Requires: 0 <= elapsed <= held().
@@ -82,7 +91,8 @@ class ProgressModel {
   AttemptAccount account(Duration elapsed) const;
 
  private:
-  /// Of total(), where the checkpoint number `i` of this attempt is written; 0 is its start. Requires: i <= checkpoints_.
+  /// Of total(), where the checkpoint number `i` of this attempt is written; 0 is its start.
+  /// Requires: i <= checkpoints_.
   Duration checkpoint(std::uint64_t i) const;
 
   Duration total_;

@@ -1,17 +1,23 @@
 // Storage: where jobs' data and checkpoints lie, and what has to move before a job can begin.
 //
-// Where it sits: JobLifecycle asks it what a job that got GPUs has to fetch. In flow and packet mode its hosts send that over the network (host/ranks/job); in
-// job mode it takes time only.
+// Where it sits: AttemptStarts asks it what a job that got GPUs has to fetch. In flow and packet
+// mode hosts send that over the network (host/ranks/job); in job mode it takes time only.
 //
-// Model (Arcadia, section 4.3: data that does not lie where a job runs is brought there before training starts)
-//   - Every rank fetches an equal part of the job's data from the hosts where it lies: the job's own, or else the storage hosts. What lies on the rank's own
-//     host is there already. Nothing stays behind where a job was: it fetches its data at every start.
-//   - A job that goes on from a checkpoint fetches that, too, an equal part for every rank, from the storage hosts.
-//   - Ranks begin when all of it has arrived. Rank r is served by GPU number r of those hosts, counted host by host first, over again.
-//   - A checkpoint goes to the storage hosts in the same way, rank by rank, beside what follows: the time for which the job stands still is
-//     checkpoint.write, whatever its bytes take. A job that moves and has done more than its last one says leaves when all of another has arrived there, and
-//     after checkpoint.write at the earliest.
-//   - Storage hosts run no jobs. They stand for a service that survives its hosts: one that fails goes on serving while the network has a way to it.
+// Model (Arcadia, section 4.3: data that does not lie where a job runs is brought there before
+// training starts)
+//   - Every rank fetches an equal part of the job's data from the hosts where it lies: the job's
+//     own, or else the storage hosts. What lies on the rank's own host is there already. Nothing
+//     stays behind where a job was: it fetches its data at every start.
+//   - A job that goes on from a checkpoint fetches that, too, an equal part for every rank, from
+//     the storage hosts.
+//   - Ranks begin when all of it has arrived. Rank r is served by GPU number r of those hosts,
+//     counted host by host first, over again.
+//   - A checkpoint goes to the storage hosts in the same way, rank by rank, beside what follows:
+//     the time for which the job stands still is checkpoint.write, whatever its bytes take. A job
+//     that moves and has done more than its last one says leaves when all of another has arrived
+//     there, and after checkpoint.write at the earliest.
+//   - Storage hosts run no jobs. They stand for a service that survives its hosts: one that fails
+//     goes on serving while the network has a way to it.
 // Thread safety: pure functions and values.
 #pragma once
 
@@ -32,7 +38,8 @@ ParamTable storage_params();
 
 struct StorageSettings {
   std::vector<HostId> hosts;  ///< ascending
-  Bandwidth rate;             ///< of all of them together for one job, where no network is simulated; zero: no limit
+  /// Of all of them together for one job, where no network is simulated; zero: no limit.
+  Bandwidth rate;
 };
 
 /// What one rank of a job fetches or stores.

@@ -1,13 +1,18 @@
-// Workload progress: how a job that runs a workload gets on while it holds GPUs, as its ranks report it.
+// Workload progress: how a job that runs a workload gets on while it holds GPUs, as its ranks
+// report it.
 //
-// Where it sits: JobLifecycle makes one per attempt of such a job, hands it what hosts report, and asks it what counts when the job ends or somebody takes
-// the GPUs away or they fail. The counterpart for job mode, where nobody reports, is scheduler/lifecycle/progress_model.
+// Where it sits: JobAttempt has one while ranks of such a job are simulated. It takes what hosts
+// report, and knows what counts when the job ends, loses its GPUs or fails. The counterpart for job
+// mode, where nobody reports, is scheduler/lifecycle/progress_model.
 //
-// Model of an attempt: overhead | message to the hosts | iterations, and after every `checkpoint_every` of them a checkpoint, but for the last.
-//   An iteration has ended when its last rank has, and a checkpoint is complete when the last rank has written it; ranks that go ahead of others write
-//   theirs earlier, and what they write before the last does is work of the next iteration. What the reports have not said yet does not count.
+// Model of an attempt: overhead | message to the hosts | iterations, and after every
+// `checkpoint_every` of them a checkpoint, but for the last. An iteration has ended when its last
+// rank has, and a checkpoint is complete when the last rank has written it; ranks that go ahead of
+// others write theirs earlier, and what they write before the last does is work of the next
+// iteration. What the reports have not said yet does not count.
 //
-// Invariants: 1. overhead, writing and work of an account never exceed what has gone by; 2. work <= work_whole.
+// Invariants: 1. overhead, writing and work of an account never exceed what has gone by; 2. work <=
+// work_whole.
 // Thread safety: belongs to the scheduler's logical process.
 #pragma once
 
@@ -24,7 +29,8 @@ namespace weft {
 
 class WorkloadProgress {
  public:
-  /// GPUs are held from `since` on; `message` after the overhead the ranks start. Keeps a reference. Requires: durations >= 0.
+  /// GPUs are held from `since` on; `message` after the overhead the ranks start. Keeps a
+  /// reference. Requires: durations >= 0.
   WorkloadProgress(const RunningJob& job, Time since, Duration overhead, Duration message);
 
   /// Takes a rank's report; returns the iteration that it completed, if any.
@@ -33,8 +39,8 @@ class WorkloadProgress {
   const IterationTally& tally() const { return tally_; }
   /// After so long on the GPUs. Requires: whatever was added had been reported by then.
   AttemptAccount account(Duration elapsed) const;
-  /// From where the job may be extrapolated at `period` an iteration: the end of its last iteration, or that much before it where a checkpoint follows, or
-  /// the begin of its first.
+  /// From where the job may be extrapolated at `period` an iteration: the end of its last
+  /// iteration, or that much before it where a checkpoint follows, or the begin of its first.
   struct Landmark {
     Time at;
     std::uint64_t iterations = 0;  ///< of the job, that have ended by then
@@ -52,7 +58,7 @@ class WorkloadProgress {
     std::int64_t checkpoints = 0;  ///< of this attempt, up to that one
   };
 
-  const RunningJob& job_;
+  const RunningJob* job_;
   Time since_;
   Duration overhead_;
   Time begin_;  ///< of the first iteration

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
 #include "tests/scheduler/scheduler_run.hpp"
 
 namespace weft::testing_scheduler {

@@ -37,12 +37,10 @@ RunSummary run_forward(const std::string& scenario, int iterations) {
   RunFlags flags;
   flags.scenario_file = scenario;
   flags.settings = {"scheduler.fast_forward=" + std::to_string(iterations)};
-  const ScratchFolder folder;
   Scenario loaded = load_scenario(flags);
   state_collectives(loaded);
-  SimulationOptions options;
-  options.out = folder.path() / "out";
-  return finish_simulation(loaded, options);
+  ResultSink nobody;
+  return finish_run(loaded, nobody, {}).summary;
 }
 
 TEST(FastForward, IsNearTheFullSimulationAndKnowsHowNear) {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "tools/simulation/simulation.hpp"
 
 namespace weft {
 
@@ -114,34 +114,38 @@ inline void state_collectives(Scenario& scenario) {
 }
 
 inline ScenarioRun run_scenario(const RunFlags& flags, const ScenarioRunOptions& options) {
-  const ScratchFolder folder;
+  const ScratchFolder scratch;
   Scenario scenario = load_scenario(flags);
   if (!options.collectives_by_rules) state_collectives(scenario);
-  SimulationOptions simulation;
-  simulation.threads = options.threads;
-  simulation.zeta = options.zeta;
-  simulation.trace = options.trace;
-  simulation.sample = options.sample;
-  simulation.out = folder.path() / "out";
+  RunOptions how;
+  how.threads = options.threads;
+  how.zeta = options.zeta;
+  how.sample_links = options.sample;
+  FolderContents contents = folder_contents(scenario);
+  contents.trace = options.trace;
+  contents.link_samples = options.sample.has_value();
+  const std::filesystem::path out = scratch.path() / "out";
+  FolderSink folder(out, manifest_of(scenario, how), contents);
   ScenarioRun run;
-  run.summary = finish_simulation(scenario, simulation);
-  run.jobs = read_table(simulation.out / "jobs.csv");
-  run.iterations = read_table(simulation.out / "iterations.csv");
-  run.collectives = read_table(simulation.out / "collectives.csv");
-  if (options.reads_flows) run.flows = read_table(simulation.out / "flows.csv");
-  run.links = read_table(simulation.out / "links.csv");
-  if (std::filesystem::exists(simulation.out / "pause_storms.csv"))
-    run.pause_storms = read_table(simulation.out / "pause_storms.csv");
+  run.summary = finish_run(scenario, folder, how).summary;
+  folder.complete();
+  folder.finish(run.summary);
+  run.jobs = read_table(out / "jobs.csv");
+  run.iterations = read_table(out / "iterations.csv");
+  run.collectives = read_table(out / "collectives.csv");
+  if (options.reads_flows) run.flows = read_table(out / "flows.csv");
+  run.links = read_table(out / "links.csv");
+  if (std::filesystem::exists(out / "pause_storms.csv")) run.pause_storms = read_table(out / "pause_storms.csv");
   if (run.summary.congestion) {
-    run.congestion = read_table(simulation.out / "congestion.csv");
-    run.congested_jobs = read_table(simulation.out / "congested_jobs.csv");
+    run.congestion = read_table(out / "congestion.csv");
+    run.congested_jobs = read_table(out / "congested_jobs.csv");
   }
   if (options.trace) {
     std::ostringstream trace;
-    trace << std::ifstream(simulation.out / "trace.json").rdbuf();
+    trace << std::ifstream(out / "trace.json").rdbuf();
     run.trace = trace.str();
   }
-  if (options.sample) run.link_samples = read_table(simulation.out / "link_samples.csv");
+  if (options.sample) run.link_samples = read_table(out / "link_samples.csv");
   return run;
 }
 

@@ -1,10 +1,15 @@
 #include "tools/results/folder_sink.hpp"
 
+#include <string>
 #include <utility>
 
 namespace weft {
 
 namespace {
+
+std::string flows_file(FlowListing listing) {
+  return std::string(TableOf<FlowRow>::info.file) + (listing == FlowListing::packed ? ".gz" : "");
+}
 
 /// All files that the folder may hold, the manifest apart.
 std::vector<std::string> file_names(const FolderContents& contents) {
@@ -12,11 +17,13 @@ std::vector<std::string> file_names(const FolderContents& contents) {
   const auto add = [&](bool is_written, std::string_view name) {
     if (is_written) names.emplace_back(name);
   };
-  for (const std::string_view table : {TableOf<JobRow>::info.file, TableOf<ClusterRow>::info.file, TableOf<IterationRow>::info.file,
-                                       TableOf<CommunicatorRow>::info.file, TableOf<CollectiveRow>::info.file,
-                                       TableOf<FlowRow>::info.file, TableOf<LinkRow>::info.file}) {
+  for (const std::string_view table :
+       {TableOf<JobRow>::info.file, TableOf<AttemptRow>::info.file, TableOf<ClusterRow>::info.file,
+        TableOf<IterationRow>::info.file, TableOf<CommunicatorRow>::info.file, TableOf<CollectiveRow>::info.file}) {
     add(true, table);
   }
+  add(contents.flows != FlowListing::none, flows_file(contents.flows));
+  add(true, TableOf<LinkRow>::info.file);
   add(true, summary_file);
   add(contents.pause_storms, TableOf<PauseStormRow>::info.file);
   add(contents.events, TableOf<EventRow>::info.file);
@@ -41,26 +48,75 @@ std::optional<TableFile<Row>> table_file_if(bool is_written, ResultsFolder& fold
 
 }  // namespace
 
+FlowTableFile::FlowTableFile(std::filesystem::path path, const FolderContents& contents)
+    : path_(std::move(path)), listing_(contents.flows), listed_max_(contents.flows_listed_max) {
+  if (listing_ == FlowListing::none) return;
+  file_.emplace(path_, listing_ == FlowListing::packed ? OutputFile::Packing::gzip : OutputFile::Packing::none);
+  if (listing_ == FlowListing::automatic) rows_.emplace();
+}
+
+void FlowTableFile::add(const FlowRow& row) {
+  if (!file_) return;
+  // Rows of a list are what the user gave, each.
+  if (listing_ != FlowListing::automatic || row.input_row) return file_->add(row);
+  rows_->add(row);
+  transfers_ += row.multiplicity;
+  if (joined_ > 0) {
+    joined_ = transfers_;
+  } else if (transfers_ <= listed_max_) {
+    file_->add(row);
+  } else {
+    // The rows so far go; joined ones take their place when all are known.
+    file_.emplace(path_);
+    joined_ = transfers_;
+  }
+}
+
+void FlowTableFile::close() {
+  if (!file_) return;
+  if (joined_ > 0) rows_->each([this](const FlowRow& row) { file_->add(row); });
+  file_->close();
+}
+
 FolderSink::Tables::Tables(ResultsFolder& folder, const FolderContents& contents)
     : jobs(table_file<JobRow>(folder)),
+      attempts(table_file<AttemptRow>(folder)),
       cluster(table_file<ClusterRow>(folder)),
       iterations(table_file<IterationRow>(folder)),
       communicators(table_file<CommunicatorRow>(folder)),
       collectives(table_file<CollectiveRow>(folder)),
-      flows(table_file<FlowRow>(folder)),
+      flows(contents.flows == FlowListing::none ? std::filesystem::path() : folder.result(flows_file(contents.flows)), contents),
       links(table_file<LinkRow>(folder)),
       pause_storms(table_file_if<PauseStormRow>(contents.pause_storms, folder)),
       events(table_file_if<EventRow>(contents.events, folder)),
       congestion(table_file_if<CongestionRow>(contents.congestion, folder)),
       congested_jobs(table_file_if<CongestedJobRow>(contents.congestion, folder)),
       link_samples(table_file_if<LinkSampleRow>(contents.link_samples, folder)) {
-  if (contents.trace) trace.emplace(folder.result(trace_file));
+  if (contents.trace) trace.emplace(folder.result(trace_file), contents.trace_bytes_max);
 }
 
 FolderSink::FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents)
-    : contents_(contents), folder_(std::move(folder), std::move(manifest), file_names(contents)) {}
+    : path_(std::move(folder)), manifest_(std::move(manifest)), contents_(contents) {}
 
-void FolderSink::begin() { tables_.emplace(folder_, contents_); }
+void FolderSink::begin() {
+  if (!folder_) folder_.emplace(path_, std::move(manifest_), file_names(contents_));
+  tables_.emplace(*folder_, contents_);
+}
+
+void FolderSink::add_attempt(const AttemptRow& row) {
+  tables_->attempts.add(row);
+  if (tables_->trace) tables_->trace->add_attempt(row);
+}
+
+void FolderSink::add_cluster(const ClusterRow& row) {
+  tables_->cluster.add(row);
+  if (tables_->trace) tables_->trace->add_cluster(row);
+}
+
+void FolderSink::add_flow(const FlowRow& row) {
+  tables_->flows.add(row);
+  if (tables_->trace) tables_->trace->add_flow(row);
+}
 
 void FolderSink::add_link_sample(const LinkSampleRow& row) {
   tables_->link_samples.value().add(row);
@@ -76,32 +132,47 @@ void FolderSink::add_link_pause(const LinkPauseRow& row) {
 }
 
 void FolderSink::write_snapshot(std::string_view text) {
-  OutputFile snapshot(folder_.result(snapshot_file));
+  OutputFile snapshot(folder_.value().result(snapshot_file));
   snapshot.write(text);
   snapshot.close();
 }
 
-void FolderSink::finish(const RunSummary& summary) {
-  OutputFile headline(folder_.result(summary_file));
-  headline.write(summary.to_json());
-  headline.close();
-  tables_->jobs.close();
-  tables_->cluster.close();
-  tables_->iterations.close();
-  tables_->communicators.close();
-  tables_->collectives.close();
-  tables_->flows.close();
-  tables_->links.close();
+std::vector<std::string> FolderSink::complete() {
+  Tables& tables = *tables_;
+  tables.jobs.close();
+  tables.attempts.close();
+  tables.cluster.close();
+  tables.iterations.close();
+  tables.communicators.close();
+  tables.collectives.close();
+  tables.flows.close();
+  tables.links.close();
   const auto close = [](auto& file) {
     if (file) file->close();
   };
-  close(tables_->pause_storms);
-  close(tables_->events);
-  close(tables_->congestion);
-  close(tables_->congested_jobs);
-  close(tables_->link_samples);
-  close(tables_->trace);
-  folder_.publish();
+  close(tables.pause_storms);
+  close(tables.events);
+  close(tables.congestion);
+  close(tables.congested_jobs);
+  close(tables.link_samples);
+  close(tables.trace);
+  std::vector<std::string> notes;
+  if (tables.flows.joined() > 0) {
+    notes.push_back(
+        "flows.csv joins " + std::to_string(tables.flows.joined()) +
+        " transfers: a row is all of an op and iteration between the same endpoints; --flows-csv=whole or gz lists each");
+  }
+  if (tables.trace) {
+    for (std::string& note : tables.trace->notes()) notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+void FolderSink::finish(const RunSummary& summary) {
+  OutputFile headline(folder_.value().result(summary_file));
+  headline.write(summary.to_json());
+  headline.close();
+  folder_->publish();
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 // Names: files grow as NAME.partial and get their names together (tools/results/results_folder).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/text/manifest.hpp"
+#include "tools/results/joined_flows.hpp"
 #include "tools/results/output_file.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/results_folder.hpp"
@@ -25,12 +27,18 @@ inline constexpr const char* summary_file = "summary.json";
 inline constexpr const char* trace_file = "trace.json";
 inline constexpr const char* snapshot_file = "snapshot.textproto";
 
+/// How transfers are listed: joined above a million of them (JoinedFlows), each, each in a packed file, or not.
+enum class FlowListing : std::uint8_t { automatic, whole, packed, none };
+
 /// What a folder holds beside the tables of every run.
 struct FolderContents {
+  FlowListing flows = FlowListing::automatic;
+  std::uint64_t flows_listed_max = 1'000'000;  ///< transfers of jobs that are listed each where that is left open
   bool pause_storms = false;
   bool events = false;
   bool congestion = false;
   bool trace = false;
+  std::uint64_t trace_bytes_max = TraceFile::bytes_max_default;
   bool link_samples = false;
   bool snapshot = false;
 };
@@ -39,7 +47,8 @@ struct FolderContents {
 template <class Row>
 class TableFile {
  public:
-  explicit TableFile(std::filesystem::path path) : file_(std::move(path), header_line<Row>()) {}
+  explicit TableFile(std::filesystem::path path, OutputFile::Packing packing = OutputFile::Packing::none)
+      : file_(std::move(path), header_line<Row>(), packing) {}
 
   void add(const Row& row) {
     for (const Column<Row>& column : TableOf<Row>::columns()) file_.cell(column.cell(row));
@@ -51,20 +60,42 @@ class TableFile {
   CsvFile file_;
 };
 
+/// flows.csv as a FlowListing says.
+class FlowTableFile {
+ public:
+  FlowTableFile(std::filesystem::path path, const FolderContents& contents);
+
+  void add(const FlowRow& row);
+  void close();
+  /// Transfers that share rows; 0: each has its own.
+  std::uint64_t joined() const { return joined_; }
+
+ private:
+  std::filesystem::path path_;
+  FlowListing listing_;
+  std::uint64_t listed_max_;
+  std::optional<TableFile<FlowRow>> file_;  ///< none if transfers are not listed
+  std::optional<JoinedFlows> rows_;         ///< while it may come to that
+  std::uint64_t transfers_ = 0;
+  std::uint64_t joined_ = 0;
+};
+
 class FolderSink final : public ResultSink {
  public:
-  /// Creates and locks the folder. Throws what ResultsFolder does.
+  /// Touches nothing yet: a run that is refused leaves the folder as it was.
   FolderSink(std::filesystem::path folder, RunManifest manifest, const FolderContents& contents);
 
   Needs needs() const override { return {contents_.trace, contents_.trace}; }
-  /// Creates the tables, or empties them. Throws InputError [cannot-write], as do all that follow.
+  /// Creates and locks the folder, the first time, and creates the tables or empties them. Throws what
+  /// ResultsFolder does; all that follow throw InputError [cannot-write].
   void begin() override;
   void add_job(const JobRow& row) override { tables_->jobs.add(row); }
-  void add_cluster(const ClusterRow& row) override { tables_->cluster.add(row); }
+  void add_attempt(const AttemptRow& row) override;
+  void add_cluster(const ClusterRow& row) override;
   void add_iteration(const IterationRow& row) override { tables_->iterations.add(row); }
   void add_communicator(const CommunicatorRow& row) override { tables_->communicators.add(row); }
   void add_collective(const CollectiveRow& row) override { tables_->collectives.add(row); }
-  void add_flow(const FlowRow& row) override { tables_->flows.add(row); }
+  void add_flow(const FlowRow& row) override;
   void add_link(const LinkRow& row) override { tables_->links.add(row); }
   void add_pause_storm(const PauseStormRow& row) override { tables_->pause_storms.value().add(row); }
   void add_event(const EventRow& row) override { tables_->events.value().add(row); }
@@ -76,18 +107,22 @@ class FolderSink final : public ResultSink {
 
   /// The file of a snapshot, whose text is the caller's. Requires: contents.snapshot.
   void write_snapshot(std::string_view text);
-  /// Writes summary.json and gives every file its name.
+  /// Completes all files but the summary: no row comes any more. Returns what they leave out, for the notes of
+  /// the summary.
+  std::vector<std::string> complete();
+  /// Writes summary.json and gives every file its name. Requires: complete().
   void finish(const RunSummary& summary);
 
  private:
   struct Tables {
     explicit Tables(ResultsFolder& folder, const FolderContents& contents);
     TableFile<JobRow> jobs;
+    TableFile<AttemptRow> attempts;
     TableFile<ClusterRow> cluster;
     TableFile<IterationRow> iterations;
     TableFile<CommunicatorRow> communicators;
     TableFile<CollectiveRow> collectives;
-    TableFile<FlowRow> flows;
+    FlowTableFile flows;
     TableFile<LinkRow> links;
     std::optional<TableFile<PauseStormRow>> pause_storms;
     std::optional<TableFile<EventRow>> events;
@@ -97,8 +132,10 @@ class FolderSink final : public ResultSink {
     std::optional<TraceFile> trace;
   };
 
+  std::filesystem::path path_;
+  RunManifest manifest_;
   FolderContents contents_;
-  ResultsFolder folder_;
+  std::optional<ResultsFolder> folder_;
   std::optional<Tables> tables_;
 };
 

@@ -15,6 +15,7 @@ void keep(std::vector<Row>& rows, Row row, Texts& texts, Names... names) {
 
 void MemorySink::begin() {
   jobs.clear();
+  attempts.clear();
   cluster.clear();
   iterations.clear();
   communicators.clear();
@@ -32,6 +33,10 @@ void MemorySink::begin() {
 
 void MemorySink::add_job(const JobRow& row) { keep(jobs, row, texts_, &JobRow::job, &JobRow::placement); }
 
+void MemorySink::add_attempt(const AttemptRow& row) {
+  keep(attempts, row, texts_, &AttemptRow::job, &AttemptRow::reason, &AttemptRow::hosts);
+}
+
 void MemorySink::add_iteration(const IterationRow& row) { keep(iterations, row, texts_, &IterationRow::job); }
 
 void MemorySink::add_communicator(const CommunicatorRow& row) {
@@ -44,7 +49,8 @@ void MemorySink::add_collective(const CollectiveRow& row) {
 }
 
 void MemorySink::add_flow(const FlowRow& row) {
-  keep(flows, row, texts_of_flows_, &FlowRow::job, &FlowRow::source, &FlowRow::destination);
+  keep(flows, row, texts_of_flows_, &FlowRow::job, &FlowRow::source, &FlowRow::destination, &FlowRow::op, &FlowRow::collective,
+       &FlowRow::communicator);
 }
 
 void MemorySink::add_link(const LinkRow& row) {

@@ -17,6 +17,7 @@ class MemorySink final : public ResultSink {
  public:
   void begin() override;
   void add_job(const JobRow& row) override;
+  void add_attempt(const AttemptRow& row) override;
   void add_cluster(const ClusterRow& row) override { cluster.push_back(row); }
   void add_iteration(const IterationRow& row) override;
   void add_communicator(const CommunicatorRow& row) override;
@@ -30,6 +31,7 @@ class MemorySink final : public ResultSink {
   void add_link_sample(const LinkSampleRow& row) override;
 
   std::vector<JobRow> jobs;
+  std::vector<AttemptRow> attempts;
   std::vector<ClusterRow> cluster;
   std::vector<IterationRow> iterations;
   std::vector<CommunicatorRow> communicators;

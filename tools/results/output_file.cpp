@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 
 namespace weft {
@@ -54,22 +56,67 @@ void fail_write(const std::filesystem::path& path, const std::string& why, std::
        "check the folder's permissions and free space, or choose another with " + std::string(choice));
 }
 
-OutputFile::OutputFile(std::filesystem::path path)
+/// Packs a stream of bytes as gzip does (RFC 1952).
+class OutputFile::Packer {
+ public:
+  Packer() {
+    constexpr int gzip_window = 15 + 16;
+    // Rows of tables shrink by an order of magnitude even at the fastest level.
+    WEFT_CHECK(deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+               "zlib has memory for a stream");
+  }
+  ~Packer() { deflateEnd(&stream_); }
+  Packer(const Packer&) = delete;
+  Packer& operator=(const Packer&) = delete;
+
+  /// `flush`: Z_NO_FLUSH, Z_SYNC_FLUSH or Z_FINISH. Calls `write` with what comes out.
+  template <class Write>
+  void pack(std::string_view bytes, int flush, const Write& write) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
+      stream_.avail_out = static_cast<uInt>(out_.size());
+      deflate(&stream_, flush);
+      write(std::string_view(out_.data(), out_.size() - stream_.avail_out));
+    } while (stream_.avail_out == 0);
+  }
+
+ private:
+  z_stream stream_{};
+  std::array<char, 1 << 16> out_{};
+};
+
+OutputFile::OutputFile(std::filesystem::path path, Packing packing)
     : path_(std::move(path)),
       partial_(path_.string() + ".partial"),
       file_(create(partial_), std::fclose),
+      packer_(packing == Packing::gzip ? std::make_unique<Packer>() : nullptr),
       last_flush_(std::chrono::steady_clock::now()) {}
 
+OutputFile::OutputFile(OutputFile&&) noexcept = default;
+OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
+OutputFile::~OutputFile() = default;
+
+void OutputFile::write_plain(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) fail_by_errno(path_);
+}
+
 void OutputFile::write(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail_by_errno(path_);
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_flush_ > std::chrono::seconds(1)) {
-    if (std::fflush(file_.get()) != 0) fail_by_errno(path_);
-    last_flush_ = now;
+  const bool is_due = now - last_flush_ > std::chrono::seconds(1);
+  if (packer_ != nullptr) {
+    packer_->pack(text, is_due ? Z_SYNC_FLUSH : Z_NO_FLUSH, [this](std::string_view bytes) { write_plain(bytes); });
+  } else {
+    write_plain(text);
   }
+  if (!is_due) return;
+  if (std::fflush(file_.get()) != 0) fail_by_errno(path_);
+  last_flush_ = now;
 }
 
 void OutputFile::close() {
+  if (packer_ != nullptr) packer_->pack({}, Z_FINISH, [this](std::string_view bytes) { write_plain(bytes); });
   if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail_by_errno(path_);
   if (std::fclose(file_.release()) != 0) fail_by_errno(path_);
 }
@@ -84,7 +131,8 @@ void OutputFile::commit() {
   }
 }
 
-CsvFile::CsvFile(std::filesystem::path path, std::string_view header) : file_(std::move(path)) {
+CsvFile::CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing)
+    : file_(std::move(path), packing) {
   file_.write(header);
   file_.write("\n");
 }

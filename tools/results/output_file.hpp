@@ -22,11 +22,13 @@ namespace weft {
 
 class OutputFile {
  public:
+  enum class Packing : std::uint8_t { none, gzip };
+
   /// Creates `path`.partial, or empties it; follows no link. Throws InputError [cannot-write].
-  explicit OutputFile(std::filesystem::path path);
-  OutputFile(OutputFile&&) noexcept = default;
-  OutputFile& operator=(OutputFile&&) noexcept = default;
-  ~OutputFile() = default;
+  explicit OutputFile(std::filesystem::path path, Packing packing = Packing::none);
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) noexcept;
+  ~OutputFile();
 
   /// Throws InputError [cannot-write], as do the others.
   void write(std::string_view text);
@@ -37,16 +39,20 @@ class OutputFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void write_plain(std::string_view bytes);
+
   std::filesystem::path path_;
   std::filesystem::path partial_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  class Packer;
+  std::unique_ptr<Packer> packer_;  ///< null: nothing is packed
   std::chrono::steady_clock::time_point last_flush_;
 };
 
 /// A CSV table (RFC 4180): a header line, then rows. Numbers are printed so that they read back to the same value.
 class CsvFile {
  public:
-  CsvFile(std::filesystem::path path, std::string_view header);
+  CsvFile(std::filesystem::path path, std::string_view header, OutputFile::Packing packing = OutputFile::Packing::none);
 
   CsvFile& text(std::string_view value);
   CsvFile& number(std::int64_t value);

@@ -19,7 +19,7 @@ class ResultSink {
 
   /// What costs the run memory and time and is recorded only where a sink asks for it.
   struct Needs {
-    bool ops = false;     ///< of computation too, and each op as an OpRow
+    bool ops = false;     ///< of computation too, and each op as an OpRow, in order of start
     bool pauses = false;  ///< each pause of a link
   };
   /// Asked once, before the run.
@@ -27,6 +27,7 @@ class ResultSink {
 
   virtual void begin() {}
   virtual void add_job(const JobRow&) {}
+  virtual void add_attempt(const AttemptRow&) {}
   virtual void add_cluster(const ClusterRow&) {}
   virtual void add_iteration(const IterationRow&) {}
   virtual void add_communicator(const CommunicatorRow&) {}

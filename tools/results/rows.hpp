@@ -40,6 +40,17 @@ struct JobRow {
   std::uint32_t elastic_restarts = 0;
 };
 
+/// An attempt of a job on GPUs that has ended, or had not when the run stopped.
+struct AttemptRow {
+  std::string_view job;
+  std::uint32_t attempt = 0;  ///< number, from 0
+  Time start;
+  Time end;
+  std::string_view reason;  ///< why it ended
+  std::uint32_t gpus = 0;
+  std::string_view hosts;  ///< with their GPUs
+};
+
 /// How the cluster stood from an instant on, until the next row.
 struct ClusterRow {
   Time since;
@@ -97,7 +108,7 @@ struct CollectiveRow {
   std::string_view reason;  ///< why the rules chose them
 };
 
-/// A transfer that was delivered.
+/// A transfer that was delivered, or several of one op between the same endpoints.
 struct FlowRow {
   std::uint64_t flow = 0;
   std::string_view job;  ///< empty for flows of a list
@@ -106,12 +117,19 @@ struct FlowRow {
   Bytes size;
   Time start;
   Time end;
+  Duration completion;  ///< from start to end; of several their mean, like the next two
   Duration ideal;
-  std::uint32_t multiplicity = 1;  ///< transfers alike that the row stands for, itself included
-
-  Duration completion() const { return end - start; }
-  /// Completion over the ideal one.
-  double slowdown() const { return ideal > Duration::zero() ? completion().in_ns() / ideal.in_ns() : 1; }
+  double slowdown = 1;                     ///< completion over the ideal one
+  std::uint64_t multiplicity = 1;          ///< transfers that the row stands for, itself included
+  std::optional<std::uint64_t> input_row;  ///< of a flow list, from 0
+  std::string_view op;                     ///< of a job's workload, like the rest
+  std::string_view collective;
+  std::optional<std::uint64_t> iteration;
+  std::string_view communicator;
+  // For drawing; no columns.
+  JobId job_id = JobId::none();
+  std::optional<std::uint32_t> source_rank;
+  std::optional<std::uint32_t> destination_rank;
 };
 
 /// A directed link, when the run is over.
@@ -192,7 +210,9 @@ struct OpRow {
   std::string_view op;
   std::string_view kind;  ///< of a collective its type
   bool is_compute = false;
-  Bytes size;  ///< of communication
+  bool is_point_to_point = false;
+  std::uint16_t stream = 0;  ///< of the workload; 0: none
+  Bytes size;                ///< of communication
   Time start;
   Time end;
 };

@@ -53,6 +53,14 @@ struct FlowModeFigures {
   double run_wall_time_s = 0;
 };
 
+/// Of a series of values; the largest is exact, the others to a thousandth of a very long series.
+struct Percentiles {
+  double p50 = 0;
+  double p90 = 0;
+  double p99 = 0;
+  double max = 0;
+};
+
 struct RunSummary {
   std::string name;
   std::string mode;  ///< "job", "flow" or "packet"
@@ -82,13 +90,16 @@ struct RunSummary {
   double lost_to_cancellations_gpu_time_s = 0;  ///< all that cancelled jobs had done
   double overhead_gpu_time_s = 0;               ///< from starts until jobs got on
   double checkpoint_gpu_time_s = 0;             ///< writing checkpoints
-  double goodput = 0;               ///< GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
-  double effective_time_ratio = 0;  ///< of jobs that ended, by GPU time: what counted of the time from first start to end
-  double mean_wait_s = 0;
-  double mean_jct_s = 0;                          ///< job completion time: submission to end
+  double goodput = 0;                 ///< GPU-seconds of work that counts, of jobs that ended or not, over GPUs x makespan
+  double effective_time_ratio = 0;    ///< of jobs that ended, by GPU time: what counted of the time from first start to end
+  double mean_wait_s = 0;             ///< of jobs that finished, like the next
+  std::optional<Percentiles> wait_s;  ///< none where nothing finished, like all percentiles
+  double mean_jct_s = 0;              ///< job completion time: submission to end
+  std::optional<Percentiles> jct_s;
   std::optional<FastForwardReport> fast_forward;  ///< if iterations may be left out; the following then are those simulated
   std::uint64_t iterations = 0;
   double mean_iteration_s = 0;
+  std::optional<Percentiles> iteration_s;
   double exposed_comm_share = 0;  ///< of iteration time, mean over ranks
   /// By communicator; where several are under way at a time each counts, so these may add up to more.
   std::vector<std::pair<std::string, double>> exposed_comm_share_by_communicator;
@@ -110,8 +121,10 @@ struct RunSummary {
   std::map<std::array<std::string, 3>, PickedCollective> picked_because;
   std::uint64_t flows_finished = 0;  ///< transfers that crossed the network
   double payload_bytes = 0;
-  double mean_fct_s = 0;     ///< flow completion time
+  double mean_fct_s = 0;  ///< flow completion time
+  std::optional<Percentiles> fct_s;
   double mean_slowdown = 0;  ///< completion time over the uncontended one
+  std::optional<Percentiles> slowdown;
   double max_link_utilization = 0;
   Duration link_utilization_over;  ///< the makespan, and what the network moved after it
   std::string busiest_link;

@@ -5,6 +5,11 @@
 
 namespace weft {
 
+std::optional<Percentiles> SummaryStatistics::Series::percentiles() const {
+  if (count() == 0) return std::nullopt;
+  return Percentiles{values.percentile(50), values.percentile(90), values.percentile(99), values.max()};
+}
+
 void SummaryStatistics::begin() {
   figures_ = {};
   jobs_done_ = 0;
@@ -44,9 +49,9 @@ void SummaryStatistics::add_collective(const CollectiveRow& row) {
 }
 
 void SummaryStatistics::add_flow(const FlowRow& row) {
-  figures_.fct_s.add(row.completion().in_s(), row.multiplicity);
+  figures_.fct_s.add(row.completion.in_s(), row.multiplicity);
   ++figures_.flows_simulated;
-  figures_.slowdown.add(row.slowdown(), row.multiplicity);
+  figures_.slowdown.add(row.slowdown, row.multiplicity);
   figures_.payload_bytes += static_cast<double>(row.size.count()) * row.multiplicity;
   transfers_done_.fetch_add(row.multiplicity, std::memory_order_relaxed);
 }
@@ -77,20 +82,25 @@ void SummaryStatistics::fill(RunSummary& summary) const {
   const auto share_of_iterations = [&](double seconds) {
     return figures.iteration_s.sum > 0 ? seconds / figures.iteration_s.sum : 0;
   };
-  summary.mean_wait_s = figures.wait_s.value();
-  summary.mean_jct_s = figures.jct_s.value();
-  summary.iterations = figures.iteration_s.count;
-  summary.mean_iteration_s = figures.iteration_s.value();
+  summary.mean_wait_s = figures.wait_s.mean();
+  summary.mean_jct_s = figures.jct_s.mean();
+  summary.wait_s = figures.wait_s.percentiles();
+  summary.jct_s = figures.jct_s.percentiles();
+  summary.iteration_s = figures.iteration_s.percentiles();
+  summary.fct_s = figures.fct_s.percentiles();
+  summary.slowdown = figures.slowdown.percentiles();
+  summary.iterations = figures.iteration_s.count();
+  summary.mean_iteration_s = figures.iteration_s.mean();
   summary.exposed_comm_share = share_of_iterations(figures.exposed_s);
   for (const auto& [communicator, exposed_s] : figures.exposed_by_communicator_s)
     summary.exposed_comm_share_by_communicator.emplace_back(communicator, share_of_iterations(exposed_s));
   summary.algorithms_picked = figures.algorithms_picked;
   summary.picked_because = figures.picked_because;
-  summary.flows_finished = figures.fct_s.count;
+  summary.flows_finished = figures.fct_s.count();
   summary.flows_simulated = figures.flows_simulated;
   summary.payload_bytes = figures.payload_bytes;
-  summary.mean_fct_s = figures.fct_s.value();
-  summary.mean_slowdown = figures.slowdown.value();
+  summary.mean_fct_s = figures.fct_s.mean();
+  summary.mean_slowdown = figures.slowdown.mean();
   summary.max_link_utilization = figures.link_utilization_max;
   summary.busiest_link = figures.busiest_link;
   if (summary.packets) summary.tiers = figures.tiers;

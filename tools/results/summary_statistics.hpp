@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/values/distribution.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/run_summary.hpp"
 
@@ -35,26 +37,29 @@ class SummaryStatistics final : public ResultSink {
   void fill(RunSummary& summary) const;
 
  private:
-  struct Mean {
+  /// Mean and percentiles.
+  struct Series {
     double sum = 0;
-    std::uint64_t count = 0;
+    Distribution values;
     void add(double value, std::uint64_t times = 1) {
       sum += value * static_cast<double>(times);
-      count += times;
+      values.add(value, times);
     }
-    double value() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+    std::uint64_t count() const { return values.count(); }
+    double mean() const { return count() == 0 ? 0 : sum / static_cast<double>(count()); }
+    std::optional<Percentiles> percentiles() const;
   };
   struct Figures {
-    Mean wait_s;
-    Mean jct_s;
-    Mean iteration_s;
+    Series wait_s;
+    Series jct_s;
+    Series iteration_s;
     double exposed_s = 0;
     std::map<std::string, double, std::less<>> exposed_by_communicator_s;  ///< over all jobs and their iterations
     std::map<std::string, std::map<std::string, std::uint64_t>> algorithms_picked;
     std::map<std::array<std::string, 3>, RunSummary::PickedCollective> picked_because;
-    Mean fct_s;
+    Series fct_s;
     std::uint64_t flows_simulated = 0;  ///< of those in fct_s: once for all that are alike
-    Mean slowdown;
+    Series slowdown;
     double payload_bytes = 0;
     double link_utilization_max = 0;
     std::string busiest_link;

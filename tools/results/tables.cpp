@@ -32,6 +32,8 @@ constexpr auto text = [](const auto& row) -> Cell { return row.*member; };
 template <auto member>
 constexpr auto count = [](const auto& row) -> Cell { return std::uint64_t{row.*member}; };
 template <auto member>
+constexpr auto maybe_count = [](const auto& row) { return filled(row.*member, [](std::uint64_t value) { return value; }); };
+template <auto member>
 constexpr auto real = [](const auto& row) { return filled(row.*member, [](double value) { return value; }); };
 template <auto member>
 constexpr auto bytes = [](const auto& row) -> Cell { return (row.*member).count(); };
@@ -71,6 +73,19 @@ constexpr std::array job_columns = {
         {"goodput_samples_per_s", "1/s", "Samples in these iterations, where the scenario says how many an iteration has"},
         real<&JobRow::goodput_samples_per_s>},
     Column<JobRow>{{"elastic_restarts", "", "Restarts on fewer GPUs than the job wants"}, count<&JobRow::elastic_restarts>},
+};
+
+constexpr std::array attempt_columns = {
+    Column<AttemptRow>{{"job", "", "Its name"}, text<&AttemptRow::job>},
+    Column<AttemptRow>{{"attempt", "", "Number of the attempt of the job, from 0"}, count<&AttemptRow::attempt>},
+    Column<AttemptRow>{{"start_s", "s", "When it got GPUs"}, in_s<&AttemptRow::start>},
+    Column<AttemptRow>{{"end_s", "s", "When it left them, or the run stopped"}, in_s<&AttemptRow::end>},
+    Column<AttemptRow>{{"reason", "",
+                        "Why: ended, preempted, failed (a part that it needs), moved (off a drained host), cancelled, or running "
+                        "when the run stopped"},
+                       text<&AttemptRow::reason>},
+    Column<AttemptRow>{{"gpus", "", "GPUs that it held"}, count<&AttemptRow::gpus>},
+    Column<AttemptRow>{{"hosts", "", "Its hosts, each with the numbers of its GPUs"}, text<&AttemptRow::hosts>},
 };
 
 constexpr std::array cluster_columns = {
@@ -152,12 +167,19 @@ constexpr std::array flow_columns = {
     Column<FlowRow>{{"size_bytes", "bytes", "Payload"}, bytes<&FlowRow::size>},
     Column<FlowRow>{{"start_ns", "ns", "When its host handed it over"}, in_ns<&FlowRow::start>},
     Column<FlowRow>{{"end_ns", "ns", "When it was delivered"}, in_ns<&FlowRow::end>},
-    Column<FlowRow>{{"fct_ns", "ns", "Flow completion time: the time between"},
-                    [](const FlowRow& row) -> Cell { return row.completion(); }},
+    Column<FlowRow>{{"fct_ns", "ns", "Flow completion time: the time between"}, in_ns<&FlowRow::completion>},
     Column<FlowRow>{{"ideal_fct_ns", "ns", "What it takes alone in the network, latencies included"}, in_ns<&FlowRow::ideal>},
-    Column<FlowRow>{{"slowdown", "", "fct_ns over ideal_fct_ns"}, [](const FlowRow& row) -> Cell { return row.slowdown(); }},
-    Column<FlowRow>{{"multiplicity", "", "Transfers alike that the row stands for, itself included; 1 unless ranks were folded"},
+    Column<FlowRow>{{"slowdown", "", "fct_ns over ideal_fct_ns"}, real<&FlowRow::slowdown>},
+    Column<FlowRow>{{"multiplicity", "",
+                     "Transfers that the row stands for, itself included: of ranks that are alike, and of rows that were joined"},
                     count<&FlowRow::multiplicity>},
+    Column<FlowRow>{{"input_row", "", "Place of the flow in the list that --flows named, from 0"},
+                    maybe_count<&FlowRow::input_row>},
+    Column<FlowRow>{{"op", "", "Operation of the workload that sent it, as in collectives.csv; empty of data and checkpoints"},
+                    text<&FlowRow::op>},
+    Column<FlowRow>{{"collective", "", "Type of the collective, or send"}, text<&FlowRow::collective>},
+    Column<FlowRow>{{"iteration", "", "Iteration of the job, from 0"}, maybe_count<&FlowRow::iteration>},
+    Column<FlowRow>{{"communicator", "", "Communicator of the operation"}, text<&FlowRow::communicator>},
 };
 
 constexpr std::array link_columns = {
@@ -175,6 +197,7 @@ constexpr std::array link_columns = {
     Column<LinkRow>{{"ecn_marks", "", "Packets marked because of what waited for it; packet mode"}, count<&LinkRow::ecn_marks>},
     Column<LinkRow>{{"pause_ns", "ns", "How long its end asked for a pause of any priority; packet mode"}, in_ns<&LinkRow::paused>},
     Column<LinkRow>{{"drops", "", "Packets that came by it and were dropped; packet mode"}, count<&LinkRow::drops>},
+    Column<LinkRow>{{"tier", "", "Levels that it joins, such as host->leaf; host inside a host"}, text<&LinkRow::tier>},
 };
 
 constexpr std::array pause_storm_columns = {
@@ -245,6 +268,10 @@ const TableInfo TableOf<JobRow>::info = {
     "jobs.csv", "A row for each job: when it ended or was cancelled; of jobs that did neither, when the run stops.", ""};
 std::span<const Column<JobRow>> TableOf<JobRow>::columns() { return job_columns; }
 
+const TableInfo TableOf<AttemptRow>::info = {"attempts.csv",
+                                             "A row for each attempt of a job: from when it got GPUs until it left them.", ""};
+std::span<const Column<AttemptRow>> TableOf<AttemptRow>::columns() { return attempt_columns; }
+
 const TableInfo TableOf<ClusterRow>::info = {"cluster.csv", "A row for each instant at which the cluster changed.", ""};
 std::span<const Column<ClusterRow>> TableOf<ClusterRow>::columns() { return cluster_columns; }
 
@@ -259,7 +286,12 @@ const TableInfo TableOf<CollectiveRow>::info = {
     "collectives.csv", "A row for each collective of a group of ranks, and for each send and receive.", ""};
 std::span<const Column<CollectiveRow>> TableOf<CollectiveRow>::columns() { return collective_columns; }
 
-const TableInfo TableOf<FlowRow>::info = {"flows.csv", "A row for each transfer that was delivered.", ""};
+const TableInfo TableOf<FlowRow>::info = {
+    "flows.csv",
+    "A row for each transfer that was delivered. Above a million transfers of jobs there is a row for all of an operation and "
+    "iteration between the same endpoints, unless --flows-csv=whole: from the first start to the last end, with the means "
+    "of sizes, completion times and slowdowns.",
+    ""};
 std::span<const Column<FlowRow>> TableOf<FlowRow>::columns() { return flow_columns; }
 
 const TableInfo TableOf<LinkRow>::info = {
@@ -293,9 +325,10 @@ const TableInfo TableOf<LinkSampleRow>::info = {"link_samples.csv", "A row for e
 std::span<const Column<LinkSampleRow>> TableOf<LinkSampleRow>::columns() { return link_sample_columns; }
 
 std::vector<TableDescription> all_tables() {
-  return {description<JobRow>(),        description<ClusterRow>(), description<IterationRow>(),  description<CommunicatorRow>(),
-          description<CollectiveRow>(), description<FlowRow>(),    description<LinkRow>(),       description<LinkSampleRow>(),
-          description<PauseStormRow>(), description<EventRow>(),   description<CongestionRow>(), description<CongestedJobRow>()};
+  return {description<JobRow>(),          description<AttemptRow>(),    description<ClusterRow>(), description<IterationRow>(),
+          description<CommunicatorRow>(), description<CollectiveRow>(), description<FlowRow>(),    description<LinkRow>(),
+          description<LinkSampleRow>(),   description<PauseStormRow>(), description<EventRow>(),   description<CongestionRow>(),
+          description<CongestedJobRow>()};
 }
 
 }  // namespace weft

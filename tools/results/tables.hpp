@@ -21,6 +21,7 @@ namespace weft {
     static std::span<const Column<Row>> columns(); \
   }
 WEFT_TABLE(JobRow);
+WEFT_TABLE(AttemptRow);
 WEFT_TABLE(ClusterRow);
 WEFT_TABLE(IterationRow);
 WEFT_TABLE(CommunicatorRow);

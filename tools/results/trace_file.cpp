@@ -1,108 +1,194 @@
 #include "tools/results/trace_file.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "core/text/readable.hpp"
 
 namespace weft {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// Jobs are processes by their number; links are one before them.
-constexpr std::uint64_t links_process = 0;
-std::uint64_t process_of(JobId job) { return std::uint64_t{job.index()} + 1; }
-
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json named(const char* what, std::uint64_t process, const std::string& name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"args", {{"name", name}}}};
+/// A text in JSON, quotes included.
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
+
+/// Microseconds, exact to the tick: 12.34567.
+std::string in_us(Duration time) {
+  constexpr std::int64_t ticks_per_us = Duration::ticks_per_ns * 1000;
+  const std::int64_t ticks = time.in_ticks();
+  if (ticks % ticks_per_us == 0) return fmt::format("{}", ticks / ticks_per_us);
+  return fmt::format("{}.{:05}", ticks / ticks_per_us, ticks % ticks_per_us);
+}
+
+std::string in_us(Time time) { return in_us(time.since_start()); }
+
+/// A listed transfer takes so many bytes at least.
+constexpr std::uint64_t listed_bytes = 100;
 
 }  // namespace
 
-TraceFile::TraceFile(const std::filesystem::path& path) : file_(path) {
+TraceFile::TraceFile(const std::filesystem::path& path, std::uint64_t bytes_max) : file_(path), bytes_max_(bytes_max) {
   file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 }
 
-void TraceFile::write(const std::string& event) {
+bool TraceFile::write(std::string_view event, Time at) {
+  if (left_out_from_ || bytes_ + event.size() + 2 > bytes_max_) {
+    left_out_from_ = left_out_from_ ? std::min(*left_out_from_, at) : at;
+    return false;
+  }
   file_.write(is_empty_ ? "\n" : ",\n");
   file_.write(event);
   is_empty_ = false;
+  bytes_ += event.size() + 2;
+  return true;
 }
 
-void TraceFile::name_process(std::uint64_t process, const std::string& name) {
-  if (named_processes_.insert(process).second) write(text_of(named("process_name", process, name)));
+TraceFile::Process& TraceFile::process(const std::string& name) {
+  const auto [known, is_new] = processes_.try_emplace(name);
+  if (!is_new) return known->second;
+  known->second.number = processes_.size();
+  write(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", known->second.number, json_text(name)),
+        Time::max());
+  return known->second;
+}
+
+TraceFile::Thread TraceFile::thread_of(Process& process, const std::string& name, Time start, Time end) {
+  Track& track = process.tracks[name];
+  auto free = std::ranges::find_if(track.busy_until, [start](Time until) { return until <= start; });
+  const auto lane = static_cast<std::size_t>(free - track.busy_until.begin());
+  if (free == track.busy_until.end()) {
+    const std::uint64_t number = process.threads++;
+    const std::string title = lane == 0 ? name : fmt::format("{} ({})", name, lane + 1);
+    write(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", process.number, number,
+                      json_text(title)),
+          Time::max());
+    track.threads.push_back(number);
+    track.busy_until.push_back(end);
+  } else {
+    *free = end;
+  }
+  return {process.number, track.threads[lane]};
+}
+
+bool TraceFile::slice(const Thread& thread, std::string_view name, std::string_view category, Time start, Time end,
+                      std::string_view arguments) {
+  return write(fmt::format(R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})", json_text(name),
+                           category, thread.process, thread.number, in_us(start), in_us(end - start), arguments),
+               start);
+}
+
+void TraceFile::add_attempt(const AttemptRow& row) {
+  const Thread thread = thread_of(process("cluster"), "jobs", row.start, row.end);
+  slice(thread, row.job, "attempt", row.start, row.end,
+        fmt::format(R"("attempt":{},"gpus":{},"reason":"{}","hosts":{})", row.attempt, row.gpus, row.reason, json_text(row.hosts)));
+}
+
+void TraceFile::count(Process& process, const std::string& name, Time at, double value) {
+  write(fmt::format(R"({{"ph":"C","name":{},"pid":{},"ts":{},"args":{{"value":{}}}}})", json_text(name), process.number, in_us(at),
+                    value),
+        at);
+}
+
+void TraceFile::add_cluster(const ClusterRow& row) {
+  Process& cluster = process("cluster");
+  if (!cluster_ || cluster_->busy_gpus != row.busy_gpus) count(cluster, "busy GPUs", row.since, row.busy_gpus);
+  if (!cluster_ || cluster_->waiting_jobs != row.waiting_jobs)
+    count(cluster, "waiting jobs", row.since, static_cast<double>(row.waiting_jobs));
+  cluster_ = row;
 }
 
 void TraceFile::add_op(const OpRow& row) {
-  const std::uint64_t process = process_of(row.job_id);
-  name_process(process, std::string(row.job));
-  // Computation and communication of a rank overlap: a track for each keeps them apart.
-  const std::uint64_t track = 2 * std::uint64_t{row.rank} + (row.is_compute ? 0 : 1);
-  if (named_threads_.emplace(process, track).second) {
-    const std::string name = "rank " + std::to_string(row.rank) + (row.is_compute ? "" : " communication") +
-                             (row.ranks_alike == 1 ? "" : " (for " + std::to_string(row.ranks_alike) + " alike)");
-    Json event = named("thread_name", process, name);
-    event["tid"] = track;
-    write(text_of(event));
-  }
-  Json arguments = {{"iteration", row.iteration}};
-  if (!row.is_compute) arguments["size_bytes"] = row.size.count();
-  write(text_of({{"ph", "X"},
-                 {"name", row.op},
-                 {"cat", row.kind},
-                 {"pid", process},
-                 {"tid", track},
-                 {"ts", row.start.in_ns() / 1e3},
-                 {"dur", (row.end - row.start).in_us()},
-                 {"args", arguments}}));
+  const std::string rank = "rank " + std::to_string(row.rank);
+  const std::string alike = row.ranks_alike == 1 ? "" : fmt::format(" (for {} alike)", row.ranks_alike);
+  const std::string stream =
+      row.stream > 0 ? fmt::format(" stream {}", row.stream) : std::string(row.is_compute ? "" : " communication");
+  const Thread thread = thread_of(process(std::string(row.job)), rank + stream + alike, row.start, row.end);
+  const std::string size = row.is_compute ? "" : fmt::format(R"(,"size_bytes":{})", row.size.count());
+  slice(thread, row.op, row.kind, row.start, row.end, fmt::format(R"("iteration":{}{})", row.iteration, size));
+  if (row.is_point_to_point) messages_[{row.job_id, row.rank}].push_back({row.start, row.end, thread});
 }
 
-void TraceFile::count(const std::string& link, Counters& last, Time at, const std::array<double, 2>& values) {
+void TraceFile::add_flow(const FlowRow& row) {
+  if (row.source_rank && row.destination_rank && row.collective == "send")
+    arrows_.push_back({row.flow, row.job_id, *row.source_rank, *row.destination_rank, row.start, row.end});
+  if (!row.input_row || listed_.size() * listed_bytes >= bytes_max_) return;
+  FlowRow kept = row;
+  for (std::string_view FlowRow::*const name : {&FlowRow::source, &FlowRow::destination})
+    kept.*name = *names_.emplace(row.*name).first;
+  listed_.push_back(kept);
+}
+
+void TraceFile::count_link(const std::string& link, Counters& last, Time at, const std::array<double, 2>& values) {
   static constexpr std::array<const char*, 2> names = {" Gb/s", " queued bytes"};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == last.values[i]) continue;
-    write(text_of({{"ph", "C"},
-                   {"name", link + names[i]},
-                   {"pid", links_process},
-                   {"ts", at.since_start().in_us()},
-                   {"args", {{"value", values[i]}}}}));
+    if (values[i] != last.values[i]) count(process("links"), link + names[i], at, values[i]);
   }
   last.values = values;
 }
 
 void TraceFile::add_link_sample(const LinkSampleRow& row) {
-  name_process(links_process, "links");
   auto known = counters_.find(row.link);
   if (known == counters_.end()) known = counters_.emplace(std::string(row.link), Counters{}).first;
   auto& [link, last] = *known;
   // A link is idle where it has no sample.
-  if (last.until < row.begin) count(link, last, last.until, {});
-  count(link, last, row.begin, {row.rate_bps / 1e9, static_cast<double>(row.queue.count())});
+  if (last.until < row.begin) count_link(link, last, last.until, {});
+  count_link(link, last, row.begin, {row.rate_bps / 1e9, static_cast<double>(row.queue.count())});
   last.until = row.end;
 }
 
 void TraceFile::add_link_pause(const LinkPauseRow& row) {
-  name_process(links_process, "links");
-  const std::uint64_t track = row.link_id.index();
-  if (named_threads_.emplace(links_process, track).second) {
-    Json event = named("thread_name", links_process, std::string(row.link));
-    event["tid"] = track;
-    write(text_of(event));
+  const Thread thread = thread_of(process("links"), std::string(row.link), row.begin, row.end);
+  slice(thread, "paused", "pfc", row.begin, row.end, "");
+}
+
+void TraceFile::draw_arrows() {
+  const auto slice_at = [this](JobId job, std::uint32_t rank, Time at) -> const Slice* {
+    const auto of_rank = messages_.find({job, rank});
+    if (of_rank == messages_.end()) return nullptr;
+    const auto found = std::ranges::find_if(of_rank->second, [at](const Slice& slice) { return slice.end >= at; });
+    return found == of_rank->second.end() ? nullptr : &*found;
+  };
+  for (auto& [rank, slices] : messages_) std::ranges::sort(slices, {}, &Slice::end);
+  std::ranges::stable_sort(arrows_, {}, &Arrow::start);
+  for (const Arrow& arrow : arrows_) {
+    const Slice* const from = slice_at(arrow.job, arrow.source_rank, arrow.start);
+    const Slice* const to = slice_at(arrow.job, arrow.destination_rank, arrow.end);
+    if (from == nullptr || to == nullptr) continue;
+    const auto end_of = [&](const char* phase, const Slice& slice, Time at, const char* more) {
+      return fmt::format(R"({{"ph":"{}","id":{},"name":"message","cat":"message","pid":{},"tid":{},"ts":{}{}}})", phase, arrow.flow,
+                         slice.thread.process, slice.thread.number, in_us(std::clamp(at, slice.start, slice.end)), more);
+    };
+    const std::string begin = end_of("s", *from, arrow.start, "");
+    const std::string end = end_of("f", *to, arrow.end, R"(,"bp":"e")");
+    // Both or none.
+    if (!write(begin + ",\n" + end, arrow.start)) return;
   }
-  write(text_of({{"ph", "X"},
-                 {"name", "paused"},
-                 {"cat", "pfc"},
-                 {"pid", links_process},
-                 {"tid", track},
-                 {"ts", row.begin.since_start().in_us()},
-                 {"dur", (row.end - row.begin).in_us()}}));
 }
 
 void TraceFile::close() {
-  for (auto& [link, last] : counters_) count(link, last, last.until, {});
+  std::ranges::stable_sort(listed_, {}, &FlowRow::start);
+  for (const FlowRow& row : listed_) {
+    const Thread thread = thread_of(process("transfers"), std::string(row.source), row.start, row.end);
+    const bool has_room = slice(thread, "to " + std::string(row.destination), "transfer", row.start, row.end,
+                                fmt::format(R"("size_bytes":{},"slowdown":{})", row.size.count(), row.slowdown));
+    if (!has_room) break;
+  }
+  draw_arrows();
+  for (auto& [link, last] : counters_) count_link(link, last, last.until, {});
   file_.write("\n]}\n");
   file_.close();
+}
+
+std::vector<std::string> TraceFile::notes() const {
+  if (!left_out_from_) return {};
+  const std::string from = *left_out_from_ == Time::max() ? "" : " what happened from " + readable(left_out_from_->in_s()) + " on";
+  return {"trace.json leaves out" + (from.empty() ? " some tracks" : from) + ", as it has reached " +
+          readable_bytes(static_cast<double>(bytes_max_)) + "; --trace-size=1GB makes room for more"};
 }
 
 }  // namespace weft

@@ -72,14 +72,14 @@ CollectiveLibrary collective_library(const Scenario& scenario) {
   return {scenario.parameters.of("collective"), scenario.parameters.all()};
 }
 
-Assembly::Assembly(const Scenario& scenario, const RunOptions& options, CollectiveLibrary& library, FoldingPlan plan)
-    : scenario(scenario),
-      options(options),
-      library(library),
+Assembly::Assembly(const Scenario& of, const RunOptions& how, CollectiveLibrary& collectives, FoldingPlan plan)
+    : scenario(of),
+      options(how),
+      library(collectives),
       has_flow_jobs(std::ranges::any_of(scenario.jobs, &JobSpec::is_in_flow_mode)),
       speeds(host_speeds(scenario)),
       flow_settings(flow_settings_of(scenario)),
-      planner(scenario, flow_settings ? &*flow_settings : nullptr, speeds, std::move(plan)) {
+      planner(scenario, flow_settings ? &*flow_settings : nullptr, speeds, std::move(plan), options.on_note) {
   if (!flow_settings) return;
   if (scenario.mode == Mode::packet) {
     packet_network.emplace(*scenario.topology, *flow_settings, packet_settings(scenario.parameters),
@@ -128,18 +128,18 @@ void Assembly::add_hosts(EngineBuilder& builder, const Observers& observers) {
   port = make_port();
   // Who shares links with whom changes with the routes.
   if (scenario.mode == Mode::flow && fast_forwards(scenario) && !network_changes(scenario)) {
-    coupled.emplace(topology, *flow_settings, speeds,
-                    planner.may_fold() ? std::optional(planner.tolerance()) : std::nullopt, options.link_demands.get());
+    coupled.emplace(topology, *flow_settings, speeds, planner.may_fold() ? std::optional(planner.tolerance()) : std::nullopt,
+                    options.link_demands.get());
   }
   const ParamSet& params = scenario.parameters.of("host");
-  const HostWiring wiring{topology,
-                          attempts,
-                          speeds,
-                          {*port, params.duration("reduction_time_per_mib"), params.duration("kernel_launch_latency"),
-                           params.real("compute_slowdown"),
-                           observers.records_ops ? Recording::everything : Recording::communication},
-                          scheduler,
-                          scenario.parameters.of("scheduler").duration("control_delay")};
+  const HostWiring wiring{
+      topology,
+      attempts,
+      speeds,
+      {*port, params.duration("reduction_time_per_mib"), params.duration("kernel_launch_latency"), params.real("compute_slowdown"),
+       observers.records_ops ? Recording::everything : Recording::communication},
+      scheduler,
+      scenario.parameters.of("scheduler").duration("control_delay")};
   for (std::uint32_t host = 0; host < host_count; ++host) {
     builder.define(hosts[host], std::make_unique<HostEntity>(HostId(host), wiring));
     for (const Time change : speeds.changes(HostId(host))) {
@@ -214,10 +214,9 @@ void Assembly::add_network(EngineBuilder& builder, const std::vector<EntityId>& 
   // In packet mode the fabric moves what stays inside hosts and what is of jobs in flow mode, while other
   // nodes move the rest.
   FlowObserver* const observer = packet_network ? &moved_as_flows : &observers.transfers;
-  auto made = std::make_unique<FlowFabric>(*scenario.topology, *flow_settings, make_allocation_policy(scenario, options.threads),
-                                           entity_of_host, observer,
-                                           planner.plan().folding != nullptr || coupled ? &attempt_foldings : nullptr,
-                                           &*operations);
+  auto made = std::make_unique<FlowFabric>(
+      *scenario.topology, *flow_settings, make_allocation_policy(scenario, options.threads), entity_of_host, observer,
+      planner.plan().folding != nullptr || coupled ? &attempt_foldings : nullptr, &*operations);
   if (detects_congestion(scenario)) {
     congestion.emplace(*scenario.topology, flow_settings->congestion_gap,
                        [this](AttemptId attempt) { return attempts.at(attempt).job; });

@@ -48,7 +48,7 @@ struct Observers {
 
 struct Assembly {
   /// Keeps references to all but the options.
-  Assembly(const Scenario& scenario, const RunOptions& options, CollectiveLibrary& library, FoldingPlan plan);
+  Assembly(const Scenario& of, const RunOptions& how, CollectiveLibrary& collectives, FoldingPlan plan);
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
@@ -63,21 +63,21 @@ struct Assembly {
   JobTable attempts;
   AttemptFoldings attempt_foldings{attempts};
   HostSpeeds speeds;
-  std::optional<FlowSettings> flow_settings;     ///< but in job mode
+  std::optional<FlowSettings> flow_settings;  ///< but in job mode
   FoldingPlanner planner;
-  std::atomic<bool> abandoned = false;           ///< for a run by the planner's plan as it is now
-  std::optional<SwitchOperations> operations;    ///< but in job mode
-  std::optional<CoupledJobs> coupled;            ///< in flow mode with fast forward
-  std::optional<PacketNetwork> packet_network;   ///< in packet mode
-  std::optional<CongestionMonitor> congestion;   ///< if it is looked for
+  std::atomic<bool> abandoned = false;          ///< for a run by the planner's plan as it is now
+  std::optional<SwitchOperations> operations;   ///< but in job mode
+  std::optional<CoupledJobs> coupled;           ///< in flow mode with fast forward
+  std::optional<PacketNetwork> packet_network;  ///< in packet mode
+  std::optional<CongestionMonitor> congestion;  ///< if it is looked for
   std::unique_ptr<NetworkPort> port;
-  TransferCollector moved_as_flows;              ///< in packet mode
-  std::vector<EntityId> hosts;                   ///< none in job mode and of flow lists
+  TransferCollector moved_as_flows;  ///< in packet mode
+  std::vector<EntityId> hosts;       ///< none in job mode and of flow lists
   EntityId scheduler = EntityId::none();
   EntityId fabric = EntityId::none();
-  JobLifecycle* lifecycle = nullptr;             ///< null of flow lists
-  FlowListSource* flow_source = nullptr;         ///< of flow lists in flow mode
-  std::vector<FlowListSink*> flow_sinks;         ///< of those in packet mode, by host
+  JobLifecycle* lifecycle = nullptr;      ///< null of flow lists
+  FlowListSource* flow_source = nullptr;  ///< of flow lists in flow mode
+  std::vector<FlowListSink*> flow_sinks;  ///< of those in packet mode, by host
 
  private:
   void add_hosts(EngineBuilder& builder, const Observers& observers);

@@ -23,26 +23,18 @@ std::uint64_t links_alike(const CongestionPeriod& period) {
   return static_cast<std::uint64_t>(std::ranges::count_if(period.folding->representatives(), stands_for));
 }
 
-struct JobRow {
-  std::uint64_t periods = 0;
+struct PeriodCounts {
+  std::uint64_t slowing = 0;
   std::uint64_t triggered = 0;
 };
 
 }  // namespace
 
-bool detects_congestion(const Scenario& scenario) {
-  return scenario.mode == Mode::flow && !scenario.flows && scenario.parameters.of("flow").text("detect_congestion") == "on";
-}
-
-CongestionReport::CongestionReport(const Scenario& scenario, ResultsFolder& folder)
-    : scenario_(scenario),
-      periods_(folder.result(congestion_file),
-               "link,cause,begin_s,end_s,duration_s,congested_share,lost_share,trigger,slowed,jobs,multiplicity"),
-      jobs_(folder.result(congested_jobs_file), "job,periods,in_periods_s,congested_s,lost_share,triggered") {
+CongestionReport::CongestionReport(const Scenario& scenario) : scenario_(scenario) {
   WEFT_CHECK(detects_congestion(scenario), "congestion is reported where it is looked for");
 }
 
-CongestionSummary CongestionReport::write(const CongestionMonitor& monitor, Time end) {
+CongestionSummary CongestionReport::add_rows(const CongestionMonitor& monitor, Time end, ResultSink& sink) const {
   const Topology& topology = *scenario_.topology;
   const Duration gap = scenario_.parameters.of("flow").duration("congestion_gap");
   const std::vector<CongestionPeriod> periods = join_periods(monitor.periods(end), fast_forwards_, gap);
@@ -51,11 +43,11 @@ CongestionSummary CongestionReport::write(const CongestionMonitor& monitor, Time
   std::map<LinkId, std::uint64_t> links;
   std::set<JobId> slowed_by_others;
   std::set<JobId> slowed_by_own;
-  std::map<JobId, JobRow> rows;
+  std::map<JobId, PeriodCounts> counts;
   for (const CongestionPeriod& period : periods) {
     const bool is_own = period.cause == CongestionCause::own;
     const JobId trigger = trigger_of(period, starts_);
-    if (!is_own) ++rows[trigger].triggered;
+    if (!is_own) ++counts[trigger].triggered;
     std::string slowed;
     std::string all;
     for (const JobInCongestion& in : period.jobs) {
@@ -63,21 +55,12 @@ CongestionSummary CongestionReport::write(const CongestionMonitor& monitor, Time
       if (!in.since) continue;
       slowed += (slowed.empty() ? "" : ";") + name_of(in.job);
       (is_own ? slowed_by_own : slowed_by_others).insert(in.job);
-      ++rows[in.job].periods;
+      ++counts[in.job].slowing;
     }
     const std::uint64_t alike = links_alike(period);
-    periods_.text(topology.link_name(period.link))
-        .text(to_text(period.cause))
-        .number(period.begin.in_s())
-        .number(period.end.in_s())
-        .number(period.duration().in_s())
-        .number(period.congested_share())
-        .number(period.lost_share())
-        .text(name_of(trigger))
-        .text(slowed)
-        .text(all)
-        .number(alike)
-        .end_row();
+    const std::string link = topology.link_name(period.link);
+    sink.add_congestion({link, to_text(period.cause), period.begin, period.end, period.congested_share(), period.lost_share(),
+                         name_of(trigger), slowed, all, alike});
     std::uint64_t& most_alike = links[period.link];
     most_alike = std::max(most_alike, alike);
     const double duration_s = period.duration().in_s();
@@ -93,21 +76,12 @@ CongestionSummary CongestionReport::write(const CongestionMonitor& monitor, Time
   summary.jobs_slowed_by_others = slowed_by_others.size();
   summary.jobs_slowed_by_own = slowed_by_own.size();
   const std::vector<CongestionTotals> totals = monitor.totals(end);
-  for (const auto& [job, row] : rows) {
-    jobs_.text(name_of(job))
-        .number(row.periods)
-        .number(time_in_periods(job, periods).in_s())
-        .number(totals[job.index()].congested.in_s())
-        .number(totals[job.index()].lost_share())
-        .number(row.triggered)
-        .end_row();
+  for (const auto& [job, of_job] : counts) {
+    const CongestionTotals& total = totals[job.index()];
+    sink.add_congested_job(
+        {name_of(job), of_job.slowing, time_in_periods(job, periods), total.congested, total.lost_share(), of_job.triggered});
   }
   return summary;
-}
-
-void CongestionReport::close() {
-  periods_.close();
-  jobs_.close();
 }
 
 }  // namespace weft

@@ -3,28 +3,26 @@
 #include <atomic>
 
 #include "core/text/diagnostics.hpp"
-#include "tools/simulation/temporary_folder.hpp"
 
 namespace weft {
 
-FlowComparison compare_with_flow_mode(const Scenario& scenario, const SimulationOptions& options, std::uint64_t events_max) {
+FlowComparison compare_with_flow_mode(const Scenario& scenario, const RunOptions& options, std::uint64_t events_max) {
   Scenario in_flow_mode = scenario;
   in_flow_mode.mode = Mode::flow;
   for (JobSpec& job : in_flow_mode.jobs) job.is_in_flow_mode = false;
-  const TemporaryFolder folder;
   std::atomic<bool> stop = false;
-  SimulationOptions alone;
+  RunOptions alone;
   alone.threads = options.threads;
   alone.zeta = options.zeta;
-  alone.out = folder.path();
   alone.interrupt = &stop;
   std::atomic<bool> takes_too_many = false;
-  alone.progress = [&](Time, std::uint64_t events, double) {
-    if (events > events_max) takes_too_many = true;
+  alone.progress = [&](const RunState& state) {
+    if (state.events > events_max) takes_too_many = true;
     if (takes_too_many || (options.interrupt != nullptr && *options.interrupt)) stop = true;
   };
   try {
-    const RunSummary summary = finish_simulation(in_flow_mode, alone);
+    ResultSink nobody;
+    const RunSummary summary = finish_run(in_flow_mode, nobody, alone).summary;
     // Also where nobody looked before it was over.
     if (takes_too_many || summary.events > events_max)
       return {std::nullopt, "it takes more events than packets did, " + std::to_string(events_max)};

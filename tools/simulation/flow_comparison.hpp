@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "tools/simulation/simulation.hpp"
 
 namespace weft {
 
@@ -20,6 +20,6 @@ struct FlowComparison {
 
 /// Runs a scenario of packet mode in flow mode, with as many threads as `options` says and without its results. There are no figures if flow mode refuses it, if it
 /// is interrupted, or if it takes more than `events_max` events; so it does not depend on how fast the machine is.
-FlowComparison compare_with_flow_mode(const Scenario& scenario, const SimulationOptions& options, std::uint64_t events_max);
+FlowComparison compare_with_flow_mode(const Scenario& scenario, const RunOptions& options, std::uint64_t events_max);
 
 }  // namespace weft

@@ -20,8 +20,9 @@ constexpr std::uint32_t new_plans_max = 16;
 
 }  // namespace
 
-FoldingPlanner::FoldingPlanner(const Scenario& scenario, const FlowSettings* flow, const HostSpeeds& speeds, FoldingPlan plan)
-    : scenario_(scenario), flow_(flow), speeds_(speeds), plan_(std::move(plan)) {}
+FoldingPlanner::FoldingPlanner(const Scenario& scenario, const FlowSettings* flow, const HostSpeeds& speeds, FoldingPlan plan,
+                               std::function<void(const std::string&)> on_note)
+    : scenario_(scenario), flow_(flow), speeds_(speeds), plan_(std::move(plan)), on_note_(std::move(on_note)) {}
 
 const std::string& FoldingPlanner::wish() const { return scenario_.parameters.of("host").text("fold_ranks"); }
 Duration FoldingPlanner::tolerance() const { return scenario_.parameters.of("host").duration("fold_tolerance"); }
@@ -76,6 +77,7 @@ bool FoldingPlanner::still_holds() {
   plan_.folding = nullptr;
   plan_.classes_if_sprayed = 0;
   if (!plan_.given_up) look_for_folding();
+  tell();
   if (!was_folded && plan_.folding == nullptr) return true;
   if (++plan_.restarts > new_plans_max && wish() == "auto") plan_.given_up = true;
   if (plan_.given_up) {
@@ -88,14 +90,38 @@ bool FoldingPlanner::still_holds() {
 /// For the jobs of the plan; or, where hashed paths are in the way, how many ranks would do without.
 void FoldingPlanner::look_for_folding() {
   plan_.folding = RankFolding::find(plan_.jobs, *scenario_.topology, *flow_, speeds_, tolerance(), {});
-  if (plan_.folding != nullptr || flow_->routing != Routing::single || flow_->path_rule.choice != PathRule::Choice::by_hash)
-    return;
+  if (plan_.folding != nullptr || flow_->routing != Routing::single || flow_->path_rule.choice != PathRule::Choice::by_hash) return;
   FlowSettings sprayed = *flow_;
   sprayed.routing = Routing::spray;
   // Only for a hint: not worth more than a moment.
   constexpr RankFolding::Limits moment = {std::size_t{1} << 22, std::size_t{1} << 22};
   const auto alike = RankFolding::find(plan_.jobs, *scenario_.topology, sprayed, speeds_, tolerance(), moment);
   plan_.classes_if_sprayed = alike == nullptr ? 0 : alike->class_count();
+}
+
+std::string FoldingPlanner::verdict() const {
+  std::uint64_t ranks = 0;
+  for (const PlacedJob& job : plan_.jobs) ranks += job.endpoint_of_rank->size();
+  if (plan_.folding != nullptr) {
+    return "ranks are alike: " + std::to_string(plan_.folding->class_count()) + " of " + std::to_string(ranks) +
+           " are simulated, each for its class";
+  }
+  if (plan_.classes_if_sprayed > 0) {
+    return "ranks are told apart by hashed paths: all " + std::to_string(ranks) +
+           " are simulated; --set=flow.routing=spray would need " + std::to_string(plan_.classes_if_sprayed);
+  }
+  const std::string why = not_folded_because();
+  return "all " + std::to_string(ranks) + " ranks are simulated" + (why.empty() ? ", as none are alike" : "; alike: " + why);
+}
+
+void FoldingPlanner::tell() {
+  if (!on_note_) return;
+  // Jobs may come one after the other for days.
+  if (!plan_.told.empty() && plan_.jobs.size() > 1) return;
+  std::string now = verdict();
+  if (now == plan_.told) return;
+  plan_.told = std::move(now);
+  on_note_(plan_.told);
 }
 
 std::string FoldingPlanner::not_folded_because() const {

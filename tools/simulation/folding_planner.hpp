@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,12 +32,15 @@ struct FoldingPlan {
   std::uint32_t restarts = 0;                  ///< of the run, so far
   bool given_up = false;                       ///< every rank is simulated whatever comes
   std::uint32_t classes_if_sprayed = 0;        ///< not 0: only hashed paths tell the ranks apart
+  std::string told;                            ///< the last that was told of it
 };
 
 class FoldingPlanner {
  public:
-  /// Keeps references. `flow`: null in job mode.
-  FoldingPlanner(const Scenario& scenario, const FlowSettings* flow, const HostSpeeds& speeds, FoldingPlan plan);
+  /// Keeps references. `flow`: null in job mode. `on_note`: told how many ranks are simulated as soon as that
+  /// is known; may be empty.
+  FoldingPlanner(const Scenario& scenario, const FlowSettings* flow, const HostSpeeds& speeds, FoldingPlan plan,
+                 std::function<void(const std::string&)> on_note);
 
   /// Throws InputError [cannot-fold] where ranks were to be folded and cannot be.
   void check() const;
@@ -57,11 +61,15 @@ class FoldingPlanner {
   const std::string& wish() const;
   bool is_max_min() const;
   void look_for_folding();
+  /// How many of the ranks placed so far are simulated, and why not fewer.
+  std::string verdict() const;
+  void tell();
 
   const Scenario& scenario_;
   const FlowSettings* flow_;
   const HostSpeeds& speeds_;
   FoldingPlan plan_;
+  std::function<void(const std::string&)> on_note_;
   bool placed_new_job_ = false;  ///< in this pass of the scheduler, and the plan did not foresee it
 };
 

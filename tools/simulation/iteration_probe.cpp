@@ -4,19 +4,16 @@
 #include <cstdint>
 #include <utility>
 
-#include "tools/simulation/simulation.hpp"
-#include "tools/simulation/temporary_folder.hpp"
+#include "tools/simulation/run.hpp"
 
 namespace weft {
 
 namespace {
 
-Duration run_alone(Scenario alone) {
-  const TemporaryFolder folder;
-  SimulationOptions options;
-  options.out = folder.path();
+Duration run_alone(const Scenario& alone) {
+  ResultSink nobody;
   // Not the makespan, which holds the way from the scheduler to the hosts and back.
-  return Duration::from_seconds(finish_simulation(alone, options).mean_iteration_s);
+  return Duration::from_seconds(finish_run(alone, nobody, {}).summary.mean_iteration_s);
 }
 
 }  // namespace

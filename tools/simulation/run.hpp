@@ -19,11 +19,23 @@
 #include "core/values/units.hpp"
 #include "host/symmetry/job_link_demand.hpp"
 #include "scheduler/lifecycle/cluster_snapshot.hpp"
+#include "tools/results/folder_sink.hpp"
 #include "tools/results/result_sink.hpp"
 #include "tools/results/run_summary.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 
 namespace weft {
+
+/// How far a run has come.
+struct RunState {
+  Time sim_time;
+  std::uint64_t events = 0;
+  std::uint64_t done = 0;  ///< of `total`
+  std::uint64_t total = 0;
+  const char* what = "";  ///< "iterations", "transfers" or "jobs"
+
+  double share() const { return total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0; }
+};
 
 struct RunOptions {
   std::uint32_t threads = 1;
@@ -37,8 +49,11 @@ struct RunOptions {
   std::shared_ptr<const ClusterSnapshot> from;  ///< the jobs go on from there; null: the cluster begins empty
   /// On the scenario's topology, of jobs of `from`; may be null.
   std::shared_ptr<const KnownLinkDemands> link_demands;
-  /// Called now and then with the state of the run; `share` of the work done, negative if unknown.
-  std::function<void(Time sim_time, std::uint64_t events, double share)> progress;
+  /// Called now and then, from one thread at a time.
+  std::function<void(const RunState&)> progress;
+  /// Called with what is known of the run as soon as it is: whether ranks are simulated for others. From one
+  /// thread at a time, which may be another than that of run().
+  std::function<void(const std::string& note)> on_note;
   Log log;
 };
 
@@ -65,5 +80,8 @@ std::shared_ptr<const KnownLinkDemands> link_demands_of(const Scenario& scenario
 
 /// What describes the run: the scenario's inputs, all parameters, seed, threads.
 RunManifest manifest_of(const Scenario& scenario, const RunOptions& options);
+
+/// The tables that a run of the scenario fills, for its folder; what is asked for besides is the caller's.
+FolderContents folder_contents(const Scenario& scenario);
 
 }  // namespace weft

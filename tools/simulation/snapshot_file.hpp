@@ -12,9 +12,6 @@
 
 namespace weft {
 
-/// In the results of a run.
-inline constexpr const char* snapshot_file = "snapshot.textproto";
-
 /// Paths in `flags` are made absolute. Throws InputError [cannot-snapshot] if the flags name inputs that no scenario holds.
 void check_snapshot_flags(const RunFlags& flags);
 /// The file's text.

@@ -8,10 +8,10 @@
 #include <span>
 
 #include "core/text/counted.hpp"
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/input_kind.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
 #include "tools/simulation/scenario/unused_flags.hpp"
-#include "tools/simulation/simulation.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
 #include "tools/weft/job_trace_flags.hpp"
@@ -87,7 +87,7 @@ Content check_one(const RecognisedInput& input, const CheckOptions& options) {
       flags.scenario_file = input.file;
       flags.jobs_options.strict = options.jobs.strict && names_job_traces(input.file);
       const Scenario scenario = load_scenario(flags, Probing::forbidden);
-      check_simulation(scenario);
+      check_run(scenario);
       return {"scenario, " + counted(scenario.jobs.size(), "job", "jobs") + ", " + std::string(to_text(scenario.mode)) + " mode",
               as_notes(scenario.assumptions)};
     }

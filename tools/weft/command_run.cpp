@@ -10,9 +10,10 @@
 #include <memory>
 
 #include "core/text/counted.hpp"
+#include "tools/results/folder_sink.hpp"
 #include "tools/simulation/flow_comparison.hpp"
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "tools/simulation/simulation.hpp"
 #include "tools/simulation/snapshot_file.hpp"
 #include "tools/weft/commands.hpp"
 #include "tools/weft/input_flags.hpp"
@@ -34,15 +35,17 @@ extern "C" void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-struct RunOptions {
+struct CommandOptions {
   RunFlags flags;
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> fast_forward;
   std::uint32_t threads = 1;
   std::string zeta = "auto";
   std::string out = "weft-out";
+  std::string flows_csv = "auto";
   std::string log = "off";
   bool trace = false;
+  std::string trace_size = "200MB";
   std::string sample;
   std::string until;
   std::string snapshot;
@@ -58,7 +61,7 @@ Log logger(const std::string& level) {
   return {};
 }
 
-std::optional<Duration> sample_interval(const RunOptions& options, const Scenario& scenario) {
+std::optional<Duration> sample_interval(const CommandOptions& options, const Scenario& scenario) {
   if (options.sample.empty()) return std::nullopt;
   const SourcePlace place = SourcePlace::named("--sample");
   const ParsedQuantity<Duration> interval = parse_duration(options.sample);
@@ -83,50 +86,80 @@ std::optional<Time> time_of(const std::string& flag, const std::string& text) {
   return Time::zero() + *parsed.value;
 }
 
-int run(RunOptions options, bool seed_given) {
+std::uint64_t trace_size(const CommandOptions& options) {
+  const ParsedQuantity<Bytes> size = parse_bytes(options.trace_size);
+  if (!size.value || *size.value <= Bytes::zero()) {
+    fail("bad-value", "--trace-size: " + (size.value ? "a trace takes room" : size.error.message),
+         SourcePlace::named("--trace-size"), "write a size such as 200MB");
+  }
+  return static_cast<std::uint64_t>(size.value->count());
+}
+
+FolderContents contents_of(const Scenario& scenario, const CommandOptions& options) {
+  FolderContents contents = folder_contents(scenario);
+  contents.flows = options.flows_csv == "whole" ? FlowListing::whole
+                   : options.flows_csv == "gz"  ? FlowListing::packed
+                   : options.flows_csv == "off" ? FlowListing::none
+                                                : FlowListing::automatic;
+  contents.trace = options.trace;
+  contents.trace_bytes_max = trace_size(options);
+  contents.link_samples = !options.sample.empty();
+  contents.snapshot = !options.snapshot.empty();
+  return contents;
+}
+
+/// What the same comes to in flow mode.
+void add_flow_mode(const Scenario& scenario, const RunOptions& options, RunSummary& packets) {
+  // Beside a short run so many are not much; beside a long one as many as its own.
+  constexpr std::uint64_t events_at_least = 200'000;
+  FlowComparison comparison = compare_with_flow_mode(scenario, options, std::max(events_at_least, packets.events));
+  packets.flow_mode = comparison.figures;
+  packets.no_flow_mode_because = std::move(comparison.left_out_because);
+}
+
+int simulate(CommandOptions options, bool seed_given) {
   const auto started = std::chrono::steady_clock::now();
   if (seed_given) options.flags.seed = options.seed;
   if (options.fast_forward) options.flags.settings.push_back("scheduler.fast_forward=" + std::to_string(*options.fast_forward));
   const std::optional<Time> until = time_of("--until", options.until);
   const std::optional<Time> snapshot_at = time_of("--snapshot", options.snapshot);
   if (snapshot_at) check_snapshot_flags(options.flags);
-  Scenario scenario = load_scenario(options.flags);
+  const Scenario scenario = load_scenario(options.flags);
   if (!options.quiet) {
     for (const std::string& assumption : scenario.assumptions) std::fprintf(stderr, "note: %s\n", assumption.c_str());
   }
   ProgressLine progress(stderr_is_terminal() && !options.quiet);
-  SimulationOptions simulation;
-  simulation.load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const double load_wall_time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  RunOptions simulation;
   simulation.threads = options.threads;
   simulation.zeta = options.zeta;
-  simulation.out = options.out;
-  simulation.trace = options.trace;
-  simulation.sample = sample_interval(options, scenario);
+  simulation.sample_links = sample_interval(options, scenario);
   simulation.interrupt = &interrupted;
   simulation.until = until;
-  simulation.snapshot = snapshot_at;
+  simulation.snapshot_at = snapshot_at;
+  simulation.log = logger(options.log);
+  simulation.progress = [&progress](const RunState& state) { progress.update(state); };
+  if (!options.quiet) {
+    simulation.on_note = [&progress](const std::string& note) {
+      progress.clear();
+      std::fprintf(stderr, "note: %s\n", note.c_str());
+    };
+  }
+  FolderSink folder(options.out, manifest_of(scenario, simulation), contents_of(scenario, options));
   bool has_snapshot = false;
   simulation.on_snapshot = [&](const ClusterSnapshot& snapshot) {
     has_snapshot = true;
-    return to_snapshot_text(options.flags, scenario, snapshot);
+    folder.write_snapshot(to_snapshot_text(options.flags, scenario, snapshot));
   };
-  simulation.log = logger(options.log);
-  simulation.progress = [&progress](Time sim_time, std::uint64_t events, double share) {
-    progress.update(sim_time, events, share);
-  };
-  const bool compares = scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at;
-  if (compares) {
-    simulation.complete_summary = [&](RunSummary& packets) {
-      // Beside a short run so many are not much; beside a long one as many as its own.
-      constexpr std::uint64_t events_at_least = 200'000;
-      FlowComparison comparison = compare_with_flow_mode(scenario, simulation, std::max(events_at_least, packets.events));
-      packets.flow_mode = comparison.figures;
-      packets.no_flow_mode_because = std::move(comparison.left_out_because);
-    };
-  }
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  const RunSummary summary = run_simulation(scenario, simulation);
+  RunSummary summary = run(scenario, folder, simulation).summary;
+  summary.load_wall_time_s = load_wall_time_s;
+  const bool is_whole = !summary.interrupted && !summary.stopped_at && summary.standstill.empty();
+  if (scenario.mode == Mode::packet && !options.no_flow_comparison && !until && !snapshot_at && is_whole)
+    add_flow_mode(scenario, simulation, summary);
+  for (std::string& note : folder.complete()) summary.notes.push_back(std::move(note));
+  folder.finish(summary);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   progress.clear();
@@ -155,7 +188,7 @@ int run(RunOptions options, bool seed_given) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Action& action) {
-  auto options = std::make_shared<RunOptions>();
+  auto options = std::make_shared<CommandOptions>();
   CLI::App* command = app.add_subcommand("run", "Simulate a scenario, a workload, a flow list or a cluster trace");
   command->footer(
       "Examples:\n"
@@ -223,6 +256,13 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("ZETA")
       ->capture_default_str();
   command->add_option("--out", options->out, "Folder for the results")->type_name("DIR")->capture_default_str();
+  command
+      ->add_option("--flows-csv", options->flows_csv,
+                   "How flows.csv lists transfers: whole: a row each; gz: the same, packed; off: no file; auto: a row each, and "
+                   "above a million transfers of jobs a row for all of an op and iteration between the same endpoints")
+      ->type_name("HOW")
+      ->capture_default_str()
+      ->check(one_of({"auto", "whole", "gz", "off"}));
   command->add_option("--set", flags.settings, "Module parameter or preset=NAME, repeatable; `weft modules` lists them")
       ->type_name("module.param=value")
       ->allow_extra_args(false);
@@ -230,9 +270,14 @@ void add_run_command(CLI::App& app, Action& action) {
       ->type_name("LEVEL")
       ->capture_default_str()
       ->check(one_of({"off", "warning", "info", "debug"}));
-  command->add_flag("--trace", options->trace,
-                    "Also write trace.json (Chrome/Perfetto), two tracks per rank: computation and communication; in packet mode "
-                    "also every pause of a link");
+  CLI::Option* trace =
+      command->add_flag("--trace", options->trace,
+                        "Also write trace.json (ui.perfetto.dev, chrome://tracing): attempts of jobs, tracks of each rank with "
+                        "arrows from sends to receives, transfers of a flow list; in packet mode also every pause of a link");
+  command->add_option("--trace-size", options->trace_size, "How large trace.json may become; what comes later is left out")
+      ->type_name("SIZE")
+      ->capture_default_str()
+      ->needs(trace);
   command
       ->add_option(
           "--sample", options->sample,
@@ -251,7 +296,7 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_flag("--json", options->json, "Print summary.json on stdout");
   command->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_input_flags(*command);
-  command->callback([options, seed, &action] { action = [options, seed] { return run(*options, seed->count() > 0); }; });
+  command->callback([options, seed, &action] { action = [options, seed] { return simulate(*options, seed->count() > 0); }; });
 }
 
 }  // namespace weft

@@ -1,12 +1,12 @@
-// Progress line on stderr for long work: share of simulated time or of jobs done, events per second, time left.
-// Silent when stderr is not a terminal.
+// Progress line on stderr for long work: share of iterations, transfers or jobs done, events per second, time
+// left. Silent when stderr is not a terminal.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
-#include "core/values/units.hpp"
+#include "tools/simulation/run.hpp"
 
 namespace weft {
 
@@ -18,8 +18,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// `share` of the work done in 0..1; an unknown share is negative and leaves the time left out.
-  void update(Time sim_time, std::uint64_t events, double share);
+  void update(const RunState& state);
   /// Removes the line.
   void clear();
 
@@ -32,7 +31,7 @@ class ProgressLine {
 /// True when stderr is a terminal.
 bool stderr_is_terminal();
 
-/// The line itself, e.g. " 42 %  sim 1.2 s  3.4 M events/s  12 s left".
-std::string progress_text(Time sim_time, std::uint64_t events, double share, double elapsed_wall_s);
+/// The line itself, e.g. " 42 % of 120 iterations  sim 1.2 s  3.4 M events/s  12 s left".
+std::string progress_text(const RunState& state, double elapsed_wall_s);
 
 }  // namespace weft

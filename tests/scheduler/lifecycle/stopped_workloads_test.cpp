@@ -94,6 +94,47 @@ TEST(StoppedWorkloads, Move) {
   EXPECT_EQ(record.mean_iteration, Duration::s(10));
 }
 
+// A bug: ranks of a job began although it had failed, or had begun to move, in the instant at which
+// they were to begin, and nobody ever stopped them. The next job that got one of these GPUs found
+// them there. The overhead of the start takes until 10 s. In the same instant, after that, host 0
+// fails, as the failure of host 1 at 1 s has set that timer later. The job waits from 12 s on, and
+// starts on host 1, which works again since 4 s: at 22 s and a message its ranks begin, and one
+// iteration takes 10 s.
+TEST(StoppedWorkloads, RanksOfAJobThatFailsAsTheyBeginNeverRun) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.start_overhead = Duration::s(10);
+  settings.failures.detection = Duration::s(2);
+  settings.failures.log = {{at_s(1), {PartKind::host, 1}, Duration::s(1)}, {at_s(10), {PartKind::host, 0}, Duration::s(1)}};
+  const HostedRun run = run_on_hosts({workload_job("A", at_s(0), 4, 1)}, 2, 4, ten_seconds, std::move(settings));
+  ASSERT_EQ(run.failure, "");
+  EXPECT_EQ(run.records[0].end, at_s(12 + 10 + 10) + Duration::us(20));
+  EXPECT_EQ(run.records[0].failures, 1U);
+  EXPECT_EQ(run.starts, (std::vector{0, 1}));
+}
+
+/// Drains host 0 at 10 s, without notice.
+class DrainAtTen final : public EventHandler {
+ public:
+  void happened(const ClusterEvent& cluster_event, ClusterControl& control) override {
+    if (cluster_event.kind == ClusterEvent::Kind::job_started && control.now() == at_s(0)) control.wake_at(at_s(10));
+    if (cluster_event.kind == ClusterEvent::Kind::timer) control.drain(HostId(0), Duration::s(5));
+  }
+};
+
+// A handler that drains the host in that instant moves the job: it writes for 1 s, starts on host 1
+// at 11 s, and ends after 10 s more of overhead and 10 of work.
+TEST(StoppedWorkloads, RanksOfAJobThatMovesAsTheyBeginNeverRun) {
+  JobLifecycleSettings settings = fcfs_first_fit();
+  settings.start_overhead = Duration::s(10);
+  settings.checkpoints.write = Duration::s(1);
+  settings.handlers.push_back({"drains", std::make_unique<DrainAtTen>()});
+  const HostedRun run = run_on_hosts({workload_job("A", at_s(0), 4, 1)}, 2, 4, ten_seconds, std::move(settings));
+  ASSERT_EQ(run.failure, "");
+  EXPECT_EQ(run.records[0].end, at_s(11 + 10 + 10) + Duration::us(20));
+  EXPECT_EQ(run.records[0].moves, 1U);
+  EXPECT_EQ(run.starts, (std::vector{0, 1}));
+}
+
 /// As above, and 8 GB of checkpoints go to host 2 and come from there at 8 Gb/s, in 8 s.
 HostedRun move_with_checkpoint(std::vector<LoggedFailure> failures) {
   JobLifecycleSettings settings = fcfs_first_fit();

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "tools/simulation/simulation.hpp"
+#include "tools/simulation/run.hpp"
 
 namespace weft::snapshot_file_test {
 namespace {
@@ -51,14 +51,11 @@ TEST_F(Snapshots, HoldAllThatARunNeedsToGoOn) {
   flags.settings = {"scheduler.fast_forward=2", "checkpoint.every=4", "checkpoint.write=2ms"};
   Scenario scenario = load_scenario(flags);
   ClusterSnapshot taken;
-  SimulationOptions options;
-  options.out = folder_ / "out";
-  options.until = options.snapshot = Time::zero() + Duration::s(60);
-  options.on_snapshot = [&](const ClusterSnapshot& snapshot) {
-    taken = snapshot;
-    return std::string();
-  };
-  finish_simulation(scenario, options);
+  RunOptions options;
+  options.until = options.snapshot_at = Time::zero() + Duration::s(60);
+  options.on_snapshot = [&](const ClusterSnapshot& snapshot) { taken = snapshot; };
+  ResultSink nobody;
+  finish_run(scenario, nobody, options);
   using State = ClusterSnapshot::State;
   std::vector<State> states;
   for (const ClusterSnapshot::Job& job : taken.jobs) states.push_back(job.state);

@@ -167,6 +167,14 @@ Scenario load_scenario(const RunFlags& flags, Probing probing) {
                            [&] { return read_scenario(flags, probing); });
 }
 
+bool network_changes(const Scenario& scenario) { return !scenario.flows && scenario.failures.has_network_failures(); }
+
+bool fast_forwards(const Scenario& scenario) { return scenario.parameters.of("scheduler").integer("fast_forward") > 0; }
+
+bool detects_congestion(const Scenario& scenario) {
+  return scenario.mode == Mode::flow && !scenario.flows && scenario.parameters.of("flow").text("detect_congestion") == "on";
+}
+
 ClusterState empty_cluster(const Scenario& scenario) {
   return scenario.topology != nullptr ? ClusterState(*scenario.topology) : ClusterState(scenario.hosts, scenario.gpus_per_host);
 }

@@ -83,6 +83,13 @@ struct Scenario {
   RunManifest manifest;
 };
 
+/// Do links carry less for a while, so that what the topology says of routes and speeds does not hold throughout?
+bool network_changes(const Scenario& scenario);
+/// Whether iterations may be left out (scheduler/fast_forward).
+bool fast_forwards(const Scenario& scenario);
+/// Whether a run of the scenario looks for congestion.
+bool detects_congestion(const Scenario& scenario);
+
 /// May loading run a workload to find out how long its iterations take (iteration_probe)?
 enum class Probing : std::uint8_t { allowed, forbidden };
 

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tools/simulation/run.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
 #include "tools/simulation/scenario/scenario.hpp"
-#include "tools/simulation/simulation.hpp"
 #include "topologies/builders/server_presets.hpp"
 
 namespace weft::presets_test {
@@ -87,8 +87,8 @@ TEST(Presets, AMisspeltNameIsAnError) {
   }
 }
 
-/// Runs a scenario text of one compute op on two ranks and returns the manifest.
-nlohmann::json manifest_of(const std::string& topology, const std::vector<std::string>& settings) {
+/// The manifest of a scenario of one compute op on two ranks.
+nlohmann::json manifest_with(const std::string& topology, const std::vector<std::string>& settings) {
   const auto folder = std::filesystem::temp_directory_path() / ("weft_presets_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "work.textproto") << "ranks: 2\nrole { name: \"all\" op { name: \"c\" compute { duration: \"1us\" } } }\n";
@@ -97,24 +97,21 @@ nlohmann::json manifest_of(const std::string& topology, const std::vector<std::s
   RunFlags flags;
   flags.scenario_file = (folder / "s.textproto").string();
   flags.settings = settings;
-  Scenario scenario = load_scenario(flags);
-  SimulationOptions options;
-  options.out = folder / "out";
-  finish_simulation(scenario, options);
+  const RunManifest manifest = manifest_of(load_scenario(flags), {});
   std::filesystem::remove_all(folder);
-  return nlohmann::json::parse(scenario.manifest.to_json());
+  return nlohmann::json::parse(manifest.to_json());
 }
 
 TEST(Presets, TheManifestHasTheValuesOfServerAndPreset) {
   const std::string topology = "topology { builder: \"single_switch\" set { name: \"server\" value: \"hgx_a100\" } }";
-  const auto of_file = manifest_of(topology, {});
+  const auto of_file = manifest_with(topology, {});
   EXPECT_EQ(of_file.at("preset"), "gh200");
   const auto& parameters = of_file.at("parameters");
   EXPECT_EQ(parameters.at("flow").at("protocol").at("value"), "infiniband");
   EXPECT_EQ(parameters.at("single_switch").at("server").at("value"), "hgx_a100");
   EXPECT_EQ(parameters.at("single_switch").at("gpus_per_host").at("value"), "8");
   EXPECT_EQ(parameters.at("single_switch").at("nic_rate").at("value"), "200Gbps");
-  const auto of_flags = manifest_of(topology, {"preset=hgx_b200", "single_switch.nic_rate=100Gbps"});
+  const auto of_flags = manifest_with(topology, {"preset=hgx_b200", "single_switch.nic_rate=100Gbps"});
   EXPECT_EQ(of_flags.at("preset"), "hgx_b200");
   EXPECT_NE(of_flags.at("parameters").at("flow").at("protocol").at("value"), "infiniband");
   EXPECT_EQ(of_flags.at("parameters").at("single_switch").at("nic_rate").at("value"), "100Gbps");

@@ -1,0 +1,78 @@
+#include "core/values/distribution.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/check.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Bits of the mantissa that tell buckets apart.
+constexpr int kept_bits = 10;
+constexpr int dropped_bits = 52 - kept_bits;
+
+/// Doubles >= 0 are ordered as their bits are.
+std::uint64_t bucket_of(double value) { return std::bit_cast<std::uint64_t>(value) >> dropped_bits; }
+
+double middle_of(std::uint64_t bucket) {
+  const double low = std::bit_cast<double>(bucket << dropped_bits);
+  const double high = std::bit_cast<double>((bucket + 1) << dropped_bits);
+  return low + (high - low) / 2;
+}
+
+/// The value of rank `rank` from 0, of values with how often they occur in ascending order.
+template <class Counted>
+double value_at(const Counted& ascending, std::uint64_t rank) {
+  for (const auto& [value, times] : ascending) {
+    if (rank < times) return value;
+    rank -= times;
+  }
+  return ascending.back().first;
+}
+
+template <class Counted>
+double percentile_of(const Counted& ascending, std::uint64_t count, double percent) {
+  const double rank = percent / 100 * static_cast<double>(count - 1);
+  const auto below = static_cast<std::uint64_t>(rank);
+  const double low = value_at(ascending, below);
+  const double high = value_at(ascending, std::min(below + 1, count - 1));
+  return low + (high - low) * (rank - static_cast<double>(below));
+}
+
+}  // namespace
+
+void Distribution::add(double value, std::uint64_t times) {
+  WEFT_CHECK(value >= 0 && std::isfinite(value), "a distribution is of finite values from 0 on");
+  if (times == 0) return;
+  min_ = count_ == 0 ? value : std::min(min_, value);
+  max_ = std::max(max_, value);
+  count_ += times;
+  if (!buckets_.empty()) return add_to_bucket(value, times);
+  exact_.emplace_back(value, times);
+  if (exact_.size() > exact_max) move_to_buckets();
+}
+
+void Distribution::add_to_bucket(double value, std::uint64_t times) { buckets_[bucket_of(value)] += times; }
+
+void Distribution::move_to_buckets() {
+  for (const auto& [value, times] : exact_) add_to_bucket(value, times);
+  exact_ = {};
+}
+
+double Distribution::percentile(double percent) const {
+  WEFT_CHECK(percent >= 0 && percent <= 100, "a percentile lies between 0 and 100");
+  if (count_ == 0) return 0;
+  if (is_exact()) {
+    std::sort(exact_.begin(), exact_.end());
+    return percentile_of(exact_, count_, percent);
+  }
+  std::vector<std::pair<double, std::uint64_t>> middles;
+  middles.reserve(buckets_.size());
+  for (const auto& [bucket, times] : buckets_) middles.emplace_back(std::clamp(middle_of(bucket), min_, max_), times);
+  return percentile_of(middles, count_, percent);
+}
+
+}  // namespace weft

@@ -1,0 +1,314 @@
+#include "tools/simulation/forecast.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "core/text/counted.hpp"
+#include "scheduler/failures/part.hpp"
+#include "scheduler/lifecycle/elastic_restart.hpp"
+#include "tools/simulation/run.hpp"
+#include "tools/simulation/scenario/parameter_changes.hpp"
+#include "topologies/reduced_topology.hpp"
+
+namespace weft {
+
+namespace {
+
+using State = ClusterSnapshot::State;
+
+/// One of the two futures.
+struct Fork {
+  Scenario scenario;
+  ClusterSnapshot from;
+  std::shared_ptr<const KnownLinkDemands> link_demands;  ///< but in job mode
+  ClusterSnapshot end = {};
+};
+
+/// What is asked about, as it applies to the second future.
+struct Question {
+  std::string text;
+  std::vector<HostId> drained;
+  JobId started = JobId::none();
+  std::optional<std::uint64_t> crossing;  ///< of a switch that cuts nobody off: running jobs whose transfers cross it
+  /// Why it cannot be done at all; "" if it can be tried.
+  std::string refusal;
+};
+
+InputError unknown_node(const std::string& name, const Scenario& scenario, const ClusterState& cluster) {
+  std::vector<std::string> known;
+  if (scenario.topology != nullptr) {
+    for (std::uint32_t node = 0; node < scenario.topology->node_count(); ++node)
+      known.push_back(scenario.topology->node_name(NodeId(node)));
+  }
+  for (std::uint32_t host = 0; host < cluster.host_count(); ++host) known.push_back("host" + std::to_string(host));
+  return InputError({Severity::error, "unknown-node", "the cluster has no host or switch \"" + name + "\"",
+                     SourcePlace::named("--drain"), suggestion(name, known, "node")});
+}
+
+/// Jobs whose transfers took routes that are no more have to be looked at anew.
+/// Returns how many they are.
+std::uint64_t take_switch_away(Fork& fork, NodeId node, const ReducedTopology& reduced) {
+  if (fork.scenario.routes != nullptr) {
+    fail("fixed-routes", "flow.routes names the ways of transfers, some of them perhaps over this switch",
+         SourcePlace::named("--drain"), "ask with --set=flow.routing=spray, for example");
+  }
+  const auto touches = [&](const LinkDemand& demand) {
+    const Link& link = fork.scenario.topology->link(demand.link);
+    return link.source == node || link.destination == node;
+  };
+  std::uint64_t crossing = 0;
+  if (fork.link_demands != nullptr) {
+    auto kept = std::make_shared<KnownLinkDemands>();
+    for (const auto& [job, known] : *fork.link_demands) {
+      const bool crosses = known.link_demand == nullptr || std::ranges::any_of(known.link_demand->links(), touches);
+      fork.from.jobs[job.index()].is_pace_old = crosses;
+      crossing += crosses ? 1 : 0;
+      if (crosses) continue;
+      auto renumbered = std::make_shared<const JobLinkDemand>(known.link_demand->renumbered(reduced.link));
+      kept->emplace(job, KnownLinkDemand{known.endpoint_of_rank, std::move(renumbered)});
+    }
+    fork.link_demands = std::move(kept);
+  }
+  fork.scenario.topology = reduced.topology;
+  return crossing;
+}
+
+Question ask_drain(const std::string& name, Fork& fork, Time until) {
+  Scenario& scenario = fork.scenario;
+  const ClusterState cluster = empty_cluster(scenario);
+  Question question;
+  question.text = "drain of " + name;
+  if (const std::optional<Part> part = parse_part(name, cluster)) {
+    question.drained = {host_of(*part, cluster)};
+  } else {
+    const NodeId node = scenario.topology == nullptr ? NodeId::none() : node_called(*scenario.topology, name);
+    if (node.is_none()) throw unknown_node(name, scenario, cluster);
+    if (scenario.topology->node(node).kind != NodeKind::packet_switch) {
+      question.drained = {scenario.topology->node(node).host};
+    } else {
+      const ReducedTopology reduced = without_switch(*scenario.topology, node);
+      question.drained = reduced.cut_off;
+      if (reduced.cut_off.empty()) question.crossing = take_switch_away(fork, node, reduced);
+    }
+  }
+  if (question.drained.size() == cluster.host_count()) {
+    question.refusal = "no host would be left";
+    return question;
+  }
+  // It lasts as long as anybody looks.
+  for (const HostId host : question.drained) {
+    scenario.maintenance.drains.push_back({fork.from.at, host, until - fork.from.at + Duration::s(1)});
+  }
+  return question;
+}
+
+ClusterState cluster_of(const Fork& fork) {
+  ClusterState cluster = empty_cluster(fork.scenario);
+  for (const GpuSlot gpu : fork.from.out_of_service) cluster.withdraw(std::span(&gpu, 1));
+  for (std::size_t i = 0; i < fork.from.jobs.size(); ++i) {
+    const ClusterSnapshot::Job& job = fork.from.jobs[i];
+    if (job.state == State::runs) cluster.take(JobId(static_cast<std::uint32_t>(i)), job.placement);
+  }
+  return cluster;
+}
+
+Question ask_start(const std::string& name, Fork& fork) {
+  const std::vector<JobSpec>& specs = fork.scenario.jobs;
+  const SourcePlace place = SourcePlace::named("--start");
+  const auto found = std::ranges::find(specs, name, &JobSpec::name);
+  if (found == specs.end()) {
+    std::vector<std::string> known;
+    for (const JobSpec& spec : specs) known.push_back(spec.name);
+    fail("unknown-job", "the snapshot has no job \"" + name + "\"", place, suggestion(name, known, "job"));
+  }
+  Question question;
+  question.text = "start of " + name;
+  question.started = JobId(static_cast<std::uint32_t>(found - specs.begin()));
+  ClusterSnapshot::Job& job = fork.from.jobs[question.started.index()];
+  if (job.state == State::runs || job.state == State::ended) {
+    fail("already-started", "job \"" + name + "\" " + (job.state == State::runs ? "runs already" : "has ended"), place,
+         "name one that waits or has not arrived");
+  }
+  const ClusterState cluster = cluster_of(fork);
+  const std::unique_ptr<Placer> placer = make_placer(fork.scenario);
+  std::optional<Placement> placement = placer->place(cluster, found->gpus);
+  if (!placement && job.record.start) placement = place_smaller(*found, cluster, *placer);
+  if (!placement) {
+    const std::uint32_t least = job.record.start ? least_gpus(*found) : found->gpus;
+    question.refusal = "it wants " + (least < found->gpus ? std::to_string(least) + " to " : "") +
+                       counted(found->gpus, "GPU", "GPUs") + ", and of the " + std::to_string(cluster.free_gpus()) +
+                       " that are free placement " + fork.scenario.placement + " finds none that fit";
+    return question;
+  }
+  if (job.state == State::waits) job.record.wait += fork.from.at - job.queued;
+  job.state = State::runs;
+  job.placement = *placement;
+  job.since = job.part_since = fork.from.at;
+  job.fetches = true;
+  job.record.placement = cluster.to_text(*placement);
+  if (job.record.start) {
+    ++job.record.restarts;
+  } else {
+    job.record.start = fork.from.at;
+  }
+  job.record.last_start = fork.from.at;
+  return question;
+}
+
+/// What the scheduler cannot foresee stays out of both futures.
+void calm(Scenario& scenario, Time from) {
+  apply_changes_until(scenario, from);
+  scenario.events.clear();
+  scenario.changes.clear();
+  scenario.handlers.clear();
+  scenario.failures.mtbf_h.fill(0);
+  scenario.failures.degraded_mtbf_h = scenario.failures.flap_mtbf_h = 0;
+  scenario.failures.log.clear();
+  scenario.failures.hot_spares = scenario.failures.cold_spares = 0;
+  scenario.maintenance.drains.clear();
+  scenario.maintenance.notice = Duration::zero();
+  if (simulates_network(scenario.mode) && scenario.parameters.of("scheduler").integer("fast_forward") == 0)
+    scenario.parameters.apply("scheduler.fast_forward", "2", SourcePlace::named("weft predict"));
+}
+
+void look_ahead(Fork& fork, Time until) {
+  RunOptions options;
+  options.until = until;
+  options.from = std::make_shared<const ClusterSnapshot>(fork.from);
+  options.link_demands = fork.link_demands;
+  options.keeps_end = true;
+  ResultSink nobody;
+  fork.end = finish_run(fork.scenario, nobody, options).end.value();
+}
+
+void look_ahead(Fork& now, Fork& then, Time until, std::uint32_t threads) {
+  if (threads == 1) {
+    look_ahead(now, until);
+    look_ahead(then, until);
+    return;
+  }
+  std::exception_ptr failure;
+  {
+    const std::jthread beside([&] {
+      try {
+        look_ahead(now, until);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+    look_ahead(then, until);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+JobOutlook outlook_of(const ClusterSnapshot::Job& job) {
+  JobOutlook outlook;
+  outlook.state = job.state;
+  if (job.iteration_time) outlook.iteration_s = job.iteration_time->in_s();
+  if (job.record.end) outlook.end_s = job.record.end->in_s();
+  if (job.expected_end) outlook.end_s = job.expected_end->in_s();
+  return outlook;
+}
+
+/// That it holds, or wants.
+std::size_t gpus_of(const Fork& fork, JobId job) {
+  const ClusterSnapshot::Job& from = fork.from.jobs[job.index()];
+  return from.state == State::runs ? from.placement.gpus.size() : fork.scenario.jobs[job.index()].gpus;
+}
+
+std::vector<JobForecast> compare(const Fork& now, const Fork& then, const Question& question) {
+  const ClusterState cluster = empty_cluster(now.scenario);
+  std::vector<bool> is_drained(cluster.host_count(), false);
+  for (const HostId host : question.drained) is_drained[host.index()] = true;
+  std::vector<JobForecast> answers;
+  for (std::size_t i = 0; i < now.from.jobs.size(); ++i) {
+    const ClusterSnapshot::Job& before = now.from.jobs[i];
+    const ClusterSnapshot::Job& after = then.end.jobs[i];
+    if (before.state == State::ended) continue;
+    JobForecast answer;
+    answer.job = JobId(static_cast<std::uint32_t>(i));
+    answer.name = now.scenario.jobs[i].name;
+    answer.gpus = gpus_of(now, answer.job);
+    answer.now = outlook_of(now.end.jobs[i]);
+    answer.then = outlook_of(after);
+    const auto stands_still = [&](GpuSlot gpu) { return is_drained[cluster.host_of(gpu).index()]; };
+    answer.is_hit = answer.job == question.started || std::ranges::any_of(before.placement.gpus, stands_still);
+    const bool starts =
+        after.record.last_start && (!before.record.last_start || *after.record.last_start > *before.record.last_start);
+    if (starts) {
+      answer.waited_s = (*after.record.last_start - now.from.at).in_s();
+      answer.placement = after.record.placement;
+    }
+    answers.push_back(answer);
+  }
+  return answers;
+}
+
+/// Asks `ask` of the second of two equal futures and looks at both.
+Forecast forecast(LoadedSnapshot loaded, const ForecastOptions& options,
+                  const std::function<Question(Fork& then, Time until)>& ask) {
+  calm(loaded.scenario, loaded.snapshot.at);
+  if (simulates_network(loaded.scenario.mode) && !loaded.snapshot.slow_cables.empty())
+    loaded.scenario.topology = with_less(*loaded.scenario.topology, loaded.snapshot.slow_cables);
+  std::shared_ptr<const KnownLinkDemands> link_demands;
+  if (simulates_network(loaded.scenario.mode)) link_demands = link_demands_of(loaded.scenario, loaded.snapshot, options.threads);
+  Fork now{loaded.scenario, loaded.snapshot, link_demands};
+  Fork then{std::move(loaded.scenario), std::move(loaded.snapshot), link_demands};
+  const Time until = now.from.at + options.horizon;
+  Question question = ask(then, until);
+  const ClusterState cluster = cluster_of(now);
+  Forecast forecast;
+  forecast.name = now.scenario.name;
+  forecast.at = now.from.at;
+  forecast.horizon = options.horizon;
+  for (const ClusterSnapshot::Job& job : now.from.jobs) {
+    forecast.running += job.state == State::runs ? 1 : 0;
+    forecast.waiting += job.state == State::waits ? 1 : 0;
+  }
+  forecast.free_gpus = cluster.free_gpus();
+  forecast.gpus = cluster.gpu_count();
+  forecast.slow_cables = now.from.slow_cables.size();
+  forecast.is_possible = question.refusal.empty();
+  if (forecast.is_possible) {
+    look_ahead(now, then, until, options.threads);
+    forecast.jobs = compare(now, then, question);
+    for (const JobForecast& job : forecast.jobs)
+      forecast.is_possible = forecast.is_possible && !(job.is_hit && job.then.state == State::waits);
+  }
+  forecast.question = std::move(question.text);
+  forecast.drained = std::move(question.drained);
+  forecast.started = question.started;
+  forecast.crossing = question.crossing;
+  forecast.refusal = std::move(question.refusal);
+  return forecast;
+}
+
+double change(const std::optional<double>& now, const std::optional<double>& then) {
+  return now && then && *now != 0 ? *then / *now - 1 : 0;
+}
+
+}  // namespace
+
+double JobForecast::iteration_change() const { return change(now.iteration_s, then.iteration_s); }
+
+bool JobForecast::differs(double at_s) const {
+  constexpr double least = 1e-3;
+  if (is_hit || now.state != then.state || std::abs(iteration_change()) >= least) return true;
+  if (!now.end_s || !then.end_s) return false;
+  return std::abs(*then.end_s - *now.end_s) >= least * std::max(*now.end_s - at_s, 1.0);
+}
+
+Forecast forecast_drain(LoadedSnapshot snapshot, const std::string& node, const ForecastOptions& options) {
+  return forecast(std::move(snapshot), options, [&](Fork& then, Time until) { return ask_drain(node, then, until); });
+}
+
+Forecast forecast_start(LoadedSnapshot snapshot, const std::string& job, const ForecastOptions& options) {
+  return forecast(std::move(snapshot), options, [&](Fork& then, Time) { return ask_start(job, then); });
+}
+
+}  // namespace weft

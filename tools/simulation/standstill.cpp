@@ -1,0 +1,148 @@
+#include "tools/simulation/standstill.hpp"
+
+#include <string>
+#include <utility>
+
+#include "core/text/counted.hpp"
+#include "core/text/readable.hpp"
+#include "host/ranks/host_entity.hpp"
+#include "network/flow/flow_fabric.hpp"
+#include "tools/simulation/stuck_ranks.hpp"
+
+namespace weft {
+
+namespace {
+
+/// Nobody waits for what a job has left behind that was stopped, or whose last checkpoints were on their
+/// way when it ended.
+std::vector<UnfinishedTransfer> missed(const Assembly& parts, std::vector<UnfinishedTransfer> unfinished) {
+  if (parts.lifecycle == nullptr) return unfinished;
+  std::erase_if(unfinished,
+                [&parts](const UnfinishedTransfer& left) { return !parts.lifecycle->is_under_way(left.transfer.attempt); });
+  return unfinished;
+}
+
+/// What is said of the way of a transfer that gets nowhere, and what to do about it.
+std::string drops_text(const Topology& topology, const WorstSwitch& worst) {
+  if (worst.node.is_none()) return "; nothing was dropped on its way";
+  return "; on its way, " + counted(worst.drops, "packet was", "packets were") + " dropped in " + topology.node_name(worst.node);
+}
+std::string loss_help(const WorstSwitch& worst) {
+  return worst.node.is_none() ? "a longer packet.retransmission_timeout, as queues hold packets and answers for longer, or "
+                                "congestion control that keeps queues short"
+                              : "more packet.buffer or packet.lossy_alpha, packet.retransmission = selective_repeat, congestion "
+                                "control, or a lossless priority";
+}
+
+void report_stuck_transfers(const Assembly& parts, const Engine& engine, const std::optional<Livelock>& livelock,
+                            Diagnostics& diagnostics) {
+  const std::vector<UnfinishedTransfer> unfinished = missed(parts, parts.packet_network->unfinished(engine));
+  if (unfinished.empty()) return;
+  const Topology& topology = *parts.scenario.topology;
+  const Transfer& first = unfinished.front().transfer;
+  if (const std::vector<LinkId> circle = parts.packet_network->deadlock(engine); !circle.empty()) {
+    std::string links;
+    for (const LinkId link : circle) links += topology.link_name(link) + ", ";
+    diagnostics.error(
+        "pfc-deadlock",
+        "pauses wait for each other in a circle, and " + counted(unfinished.size(), "transfer stands", "transfers stand") +
+            " still: " + links + "and " + topology.link_name(circle.front()) + " again",
+        SourcePlace::named("weft run"),
+        "what came by each of these links waits in its switch for room behind the next; take routes without such circles, more "
+        "packet.buffer, or a lossy priority");
+    return;
+  }
+  for (std::uint32_t host = 0; host < topology.host_count(); ++host) {
+    const std::optional<Time> from = parts.packet_network->pauses_from(HostId(host));
+    if (!from || parts.packet_network->has_watchdog()) continue;
+    diagnostics.error("pause-storm",
+                      counted(unfinished.size(), "transfer stands", "transfers stand") + " still, as host" + std::to_string(host) +
+                          " pauses its switch since " + to_text(*from - Time::zero()),
+                      SourcePlace::named("packet.pausing_hosts"),
+                      "a packet.watchdog, such as 200ms, drops what waits for that host, so that the others go on");
+    return;
+  }
+  if (const std::vector<StoppedQueuePair> stopped = parts.packet_network->given_up(engine); !stopped.empty()) {
+    const StoppedQueuePair& at = stopped.front();
+    const WorstSwitch worst = parts.packet_network->worst_switch(engine, at.transfer);
+    diagnostics.error("retry-exceeded",
+                      counted(stopped.size(), "queue pair", "queue pairs") + " gave up, the first from " +
+                          topology.node_name(at.transfer.source) + " to " + topology.node_name(at.transfer.destination) + " at " +
+                          to_text(at.time - Time::zero()) + ": nothing that it sent was acknowledged for " +
+                          to_text(at.without_answer) + drops_text(*parts.scenario.topology, worst),
+                      SourcePlace::named("packet.retries"), loss_help(worst) + "; packet.retries = 0 tries for ever");
+    return;
+  }
+  if (livelock) {
+    const WorstSwitch worst = parts.packet_network->worst_switch(engine, first);
+    diagnostics.error("livelock",
+                      counted(unfinished.size(), "transfer gets", "transfers get") + " nowhere, the first from " +
+                          topology.node_name(first.source) + " to " + topology.node_name(first.destination) + ": host" +
+                          std::to_string(livelock->host.index()) + " has sent " + counted(livelock->repeats, "packet", "packets") +
+                          " again since " + readable((livelock->since - Time::zero()).in_s()) +
+                          ", and nothing new has come to any card" + drops_text(*parts.scenario.topology, worst),
+                      SourcePlace::named("packet.repeats_max"), loss_help(worst) + "; packet.repeats_max = 0 goes on for ever");
+    return;
+  }
+  diagnostics.error("stuck-packets",
+                    counted(unfinished.size(), "transfer was", "transfers were") +
+                        " never acknowledged in full, the first of them from " + topology.node_name(first.source) + " to " +
+                        topology.node_name(first.destination),
+                    SourcePlace::named("weft run"),
+                    network_changes(parts.scenario)
+                        ? "no way is left between them that packets can take, and nothing repairs what is out: let it be repaired"
+                        : "packets that were dropped are sent again only with packet.retransmission_timeout above 0");
+}
+
+/// Of a run without events left, or one in which nothing comes of them.
+std::vector<Diagnostic> transfers_that_stand_still(const Assembly& parts, const Engine& engine,
+                                                   const std::optional<Livelock>& livelock) {
+  Diagnostics diagnostics;
+  Diagnostics standstill;
+  if (parts.fabric != EntityId::none()) {
+    for (const UnfinishedTransfer& transfer : missed(parts, engine.entity_as<FlowFabric>(parts.fabric).unfinished())) {
+      const Topology& topology = *parts.scenario.topology;
+      const std::string which = "the transfer from " + topology.node_name(transfer.transfer.source) + " to " +
+                                topology.node_name(transfer.transfer.destination);
+      if (transfer.stalled_at.is_none()) {
+        diagnostics.error("beyond-clock", which + " ends after the simulated clock does", SourcePlace::named("weft run"),
+                          "simulated time ends after 2.9 years of 10 ps ticks: move less");
+      } else {
+        standstill.error("stalled-transfer",
+                         which + " never ends: link " + topology.link_name(transfer.stalled_at) + " gives it no rate",
+                         SourcePlace::named("weft run"),
+                         network_changes(parts.scenario) ? "it is out, and nothing repairs it: let it be repaired"
+                                                         : "give the link a rate above 0");
+      }
+    }
+  }
+  diagnostics.throw_if_errors();
+  if (parts.packet_network) report_stuck_transfers(parts, engine, livelock, standstill);
+  return {standstill.all().begin(), standstill.all().end()};
+}
+
+/// A run without events left whose jobs have not finished is stuck: says which ranks wait, and for what.
+/// Returns why jobs get no GPUs any more, if that is it.
+std::vector<Diagnostic> require_finished(const Assembly& parts, const Engine& engine) {
+  Diagnostics diagnostics;
+  std::vector<WaitingRank> waiting;
+  for (const EntityId host : parts.hosts) {
+    for (WaitingRank& rank : engine.entity_as<HostEntity>(host).waiting_ranks()) waiting.push_back(std::move(rank));
+  }
+  report_stuck_ranks(parts.scenario, parts.attempts, waiting, diagnostics);
+  diagnostics.throw_if_errors();
+  // After a snapshot, jobs may wait for what the run leaves out.
+  if (parts.lifecycle == nullptr || parts.options.from != nullptr) return {};
+  if (const std::optional<Diagnostic> never = parts.lifecycle->never_repaired()) return {*never};
+  parts.lifecycle->require_all_finished();
+  return {};
+}
+
+}  // namespace
+
+std::vector<Diagnostic> why_nothing_gets_on(const Assembly& parts, const Engine& engine, const std::optional<Livelock>& livelock) {
+  std::vector<Diagnostic> why = transfers_that_stand_still(parts, engine, livelock);
+  return why.empty() ? require_finished(parts, engine) : why;
+}
+
+}  // namespace weft

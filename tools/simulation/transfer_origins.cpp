@@ -1,0 +1,81 @@
+#include "tools/simulation/transfer_origins.hpp"
+
+#include <tuple>
+
+#include "host/ranks/message_tag.hpp"
+#include "tools/simulation/collective_rows.hpp"
+
+namespace weft {
+
+namespace {
+
+/// The number nearest to `last` that is `low` modulo 2^bits.
+std::uint64_t nearest(std::uint64_t last, std::uint32_t low, int bits) {
+  const std::uint64_t range = std::uint64_t{1} << bits;
+  const std::uint64_t ahead = (low - last) & (range - 1);
+  return ahead < range / 2 || last + ahead < range ? last + ahead : last + ahead - range;
+}
+
+}  // namespace
+
+TransferOrigins::OfJob& TransferOrigins::job_of(const RunningJob& attempt) {
+  OfJob& of_job = jobs_[attempt.job];
+  if (of_job.attempt == attempt.attempt) return of_job;
+  of_job.attempt = attempt.attempt;
+  of_job.last_iteration = attempt.first_iteration;
+  of_job.rank_of.clear();
+  const std::vector<NodeId>& endpoints = *attempt.endpoint_of_rank;
+  for (std::uint32_t rank = 0; rank < endpoints.size(); ++rank) of_job.rank_of.emplace(endpoints[rank].index(), RankId(rank));
+  return of_job;
+}
+
+const TransferOrigins::Senders& TransferOrigins::senders_of(const RunningJob& attempt, const RoleDag& role) {
+  const auto [known, is_new] = senders_.try_emplace(&role);
+  if (!is_new) return known->second;
+  for (std::uint32_t i = 0; i < role.size(); ++i) {
+    const OpId id(i);
+    const OpKind kind = role.kind(id);
+    if (kind != OpKind::collective && kind != OpKind::send) continue;
+    const Op op = role.op(id);
+    const bool is_send = kind == OpKind::send;
+    known->second[{is_send, op.communicator, role.match_ordinal(id), is_send ? attempt.tags->index_of(op.tag) : 0}].push_back(
+        {id, op_label(role, id)});
+  }
+  return known->second;
+}
+
+std::optional<TransferOrigin> TransferOrigins::of(const Transfer& transfer) {
+  if (transfer.connection == storage_connection) return std::nullopt;
+  const RunningJob& attempt = attempts_.at(transfer.attempt);
+  OfJob& of_job = job_of(attempt);
+  const auto rank_found = of_job.rank_of.find(transfer.source.index());
+  if (rank_found == of_job.rank_of.end()) return std::nullopt;
+  const RankId rank = rank_found->second;
+  const MessageTag tag = attempt.tags->unpack(transfer.tag);
+  const Workload& workload = *attempt.workload;
+  const Communicator& communicator = workload.communicators[tag.communicator];
+  const RoleDag& role = workload.dag_of(rank);
+  const Senders& senders = senders_of(attempt, role);
+  const auto found = senders.find(
+      {tag.point_to_point, static_cast<std::uint16_t>(tag.communicator), tag.ordinal, tag.point_to_point ? tag.detail : 0});
+  if (found == senders.end()) return std::nullopt;
+  const auto receiver_found = of_job.rank_of.find(transfer.destination.index());
+  const std::optional<RankId> receiver =
+      receiver_found == of_job.rank_of.end() ? std::nullopt : std::optional(receiver_found->second);
+  const Sender* sender = &found->second.front();
+  if (tag.point_to_point) {
+    for (const Sender& one : found->second) {
+      const Op op = role.op(one.op);
+      if (communicator.peer_of(rank, op.addressing, op.peer) == receiver) sender = &one;
+    }
+  }
+  of_job.last_iteration = nearest(of_job.last_iteration, tag.iteration, attempt.tags->iteration_bits());
+  return TransferOrigin{sender->label,
+                        tag.point_to_point ? to_text(OpKind::send) : to_text(role.op(sender->op).collective),
+                        of_job.last_iteration,
+                        communicator.name(),
+                        rank,
+                        receiver};
+}
+
+}  // namespace weft
