@@ -41,7 +41,7 @@ constexpr std::array<std::shared_ptr<const Topology> (*)(const SourceText&), for
     read_topology_file, import_hpcc, import_simai, import_simgrid, import_astra_network, import_nccl_topology};
 
 [[noreturn]] void fail_format(const std::string& message, const std::string& file, const std::string& help) {
-  fail("unknown-format", message, SourcePlace::named(file), help);
+  fail("unknown-format", message, SourcePlace::named(file), help, "format");
 }
 
 }  // namespace

@@ -130,8 +130,8 @@ std::string Diagnostic::to_text() const {
 InputError::InputError(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(joined_text(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
-void fail(std::string code, std::string message, SourcePlace place, std::string help) {
-  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help)});
+void fail(std::string code, std::string message, SourcePlace place, std::string help, std::string option) {
+  throw InputError({Severity::error, std::move(code), std::move(message), std::move(place), std::move(help), std::move(option)});
 }
 
 void Diagnostics::error(std::string code, std::string message, SourcePlace place, std::string help) {

@@ -5,8 +5,9 @@
 //         |           ^~~~~~~~
 //     help: did you mean "bwd_6"? it is defined at line 33
 //
-// Readers collect every error of a file in a `Diagnostics` and throw them together as one InputError, which the `weft`
-// command prints before it exits with status 2. A broken invariant of Weft itself is a WEFT_CHECK (core/check.hpp).
+// Readers collect every error of a file in a `Diagnostics` and throw them together as one
+// InputError, which the `weft` command prints before it exits with status 2. A broken invariant of
+// Weft itself is a WEFT_CHECK (core/check.hpp).
 // Thread safety: one `Diagnostics` belongs to one thread.
 #pragma once
 
@@ -20,7 +21,8 @@
 
 namespace weft {
 
-/// A place in an input. `line` and `column` count from 1; line 0 means the file as a whole, column 0 the whole line.
+/// A place in an input. `line` and `column` count from 1; line 0 means the file as a whole, column
+/// 0 the whole line.
 struct SourcePlace {
   std::string file;  ///< path as the user wrote it, or "--flag" for a command-line value
   int line = 0;
@@ -31,7 +33,8 @@ struct SourcePlace {
 
   /// Longer lines are shown as a window of this many bytes around the column.
   static constexpr std::size_t shown_max = 120;
-  /// Shows `line`. Requires: `column` is set. A place holds no more of the line than is shown: files of one long line have many places.
+  /// Shows `line`. Requires: `column` is set. A place holds no more of the line than is shown:
+  /// files of one long line have many places.
   void show(std::string_view line);
 
   /// A file as a whole, or a flag.
@@ -50,8 +53,12 @@ struct Diagnostic {
   std::string message;  ///< one sentence without a final stop
   SourcePlace place;
   std::string help;  ///< what to do; may be empty
+  /// The reader's option that is wrong, by its field's name ("time_unit"); empty where no option
+  /// is.
+  std::string option = {};
 
-  /// The text above, with a final newline. Bytes that are not printable ASCII or UTF-8 are shown as \xNN.
+  /// The text above, with a final newline. Bytes that are not printable ASCII or UTF-8 are shown as
+  /// \xNN.
   std::string to_text() const;
 };
 
@@ -68,7 +75,7 @@ class InputError : public std::runtime_error {
 };
 
 /// Throws an InputError of one error.
-[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help = {});
+[[noreturn]] void fail(std::string code, std::string message, SourcePlace place, std::string help = {}, std::string option = {});
 
 /// Collects diagnostics of one input so that all are reported together.
 class Diagnostics {
@@ -94,14 +101,17 @@ class Diagnostics {
   std::size_t error_count_ = 0;
 };
 
-/// The text between double quotes, as messages name what the user wrote; cut after `quoted_length_max` bytes, with "..." inside.
+/// The text between double quotes, as messages name what the user wrote; cut after
+/// `quoted_length_max` bytes, with "..." inside.
 std::string in_quotes(std::string_view text);
 constexpr std::size_t quoted_length_max = 240;
 
-/// The candidate closest to `text` by edit distance, if it is close enough to be a misspelling; else "".
+/// The candidate closest to `text` by edit distance, if it is close enough to be a misspelling;
+/// else "".
 std::string closest(std::string_view text, std::span<const std::string> candidates);
 
-/// `help` line for an unknown name: "did you mean "x"?" when one is close, else "known NOUNs: a, b, c".
+/// `help` line for an unknown name: "did you mean "x"?" when one is close, else "known NOUNs: a, b,
+/// c".
 std::string suggestion(std::string_view text, std::span<const std::string> candidates, std::string_view noun);
 
 }  // namespace weft

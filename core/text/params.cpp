@@ -144,6 +144,11 @@ std::size_t ParamSet::index_of(std::string_view name, ParamKind kind) const {
   fail_check("name is in table", module_ + " has a parameter " + std::string(name) + " of that kind", __FILE__, __LINE__);
 }
 
+std::size_t ParamSet::choice_number(std::size_t i) const {
+  const std::vector<std::string> names = split_choices(table_[i].choices);
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), values_[i]) - names.begin());
+}
+
 std::int64_t ParamSet::integer(std::string_view name) const {
   const std::string& text = values_[index_of(name, ParamKind::integer)];
   std::int64_t value = 0;
@@ -170,27 +175,34 @@ Length ParamSet::length(std::string_view name) const { return *parse_length(valu
 namespace {
 
 template <class Quantity>
-std::optional<Quantity> quantity_or(const ParamSet& set, std::string_view name, std::string_view word,
-                                    ParsedQuantity<Quantity> (*parse)(std::string_view), std::string_view example) {
-  const std::string& text = set.text(name);
+std::optional<Quantity> quantity_or(std::string_view text, std::string_view word, const ParsedQuantity<Quantity>& parsed,
+                                    const std::string& param, std::string_view example) {
   if (text == word) return std::nullopt;
-  const ParsedQuantity<Quantity> parsed = parse(text);
   if (parsed.value) return parsed.value;
-  const std::string full = set.module() + "." + std::string(name);
-  fail("bad-value", full + ": " + parsed.error.message, SourcePlace::named(full),
+  fail("bad-value", param + ": " + parsed.error.message, SourcePlace::named(param),
        "write " + std::string(word) + ", or " + std::string(example));
 }
 
 }  // namespace
 
+std::optional<Bytes> read_bytes_or(std::string_view text, std::string_view word, const std::string& param) {
+  return quantity_or(text, word, parse_bytes(text), param, "a size such as 100kB");
+}
+std::optional<Duration> read_duration_or(std::string_view text, std::string_view word, const std::string& param) {
+  return quantity_or(text, word, parse_duration(text), param, "a time such as 10us");
+}
+std::optional<Bandwidth> read_bandwidth_or(std::string_view text, std::string_view word, const std::string& param) {
+  return quantity_or(text, word, parse_bandwidth(text), param, "a rate such as 100Gbps");
+}
+
 std::optional<Bytes> ParamSet::bytes_or(std::string_view name, std::string_view word) const {
-  return quantity_or(*this, name, word, &parse_bytes, "a size such as 100kB");
+  return read_bytes_or(text(name), word, module_ + "." + std::string(name));
 }
 std::optional<Duration> ParamSet::duration_or(std::string_view name, std::string_view word) const {
-  return quantity_or(*this, name, word, &parse_duration, "a time such as 10us");
+  return read_duration_or(text(name), word, module_ + "." + std::string(name));
 }
 std::optional<Bandwidth> ParamSet::bandwidth_or(std::string_view name, std::string_view word) const {
-  return quantity_or(*this, name, word, &parse_bandwidth, "a rate such as 100Gbps");
+  return read_bandwidth_or(text(name), word, module_ + "." + std::string(name));
 }
 std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::string_view word) const {
   const std::string& given = text(name);

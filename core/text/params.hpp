@@ -1,12 +1,18 @@
-// Parameter tables: what a module can be told, in one place for help, validation, manifest and calibrator.
+// Parameter tables: what a module can be told, in one place for help, validation, manifest and
+// calibrator.
 //
-// A module declares a constexpr array of `ParamSpec`; users set values as text with units; the module reads typed values from
-// a `ParamSet`. A misspelt name, a wrong unit or a value out of range is an InputError with a suggestion.
-// Modules are chosen by name from an explicit list per folder (`Module<Factory>`), never by static registration.
+// A module declares a constexpr array of `ParamSpec`. Rows fill members of the module's settings
+// (core/text/param_rows.hpp). Users set values as text with units. A misspelt name, a wrong unit or
+// a value out of range is an InputError with a suggestion. A row also says in which runs its
+// parameter has no effect. Modules are chosen by name from an explicit list per folder
+// (`Module<Factory>`), never by static registration.
 // Thread safety: specs are constants; a ParamSet is a value.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,16 +26,52 @@ namespace weft {
 
 enum class ParamKind { integer, real, boolean, text, file, choice, duration, bytes, bandwidth, length };
 
-/// One parameter. All members are texts so that a table is a constant; values are checked when the set is built.
+class ParamSet;
+
+/// How a row fills the member that it names.
+struct ParamBinding {
+  const void* settings = nullptr;  ///< stands for the type of the struct; null: the row names no member
+  void (*store)(void* settings, const ParamSet& params, std::size_t row) = nullptr;
+  /// Whether the member has the value of the set.
+  bool (*holds)(const void* settings, const ParamSet& params, std::size_t row) = nullptr;
+};
+
+/// A condition on a run under which a parameter has no effect (core/text/run_condition), and what
+/// the run says of it then.
+struct UnusedWhen {
+  std::string_view condition;  ///< such as "flow.routing != ecmp"
+  std::string_view because;
+};
+
+/// The conditions of one row, in the order in which a run looks at them. A constant.
+class UnusedList {
+ public:
+  constexpr UnusedList() = default;
+  constexpr UnusedList(std::initializer_list<UnusedWhen> all) {
+    for (const UnusedWhen& one : all) all_.at(count_++) = one;
+  }
+  constexpr const UnusedWhen* begin() const { return all_.data(); }
+  constexpr const UnusedWhen* end() const { return all_.data() + count_; }
+
+ private:
+  std::array<UnusedWhen, 4> all_ = {};
+  std::size_t count_ = 0;
+};
+
+/// One parameter. All members are texts so that a table is a constant; values are checked when the
+/// set is built.
 struct ParamSpec {
   std::string_view name;
-  ParamKind kind = ParamKind::integer;
-  std::string_view default_text;  ///< with unit, e.g. "1.5us"
-  std::string_view minimum;       ///< with unit; empty = no lower bound
-  std::string_view maximum;       ///< with unit; empty = no upper bound
-  std::string_view choices;       ///< for ParamKind::choice: "max_min|proportional"
-  std::string_view meaning;       ///< one sentence
-  std::string_view origin;        ///< where the default comes from
+  ParamKind kind = ParamKind::text;
+  std::string_view default_text = {};  ///< with unit, e.g. "1.5us"
+  std::string_view minimum = {};       ///< with unit; empty = no lower bound
+  std::string_view maximum = {};       ///< with unit; empty = no upper bound
+  std::string_view choices = {};       ///< for ParamKind::choice: "max_min|proportional"
+  std::string_view meaning = {};       ///< one sentence
+  std::string_view origin = {};        ///< where the default comes from
+  std::string_view word = {};          ///< of an optional member: stands for none; of a bool with choices: for true
+  UnusedList unused = {};
+  ParamBinding binding = {};
 };
 
 using ParamTable = std::span<const ParamSpec>;
@@ -40,7 +82,8 @@ class ParamSet {
   /// `module` is the name that error messages and the manifest use ("fat_tree").
   ParamSet(std::string module, ParamTable table);
 
-  /// Sets one value from text. Throws InputError [unknown-param], [bad-value], [out-of-range] at `place`.
+  /// Sets one value from text. Throws InputError [unknown-param], [bad-value], [out-of-range] at
+  /// `place`.
   void set(std::string_view name, std::string_view text, const SourcePlace& place);
   bool has(std::string_view name) const;  ///< the table does
   bool is_default(std::string_view name) const;
@@ -66,6 +109,8 @@ class ParamSet {
   ParamTable table() const { return table_; }
   /// Value of the i-th parameter of the table as text, for the manifest.
   const std::string& value_text(std::size_t i) const { return values_[i]; }
+  /// Of the i-th parameter, a choice: the number of its value among the choices, from 0.
+  std::size_t choice_number(std::size_t i) const;
 
  private:
   std::size_t index_of(std::string_view name, ParamKind kind) const;
@@ -75,6 +120,12 @@ class ParamSet {
   std::vector<std::string> values_;
   std::vector<bool> given_;
 };
+
+/// What a text says that is a quantity or a word, for which it is none. Throws InputError
+/// [bad-value] about `param`, "module.param".
+std::optional<Bytes> read_bytes_or(std::string_view text, std::string_view word, const std::string& param);
+std::optional<Duration> read_duration_or(std::string_view text, std::string_view word, const std::string& param);
+std::optional<Bandwidth> read_bandwidth_or(std::string_view text, std::string_view word, const std::string& param);
 
 /// The value that something with a name of its own, such as a machine, gives a parameter.
 struct NamedValue {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/ranks/message_tag.hpp"
 
 namespace weft {
@@ -15,47 +16,136 @@ namespace {
 constexpr std::string_view kAuto = "auto";
 constexpr std::string_view kRules = "NCCL chooses by itself; collective.rule_set says how";
 
-// First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array<ParamSpec, collective_types + 7> kTable = {{
-    {"all_reduce", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_reduce", kRules},
-    {"all_gather", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_gather", kRules},
-    {"reduce_scatter", ParamKind::choice, kAuto, "", "", "", "Algorithm of reduce_scatter", kRules},
-    {"all_to_all", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_to_all", kRules},
-    {"broadcast", ParamKind::choice, kAuto, "", "", "", "Algorithm of broadcast", kRules},
-    {"reduce", ParamKind::choice, kAuto, "", "", "", "Algorithm of reduce", kRules},
-    {"gather", ParamKind::choice, kAuto, "", "", "", "Algorithm of gather", kRules},
-    {"scatter", ParamKind::choice, kAuto, "", "", "", "Algorithm of scatter", kRules},
-    {"barrier", ParamKind::choice, kAuto, "", "", "", "Algorithm of barrier", kRules},
-    {"all_to_all_v", ParamKind::choice, kAuto, "", "", "", "Algorithm of all_to_all_v", kRules},
-    {"protocol", ParamKind::choice, kAuto, "", "", "", "What moving data costs beside the network's own time", kRules},
-    {"rule_set", ParamKind::choice, "nccl", "", "", "nccl|fastest",
-     "Who picks what is auto, after rules of your own: NCCL's tuner for the machine, or rules that take the algorithm that is "
-     "fastest on the links alone; `weft modules --rules` prints what either does",
-     "what the field runs"},
-    {"launch_latency", ParamKind::duration, "0ns", "0ns", "1s", "",
-     "From the start of a collective until its first message is handed over: kernel launch and set-up", "none"},
-    {"slots", ParamKind::integer, "8", "1", "65536", "",
-     "Slots of a rank for what is on its way to a peer over a channel: a message waits until the peer has taken over enough of "
-     "those before it",
-     "NCCL_STEPS"},
-    {"slot_size", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-     "Bytes of a slot: a message takes as many as it needs, at most half of all, as longer ones stream through them",
-     "NCCL_BUFFSIZE of 4 MiB in 8 slots"},
-    {"chunk", ParamKind::text, "auto", "", "", "",
-     "Longer messages are cut into equal parts of no more than that, each with slots of its own, which go one after the other; "
-     "such as 2MiB. auto: half of all "
-     "slots where a path between members holds more than the slots (rate times propagation there and back), else none. none: "
-     "whole, however long: half of the slots "
-     "count as if it were under way in them, which comes to the same where paths hold less",
-     "chunkSteps of NCCL's rings under Simple, NCCL_STEPS / 2: 2 MiB; on shorter paths cutting adds messages and changes nothing"},
-    {"rules", ParamKind::file, "", "", "", "",
-     "Rules of your own for what is auto, a file in protobuf text: see host/rules_file.proto. They go before those of the rule "
-     "set. "
-     "Relative to the current folder, in a scenario to the scenario's",
-     "none: the rule set alone"},
-}};
+/// Where messages are cut.
+struct ChunkRule {
+  bool is_by_distance = false;
+  Bytes size = {};  ///< otherwise; zero: they are not
 
-/// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong name is refused where it is set.
+  bool operator==(const ChunkRule&) const = default;
+};
+
+struct CollectiveSettings {
+  std::array<std::string, collective_types> algorithms;  ///< or "auto"
+  std::string protocol;                                  ///< likewise
+  bool uses_nccl;                                        ///< what picks where it is auto
+  Duration launch_latency;
+  std::uint32_t slots;
+  Bytes slot_size;
+  ChunkRule chunk;
+  std::string rules_file;  ///< "": none
+};
+
+ChunkRule read_chunk(const std::string& text, const std::string& param) {
+  if (text == kAuto) return {true};
+  if (text == "none") return {};
+  const ChunkRule rule{false, *read_bytes_or(text, kAuto, param)};
+  if (rule.size == Bytes::zero()) {
+    fail("bad-value", param + ": chunks of nothing move nothing", SourcePlace::named(param),
+         "write auto, none, or a size such as 2MiB");
+  }
+  return rule;
+}
+
+// First a row per CollectiveType, in the order of that enumeration, then the protocol.
+constexpr std::array kTable = {
+    param<&CollectiveSettings::algorithms, CollectiveType::all_reduce>({.name = "all_reduce",
+                                                                        .kind = ParamKind::choice,
+                                                                        .default_text = kAuto,
+                                                                        .meaning = "Algorithm of all_reduce",
+                                                                        .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::all_gather>({.name = "all_gather",
+                                                                        .kind = ParamKind::choice,
+                                                                        .default_text = kAuto,
+                                                                        .meaning = "Algorithm of all_gather",
+                                                                        .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::reduce_scatter>({.name = "reduce_scatter",
+                                                                            .kind = ParamKind::choice,
+                                                                            .default_text = kAuto,
+                                                                            .meaning = "Algorithm of reduce_scatter",
+                                                                            .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::all_to_all>({.name = "all_to_all",
+                                                                        .kind = ParamKind::choice,
+                                                                        .default_text = kAuto,
+                                                                        .meaning = "Algorithm of all_to_all",
+                                                                        .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::broadcast>({.name = "broadcast",
+                                                                       .kind = ParamKind::choice,
+                                                                       .default_text = kAuto,
+                                                                       .meaning = "Algorithm of broadcast",
+                                                                       .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::reduce>(
+        {.name = "reduce", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of reduce", .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::gather>(
+        {.name = "gather", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of gather", .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::scatter>(
+        {.name = "scatter", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of scatter", .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::barrier>(
+        {.name = "barrier", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of barrier", .origin = kRules}),
+    param<&CollectiveSettings::algorithms, CollectiveType::all_to_all_v>({.name = "all_to_all_v",
+                                                                          .kind = ParamKind::choice,
+                                                                          .default_text = kAuto,
+                                                                          .meaning = "Algorithm of all_to_all_v",
+                                                                          .origin = kRules}),
+    param<&CollectiveSettings::protocol>({.name = "protocol",
+                                          .kind = ParamKind::choice,
+                                          .default_text = kAuto,
+                                          .meaning = "What moving data costs beside the network's own time",
+                                          .origin = kRules}),
+    param<&CollectiveSettings::uses_nccl>({.name = "rule_set",
+                                           .default_text = "nccl",
+                                           .choices = "nccl|fastest",
+                                           .meaning = "Who picks what is auto, after rules of your own: NCCL's tuner for the "
+                                                      "machine, or rules that take the algorithm that is "
+                                                      "fastest on the links alone; `weft modules --rules` prints what either does",
+                                           .origin = "what the field runs",
+                                           .word = "nccl"}),
+    param<&CollectiveSettings::launch_latency>(
+        {.name = "launch_latency",
+         .default_text = "0ns",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning = "From the start of a collective until its first message is handed over: kernel launch and set-up",
+         .origin = "none"}),
+    param<&CollectiveSettings::slots>({.name = "slots",
+                                       .default_text = "8",
+                                       .minimum = "1",
+                                       .maximum = "65536",
+                                       .meaning = "Slots of a rank for what is on its way to a peer over a channel: a message "
+                                                  "waits until the peer has taken over enough of "
+                                                  "those before it",
+                                       .origin = "NCCL_STEPS"}),
+    param<&CollectiveSettings::slot_size>(
+        {.name = "slot_size",
+         .default_text = "512KiB",
+         .minimum = "1B",
+         .maximum = "1TiB",
+         .meaning = "Bytes of a slot: a message takes as many as it needs, at most half of all, as longer ones stream through them",
+         .origin = "NCCL_BUFFSIZE of 4 MiB in 8 slots"}),
+    param_read<read_chunk, &CollectiveSettings::chunk>(
+        {.name = "chunk",
+         .default_text = "auto",
+         .meaning = "Longer messages are cut into equal parts of no more than that, each with slots of its own, which go one after "
+                    "the other; "
+                    "such as 2MiB. auto: half of all "
+                    "slots where a path between members holds more than the slots (rate times propagation there and back), else "
+                    "none. none: "
+                    "whole, however long: half of the slots "
+                    "count as if it were under way in them, which comes to the same where paths hold less",
+         .origin = "chunkSteps of NCCL's rings under Simple, NCCL_STEPS / 2: 2 MiB; on shorter paths cutting adds messages and "
+                   "changes nothing"}),
+    param<&CollectiveSettings::rules_file>(
+        {.name = "rules",
+         .kind = ParamKind::file,
+         .meaning = "Rules of your own for what is auto, a file in protobuf text: see "
+                    "host/rules_file.proto. They go before those of the rule "
+                    "set. "
+                    "Relative to the current folder, in a scenario to the scenario's",
+         .origin = "none: the rule set alone",
+         .unused = {{"algorithm != auto and collective.protocol != auto", "no algorithm and no protocol is auto"}}}),
+};
+
+/// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong
+/// name is refused where it is set.
 class TableWithChoices {
  public:
   TableWithChoices() {
@@ -94,18 +184,22 @@ auto make_module(const Module<Factory>& module, std::span<const ParamSet> module
   return module.make(params_of(module.info.name, module.info.params, module_params));
 }
 
-/// Adds those modules to `made` that the parameter `choice` lets a request have: the one that it names, or all. Returns the name, or "".
+/// Adds those modules to `made` that a parameter lets a request have: the one called `chosen`, or
+/// all. Returns the name, or "".
 template <class Factory, class Made>
-std::string make_chosen(std::span<const Module<Factory>> modules, const ParamSet& collective, std::string_view choice,
+std::string make_chosen(std::span<const Module<Factory>> modules, const std::string& chosen,
                         std::span<const ParamSet> module_params, Made& made) {
-  const bool all = CollectiveLibrary::is_auto(collective, choice);
-  const std::string& name = collective.text(choice);
+  const bool all = chosen == kAuto;
   for (const auto& module : modules) {
-    if (!all && module.info.name != name) continue;
+    if (!all && module.info.name != chosen) continue;
     std::string key(module.info.name);
     if (!made.contains(key)) made.emplace(std::move(key), make_module(module, module_params));
   }
-  return all ? std::string() : name;
+  return all ? std::string() : chosen;
+}
+
+bool is_any_auto(const CollectiveSettings& settings) {
+  return settings.protocol == kAuto || std::ranges::find(settings.algorithms, kAuto) != settings.algorithms.end();
 }
 
 [[noreturn]] void object(const std::string& algorithm, const CollectiveRequest& request, const std::string& objection) {
@@ -141,39 +235,23 @@ ParamTable CollectiveLibrary::params() {
 
 bool CollectiveLibrary::is_auto(const ParamSet& collective, std::string_view param) { return collective.text(param) == kAuto; }
 
-bool CollectiveLibrary::uses_rules(const ParamSet& collective) {
-  return std::any_of(kTable.begin(), kTable.begin() + collective_types + 1,
-                     [&](const ParamSpec& spec) { return is_auto(collective, spec.name); });
-}
-
-bool CollectiveLibrary::uses_tuner(const ParamSet& collective) {
-  return uses_rules(collective) && collective.text("rule_set") == "nccl";
-}
-
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
-    : module_params_(module_params.begin(), module_params.end()),
-      slots_(static_cast<std::uint32_t>(collective.integer("slots"))),
-      slot_size_(collective.bytes("slot_size")),
-      cuts_by_distance_(collective.text("chunk") == "auto"),
-      launch_latency_(collective.duration("launch_latency")) {
-  if (!cuts_by_distance_ && collective.text("chunk") != "none") {
-    chunk_ = *collective.bytes_or("chunk", "auto");
-    if (chunk_ == Bytes::zero()) {
-      fail("bad-value", "collective.chunk: chunks of nothing move nothing", SourcePlace::named("collective.chunk"),
-           "write auto, none, or a size such as 2MiB");
-    }
-  }
-  for (std::size_t type = 0; type < collective_types; ++type) {
-    chosen_.push_back(make_chosen(collective_algorithms(), collective, kTable[type].name, module_params, algorithms_));
-  }
-  chosen_protocol_ = make_chosen(collective_protocols(), collective, "protocol", module_params, protocols_);
-  const std::string& file = collective.text("rules");
+    : module_params_(module_params.begin(), module_params.end()) {
+  const auto settings = filled<CollectiveSettings>(collective);
+  slots_ = settings.slots;
+  slot_size_ = settings.slot_size;
+  cuts_by_distance_ = settings.chunk.is_by_distance;
+  chunk_ = settings.chunk.size;
+  launch_latency_ = settings.launch_latency;
+  for (const std::string& algorithm : settings.algorithms)
+    chosen_.push_back(make_chosen(collective_algorithms(), algorithm, module_params, algorithms_));
+  chosen_protocol_ = make_chosen(collective_protocols(), settings.protocol, module_params, protocols_);
   std::vector<CollectiveRule> own;
-  if (!file.empty()) own = read_collective_rules(SourceText::read(file));
-  if (!uses_rules(collective)) return;
+  if (!settings.rules_file.empty()) own = read_collective_rules(SourceText::read(settings.rules_file));
+  if (!is_any_auto(settings)) return;
   own_rules_.emplace(std::move(own));
   rules_.emplace(read_collective_rules(SourceText("built-in rules", std::string(built_in_rules_text()))));
-  if (uses_tuner(collective)) tuner_.emplace(params_of("nccl", nccl_params(), module_params));
+  if (settings.uses_nccl) tuner_.emplace(params_of("nccl", nccl_params(), module_params));
 }
 
 bool CollectiveLibrary::gives(std::string_view module, std::string_view param) const {
@@ -303,7 +381,8 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
       layouts.push_back(&shared_layout(std::move(layout)));
     }
   }
-  // By role and communicator: the ranks that ask, one for each layout. A relative root depends on the position, so then every rank asks.
+  // By role and communicator: the ranks that ask, one for each layout. A relative root depends on
+  // the position, so then every rank asks.
   struct Asking {
     std::vector<RankId> ranks;
     std::vector<RankId> of_each_layout;

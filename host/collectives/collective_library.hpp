@@ -1,12 +1,16 @@
-// Collective library: chooses algorithms and keeps the plans that they compile, so that equal collectives of a run share one.
+// Collective library: chooses algorithms and keeps the plans that they compile, so that equal
+// collectives of a run share one.
 //
-// Model: an algorithm is fixed per type (`all_reduce = ring`), or `auto`: then the user's rules (collective_rules) pick one for every request, else the
-// rule set: NCCL's tuner (nccl_tuner) or the built-in rules of what is fastest. Likewise the protocol; where the tuner picks it, it costs what the
-// tuner knows of the machine, be the algorithm fixed or not.
+// Model: an algorithm is fixed per type (`all_reduce = ring`), or `auto`: then the user's rules
+// (collective_rules) pick one for every request, else the rule set: NCCL's tuner (nccl_tuner) or
+// the built-in rules of what is fastest. Likewise the protocol; where the tuner picks it, it costs
+// what the tuner knows of the machine, be the algorithm fixed or not.
 //
-// Where it sits: the assembler of a run makes one; the scheduler asks it to prepare every job when it has been placed, since what an algorithm does
-// depends on which ranks share a host. A plan is compiled once per (type, root, bytes, layout of the group), not per rank or job.
-// Thread safety: prepare() from one thread at a time; what it returned may be read by any thread meanwhile.
+// Where it sits: the assembler of a run makes one; the scheduler asks it to prepare every job when
+// it has been placed, since what an algorithm does depends on which ranks share a host. A plan is
+// compiled once per (type, root, bytes, layout of the group), not per rank or job.
+// Thread safety: prepare() from one thread at a time; what it returned may be read by any thread
+// meanwhile.
 #pragma once
 
 #include <map>
@@ -31,23 +35,23 @@ namespace weft {
 
 class CollectiveLibrary {
  public:
-  /// Parameter table "collective": which algorithm carries out which type (`all_reduce = ring` and so on; the choices are the algorithms that do, and
-  /// `auto`), by which protocol, by which rules where auto is chosen, and what starting a collective costs.
+  /// Parameter table "collective": which algorithm carries out which type (`all_reduce = ring` and
+  /// so on; the choices are the algorithms that do, and `auto`), by which protocol, by which rules
+  /// where auto is chosen, and what starting a collective costs.
   static ParamTable params();
+  /// Its rows that choose the algorithm of a type.
+  static ParamTable type_params() { return params().first(collective_types); }
 
-  /// Whether the parameter is one of params() that chooses an algorithm or the protocol, and `auto`.
+  /// Whether the parameter is one of params() that chooses an algorithm or the protocol, and
+  /// `auto`.
   static bool is_auto(const ParamSet& collective, std::string_view param);
-  /// Whether any is.
-  static bool uses_rules(const ParamSet& collective);
-  /// Whether NCCL's tuner picks for what is.
-  static bool uses_tuner(const ParamSet& collective);
-
-  /// `collective` is over params(); `module_params` holds a set per algorithm and protocol, by module name, where not default. Throws what reading
-  /// the files of parameters throws.
+  /// `collective` is over params(); `module_params` holds a set per algorithm and protocol, by
+  /// module name, where not default. Throws what reading the files of parameters throws.
   CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params);
 
-  /// What the workload's ranks will ask for on these endpoints; what they ask of switches is registered with `operations`, without which no
-  /// algorithm that does may be chosen. The library and the workload outlive the result. Throws InputError [algorithm-objects] if a chosen
+  /// What the workload's ranks will ask for on these endpoints; what they ask of switches is
+  /// registered with `operations`, without which no algorithm that does may be chosen. The library
+  /// and the workload outlive the result. Throws InputError [algorithm-objects] if a chosen
   /// algorithm cannot carry out a collective on such a group.
   std::shared_ptr<const JobCollectives> prepare(const Workload& workload, const Topology& topology,
                                                 std::span<const NodeId> endpoint_of_rank, SwitchOperations* operations);
@@ -56,7 +60,8 @@ class CollectiveLibrary {
   const GroupLayout& shared_layout(GroupLayout layout) { return *layouts_.insert(std::move(layout)).first; }
   /// Zero: messages are not cut.
   Bytes chunk(const GroupLayout& layout) const;
-  /// Algorithms that the rules would have but that turned out not to work for a group of the job, by what was asked.
+  /// Algorithms that the rules would have but that turned out not to work for a group of the job,
+  /// by what was asked.
   using PassedOver = std::unordered_map<CollectiveRequest, std::set<std::string>, JobCollectives::RequestHash>;
   /// Null if there is one more to pass over.
   std::shared_ptr<const JobCollectives> try_prepare(const Workload& workload, const Topology& topology,

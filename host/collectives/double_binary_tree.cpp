@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/binary_tree.hpp"
 #include "host/collectives/roles.hpp"
 
@@ -14,16 +15,30 @@ namespace {
 /// Programs have up to 16 steps per piece.
 constexpr std::int64_t kPiecesMax = 512;
 
-constexpr std::array<ParamSpec, 2> kDoubleBinaryTreeParams = {
-    {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill the trees sooner and pay latency more "
-      "often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
-     {"channels", ParamKind::integer, "2", "2", "32", "",
-      "Trees at once, an even number: pairs that each carry their share of the buffer; both of a pair have their heads on one "
-      "rail, "
-      "pairs on different ones",
-      "one pair of trees"}}};
+struct TreeSettings {
+  Bytes piece;
+  std::uint32_t channels;
+};
+
+constexpr std::array kDoubleBinaryTreeParams = {
+    param<&TreeSettings::piece>({.name = "piece",
+                                 .default_text = "512KiB",
+                                 .minimum = "1B",
+                                 .maximum = "1TiB",
+                                 .meaning = "Largest message, unless that took more than 512 pieces per tree; smaller pieces fill "
+                                            "the trees sooner and pay latency more "
+                                            "often",
+                                 .origin = "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}),
+    param<&TreeSettings::channels>({.name = "channels",
+                                    .default_text = "2",
+                                    .minimum = "2",
+                                    .maximum = "32",
+                                    .meaning = "Trees at once, an even number: pairs that each carry their share of the buffer; "
+                                               "both of a pair have their heads on one "
+                                               "rail, "
+                                               "pairs on different ones",
+                                    .origin = "one pair of trees"}),
+};
 
 /// What a neighbour below is to the one above.
 enum Child : std::uint32_t { in_chain, on_left, on_right, children };
@@ -76,8 +91,9 @@ Tree add_tree(CollectivePlan& plan, std::uint8_t channel, std::uint32_t channels
     const std::uint32_t host = host_in_tree(request, is_first ? 0 : 1, index);
     const std::uint32_t size = layout.members_of_host(host);
     const bool has_the_root = has_root(request.type) && index == 0;
-    // Where a head has children in one tree of a pair it has none in the other: on one NIC the two carry four halves in all, wherever the host is. Where
-    // there are NICs for every tree, heads on different ones carry three halves and one.
+    // Where a head has children in one tree of a pair it has none in the other: on one NIC the two
+    // carry four halves in all, wherever the host is. Where there are NICs for every tree, heads on
+    // different ones carry three halves and one.
     const std::uint32_t of_pair = channel / 2 * 2 * size / channels;
     const std::uint32_t head = is_first || channels >= 2 * size ? of_pair : size - 1 - of_pair;
     const std::uint32_t start = has_the_root ? layout.hosts()->index_of(request.root) : head;
@@ -113,8 +129,7 @@ Place place_of(const CollectivePlan& plan, const Tree& tree, std::uint32_t posit
 
 class DoubleBinaryTree final : public CollectiveAlgorithm {
  public:
-  explicit DoubleBinaryTree(const ParamSet& params)
-      : piece_(params.bytes("piece")), trees_(static_cast<std::uint32_t>(params.integer("channels")) / 2 * 2) {}
+  explicit DoubleBinaryTree(const TreeSettings& settings) : piece_(settings.piece), trees_(settings.channels / 2 * 2) {}
 
   bool supports(CollectiveType type) const override {
     return type == CollectiveType::all_reduce || type == CollectiveType::broadcast || type == CollectiveType::reduce;
@@ -148,8 +163,9 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
   }
 
  private:
-  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides know the other's steps. Up: a receive
-  /// per child, a send to the parent. Down: a receive from the parent, a send per child.
+  /// A piece has the same steps in every program, joins where a neighbour is missing: so both sides
+  /// know the other's steps. Up: a receive per child, a send to the parent. Down: a receive from
+  /// the parent, a send per child.
   static void add_pieces(CollectiveProgramBuilder& builder, CollectiveType type, const Tree& tree, const Place& place,
                          std::uint32_t pieces) {
     const bool goes_up = type != CollectiveType::broadcast;
@@ -187,7 +203,7 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_double_binary_tree(const ParamSet& params) {
-  return std::make_unique<DoubleBinaryTree>(params);
+  return std::make_unique<DoubleBinaryTree>(filled<TreeSettings>(params));
 }
 
 }  // namespace

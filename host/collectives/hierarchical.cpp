@@ -5,22 +5,40 @@
 #include <optional>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/phases.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kHierarchicalParams = {
-    {{"inside", ParamKind::choice, "ring", "", "", "direct|ring",
-      "Exchanges among the GPUs of a host; those of all_to_all are direct", "NCCL's bandwidth-optimal default for large messages"},
-     {"between", ParamKind::choice, "ring", "", "", "direct|ring", "Exchanges along the rails; those of all_to_all are direct",
-      "NCCL's bandwidth-optimal default for large messages"},
-     {"pieces", ParamKind::integer, "4", "1", "1024", "",
-      "Pieces of the buffer that go through the phases like through a pipeline; fewer where rounds between hosts times pieces "
-      "exceeded "
-      "65,536, one for all_to_all and where there is one host or one rank per host",
-      "preferred-dataset-splits of ASTRA-sim's examples"}}};
+struct HierarchicalSettings {
+  Exchange inside;
+  Exchange between;
+  std::uint32_t pieces;
+};
+
+constexpr std::array kHierarchicalParams = {
+    param<&HierarchicalSettings::inside>({.name = "inside",
+                                          .default_text = "ring",
+                                          .choices = "direct|ring",
+                                          .meaning = "Exchanges among the GPUs of a host; those of all_to_all are direct",
+                                          .origin = "NCCL's bandwidth-optimal default for large messages"}),
+    param<&HierarchicalSettings::between>({.name = "between",
+                                           .default_text = "ring",
+                                           .choices = "direct|ring",
+                                           .meaning = "Exchanges along the rails; those of all_to_all are direct",
+                                           .origin = "NCCL's bandwidth-optimal default for large messages"}),
+    param<&HierarchicalSettings::pieces>({.name = "pieces",
+                                          .default_text = "4",
+                                          .minimum = "1",
+                                          .maximum = "1024",
+                                          .meaning = "Pieces of the buffer that go through the phases like through a pipeline; "
+                                                     "fewer where rounds between hosts times pieces "
+                                                     "exceeded "
+                                                     "65,536, one for all_to_all and where there is one host or one rank per host",
+                                          .origin = "preferred-dataset-splits of ASTRA-sim's examples"}),
+};
 
 constexpr std::uint32_t kRoundsMax = 1U << 16;
 
@@ -71,7 +89,8 @@ std::uint32_t add_all_to_all(CollectiveProgramBuilder& builder, const PhaseGroun
   return add_joined_exchange(builder, ground, Carries::peers_share, StepKind::receive, entry);
 }
 
-/// Lets a phase of a piece wait for the piece's phase before it and for the same phase of the piece before.
+/// Lets a phase of a piece wait for the piece's phase before it and for the same phase of the piece
+/// before.
 class Pipeline {
  public:
   explicit Pipeline(CollectiveProgramBuilder& builder) : builder_(builder) {}
@@ -317,10 +336,8 @@ class Hierarchical final : public CollectiveAlgorithm {
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_with_params(const ParamSet& params) {
-  const auto exchange = [&params](std::string_view name) {
-    return params.text(name) == "ring" ? Exchange::ring : Exchange::direct;
-  };
-  return make_hierarchical(exchange("inside"), exchange("between"), static_cast<std::uint32_t>(params.integer("pieces")));
+  const auto settings = filled<HierarchicalSettings>(params);
+  return make_hierarchical(settings.inside, settings.between, settings.pieces);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@
 namespace weft {
 
 /// How the members of a subgroup exchange: with each other, or by what switches add up and multiply (sharp).
+/// In the order of the parameters' choices, "direct|ring" and "direct|ring|nvls".
 enum class Exchange : std::uint8_t { direct, ring, in_network };
 
 Module<CollectiveAlgorithmFactory> hierarchical_algorithm();

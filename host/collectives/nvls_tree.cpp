@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/binary_tree.hpp"
 #include "host/collectives/phases.hpp"
 #include "host/collectives/roles.hpp"
@@ -13,14 +14,28 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kNvlsTreeParams = {
-    {{"piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message between hosts, unless that took more pieces than `pieces`; smaller pieces fill the trees sooner and pay "
-      "latency "
-      "more often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
-     {"pieces", ParamKind::integer, "64", "1", "4096", "", "Most pieces of the buffer that follow one another",
-      "with 64 pieces the trees of 16 hosts are full nine tenths of the time"}}};
+struct NvlsTreeSettings {
+  Bytes piece;
+  std::uint32_t pieces_max;
+};
+
+constexpr std::array kNvlsTreeParams = {
+    param<&NvlsTreeSettings::piece>({.name = "piece",
+                                     .default_text = "512KiB",
+                                     .minimum = "1B",
+                                     .maximum = "1TiB",
+                                     .meaning = "Largest message between hosts, unless that took more pieces than `pieces`; "
+                                                "smaller pieces fill the trees sooner and pay "
+                                                "latency "
+                                                "more often",
+                                     .origin = "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}),
+    param<&NvlsTreeSettings::pieces_max>({.name = "pieces",
+                                          .default_text = "64",
+                                          .minimum = "1",
+                                          .maximum = "4096",
+                                          .meaning = "Most pieces of the buffer that follow one another",
+                                          .origin = "with 64 pieces the trees of 16 hosts are full nine tenths of the time"}),
+};
 
 constexpr std::uint32_t kTrees = 2;
 // Numbers of divisions.
@@ -50,8 +65,7 @@ Place place_in(const Subgroups& tree, std::uint32_t position) {
 
 class NvlsTree final : public CollectiveAlgorithm {
  public:
-  explicit NvlsTree(const ParamSet& params)
-      : piece_(params.bytes("piece")), pieces_max_(static_cast<std::uint32_t>(params.integer("pieces"))) {}
+  explicit NvlsTree(const NvlsTreeSettings& settings) : piece_(settings.piece), pieces_max_(settings.pieces_max) {}
 
   bool supports(CollectiveType type) const override { return type == CollectiveType::all_reduce; }
 
@@ -101,7 +115,8 @@ class NvlsTree final : public CollectiveAlgorithm {
   };
   static constexpr std::uint32_t kStepsPerTree = 2 * children + 2;
 
-  /// A subgroup per rail: its members in the order of the tree. The second tree is mirrored if the number of hosts is even, else shifted by one.
+  /// A subgroup per rail: its members in the order of the tree. The second tree is mirrored if the
+  /// number of hosts is even, else shifted by one.
   static std::shared_ptr<const Subgroups> hosts_in_tree(const GroupLayout& layout, std::uint32_t tree) {
     const std::uint32_t hosts = layout.host_count();
     std::vector<std::vector<std::uint32_t>> rails(layout.ranks_per_host());
@@ -114,7 +129,8 @@ class NvlsTree final : public CollectiveAlgorithm {
     return std::make_shared<const Subgroups>(layout.ranks(), rails);
   }
 
-  /// All roles have the same steps, joins where a neighbour is missing: so both sides know the other's.
+  /// All roles have the same steps, joins where a neighbour is missing: so both sides know the
+  /// other's.
   static Ends add_piece(CollectiveProgramBuilder& builder, const std::array<Place, kTrees>& places, std::uint32_t piece,
                         std::uint32_t per_host, const Ends& earlier) {
     PhaseGround inside;
@@ -141,7 +157,8 @@ class NvlsTree final : public CollectiveAlgorithm {
     return ends;
   }
 
-  /// Up: a receive per child, a send to the parent. Down: a receive from the parent, a send per child. Returns the step after which the sum is here.
+  /// Up: a receive per child, a send to the parent. Down: a receive from the parent, a send per
+  /// child. Returns the step after which the sum is here.
   static std::uint32_t add_tree(CollectiveProgramBuilder& builder, const Place& place, std::uint32_t tree, const PartRange& part,
                                 std::uint32_t reduced, std::optional<std::uint32_t> first_of_earlier) {
     const auto channel = static_cast<std::uint8_t>(tree);
@@ -175,7 +192,9 @@ class NvlsTree final : public CollectiveAlgorithm {
   std::uint32_t pieces_max_;
 };
 
-std::unique_ptr<CollectiveAlgorithm> make_nvls_tree(const ParamSet& params) { return std::make_unique<NvlsTree>(params); }
+std::unique_ptr<CollectiveAlgorithm> make_nvls_tree(const ParamSet& params) {
+  return std::make_unique<NvlsTree>(filled<NvlsTreeSettings>(params));
+}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "core/text/textproto.hpp"
 #include "host/collectives/data_flow.hpp"
 #include "host/collectives/roles.hpp"
@@ -22,11 +23,18 @@ namespace {
 
 namespace pb = program_file;
 
-constexpr std::array<ParamSpec, 1> kProgramParams = {
-    {{"file", ParamKind::file, "", "", "", "",
-      "The algorithm, in protobuf text: see host/program_file.proto and "
-      "host/collectives/examples. Relative to the current folder, in a scenario to the scenario's",
-      "none: has to be given"}}};
+struct ProgramSettings {
+  std::string file;
+};
+
+constexpr std::array kProgramParams = {
+    param<&ProgramSettings::file>({.name = "file",
+                                   .kind = ParamKind::file,
+                                   .meaning =
+                                       "The algorithm, in protobuf text: see host/program_file.proto and "
+                                       "host/collectives/examples. Relative to the current folder, in a scenario to the scenario's",
+                                   .origin = "none: has to be given"}),
+};
 
 constexpr std::uint32_t kRanksMax = 4096;
 constexpr std::uint32_t kPartsMax = 1U << 16;
@@ -446,7 +454,7 @@ class ProgramReader {
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_program(const ParamSet& params) {
-  const std::string& file = params.text("file");
+  const std::string file = filled<ProgramSettings>(params).file;
   if (file.empty()) return std::make_unique<Program>();
   return read_collective_program(SourceText::read(file));
 }

@@ -1,4 +1,5 @@
 #include "host/collectives/protocol.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <array>
 #include <cmath>
@@ -7,19 +8,33 @@ namespace weft {
 
 namespace {
 
+struct ProtocolSettings {
+  Duration base_latency;
+  Duration hop_latency_inside;
+  Duration hop_latency_network;
+  double efficiency;
+};
+
 using Table = std::array<ParamSpec, 4>;
 
 constexpr std::string_view kNcclLatencies = "NCCL's tuning model, ring";
 
 constexpr Table table(std::string_view base, std::string_view inside, std::string_view network, std::string_view efficiency,
                       std::string_view efficiency_origin) {
-  return {
-      {{"base_latency", ParamKind::duration, base, "0ns", "1s", "", "Once per collective", kNcclLatencies},
-       {"hop_latency_inside", ParamKind::duration, inside, "0ns", "1s", "",
-        "Of every receive from the same host, on top of the message's arrival", kNcclLatencies},
-       {"hop_latency_network", ParamKind::duration, network, "0ns", "1s", "",
-        "Of every receive from another host, on top of the message's arrival", kNcclLatencies},
-       {"efficiency", ParamKind::real, efficiency, "0.01", "1", "", "Share of the bytes moved that is data", efficiency_origin}}};
+  constexpr auto latency = [](std::string_view name, std::string_view value, std::string_view meaning) -> ParamSpec {
+    return {.name = name, .default_text = value, .minimum = "0ns", .maximum = "1s", .meaning = meaning, .origin = kNcclLatencies};
+  };
+  return {param<&ProtocolSettings::base_latency>(latency("base_latency", base, "Once per collective")),
+          param<&ProtocolSettings::hop_latency_inside>(
+              latency("hop_latency_inside", inside, "Of every receive from the same host, on top of the message's arrival")),
+          param<&ProtocolSettings::hop_latency_network>(
+              latency("hop_latency_network", network, "Of every receive from another host, on top of the message's arrival")),
+          param<&ProtocolSettings::efficiency>({.name = "efficiency",
+                                                .default_text = efficiency,
+                                                .minimum = "0.01",
+                                                .maximum = "1",
+                                                .meaning = "Share of the bytes moved that is data",
+                                                .origin = efficiency_origin})};
 }
 
 constexpr Table kSimple = table("8.4us", "3.4us", "14us", "1", "no flags in the data");
@@ -28,12 +43,13 @@ constexpr Table kLl128 = table("14us", "1.9us", "4us", "0.9375", "8 bytes of fla
 
 template <const char* Name>
 CollectiveProtocol make_protocol(const ParamSet& params) {
+  const auto settings = filled<ProtocolSettings>(params);
   return {Name,
-          params.duration("base_latency"),
-          params.duration("hop_latency_inside"),
-          params.duration("hop_latency_network"),
-          params.real("efficiency"),
-          params.real("efficiency")};
+          settings.base_latency,
+          settings.hop_latency_inside,
+          settings.hop_latency_network,
+          settings.efficiency,
+          settings.efficiency};
 }
 
 constexpr char kSimpleName[] = "simple";

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "host/collectives/phases.hpp"
 #include "host/collectives/roles.hpp"
 
@@ -11,23 +12,44 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kRingParams = {
-    {{"broadcast_piece", ParamKind::bytes, "512KiB", "1B", "1TiB", "",
-      "Largest message of a ring broadcast or reduce, unless that took more than 65,535 pieces; smaller pieces fill the pipeline "
-      "sooner and pay latency more often",
-      "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"},
-     {"channels", ParamKind::integer, "1", "1", "32", "",
-      "Rings at once, each on its share of the buffer and its own connections; on hosts with several of the group's GPUs they "
-      "enter "
-      "and leave by different rails",
-      "one ring in order of rank"},
-     {"order", ParamKind::choice, "auto", "", "", "auto|hosts",
-      "hosts: within hosts by rail, every second host backwards, so that a ring leaves a host and enters the next one on the same "
-      "rail. auto: so with several channels, and in order of rank with one",
-      "the order of the members' ranks is what formulas have in mind; NCCL orders rings by the machine, as its rules (nccl) do"}}};
+struct RingSettings {
+  Bytes piece;  ///< of a broadcast or reduce
+  std::uint32_t channels;
+  bool by_hosts;
+};
 
-/// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that begin, channel by channel, with
-/// other GPUs; every second host backwards, so that a ring leaves a host and enters the next one on the same rail.
+constexpr std::array kRingParams = {
+    param<&RingSettings::piece>({.name = "broadcast_piece",
+                                 .default_text = "512KiB",
+                                 .minimum = "1B",
+                                 .maximum = "1TiB",
+                                 .meaning = "Largest message of a ring broadcast or reduce, unless that took more than 65,535 "
+                                            "pieces; smaller pieces fill the pipeline "
+                                            "sooner and pay latency more often",
+                                 .origin = "one NCCL Simple-protocol buffer slot: 4 MiB buffer, 8 slots"}),
+    param<&RingSettings::channels>({.name = "channels",
+                                    .default_text = "1",
+                                    .minimum = "1",
+                                    .maximum = "32",
+                                    .meaning = "Rings at once, each on its share of the buffer and its own connections; on hosts "
+                                               "with several of the group's GPUs they "
+                                               "enter "
+                                               "and leave by different rails",
+                                    .origin = "one ring in order of rank"}),
+    param<&RingSettings::by_hosts>({.name = "order",
+                                    .default_text = "auto",
+                                    .choices = "auto|hosts",
+                                    .meaning = "hosts: within hosts by rail, every second host backwards, so that a ring leaves a "
+                                               "host and enters the next one on the same "
+                                               "rail. auto: so with several channels, and in order of rank with one",
+                                    .origin = "the order of the members' ranks is what formulas have in mind; NCCL orders rings by "
+                                              "the machine, as its rules (nccl) do",
+                                    .word = "hosts"}),
+};
+
+/// The order in which channel `channel` of `channels` visits the group. Within hosts in chains that
+/// begin, channel by channel, with other GPUs; every second host backwards, so that a ring leaves a
+/// host and enters the next one on the same rail.
 std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint32_t channel, std::uint32_t channels) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t host = 0; host < layout.host_count(); ++host) {
@@ -38,8 +60,9 @@ std::shared_ptr<const Subgroups> ring_order(const GroupLayout& layout, std::uint
   return std::make_shared<const Subgroups>(layout.ranks(), std::vector<std::vector<std::uint32_t>>{order});
 }
 
-/// In one host whose GPUs are cabled to each other: the root, and the others in zigzag, every second channel mirrored. With twice as many channels as
-/// there are others each cable between those carries two.
+/// In one host whose GPUs are cabled to each other: the root, and the others in zigzag, every
+/// second channel mirrored. With twice as many channels as there are others each cable between
+/// those carries two.
 std::shared_ptr<const Subgroups> mesh_chain(const GroupLayout& layout, std::uint32_t root, std::uint32_t channel) {
   std::vector<std::uint32_t> others;
   for (std::uint32_t k = 0; k < layout.ranks(); ++k) {
@@ -56,10 +79,8 @@ std::shared_ptr<const Subgroups> mesh_chain(const GroupLayout& layout, std::uint
 
 class Ring final : public CollectiveAlgorithm {
  public:
-  explicit Ring(const ParamSet& params)
-      : piece_(params.bytes("broadcast_piece")),
-        channels_(static_cast<std::uint32_t>(params.integer("channels"))),
-        by_hosts_(params.text("order") == "hosts") {}
+  explicit Ring(const RingSettings& settings)
+      : piece_(settings.piece), channels_(settings.channels), by_hosts_(settings.by_hosts) {}
 
   bool supports(CollectiveType type) const override {
     switch (type) {
@@ -79,7 +100,8 @@ class Ring final : public CollectiveAlgorithm {
     const std::uint32_t n = request.ranks();
     WEFT_CHECK(n >= 2, "a ring has at least two ranks");
     if (request.type == CollectiveType::broadcast || request.type == CollectiveType::reduce) return chain(request);
-    // What an all_to_all forwards are neighbouring blocks in order of rank, which one ring passes on.
+    // What an all_to_all forwards are neighbouring blocks in order of rank, which one ring passes
+    // on.
     const std::uint32_t channels = request.type == CollectiveType::all_to_all ? 1 : channels_;
     CollectivePlan plan(request, n * channels, request.whole_buffer());
     CollectiveProgramBuilder builder;
@@ -95,7 +117,8 @@ class Ring final : public CollectiveAlgorithm {
   static void add_rounds(CollectiveType type, RingRounds& rounds, std::int32_t n) {
     switch (type) {
       case CollectiveType::all_reduce:
-        // Reduce-scatter leaves every member with its next one's share, all-gather passes the finished shares round once more.
+        // Reduce-scatter leaves every member with its next one's share, all-gather passes the
+        // finished shares round once more.
         rounds.reduce_scatter(1);
         rounds.all_gather(1);
         break;
@@ -106,8 +129,8 @@ class Ring final : public CollectiveAlgorithm {
         rounds.all_gather(0);
         break;
       case CollectiveType::all_to_all:
-        // In round s a position passes on the blocks of the rank s behind it that have to go beyond it: n-1-s of them, whose
-        // destinations are the n-1-s positions after this one.
+        // In round s a position passes on the blocks of the rank s behind it that have to go beyond
+        // it: n-1-s of them, whose destinations are the n-1-s positions after this one.
         for (std::int32_t s = 0; s + 1 < n; ++s) rounds.add(1, static_cast<std::uint32_t>(n - 1 - s), StepKind::receive);
         break;
       default:
@@ -141,7 +164,8 @@ class Ring final : public CollectiveAlgorithm {
     return plan.add_division(is_chain ? mesh_chain(layout, plan.request.root, channel) : ring_order(layout, channel, channels));
   }
 
-  /// Broadcast: a pipeline of pieces from the root once round the ring. Reduce: the same from the root's successor to the root.
+  /// Broadcast: a pipeline of pieces from the root once round the ring. Reduce: the same from the
+  /// root's successor to the root.
   CollectivePlan chain(const CollectiveRequest& request) const {
     const bool reduces = request.type == CollectiveType::reduce;
     const std::int64_t share = (request.bytes.count() + channels_ - 1) / channels_;
@@ -177,7 +201,8 @@ class Ring final : public CollectiveAlgorithm {
     return distance == 0 ? first : distance == n - 1 ? last : between;
   }
 
-  /// Every piece has two steps, a receive and a send, of which the ends of the chain join one: so both sides know the other's steps.
+  /// Every piece has two steps, a receive and a send, of which the ends of the chain join one: so
+  /// both sides know the other's steps.
   static void add_chain(CollectiveProgramBuilder& builder, ChainLink link, std::uint8_t channel, std::uint8_t division,
                         std::uint32_t pieces, bool reduces) {
     std::optional<std::uint32_t> sent;
@@ -198,7 +223,9 @@ class Ring final : public CollectiveAlgorithm {
   bool by_hosts_;
 };
 
-std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) { return std::make_unique<Ring>(params); }
+std::unique_ptr<CollectiveAlgorithm> make_ring(const ParamSet& params) {
+  return std::make_unique<Ring>(filled<RingSettings>(params));
+}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/text/param_rows.hpp"
 #include "host/collectives/hierarchical.hpp"
 #include "host/collectives/nvls.hpp"
 
@@ -10,19 +11,27 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 2> kSharpParams = {
-    {{"inside", ParamKind::choice, "nvls", "", "", "direct|ring|nvls",
-      "Exchanges among the GPUs of a host: by its NVSwitches (nvls), or by the GPUs themselves",
-      "NCCL combines its NVLS with SHARP on servers that have both"},
-     {"pieces", ParamKind::integer, "4", "1", "1024", "",
-      "Pieces of the buffer that go through hosts and rails like through a pipeline; one where there is one host or one rank per "
-      "host",
-      "as hierarchical.pieces"}}};
+struct SharpSettings {
+  Exchange inside;
+  std::uint32_t pieces;
+};
 
-Exchange exchange_called(const std::string& name) {
-  if (name == "nvls") return Exchange::in_network;
-  return name == "ring" ? Exchange::ring : Exchange::direct;
-}
+constexpr std::array kSharpParams = {
+    param<&SharpSettings::inside>(
+        {.name = "inside",
+         .default_text = "nvls",
+         .choices = "direct|ring|nvls",
+         .meaning = "Exchanges among the GPUs of a host: by its NVSwitches (nvls), or by the GPUs themselves",
+         .origin = "NCCL combines its NVLS with SHARP on servers that have both"}),
+    param<&SharpSettings::pieces>({.name = "pieces",
+                                   .default_text = "4",
+                                   .minimum = "1",
+                                   .maximum = "1024",
+                                   .meaning = "Pieces of the buffer that go through hosts and rails like through a pipeline; one "
+                                              "where there is one host or one rank per "
+                                              "host",
+                                   .origin = "as hierarchical.pieces"}),
+};
 
 class Sharp final : public CollectiveAlgorithm {
  public:
@@ -45,7 +54,8 @@ class Sharp final : public CollectiveAlgorithm {
 };
 
 std::unique_ptr<CollectiveAlgorithm> make_sharp(const ParamSet& params) {
-  return std::make_unique<Sharp>(exchange_called(params.text("inside")), static_cast<std::uint32_t>(params.integer("pieces")));
+  const auto settings = filled<SharpSettings>(params);
+  return std::make_unique<Sharp>(settings.inside, settings.pieces);
 }
 
 }  // namespace

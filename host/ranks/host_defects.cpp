@@ -39,6 +39,7 @@ Quantity read_positive(const ParsedQuantity<Quantity>& parsed, Quantity least, s
 
 std::vector<HostDefect> read_slow_hosts(std::string_view text, const std::string& param) {
   std::vector<HostDefect> defects;
+  if (text == "none") return defects;
   for_each_host(text, param, "host3:40Gbps", [&](std::string hosts, std::string_view value) {
     defects.push_back({std::move(hosts), read_positive(parse_bandwidth(value), Bandwidth::bps(1000), value, param), std::nullopt});
   });
@@ -47,6 +48,7 @@ std::vector<HostDefect> read_slow_hosts(std::string_view text, const std::string
 
 std::vector<HostDefect> read_pausing_hosts(std::string_view text, const std::string& param) {
   std::vector<HostDefect> defects;
+  if (text == "none") return defects;
   for_each_host(text, param, "host3:1ms", [&](std::string hosts, std::string_view value) {
     defects.push_back(
         {std::move(hosts), std::nullopt, Time::zero() + read_positive(parse_duration(value), Duration::zero(), value, param)});

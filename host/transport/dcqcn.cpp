@@ -9,6 +9,7 @@
 
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
@@ -18,184 +19,157 @@ constexpr std::string_view kStudy =
     "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms, and keep it busy (tests/validation/README.md)";
 constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
 
-constexpr std::array<ParamSpec, 16> kDcqcnParams = {{
-    {.name = "g",
-     .kind = ParamKind::real,
-     .default_text = "0.0625",
-     .minimum = "0.000001",
-     .maximum = "1",
-     .choices = "",
-     .meaning = "Weight of the newest observation in alpha, the estimate of congestion.",
-     .origin = kStudy},
-    {.name = "alpha_interval",
-     .kind = ParamKind::duration,
-     .default_text = "55us",
-     .minimum = "1ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "Without a notification for so long, alpha decays by 1 - g.",
-     .origin = kDcqcnPaper},
-    {.name = "rate_interval",
-     .kind = ParamKind::duration,
-     .default_text = "55us",
-     .minimum = "1ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "The rate is increased after every such time without a notification.",
-     .origin = kDcqcnPaper},
-    {.name = "byte_counter",
-     .kind = ParamKind::text,
-     .default_text = "none",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning = "The rate is increased after every so many bytes without a notification, such as 10MB; none: by the timer alone.",
-     .origin = kStudy},
-    {.name = "fast_recovery",
-     .kind = ParamKind::integer,
-     .default_text = "1",
-     .minimum = "1",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Increases after a notification that only go back half-way to the rate before it.",
-     .origin = kStudy},
-    {.name = "hyper_after",
-     .kind = ParamKind::integer,
-     .default_text = "10",
-     .minimum = "1",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Increases after a notification after which further ones are hyper increases.",
-     .origin = kStudy},
-    {.name = "additive_increase",
-     .kind = ParamKind::text,
-     .default_text = "0.3%",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning =
-         "What increases after fast recovery add to the target: a rate such as 40Mbps, or a share of the line's such as 0.1%.",
-     .origin = kStudy},
-    {.name = "hyper_increase",
-     .kind = ParamKind::text,
-     .default_text = "0.2%",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning = "What further increases add, times their number, once both timer and bytes have passed fast recovery; a rate or a "
-                "share likewise.",
-     .origin = kStudy},
-    {.name = "minimum_rate",
-     .kind = ParamKind::text,
-     .default_text = "0.1%",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning = "No queue pair goes slower; a rate or a share likewise.",
-     .origin = "100 Mb/s at 100 Gb/s, as in the RDMA simulators around HPCC"},
-    {.name = "decrease_interval",
-     .kind = ParamKind::duration,
-     .default_text = "0ns",
-     .minimum = "0ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "Of notifications that come closer together than this, only the first decreases the rate.",
-     .origin = "receivers space them already (notification_interval)"},
-    {.name = "updates",
-     .kind = ParamKind::choice,
-     .default_text = "on_notification",
-     .minimum = "",
-     .maximum = "",
-     .choices = "on_notification|periodic",
-     .meaning = "on_notification: each one that counts moves alpha and cuts the rate at once. periodic: alpha moves every "
-                "alpha_interval, up if one came in it, else down, and the rate is cut every decrease_interval in which one came.",
-     .origin = "on_notification: DCQCN (SIGCOMM 2015), section 3.1; periodic: network cards, and the simulators around HPCC"},
-    {.name = "hyper_by",
-     .kind = ParamKind::choice,
-     .default_text = "timer",
-     .minimum = "",
-     .maximum = "",
-     .choices = "both|timer",
-     .meaning =
-         "What has to have passed fast recovery for hyper increases. both: timer and bytes. timer: the timer, whose number alone "
-         "says which increase comes next.",
-     .origin = "both: DCQCN (SIGCOMM 2015), figure 7; timer: the simulators around HPCC"},
-    {.name = "hyper_steps",
-     .kind = ParamKind::choice,
-     .default_text = "growing",
-     .minimum = "",
-     .maximum = "",
-     .choices = "growing|equal",
-     .meaning = "growing: the n-th hyper increase adds n times hyper_increase. equal: each adds it once.",
-     .origin = "growing: DCQCN (SIGCOMM 2015), section 3.1; equal: the simulators around HPCC"},
-    {.name = "target",
-     .kind = ParamKind::choice,
-     .default_text = "each",
-     .minimum = "",
-     .maximum = "",
-     .choices = "each|first",
-     .meaning = "Which notifications make the rate before them the target of fast recovery. each: all that count. first: of those "
-                "between two "
-                "increases the first.",
-     .origin = "DCQCN (SIGCOMM 2015), equation 1"},
-    {.name = "round_trips",
-     .kind = ParamKind::choice,
-     .default_text = "awaited",
-     .minimum = "",
-     .maximum = "",
-     .choices = "awaited|ignored",
-     .meaning =
-         "awaited: where a round trip of a queue pair's way, alone, is longer than rate_interval, then alpha_interval, "
-         "rate_interval and decrease_interval last a round trip; and after a notification that counted no other one does before "
-         "all is acknowledged that was sent by then. ignored: the times are what they are, however long the way.",
-     .origin =
-         "reactions at most once per window of data: RFC 3168, section 6.1.2, and DCTCP (SIGCOMM 2010), section 3.1; the times "
-         "of DCQCN are for round trips inside a data center"},
-    {.name = "notification_interval",
-     .kind = ParamKind::duration,
-     .default_text = "50us",
-     .minimum = "0ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "A receiver sends at most one congestion notification per queue pair in this time.",
-     .origin = "DCQCN (SIGCOMM 2015), section 3.1"},
-}};
-
-InputError bad_value(std::string_view name, const std::string& what, const std::string& hint) {
-  const std::string full = "dcqcn." + std::string(name);
-  return InputError({Severity::error, "bad-value", full + ": " + what, SourcePlace::named(full), hint});
+InputError bad_value(const std::string& param, const std::string& what, const std::string& hint) {
+  return InputError({Severity::error, "bad-value", param + ": " + what, SourcePlace::named(param), hint});
 }
 
-Bytes byte_counter_of(const ParamSet& params) {
-  const std::optional<Bytes> bytes = params.bytes_or("byte_counter", "none");
+Bytes byte_counter_of(const std::string& text, const std::string& param) {
+  const std::optional<Bytes> bytes = read_bytes_or(text, "none", param);
   if (bytes && *bytes == Bytes::zero()) {
-    throw bad_value("byte_counter", "the rate would be increased all the time", "write none, or a size such as 10MB");
+    throw bad_value(param, "the rate would be increased all the time", "write none, or a size such as 10MB");
   }
   return bytes.value_or(Bytes::zero());
 }
 
-RateOrShare rate_or_share(const ParamSet& params, std::string_view name) {
-  const std::string_view text = params.text(name);
+RateOrShare rate_or_share(std::string_view text, const std::string& param) {
   RateOrShare found;
   if (text.ends_with('%')) {
     const std::string_view number = text.substr(0, text.size() - 1);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), found.share);
     found.share /= 100;
     if (error == std::errc() && end == number.data() + number.size() && found.share > 0 && found.share <= 1) return found;
-    throw bad_value(name, in_quotes(text) + " is no share of the line's rate above 0% and up to 100%",
+    throw bad_value(param, in_quotes(text) + " is no share of the line's rate above 0% and up to 100%",
                     "write a share such as 0.1%, or a rate such as 40Mbps");
   }
-  const std::optional<Bandwidth> rate = params.bandwidth_or(name, "0");
+  const std::optional<Bandwidth> rate = read_bandwidth_or(text, "0", param);
   if (!rate || *rate == Bandwidth::bps(0))
-    throw bad_value(name, in_quotes(text) + " is nothing", "write a rate such as 40Mbps, or a share of the line's such as 0.1%");
+    throw bad_value(param, in_quotes(text) + " is nothing", "write a rate such as 40Mbps, or a share of the line's such as 0.1%");
   found.rate = *rate;
   return found;
 }
 
+constexpr std::array kDcqcnParams = {
+    param<&DcqcnSettings::g>({.name = "g",
+                              .default_text = "0.0625",
+                              .minimum = "0.000001",
+                              .maximum = "1",
+                              .meaning = "Weight of the newest observation in alpha, the estimate of congestion.",
+                              .origin = kStudy}),
+    param<&DcqcnSettings::alpha_interval>({.name = "alpha_interval",
+                                           .default_text = "55us",
+                                           .minimum = "1ns",
+                                           .maximum = "1s",
+                                           .meaning = "Without a notification for so long, alpha decays by 1 - g.",
+                                           .origin = kDcqcnPaper}),
+    param<&DcqcnSettings::rate_interval>({.name = "rate_interval",
+                                          .default_text = "55us",
+                                          .minimum = "1ns",
+                                          .maximum = "1s",
+                                          .meaning = "The rate is increased after every such time without a notification.",
+                                          .origin = kDcqcnPaper}),
+    param_read<byte_counter_of, &DcqcnSettings::byte_counter>(
+        {.name = "byte_counter",
+         .default_text = "none",
+         .meaning =
+             "The rate is increased after every so many bytes without a notification, such as 10MB; none: by the timer alone.",
+         .origin = kStudy}),
+    param<&DcqcnSettings::fast_recovery>(
+        {.name = "fast_recovery",
+         .default_text = "1",
+         .minimum = "1",
+         .maximum = "1000",
+         .meaning = "Increases after a notification that only go back half-way to the rate before it.",
+         .origin = kStudy}),
+    param<&DcqcnSettings::hyper_after>({.name = "hyper_after",
+                                        .default_text = "10",
+                                        .minimum = "1",
+                                        .maximum = "1000",
+                                        .meaning = "Increases after a notification after which further ones are hyper increases.",
+                                        .origin = kStudy}),
+    param_read<rate_or_share, &DcqcnSettings::additive_increase>(
+        {.name = "additive_increase",
+         .default_text = "0.3%",
+         .meaning =
+             "What increases after fast recovery add to the target: a rate such as 40Mbps, or a share of the line's such as 0.1%.",
+         .origin = kStudy}),
+    param_read<rate_or_share, &DcqcnSettings::hyper_increase>(
+        {.name = "hyper_increase",
+         .default_text = "0.2%",
+         .meaning =
+             "What further increases add, times their number, once both timer and bytes have passed fast recovery; a rate or a "
+             "share likewise.",
+         .origin = kStudy}),
+    param_read<rate_or_share, &DcqcnSettings::minimum_rate>(
+        {.name = "minimum_rate",
+         .default_text = "0.1%",
+         .meaning = "No queue pair goes slower; a rate or a share likewise.",
+         .origin = "100 Mb/s at 100 Gb/s, as in the RDMA simulators around HPCC"}),
+    param<&DcqcnSettings::decrease_interval>(
+        {.name = "decrease_interval",
+         .default_text = "0ns",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning = "Of notifications that come closer together than this, only the first decreases the rate.",
+         .origin = "receivers space them already (notification_interval)"}),
+    param<&DcqcnSettings::is_periodic>(
+        {.name = "updates",
+         .default_text = "on_notification",
+         .choices = "on_notification|periodic",
+         .meaning =
+             "on_notification: each one that counts moves alpha and cuts the rate at once. periodic: alpha moves every "
+             "alpha_interval, up if one came in it, else down, and the rate is cut every decrease_interval in which one came.",
+         .origin = "on_notification: DCQCN (SIGCOMM 2015), section 3.1; periodic: network cards, and the simulators around HPCC",
+         .word = "periodic"}),
+    param<&DcqcnSettings::hyper_by_timer>({.name = "hyper_by",
+                                           .default_text = "timer",
+                                           .choices = "both|timer",
+                                           .meaning = "What has to have passed fast recovery for hyper increases. both: timer and "
+                                                      "bytes. timer: the timer, whose number alone "
+                                                      "says which increase comes next.",
+                                           .origin = "both: DCQCN (SIGCOMM 2015), figure 7; timer: the simulators around HPCC",
+                                           .word = "timer"}),
+    param<&DcqcnSettings::hyper_grows>(
+        {.name = "hyper_steps",
+         .default_text = "growing",
+         .choices = "growing|equal",
+         .meaning = "growing: the n-th hyper increase adds n times hyper_increase. equal: each adds it once.",
+         .origin = "growing: DCQCN (SIGCOMM 2015), section 3.1; equal: the simulators around HPCC",
+         .word = "growing"}),
+    param<&DcqcnSettings::keeps_target>(
+        {.name = "target",
+         .default_text = "each",
+         .choices = "each|first",
+         .meaning =
+             "Which notifications make the rate before them the target of fast recovery. each: all that count. first: of those "
+             "between two "
+             "increases the first.",
+         .origin = "DCQCN (SIGCOMM 2015), equation 1",
+         .word = "first"}),
+    param<&DcqcnSettings::awaits_round_trips>(
+        {.name = "round_trips",
+         .default_text = "awaited",
+         .choices = "awaited|ignored",
+         .meaning = "awaited: where a round trip of a queue pair's way, alone, is longer than rate_interval, then alpha_interval, "
+                    "rate_interval and decrease_interval last a round trip; and after a notification that counted no other one "
+                    "does before "
+                    "all is acknowledged that was sent by then. ignored: the times are what they are, however long the way.",
+         .origin =
+             "reactions at most once per window of data: RFC 3168, section 6.1.2, and DCTCP (SIGCOMM 2010), section 3.1; the times "
+             "of DCQCN are for round trips inside a data center",
+         .word = "awaited"}),
+    param<&DcqcnSettings::notification_interval>(
+        {.name = "notification_interval",
+         .default_text = "50us",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning = "A receiver sends at most one congestion notification per queue pair in this time.",
+         .origin = "DCQCN (SIGCOMM 2015), section 3.1"}),
+};
+
 class DcqcnAlgorithm final : public CongestionAlgorithm {
  public:
-  DcqcnAlgorithm(const DcqcnSettings& settings, Duration notification_interval)
-      : dcqcn_(settings), notification_interval_(notification_interval) {}
+  explicit DcqcnAlgorithm(const DcqcnSettings& settings)
+      : dcqcn_(settings), notification_interval_(settings.notification_interval) {}
   MarkFeedback feedback() const override { return MarkFeedback::notifications; }
   Duration notification_interval() const override { return notification_interval_; }
   CongestionState begin(const QueuePairLimits& limits) const override {
@@ -220,28 +194,16 @@ class DcqcnAlgorithm final : public CongestionAlgorithm {
 
 ParamTable dcqcn_params() { return kDcqcnParams; }
 
-std::shared_ptr<const CongestionAlgorithm> make_dcqcn(const ParamSet& params) {
-  DcqcnSettings settings;
-  settings.g = params.real("g");
-  settings.alpha_interval = params.duration("alpha_interval");
-  settings.rate_interval = params.duration("rate_interval");
-  settings.byte_counter = byte_counter_of(params);
-  settings.fast_recovery = static_cast<std::uint32_t>(params.integer("fast_recovery"));
-  settings.hyper_after = static_cast<std::uint32_t>(params.integer("hyper_after"));
-  settings.additive_increase = rate_or_share(params, "additive_increase");
-  settings.hyper_increase = rate_or_share(params, "hyper_increase");
-  settings.minimum_rate = rate_or_share(params, "minimum_rate");
-  settings.decrease_interval = params.duration("decrease_interval");
-  settings.keeps_target = params.text("target") == "first";
-  settings.is_periodic = params.text("updates") == "periodic";
-  settings.hyper_by_timer = params.text("hyper_by") == "timer";
-  settings.hyper_grows = params.text("hyper_steps") == "growing";
-  settings.awaits_round_trips = params.text("round_trips") == "awaited";
-  if (settings.is_periodic && settings.decrease_interval == Duration::zero()) {
-    throw bad_value("decrease_interval", "0ns, and with dcqcn.updates = periodic the rate is cut once in it",
+DcqcnSettings::DcqcnSettings(const ParamSet& params) {
+  fill(*this, params);
+  if (is_periodic && decrease_interval == Duration::zero()) {
+    throw bad_value("dcqcn.decrease_interval", "0ns, and with dcqcn.updates = periodic the rate is cut once in it",
                     "give it some microseconds; network cards have 4us");
   }
-  return std::make_shared<DcqcnAlgorithm>(settings, params.duration("notification_interval"));
+}
+
+std::shared_ptr<const CongestionAlgorithm> make_dcqcn(const ParamSet& params) {
+  return std::make_shared<DcqcnAlgorithm>(DcqcnSettings(params));
 }
 
 Dcqcn::Dcqcn(const DcqcnSettings& settings) : settings_(settings) {
@@ -350,7 +312,8 @@ Time Dcqcn::next_look(const DcqcnState& state, Duration shortest, Time now) cons
 void Dcqcn::decay_alpha(DcqcnState& state, Time now) const {
   const Duration interval = at_least_round_trip(state, settings_.alpha_interval);
   if (settings_.is_periodic) {
-    // However many there are, the same bits: nobody asks for alpha in between but at the looks themselves.
+    // However many there are, the same bits: nobody asks for alpha in between but at the looks
+    // themselves.
     std::int64_t count = (now - state.alpha_at).in_ticks() / interval.in_ticks();
     state.alpha_at += interval * count;
     for (double factor = 1 - settings_.g; count > 0; count /= 2, factor *= factor) {

@@ -46,25 +46,30 @@ struct RateOrShare {
   double share = 0;  ///< if above 0
 
   double in_bps(double line_bps) const { return share > 0 ? share * line_bps : static_cast<double>(rate.in_bps()); }
+  bool operator==(const RateOrShare&) const = default;
 };
 
-/// Defaults: as the paper deploys it on links of 40 Gb/s (section 5), or as the comments say. Those of the parameter table are others.
+/// By the table "dcqcn", which has the only defaults.
 struct DcqcnSettings {
-  double g = 1.0 / 256;
-  Duration alpha_interval = Duration::ticks(55 * Duration::ticks_per_us);
-  Duration rate_interval = Duration::ticks(55 * Duration::ticks_per_us);
-  Bytes byte_counter = Bytes::of(10'000'000);  ///< zero: bytes do not count
-  std::uint32_t fast_recovery = 5;
-  std::uint32_t hyper_after = 5;
-  RateOrShare additive_increase = {Bandwidth::bps(40'000'000)};
-  RateOrShare hyper_increase = {Bandwidth::bps(100'000'000)};  ///< as the RDMA simulators have it
-  RateOrShare minimum_rate = {Bandwidth::bps(100'000'000)};    ///< likewise
-  Duration decrease_interval = Duration::zero();
-  bool keeps_target = false;
-  bool is_periodic = false;
-  bool hyper_by_timer = false;
-  bool hyper_grows = true;
-  bool awaits_round_trips = false;
+  /// Throws InputError [bad-value].
+  explicit DcqcnSettings(const ParamSet& params);
+
+  double g;
+  Duration alpha_interval;
+  Duration rate_interval;
+  Bytes byte_counter;  ///< zero: bytes do not count
+  std::uint32_t fast_recovery;
+  std::uint32_t hyper_after;
+  RateOrShare additive_increase;
+  RateOrShare hyper_increase;
+  RateOrShare minimum_rate;
+  Duration decrease_interval;
+  bool keeps_target;
+  bool is_periodic;
+  bool hyper_by_timer;
+  bool hyper_grows;
+  bool awaits_round_trips;
+  Duration notification_interval;  ///< at the receiver
 };
 
 struct DcqcnState {

@@ -7,59 +7,54 @@
 
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kDctcpParams = {{
-    {.name = "g",
-     .kind = ParamKind::real,
-     .default_text = "0.25",
-     .minimum = "0.000001",
-     .maximum = "1",
-     .choices = "",
-     .meaning = "Weight of the last round trip in alpha, the share of packets that arrive marked.",
-     .origin = "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms (tests/validation/README.md); RFC 8257, "
-               "section 4.2, has 1/16"},
-    {.name = "increase",
-     .kind = ParamKind::text,
-     .default_text = "auto",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning =
-         "Packets that an unmarked round trip adds to a window that was full, from 1 to 1000; auto: one for every 100 Gb/s of the "
-         "line, and one at least.",
-     .origin = "1: congestion avoidance of TCP (RFC 5681, section 3.1); auto, as windows grow with the line's rate"},
-    {.name = "initial_window",
-     .kind = ParamKind::text,
-     .default_text = "auto",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning = "Bytes with headers that a queue pair may send before anything is acknowledged, such as 100kB; auto: what its line "
-                "carries "
-                "in a round trip on an idle network, and a packet.",
-     .origin = "network cards begin at line rate"},
-}};
-
-std::optional<Bytes> initial_window_of(const ParamSet& params) {
-  const std::optional<Bytes> window = params.bytes_or("initial_window", "auto");
+std::optional<Bytes> initial_window_of(const std::string& text, const std::string& param) {
+  const std::optional<Bytes> window = read_bytes_or(text, "auto", param);
   if (!window || *window > Bytes::zero()) return window;
-  fail("bad-value", "dctcp.initial_window: a window of nothing sends nothing", SourcePlace::named("dctcp.initial_window"),
+  fail("bad-value", param + ": a window of nothing sends nothing", SourcePlace::named(param),
        "write auto, or a size such as 100kB");
 }
 
-std::optional<std::uint32_t> increase_of(const ParamSet& params) {
-  const std::string& text = params.text("increase");
+std::optional<std::uint32_t> increase_of(const std::string& text, const std::string& param) {
   if (text == "auto") return std::nullopt;
   std::uint32_t packets = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), packets);
   if (error == std::errc() && end == text.data() + text.size() && packets >= 1 && packets <= 1000) return packets;
-  fail("bad-value", "dctcp.increase: " + in_quotes(text) + " is not a number from 1 to 1000", SourcePlace::named("dctcp.increase"),
+  fail("bad-value", param + ": " + in_quotes(text) + " is not a number from 1 to 1000", SourcePlace::named(param),
        "write auto, or a number of packets");
 }
+
+constexpr std::array kDctcpParams = {
+    param<&DctcpSettings::g>(
+        {.name = "g",
+         .default_text = "0.25",
+         .minimum = "0.000001",
+         .maximum = "1",
+         .meaning = "Weight of the last round trip in alpha, the share of packets that arrive marked.",
+         .origin =
+             "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms (tests/validation/README.md); RFC 8257, "
+             "section 4.2, has 1/16"}),
+    param_read<increase_of, &DctcpSettings::increase>(
+        {.name = "increase",
+         .default_text = "auto",
+         .meaning = "Packets that an unmarked round trip adds to a window that was full, from 1 to 1000; auto: one for every 100 "
+                    "Gb/s of the "
+                    "line, and one at least.",
+         .origin = "1: congestion avoidance of TCP (RFC 5681, section 3.1); auto, as windows grow with the line's rate"}),
+    param_read<initial_window_of, &DctcpSettings::initial_window>(
+        {.name = "initial_window",
+         .default_text = "auto",
+         .meaning =
+             "Bytes with headers that a queue pair may send before anything is acknowledged, such as 100kB; auto: what its line "
+             "carries "
+             "in a round trip on an idle network, and a packet.",
+         .origin = "network cards begin at line rate"}),
+};
 
 class DctcpAlgorithm final : public CongestionAlgorithm {
  public:
@@ -83,12 +78,10 @@ class DctcpAlgorithm final : public CongestionAlgorithm {
 
 ParamTable dctcp_params() { return kDctcpParams; }
 
+DctcpSettings::DctcpSettings(const ParamSet& params) { fill(*this, params); }
+
 std::shared_ptr<const CongestionAlgorithm> make_dctcp(const ParamSet& params) {
-  DctcpSettings settings;
-  settings.g = params.real("g");
-  settings.increase = increase_of(params);
-  settings.initial_window = initial_window_of(params);
-  return std::make_shared<DctcpAlgorithm>(settings);
+  return std::make_shared<DctcpAlgorithm>(DctcpSettings(params));
 }
 
 Dctcp::Dctcp(const DctcpSettings& settings) : settings_(settings) {

@@ -1,16 +1,19 @@
 // DCTCP: the window of a queue pair, by the share of its packets that arrive marked.
 //
-// Where it sits: one of the algorithms of host/transport/congestion_control, with a DctcpState per queue pair. As NICs have no slow start, the window begins with what fills the line on an
-// idle network, or what the user says.
+// Where it sits: one of the algorithms of host/transport/congestion_control, with a DctcpState per
+// queue pair. As NICs have no slow start, the window begins with what fills the line on an idle
+// network, or what the user says.
 //
-// Model (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; RFC 8257, section 3.3):
+// Model (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; RFC 8257, section
+// 3.3):
 //   about once a round trip - when so much was answered as was under way when the last began - with F the share of it that came marked
 //                                     alpha = (1 - g) alpha + g F
 //   a mark                            window = window (1 - alpha / 2)
 //   something is missing, or nothing was acknowledged for too long
 //                                     window = half of what it was (RFC 5681 would begin with a packet after a time-out)
 //                                     both once in a window of data: not again before so much was answered as was under way
-//   unmarked, and the window full     window += increase packets a round trip; by default one for every 100 Gb/s of the line, as windows grow with it
+//   unmarked, and the window full     window += increase packets a round trip; by default one for
+//                                     every 100 Gb/s of the line, as windows grow with it
 //   The window is never below a packet.
 // Threads: values; functions without side effects.
 #pragma once
@@ -26,10 +29,14 @@ namespace weft {
 /// Parameter table "dctcp".
 ParamTable dctcp_params();
 
+/// By the table "dctcp", which has the only defaults.
 struct DctcpSettings {
-  double g = 1.0 / 16;
-  std::optional<std::uint32_t> increase = 1;  ///< packets; none: by the line
-  std::optional<Bytes> initial_window;        ///< on the wire; none: what the line carries in a round trip, and a packet
+  /// Throws InputError [bad-value].
+  explicit DctcpSettings(const ParamSet& params);
+
+  double g;
+  std::optional<std::uint32_t> increase;  ///< packets; none: by the line
+  std::optional<Bytes> initial_window;    ///< on the wire; none: what the line carries in a round trip, and a packet
 };
 
 struct DctcpState {

@@ -5,40 +5,36 @@
 #include <string_view>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kHpccParams = {{
-    {.name = "eta",
-     .kind = ParamKind::real,
-     .default_text = "0.95",
-     .minimum = "0.1",
-     .maximum = "1",
-     .choices = "",
-     .meaning = "Load of the busiest port that a queue pair aims at, as a share of its rate.",
-     .origin = "HPCC (SIGCOMM 2019), section 5.1"},
-    {.name = "max_stage",
-     .kind = ParamKind::integer,
-     .default_text = "5",
-     .minimum = "0",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Round trips that only add to the window before one that multiplies it.",
-     .origin = "HPCC (SIGCOMM 2019), section 5.1"},
-    {.name = "flows",
-     .kind = ParamKind::real,
-     .default_text = "16",
-     .minimum = "1",
-     .maximum = "100000",
-     .choices = "",
-     .meaning =
-         "Queue pairs that share a port without a queue: in a round trip each adds the share 1 - eta of what its line carries in "
-         "that time over this number (W_AI).",
-     .origin = "HPCC (SIGCOMM 2019), section 3.3; the number is chosen so that 2 to 16 share a link evenly within 5 ms "
-               "(tests/validation/README.md), the paper has 100"},
-}};
+constexpr std::array kHpccParams = {
+    param<&HpccSettings::eta>({.name = "eta",
+                               .default_text = "0.95",
+                               .minimum = "0.1",
+                               .maximum = "1",
+                               .meaning = "Load of the busiest port that a queue pair aims at, as a share of its rate.",
+                               .origin = "HPCC (SIGCOMM 2019), section 5.1"}),
+    param<&HpccSettings::stages_max>({.name = "max_stage",
+                                      .default_text = "5",
+                                      .minimum = "0",
+                                      .maximum = "1000",
+                                      .meaning = "Round trips that only add to the window before one that multiplies it.",
+                                      .origin = "HPCC (SIGCOMM 2019), section 5.1"}),
+    param<&HpccSettings::flows>(
+        {.name = "flows",
+         .default_text = "16",
+         .minimum = "1",
+         .maximum = "100000",
+         .meaning = "Queue pairs that share a port without a queue: in a round trip each adds the share 1 - eta of what its line "
+                    "carries in "
+                    "that time over this number (W_AI).",
+         .origin = "HPCC (SIGCOMM 2019), section 3.3; the number is chosen so that 2 to 16 share a link evenly within 5 ms "
+                   "(tests/validation/README.md), the paper has 100"}),
+};
 
 class HpccAlgorithm final : public CongestionAlgorithm {
  public:
@@ -60,12 +56,10 @@ class HpccAlgorithm final : public CongestionAlgorithm {
 
 ParamTable hpcc_params() { return kHpccParams; }
 
+HpccSettings::HpccSettings(const ParamSet& params) { fill(*this, params); }
+
 std::shared_ptr<const CongestionAlgorithm> make_hpcc(const ParamSet& params) {
-  HpccSettings settings;
-  settings.eta = params.real("eta");
-  settings.stages_max = static_cast<std::uint32_t>(params.integer("max_stage"));
-  settings.flows = params.real("flows");
-  return std::make_shared<HpccAlgorithm>(settings);
+  return std::make_shared<HpccAlgorithm>(HpccSettings(params));
 }
 
 Hpcc::Hpcc(const HpccSettings& settings) : settings_(settings) {

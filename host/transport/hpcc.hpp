@@ -25,10 +25,13 @@ namespace weft {
 /// Parameter table "hpcc".
 ParamTable hpcc_params();
 
+/// By the table "hpcc", which has the only defaults.
 struct HpccSettings {
-  double eta = 0.95;
-  std::uint32_t stages_max = 5;
-  double flows = 16;  ///< that share a port, for W_AI
+  explicit HpccSettings(const ParamSet& params);
+
+  double eta;
+  std::uint32_t stages_max;
+  double flows;  ///< that share a port, for W_AI
 };
 
 struct HpccState {

@@ -83,10 +83,11 @@ namespace weft {
 inline constexpr std::uint32_t ack_wire_bytes = 86;
 inline constexpr std::uint32_t notification_wire_bytes = 98;
 
+/// What a card is not told it does not do; what it has to be told has no default here.
 struct NicSettings {
   WireFormat wire_format;
   std::uint32_t queue_pairs = 1;
-  std::uint32_t ack_interval = 16;
+  std::uint32_t ack_interval = 0;        ///< at least 1
   Duration retransmission_timeout = {};  ///< zero: never
   std::uint8_t adapts_timeout = 0;       ///< bit per priority
   std::uint32_t retries = 0;             ///< 0: any number

@@ -112,7 +112,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const FlowSettings& flow,
   diagnostics.throw_if_errors();
 }
 
-// --- Settings of nodes ------------------------------------------------------------------------------------------------------------
+// --- Settings of nodes
+// ------------------------------------------------------------------------------------------------------------
 
 Bytes PacketNetwork::buffer_of(std::uint32_t node) const {
   // The last one that says so stands.
@@ -281,7 +282,8 @@ PacketSwitchSettings PacketNetwork::switch_settings(std::uint32_t node) const {
   settings.buffer.resume_offset = packet_.resume_offset.value_or(largest_packet_ * 2).count();
   settings.buffer.pool = buffer_of(node).count();
   const std::span<const PacketTopology::Port> ports = nodes_.ports(node);
-  // What comes by cables without PFC is charged to egress queues, which then have accounts of their own.
+  // What comes by cables without PFC is charged to egress queues, which then have accounts of their
+  // own.
   const bool has_lossy_cables = std::ranges::any_of(ports, [this](const PacketTopology::Port& port) { return !has_pfc(port); });
   for (const PacketTopology::Port& port : ports) {
     for (const PacketClass& c : classes_) {
@@ -332,7 +334,8 @@ NicSettings PacketNetwork::nic_settings() const {
   return settings;
 }
 
-// --- Assembly ---------------------------------------------------------------------------------------------------------------------
+// --- Assembly
+// ---------------------------------------------------------------------------------------------------------------------
 
 void PacketNetwork::declare(EngineBuilder& builder) {
   WEFT_CHECK(entity_of_node_.empty(), "nodes are declared once");
@@ -482,9 +485,10 @@ Bandwidth PacketNetwork::slowest(const PacketTopology::Route& there, NodeId dest
   return rate_max;
 }
 
-/// What a queue pair may have under way, so that it is as fast as its way if nothing else is there. Requires: plan.rate_max and plan.round_trip are known.
+/// What a queue pair may have under way, so that it is as fast as its way if nothing else is there.
+/// Requires: plan.rate_max and plan.round_trip are known.
 std::optional<Bytes> PacketNetwork::window(Bandwidth slowest, const PacketTopology::Route& back, const QueuePairPlan& plan) const {
-  if (!packet_.has_window || packet_.window) return packet_.window;
+  if (!packet_.window.is_limited || packet_.window.bytes) return packet_.window.bytes;
   const Bytes full = flow_.wire_format.full_packet();
   Duration until_answered = plan.round_trip;
   // Answers go first, but wait for the packet that is on its way into the cable.
@@ -521,11 +525,14 @@ QueuePairPlan PacketNetwork::plan(std::uint32_t card, const Transfer& transfer, 
   return plan;
 }
 
-// --- Results ----------------------------------------------------------------------------------------------------------------------
+// --- Results
+// ----------------------------------------------------------------------------------------------------------------------
 
-/// The least that a transfer takes: every queue pair's packets follow each other as close as the slowest link so far lets them, and no link carries what all
-/// queue pairs send over it in less than its time. Alone it takes just that, but for windows that are too small, congestion control, ways that are not the
-/// best of those that it is sprayed over, and a tick per link where a packet is not a whole number of them.
+/// The least that a transfer takes: every queue pair's packets follow each other as close as the
+/// slowest link so far lets them, and no link carries what all queue pairs send over it in less
+/// than its time. Alone it takes just that, but for windows that are too small, congestion control,
+/// ways that are not the best of those that it is sprayed over, and a tick per link where a packet
+/// is not a whole number of them.
 Duration PacketNetwork::ideal(const Transfer& transfer) const {
   struct Load {
     Bytes bytes;
@@ -568,7 +575,8 @@ Duration PacketNetwork::ideal(const Transfer& transfer) const {
          std::max(flow_.receive_latency, packet_.card_delay);
 }
 
-/// How close a card lets packets follow each other, if it paces a queue pair that is slower than its port.
+/// How close a card lets packets follow each other, if it paces a queue pair that is slower than
+/// its port.
 Duration PacketNetwork::spacing(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const {
   if (rate_max >= rate_of(route, 0)) return Duration::zero();
   return Duration::from_seconds(train.full.in_bits() / static_cast<double>(rate_max.in_bps()));
@@ -597,7 +605,8 @@ Duration PacketNetwork::ideal(const PacketTrain& train, const PacketTopology::Ro
   return last;
 }
 
-/// From a packet's coming to the first switch until the card at the end has it, by the best of all ways.
+/// From a packet's coming to the first switch until the card at the end has it, by the best of all
+/// ways.
 PacketTopology::LeastRoute PacketNetwork::onward_of(const PacketTopology::Route& route, NodeId destination, Bytes packet) const {
   return nodes_.least_route(topology_.link(route.links.front()).destination, destination, [&](LinkId link) {
     return flow_.switching_delay + EgressPort::least_time(packet, topology_.link(link).rate) +
@@ -605,8 +614,9 @@ PacketTopology::LeastRoute PacketNetwork::onward_of(const PacketTopology::Route&
   });
 }
 
-/// Of a queue pair's packets that are sprayed: between the first link and the last each may have the best way for itself, and overtake larger ones. All have come
-/// when the last has, when the last full one has, and when the last link has carried all.
+/// Of a queue pair's packets that are sprayed: between the first link and the last each may have
+/// the best way for itself, and overtake larger ones. All have come when the last has, when the
+/// last full one has, and when the last link has carried all.
 Duration PacketNetwork::sprayed_ideal(const PacketTrain& train, const PacketTopology::Route& route, NodeId destination,
                                       Bandwidth rate_max, const PacketTopology::LeastRoute& onward) const {
   const bool is_many = train.packets > 1;
@@ -702,8 +712,8 @@ std::vector<std::uint64_t> PacketNetwork::repeats(const Engine& engine) const {
 
 std::optional<NarrowWindow> PacketNetwork::narrowest_window(const Engine& engine) const {
   std::optional<NarrowWindow> narrowest;
-  if (!packet_.window) return narrowest;
-  const Bytes window = *packet_.window * flow_.queue_pairs;
+  if (!packet_.window.bytes) return narrowest;
+  const Bytes window = *packet_.window.bytes * flow_.queue_pairs;
   std::set<std::tuple<NodeId, NodeId, std::uint32_t>> looked_at;
   for (std::uint32_t host = 0; host < nodes_.host_count(); ++host) {
     for (const DeliveredTransfer& delivered : engine.entity_as<Nic>(entity_of_node_[host]).delivered()) {
@@ -875,7 +885,8 @@ void PacketNetwork::add_usage(const Engine& engine, Time begin, Time end, Time n
   }
 }
 
-// --- The hosts' door --------------------------------------------------------------------------------------------------------------
+// --- The hosts' door
+// --------------------------------------------------------------------------------------------------------------
 
 PacketNetworkPort::PacketNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric,
                                      std::span<const EntityId> cards, const JobTable* attempts)

@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
@@ -14,85 +15,69 @@ namespace {
 
 constexpr std::string_view kPaper = "Swift (SIGCOMM 2020), section 3.5";
 
-constexpr std::array<ParamSpec, 9> kSwiftParams = {{
-    {.name = "base_target",
-     .kind = ParamKind::text,
-     .default_text = "auto",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning =
-         "Round-trip time that queue pairs aim at, before hops and small windows are added, such as 25us; auto: what a packet and "
-         "its acknowledgement take when nothing else is under way.",
-     .origin = "Swift (SIGCOMM 2020), section 3.1: the fabric's delay without queues; auto, as paths differ"},
-    {.name = "hop_target",
-     .kind = ParamKind::duration,
-     .default_text = "1us",
-     .minimum = "0ns",
-     .maximum = "1s",
-     .choices = "",
-     .meaning = "What every switch on the way adds to the target (topology-based scaling).",
-     .origin = "Swift (SIGCOMM 2020), section 3.5, names no number; 1 us is a queue of 12.5 kB at 100 Gb/s"},
-    {.name = "flow_range",
-     .kind = ParamKind::text,
-     .default_text = "auto",
-     .minimum = "",
-     .maximum = "",
-     .choices = "",
-     .meaning =
-         "What the smallest windows add to the target (flow-based scaling), such as 50us; auto: twice the round trip without "
-         "queues.",
-     .origin = "Swift (SIGCOMM 2020), section 3.5, names no number; chosen so that 16 flows share a link evenly within 5 ms "
-               "(tests/validation/README.md)"},
-    {.name = "flow_min",
-     .kind = ParamKind::real,
-     .default_text = "0.1",
-     .minimum = "0.001",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Window in packets at and below which flow_range is added whole.",
-     .origin = kPaper},
-    {.name = "flow_max",
-     .kind = ParamKind::real,
-     .default_text = "100",
-     .minimum = "0.01",
-     .maximum = "1000000",
-     .choices = "",
-     .meaning = "Window in packets from which nothing of flow_range is added.",
-     .origin = kPaper},
-    {.name = "increase",
-     .kind = ParamKind::real,
-     .default_text = "1",
-     .minimum = "0.001",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Packets that a round trip below the target adds to the window.",
-     .origin = "additive increase of Swift (SIGCOMM 2020), algorithm 1"},
-    {.name = "beta",
-     .kind = ParamKind::real,
-     .default_text = "0.8",
-     .minimum = "0.001",
-     .maximum = "1",
-     .choices = "",
-     .meaning = "How strongly delay above the target shrinks the window.",
-     .origin = "Swift as htsim has it; the paper names no number"},
-    {.name = "max_mdf",
-     .kind = ParamKind::real,
-     .default_text = "0.5",
-     .minimum = "0.001",
-     .maximum = "0.999",
-     .choices = "",
-     .meaning = "The most that a decrease takes off the window, as a share of it.",
-     .origin = "Swift as htsim has it; the paper names no number"},
-    {.name = "min_cwnd",
-     .kind = ParamKind::real,
-     .default_text = "0.01",
-     .minimum = "0.000001",
-     .maximum = "1000",
-     .choices = "",
-     .meaning = "Packets; no window is smaller. Below one, packets are paced.",
-     .origin = "Swift (SIGCOMM 2020), section 3.3: windows well below a packet serve large incasts"},
-}};
+constexpr std::array kSwiftParams = {
+    param<&SwiftSettings::base_target>(
+        {.name = "base_target",
+         .default_text = "auto",
+         .meaning = "Round-trip time that queue pairs aim at, before hops and small windows are added, such as 25us; auto: what a "
+                    "packet and "
+                    "its acknowledgement take when nothing else is under way.",
+         .origin = "Swift (SIGCOMM 2020), section 3.1: the fabric's delay without queues; auto, as paths differ",
+         .word = "auto"}),
+    param<&SwiftSettings::hop_target>(
+        {.name = "hop_target",
+         .default_text = "1us",
+         .minimum = "0ns",
+         .maximum = "1s",
+         .meaning = "What every switch on the way adds to the target (topology-based scaling).",
+         .origin = "Swift (SIGCOMM 2020), section 3.5, names no number; 1 us is a queue of 12.5 kB at 100 Gb/s"}),
+    param<&SwiftSettings::flow_range>(
+        {.name = "flow_range",
+         .default_text = "auto",
+         .meaning =
+             "What the smallest windows add to the target (flow-based scaling), such as 50us; auto: twice the round trip without "
+             "queues.",
+         .origin = "Swift (SIGCOMM 2020), section 3.5, names no number; chosen so that 16 flows share a link evenly within 5 ms "
+                   "(tests/validation/README.md)",
+         .word = "auto"}),
+    param<&SwiftSettings::flow_min>({.name = "flow_min",
+                                     .default_text = "0.1",
+                                     .minimum = "0.001",
+                                     .maximum = "1000",
+                                     .meaning = "Window in packets at and below which flow_range is added whole.",
+                                     .origin = kPaper}),
+    param<&SwiftSettings::flow_max>({.name = "flow_max",
+                                     .default_text = "100",
+                                     .minimum = "0.01",
+                                     .maximum = "1000000",
+                                     .meaning = "Window in packets from which nothing of flow_range is added.",
+                                     .origin = kPaper}),
+    param<&SwiftSettings::increase>({.name = "increase",
+                                     .default_text = "1",
+                                     .minimum = "0.001",
+                                     .maximum = "1000",
+                                     .meaning = "Packets that a round trip below the target adds to the window.",
+                                     .origin = "additive increase of Swift (SIGCOMM 2020), algorithm 1"}),
+    param<&SwiftSettings::beta>({.name = "beta",
+                                 .default_text = "0.8",
+                                 .minimum = "0.001",
+                                 .maximum = "1",
+                                 .meaning = "How strongly delay above the target shrinks the window.",
+                                 .origin = "Swift as htsim has it; the paper names no number"}),
+    param<&SwiftSettings::decrease_max>({.name = "max_mdf",
+                                         .default_text = "0.5",
+                                         .minimum = "0.001",
+                                         .maximum = "0.999",
+                                         .meaning = "The most that a decrease takes off the window, as a share of it.",
+                                         .origin = "Swift as htsim has it; the paper names no number"}),
+    param<&SwiftSettings::window_min>(
+        {.name = "min_cwnd",
+         .default_text = "0.01",
+         .minimum = "0.000001",
+         .maximum = "1000",
+         .meaning = "Packets; no window is smaller. Below one, packets are paced.",
+         .origin = "Swift (SIGCOMM 2020), section 3.3: windows well below a packet serve large incasts"}),
+};
 
 class SwiftAlgorithm final : public CongestionAlgorithm {
  public:
@@ -118,22 +103,16 @@ class SwiftAlgorithm final : public CongestionAlgorithm {
 
 ParamTable swift_params() { return kSwiftParams; }
 
-std::shared_ptr<const CongestionAlgorithm> make_swift(const ParamSet& params) {
-  SwiftSettings settings;
-  settings.base_target = params.duration_or("base_target", "auto");
-  settings.hop_target = params.duration("hop_target");
-  settings.flow_range = params.duration_or("flow_range", "auto");
-  settings.flow_min = params.real("flow_min");
-  settings.flow_max = params.real("flow_max");
-  settings.increase = params.real("increase");
-  settings.beta = params.real("beta");
-  settings.decrease_max = params.real("max_mdf");
-  settings.window_min = params.real("min_cwnd");
-  if (settings.flow_min >= settings.flow_max) {
+SwiftSettings::SwiftSettings(const ParamSet& params) {
+  fill(*this, params);
+  if (flow_min >= flow_max) {
     fail("bad-value", "swift.flow_min is not below swift.flow_max", SourcePlace::named("swift.flow_min"),
          "small windows add to the target, large ones nothing: 0.1 and 100");
   }
-  return std::make_shared<SwiftAlgorithm>(settings);
+}
+
+std::shared_ptr<const CongestionAlgorithm> make_swift(const ParamSet& params) {
+  return std::make_shared<SwiftAlgorithm>(SwiftSettings(params));
 }
 
 Swift::Swift(const SwiftSettings& settings) : settings_(settings) {

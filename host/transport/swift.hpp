@@ -25,16 +25,20 @@ namespace weft {
 /// Parameter table "swift".
 ParamTable swift_params();
 
+/// By the table "swift", which has the only defaults.
 struct SwiftSettings {
+  /// Throws InputError [bad-value].
+  explicit SwiftSettings(const ParamSet& params);
+
   std::optional<Duration> base_target;  ///< none: the round trip when nothing else is under way
-  Duration hop_target = Duration::ns(1000);
+  Duration hop_target;
   std::optional<Duration> flow_range;  ///< none: twice that round trip
-  double flow_min = 0.1;               ///< cwnd
-  double flow_max = 100;               ///< cwnd
-  double increase = 1;                 ///< packets a round trip
-  double beta = 0.8;
-  double decrease_max = 0.5;
-  double window_min = 0.01;  ///< packets
+  double flow_min;                     ///< cwnd
+  double flow_max;                     ///< cwnd
+  double increase;                     ///< packets a round trip
+  double beta;
+  double decrease_max;
+  double window_min;  ///< packets
 };
 
 struct SwiftState {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/text/name_pattern.hpp"
+#include "core/text/param_rows.hpp"
 #include "core/text/params.hpp"
 #include "core/text/text_pieces.hpp"
 #include "network/packet/packet.hpp"
@@ -15,15 +16,46 @@ namespace weft {
 namespace {
 
 /// What a profile may set. Defaults are those of the parameters of all switches.
-constexpr std::array<ParamSpec, 7> kSettings = {{
-    {"priority", ParamKind::integer, "0", "0", "7", "", "Priority that the profile is for.", "all priorities"},
-    {"buffer", ParamKind::bytes, "32MB", "1B", "", "", "Packet memory.", "packet.buffer"},
-    {"alpha", ParamKind::real, "0.125", "0.001", "64", "", "Dynamic threshold of lossless priorities.", "packet.alpha"},
-    {"lossy_alpha", ParamKind::real, "1", "0.001", "64", "", "Dynamic threshold of lossy priorities.", "packet.lossy_alpha"},
-    {"ecn_kmin", ParamKind::bytes, "400kB", "0B", "1GB", "", "Queue up to which nothing is marked.", "packet.ecn_kmin"},
-    {"ecn_kmax", ParamKind::bytes, "1600kB", "0B", "2GB", "", "Queue above which all is marked.", "packet.ecn_kmax"},
-    {"ecn_pmax", ParamKind::real, "0.2", "0", "1", "", "Probability of a mark at ecn_kmax.", "packet.ecn_pmax"},
-}};
+constexpr std::array kSettings = {
+    param<&SwitchProfile::priority>({.name = "priority",
+                                     .default_text = "0",
+                                     .minimum = "0",
+                                     .maximum = "7",
+                                     .meaning = "Priority that the profile is for.",
+                                     .origin = "all priorities"}),
+    param<&SwitchProfile::buffer>(
+        {.name = "buffer", .default_text = "32MB", .minimum = "1B", .meaning = "Packet memory.", .origin = "packet.buffer"}),
+    param<&SwitchProfile::alpha>({.name = "alpha",
+                                  .default_text = "0.125",
+                                  .minimum = "0.001",
+                                  .maximum = "64",
+                                  .meaning = "Dynamic threshold of lossless priorities.",
+                                  .origin = "packet.alpha"}),
+    param<&SwitchProfile::lossy_alpha>({.name = "lossy_alpha",
+                                        .default_text = "1",
+                                        .minimum = "0.001",
+                                        .maximum = "64",
+                                        .meaning = "Dynamic threshold of lossy priorities.",
+                                        .origin = "packet.lossy_alpha"}),
+    param<&SwitchProfile::ecn_kmin>({.name = "ecn_kmin",
+                                     .default_text = "400kB",
+                                     .minimum = "0B",
+                                     .maximum = "1GB",
+                                     .meaning = "Queue up to which nothing is marked.",
+                                     .origin = "packet.ecn_kmin"}),
+    param<&SwitchProfile::ecn_kmax>({.name = "ecn_kmax",
+                                     .default_text = "1600kB",
+                                     .minimum = "0B",
+                                     .maximum = "2GB",
+                                     .meaning = "Queue above which all is marked.",
+                                     .origin = "packet.ecn_kmax"}),
+    param<&SwitchProfile::ecn_pmax>({.name = "ecn_pmax",
+                                     .default_text = "0.2",
+                                     .minimum = "0",
+                                     .maximum = "1",
+                                     .meaning = "Probability of a mark at ecn_kmax.",
+                                     .origin = "packet.ecn_pmax"}),
+};
 
 constexpr std::string_view kSeparators = " \t\n,";
 constexpr std::string_view kHint =
@@ -47,13 +79,7 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
     if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
     settings.set(item.substr(0, equals), item.substr(equals + 1), place);
   }
-  if (settings.is_given("priority")) profile.priority = static_cast<std::uint32_t>(settings.integer("priority"));
-  if (settings.is_given("buffer")) profile.buffer = settings.bytes("buffer");
-  if (settings.is_given("alpha")) profile.alpha = settings.real("alpha");
-  if (settings.is_given("lossy_alpha")) profile.lossy_alpha = settings.real("lossy_alpha");
-  if (settings.is_given("ecn_kmin")) profile.ecn_kmin = settings.bytes("ecn_kmin");
-  if (settings.is_given("ecn_kmax")) profile.ecn_kmax = settings.bytes("ecn_kmax");
-  if (settings.is_given("ecn_pmax")) profile.ecn_pmax = settings.real("ecn_pmax");
+  fill_given(profile, settings);
   const bool sets_priorities = profile.alpha || profile.lossy_alpha || profile.ecn_kmin || profile.ecn_kmax || profile.ecn_pmax;
   if (!profile.buffer && !sets_priorities) fail(in_quotes(text) + " sets nothing");
   if (profile.buffer && profile.priority)
@@ -65,6 +91,7 @@ SwitchProfile read_profile(std::string_view text, const std::string& param) {
 
 std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std::string& param) {
   std::vector<SwitchProfile> profiles;
+  if (text == "none") return profiles;
   while (!text.empty()) {
     const std::string_view item = trimmed(next_part(text, ";"), kSeparators);
     if (!item.empty()) profiles.push_back(read_profile(item, param));

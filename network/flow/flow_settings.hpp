@@ -1,6 +1,8 @@
-// Flow settings: the parameters of flow mode, as users set them (`flow.mtu=4096B`) and as the fabric reads them.
+// Flow settings: the parameters of flow mode, as users set them (`flow.mtu=4096B`) and as the
+// fabric reads them.
 //
-// Where it sits: the run reads a ParamSet of flow_params() and of the chosen allocation policy; flow_fabric and FlowNetworkPort take the result.
+// Where it sits: the run reads a ParamSet of flow_params() and of the chosen allocation policy;
+// flow_fabric and FlowNetworkPort take the result.
 // Threads: values.
 #pragma once
 
@@ -47,48 +49,56 @@ enum class Priorities : std::uint8_t {
 /// Which switches can add up what passes through them (network/in_network/switch_operations).
 enum class ReducingSwitches : std::uint8_t { all, nvswitches, none };
 
+struct FlowChoices;
+
+/// By the table "flow", which has the only defaults.
 struct FlowSettings {
-  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError [mtu-too-small],
-  /// [paths-not-weighed] where routing goes by no weights, and [bad-value] or [out-of-range] for queue_pair_rate_max and ecmp_seed,
-  /// which may be words.
+  /// `run_seed` is that of the run, which hashing goes by unless it has its own. Throws InputError
+  /// [mtu-too-small], [paths-not-weighed] where routing goes by no weights, and [bad-value] or
+  /// [out-of-range] for queue_pair_rate_max and ecmp_seed, which may be words.
   explicit FlowSettings(const ParamSet& flow, std::uint64_t run_seed = 1);
 
   Duration wqe_latency;
   Duration receive_latency;
   Duration completion_latency;
   Duration switching_delay;
-  Forwarding forwarding = Forwarding::store_and_forward;
+  Forwarding forwarding;
   Duration nvlink_latency;
-  bool gpudirect = true;
+  bool gpudirect;
   Duration staging_latency;  ///< without gpudirect, see network/flow/staging
   Bandwidth staging_rate;
   WireFormat wire_format;
-  double nvlink_efficiency = 1;
-  double network_efficiency = 1;
-  double nvls_efficiency = 1;
-  std::uint32_t queue_pairs = 1;
+  double nvlink_efficiency;
+  double network_efficiency;
+  double nvls_efficiency;
+  std::uint32_t queue_pairs;
   std::optional<Bandwidth> queue_pair_rate_max;  ///< of packets with their headers, between hosts; none: unlimited
-  QueuePairShare share = QueuePairShare::per_queue_pair;
-  Routing routing = Routing::single;
+  QueuePairShare share;
+  Routing routing;
   PathRule path_rule;
-  Priorities priorities = Priorities::strict;
-  ReducingSwitches reducing_switches = ReducingSwitches::all;
-  std::size_t path_cache_entries = 1;
-  bool detect_congestion = false;  ///< see network/congestion/congestion_monitor
+  Priorities priorities;
+  ReducingSwitches reducing_switches;
+  std::size_t path_cache_entries;
+  bool detect_congestion;  ///< see network/congestion/congestion_monitor
   Duration congestion_gap;
 
-  /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by the efficiency there, rounded up.
+  /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by
+  /// the efficiency there, rounded up.
   Bytes wire_bytes(Bytes payload, bool inside_host) const;
   /// The same of what switches add up or multiply.
   Bytes operation_wire_bytes(Bytes operand, bool inside_host) const;
 
-  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it. As those are more than its packets
-  /// where the efficiency is below 1, so is this.
+  /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it.
+  /// As those are more than its packets where the efficiency is below 1, so is this.
   double queue_pair_cap_bps(bool inside_host) const;
 
-  /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a logical process.
+  /// Least delays of messages, to be declared to the engine. Zero makes host and fabric share a
+  /// logical process.
   Duration host_to_fabric_min() const;
   Duration fabric_to_host_min() const;
+
+ private:
+  FlowSettings(const ParamSet& flow, const FlowChoices& choices, std::uint64_t run_seed);
 };
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/text/param_rows.hpp"
 #include "network/max_min/max_min_solver.hpp"
 #include "network/max_min/quantum_filling.hpp"
 
@@ -10,49 +11,52 @@ namespace weft {
 
 namespace {
 
+constexpr std::array kMaxMinParams = {
+    param<&MaxMinLayer::Options::repartition_updates>(
+        {.name = "repartition_updates",
+         .default_text = "5",
+         .minimum = "1",
+         .maximum = "1000000",
+         .meaning =
+             "Batches with departures after which a segment's connected components are searched anew, once enough was solved in "
+             "it for the search to "
+             "pay; between, segments only merge.",
+         .origin = "paper, section 6.4: partitions are updated once every five job updates"}),
+    param<&MaxMinSolver::Options::threads>(
+        {.name = "threads",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1024",
+         .meaning =
+             "Threads that solve independent segments; 0 takes as many as the run has (--threads). Results do not depend on it.",
+         .origin = "the run's threads"}),
+};
+
+struct QuantumSettings {
+  Bandwidth quantum;
+};
+
+constexpr std::array kQuantumFillingParams = {
+    param<&QuantumSettings::quantum>(
+        {.name = "quantum",
+         .default_text = "100Mbps",
+         .minimum = "1Mbps",
+         .meaning = "Rate that a flow of weight 1 gains per round. Rates err by up to about this much; a flow that cannot gain it "
+                    "stands still.",
+         .origin = "1/1000 of a 100 Gb/s link"}),
+};
+
 std::unique_ptr<AllocationPolicy> make_max_min(std::vector<double> capacities, const ParamSet& params) {
   MaxMinSolver::Options options;
-  options.repartition_updates = static_cast<std::uint32_t>(params.integer("repartition_updates"));
-  options.threads = static_cast<std::uint32_t>(params.integer("threads"));
+  fill<MaxMinLayer::Options>(options, params);
+  fill(options, params);
   return std::make_unique<MaxMinSolver>(std::move(capacities), options);
 }
 
 std::unique_ptr<AllocationPolicy> make_quantum_filling(std::vector<double> capacities, const ParamSet& params) {
-  return std::make_unique<QuantumFilling>(std::move(capacities), static_cast<double>(params.bandwidth("quantum").in_bps()));
+  const Bandwidth quantum = filled<QuantumSettings>(params).quantum;
+  return std::make_unique<QuantumFilling>(std::move(capacities), static_cast<double>(quantum.in_bps()));
 }
-
-constexpr std::array<ParamSpec, 2> kMaxMinParams = {{
-    {.name = "repartition_updates",
-     .kind = ParamKind::integer,
-     .default_text = "5",
-     .minimum = "1",
-     .maximum = "1000000",
-     .choices = "",
-     .meaning = "Batches with departures after which a segment's connected components are searched anew, once enough was solved in "
-                "it for the search to "
-                "pay; between, segments only merge.",
-     .origin = "paper, section 6.4: partitions are updated once every five job updates"},
-    {.name = "threads",
-     .kind = ParamKind::integer,
-     .default_text = "0",
-     .minimum = "0",
-     .maximum = "1024",
-     .choices = "",
-     .meaning = "Threads that solve independent segments; 0 takes as many as the run has (--threads). Results do not depend on it.",
-     .origin = "the run's threads"},
-}};
-
-constexpr std::array<ParamSpec, 1> kQuantumFillingParams = {{
-    {.name = "quantum",
-     .kind = ParamKind::bandwidth,
-     .default_text = "100Mbps",
-     .minimum = "1Mbps",
-     .maximum = "",
-     .choices = "",
-     .meaning = "Rate that a flow of weight 1 gains per round. Rates err by up to about this much; a flow that cannot gain it "
-                "stands still.",
-     .origin = "1/1000 of a 100 Gb/s link"},
-}};
 
 constexpr std::array<Module<AllocationPolicyFactory>, 2> kPolicies = {{
     {{"allocation", "max_min",

@@ -8,66 +8,155 @@
 
 #include "core/check.hpp"
 #include "core/text/csv_reader.hpp"
+#include "core/text/param_rows.hpp"
 #include "scheduler/failures/network_parts.hpp"
 #include "scheduler/failures/part_names.hpp"
 
 namespace weft {
 namespace {
 
+DurationModel duration_model(const std::string& text, const std::string& param) {
+  return DurationModel::parse(text, SourcePlace::named(param));
+}
+
 constexpr std::array kFailurePlanParams = {
-    ParamSpec{"gpu_mtbf_hours", ParamKind::real, "0", "0", "1e9", "", "mean time between failures of a GPU; 0: none fails",
-              "off; 143,000 h in Llama 3's training (148 in 54 days on 16,384 H100)"},
-    ParamSpec{"nic_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
-              "mean time between failures of a NIC, one for each GPU; 0: none fails",
-              "off; 607,000 h by the 35 failures of switches and cables there"},
-    ParamSpec{"host_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
-              "mean time between failures of the rest of a host; 0: none fails", "off"},
-    ParamSpec{"switch_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
-              "mean time between failures of a switch of the topology; hosts without a way to most of the network are out of "
-              "service meanwhile; 0: none fails",
-              "off"},
-    ParamSpec{"link_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
-              "likewise of a cable between switches or from a host to a switch; its two directions fail together", "off"},
-    ParamSpec{"link_degraded_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
-              "mean time until such a cable carries less, until it is repaired; no way changes for it; 0: never", "off"},
-    ParamSpec{"link_degraded_factor", ParamKind::real, "0.5", "0.001", "0.999", "", "the share of its speed that it then carries",
-              "round figure: half of the lanes"},
-    ParamSpec{"flap_mtbf_hours", ParamKind::real, "0", "0", "1e9", "",
-              "mean time until such a cable carries nothing for flap_duration, and then goes on by itself; 0: never", "off"},
-    ParamSpec{"flap_duration", ParamKind::text, "5s", "", "", "",
-              "how long a flap lasts: a duration or a distribution, as repair; one that is shorter than reroute "
-              "moves nothing to other ways",
-              "several seconds (MegaScale, NSDI 2024)"},
-    ParamSpec{"reroute", ParamKind::duration, "1s", "0s", "1h", "",
-              "from a cable's going out, or working again, until the network takes other ways; until then what crosses one that is "
-              "out stands still in flow mode, and is lost and sent again in packet mode",
-              "round figure: BGP in data centres (RFC 7938) takes some 100 ms to seconds"},
-    ParamSpec{"weibull_shape", ParamKind::real, "1", "0.1", "10", "",
-              "shape of the Weibull distribution of times between failures: 1 is exponential, below 1 they come in clusters, above "
-              "1 parts wear out",
-              "exponential, as Young and Daly assume"},
-    ParamSpec{"log", ParamKind::file, "", "", "", "",
-              "CSV of failures, time_s,part[,repair_s][,factor] with parts like host3, host3/gpu0, host3/nic1, leaf0, "
-              "leaf0->spine1; a link "
-              "with a factor above 0 goes on with that share of its speed",
-              "none"},
-    ParamSpec{
-        "scope", ParamKind::choice, "host", "", "", "host|gpu",
-        "what a GPU or NIC that fails, or a GPU that is cut off, takes out of service until it is repaired: its host, or only the "
-        "GPU",
-        "hosts are repaired as a whole"},
-    ParamSpec{"detection", ParamKind::duration, "10min", "0s", "8760h", "",
-              "from a failure until the scheduler knows; the jobs that it hit hold their GPUs until then",
-              "PyTorch's NCCL watchdog"},
-    ParamSpec{"repair", ParamKind::text, "4h", "", "", "",
-              "from detection until the part works again: a duration or a distribution, like exponential(4h) or lognormal(2h, 1)",
-              "round figure; reboots take minutes, new parts days"},
-    ParamSpec{"hot_spares", ParamKind::integer, "0", "0", "1000000", "",
-              "hosts of the cluster, its last ones, that run nothing until they stand in for one that has failed, at once", "none"},
-    ParamSpec{"cold_spares", ParamKind::integer, "0", "0", "1000000", "",
-              "likewise, before the hot ones, but they take cold_start to come up", "none"},
-    ParamSpec{"cold_start", ParamKind::duration, "30min", "0s", "8760h", "",
-              "from the detection of a failure until a cold spare stands in", "round figure for a boot and its checks"},
+    param<&FailureSettings::mtbf_h, PartKind::gpu>(
+        {.name = "gpu_mtbf_hours",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1e9",
+         .meaning = "mean time between failures of a GPU; 0: none fails",
+         .origin = "off; 143,000 h in Llama 3's training (148 in 54 days on 16,384 H100)"}),
+    param<&FailureSettings::mtbf_h, PartKind::nic>(
+        {.name = "nic_mtbf_hours",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1e9",
+         .meaning = "mean time between failures of a NIC, one for each GPU; 0: none fails",
+         .origin = "off; 607,000 h by the 35 failures of switches and cables there"}),
+    param<&FailureSettings::mtbf_h, PartKind::host>({.name = "host_mtbf_hours",
+                                                     .default_text = "0",
+                                                     .minimum = "0",
+                                                     .maximum = "1e9",
+                                                     .meaning = "mean time between failures of the rest of a host; 0: none fails",
+                                                     .origin = "off"}),
+    param<&FailureSettings::mtbf_h, PartKind::packet_switch>(
+        {.name = "switch_mtbf_hours",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1e9",
+         .meaning = "mean time between failures of a switch of the topology; hosts without a way to most of the network are out of "
+                    "service meanwhile; 0: none fails",
+         .origin = "off"}),
+    param<&FailureSettings::mtbf_h, PartKind::link>(
+        {.name = "link_mtbf_hours",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1e9",
+         .meaning = "likewise of a cable between switches or from a host to a switch; its two directions fail together",
+         .origin = "off"}),
+    param<&FailureSettings::degraded_mtbf_h>(
+        {.name = "link_degraded_mtbf_hours",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1e9",
+         .meaning = "mean time until such a cable carries less, until it is repaired; no way changes for it; 0: never",
+         .origin = "off",
+         .unused = {{"mode = job", "job mode knows no speeds of links"}}}),
+    param<&FailureSettings::degraded_share>({.name = "link_degraded_factor",
+                                             .default_text = "0.5",
+                                             .minimum = "0.001",
+                                             .maximum = "0.999",
+                                             .meaning = "the share of its speed that it then carries",
+                                             .origin = "round figure: half of the lanes",
+                                             .unused = {{"failure.link_degraded_mtbf_hours = 0", "no link degrades by chance"},
+                                                        {"mode = job", "no link degrades by chance"}}}),
+    param<&FailureSettings::flap_mtbf_h>(
+        {.name = "flap_mtbf_hours",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1e9",
+         .meaning = "mean time until such a cable carries nothing for flap_duration, and then goes on by itself; 0: never",
+         .origin = "off",
+         .unused = {{"mode = job", "job mode knows no speeds of links"}}}),
+    param_read<duration_model, &FailureSettings::flap>(
+        {.name = "flap_duration",
+         .default_text = "5s",
+         .meaning = "how long a flap lasts: a duration or a distribution, as repair; one that is shorter than reroute "
+                    "moves nothing to other ways",
+         .origin = "several seconds (MegaScale, NSDI 2024)",
+         .unused = {{"failure.flap_mtbf_hours = 0", "no link flaps"}, {"mode = job", "no link flaps"}}}),
+    param<&FailureSettings::reroute>(
+        {.name = "reroute",
+         .default_text = "1s",
+         .minimum = "0s",
+         .maximum = "1h",
+         .meaning =
+             "from a cable's going out, or working again, until the network takes other ways; until then what crosses one that is "
+             "out stands still in flow mode, and is lost and sent again in packet mode",
+         .origin = "round figure: BGP in data centres (RFC 7938) takes some 100 ms to seconds",
+         .unused = {{"mode = job", "job mode knows no speeds of links"},
+                    {"network_failures = none", "no switch and no link fails"}}}),
+    param<&FailureSettings::weibull_shape>(
+        {.name = "weibull_shape",
+         .default_text = "1",
+         .minimum = "0.1",
+         .maximum = "10",
+         .meaning =
+             "shape of the Weibull distribution of times between failures: 1 is exponential, below 1 they come in clusters, above "
+             "1 parts wear out",
+         .origin = "exponential, as Young and Daly assume",
+         .unused = {{"failures = none", "nothing fails"}}}),
+    param<&FailureSettings::log_file>(
+        {.name = "log",
+         .kind = ParamKind::file,
+         .meaning = "CSV of failures, time_s,part[,repair_s][,factor] with parts like host3, host3/gpu0, host3/nic1, leaf0, "
+                    "leaf0->spine1; a link "
+                    "with a factor above 0 goes on with that share of its speed",
+         .origin = "none"}),
+    param<&FailureSettings::scope>({.name = "scope",
+                                    .default_text = "host",
+                                    .choices = "host|gpu",
+                                    .meaning = "what a GPU or NIC that fails, or a GPU that is cut off, takes out of service until "
+                                               "it is repaired: its host, or only the "
+                                               "GPU",
+                                    .origin = "hosts are repaired as a whole",
+                                    .unused = {{"failures = none", "nothing fails"}}}),
+    param<&FailureSettings::detection>(
+        {.name = "detection",
+         .default_text = "10min",
+         .minimum = "0s",
+         .maximum = "8760h",
+         .meaning = "from a failure until the scheduler knows; the jobs that it hit hold their GPUs until then",
+         .origin = "PyTorch's NCCL watchdog",
+         .unused = {{"failures = none", "nothing fails"}}}),
+    param_read<duration_model, &FailureSettings::repair>(
+        {.name = "repair",
+         .default_text = "4h",
+         .meaning =
+             "from detection until the part works again: a duration or a distribution, like exponential(4h) or lognormal(2h, 1)",
+         .origin = "round figure; reboots take minutes, new parts days",
+         .unused = {{"failures = none", "nothing fails"}}}),
+    param<&FailureSettings::hot_spares>(
+        {.name = "hot_spares",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1000000",
+         .meaning = "hosts of the cluster, its last ones, that run nothing until they stand in for one that has failed, at once",
+         .origin = "none"}),
+    param<&FailureSettings::cold_spares>({.name = "cold_spares",
+                                          .default_text = "0",
+                                          .minimum = "0",
+                                          .maximum = "1000000",
+                                          .meaning = "likewise, before the hot ones, but they take cold_start to come up",
+                                          .origin = "none"}),
+    param<&FailureSettings::cold_start>({.name = "cold_start",
+                                         .default_text = "30min",
+                                         .minimum = "0s",
+                                         .maximum = "8760h",
+                                         .meaning = "from the detection of a failure until a cold spare stands in",
+                                         .origin = "round figure for a boot and its checks",
+                                         .unused = {{"failure.cold_spares = 0", "there are no cold spares"}}}),
 };
 
 // Purposes of random streams: by kind of part the next ones.
@@ -144,26 +233,6 @@ std::vector<LoggedFailure> read_failure_log(const SourceText& source, const Clus
   }
   diagnostics.throw_if_errors();
   return log;
-}
-
-FailureSettings FailureSettings::of(const ParamSet& params) {
-  FailureSettings settings;
-  for (const PartKind kind : part_kinds) {
-    settings.mtbf_h[static_cast<std::size_t>(kind)] = params.real(std::string(to_text(kind)) + "_mtbf_hours");
-  }
-  settings.degraded_mtbf_h = params.real("link_degraded_mtbf_hours");
-  settings.degraded_share = params.real("link_degraded_factor");
-  settings.flap_mtbf_h = params.real("flap_mtbf_hours");
-  settings.flap = DurationModel::parse(params.text("flap_duration"), SourcePlace::named("failure.flap_duration"));
-  settings.reroute = params.duration("reroute");
-  settings.weibull_shape = params.real("weibull_shape");
-  settings.scope = params.text("scope") == "gpu" ? FailureScope::gpu : FailureScope::host;
-  settings.detection = params.duration("detection");
-  settings.repair = DurationModel::parse(params.text("repair"), SourcePlace::named("failure.repair"));
-  settings.hot_spares = static_cast<std::uint32_t>(params.integer("hot_spares"));
-  settings.cold_spares = static_cast<std::uint32_t>(params.integer("cold_spares"));
-  settings.cold_start = params.duration("cold_start");
-  return settings;
 }
 
 bool FailureSettings::has_failures() const { return !log.empty() || has_random_failures(); }

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct LoggedFailure {
 std::vector<LoggedFailure> read_failure_log(const SourceText& source, const ClusterState& cluster,
                                             const NetworkParts* network = nullptr);
 
+/// Without values nothing fails; the table "failure" has the defaults.
 struct FailureSettings {
   std::array<double, part_kind_count> mtbf_h{};  ///< by PartKind, hours; 0: never
   /// Of a link, until it carries `degraded_share` of its speed.
@@ -71,7 +73,8 @@ struct FailureSettings {
   Duration reroute;
   std::shared_ptr<const NetworkParts> network;  ///< whose switches and links fail; null: none
   double weibull_shape = 1;
-  std::vector<LoggedFailure> log;
+  std::string log_file;            ///< "": none
+  std::vector<LoggedFailure> log;  ///< what that says, and events of the run
   FailureScope scope = FailureScope::host;
   Duration detection;
   DurationModel repair;
@@ -79,9 +82,6 @@ struct FailureSettings {
   std::uint32_t cold_spares = 0;
   Duration cold_start;
 
-  /// By the table "failure", without the log. Throws InputError for a repair that is no duration
-  /// model.
-  static FailureSettings of(const ParamSet& params);
   bool has_failures() const;
   /// Others than those of the log, without end.
   bool has_random_failures() const;

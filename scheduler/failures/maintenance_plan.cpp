@@ -7,28 +7,39 @@
 #include <utility>
 
 #include "core/text/csv_reader.hpp"
+#include "core/text/param_rows.hpp"
 #include "scheduler/failures/part.hpp"
 
 namespace weft {
 namespace {
 
 constexpr std::array kMaintenancePlanParams = {
-    ParamSpec{"plan", ParamKind::file, "", "", "", "", "CSV of drains, time_s,host,duration_s with hosts like host3", "none"},
-    ParamSpec{"notice", ParamKind::duration, "0s", "0s", "8760h", "", "for so long before its drain a host gets no new jobs",
-              "none; hours to days let short jobs end by themselves"},
-    ParamSpec{"jobs", ParamKind::choice, "move", "", "", "move|wait",
-              "what becomes of jobs that are there when the drain begins: they write a checkpoint and start elsewhere, or the work "
-              "waits for them",
-              "operators who announce drains move jobs"},
+    param<&MaintenanceSettings::plan_file>({.name = "plan",
+                                            .kind = ParamKind::file,
+                                            .meaning = "CSV of drains, time_s,host,duration_s with hosts like host3",
+                                            .origin = "none"}),
+    param<&MaintenanceSettings::notice>({.name = "notice",
+                                         .default_text = "0s",
+                                         .minimum = "0s",
+                                         .maximum = "8760h",
+                                         .meaning = "for so long before its drain a host gets no new jobs",
+                                         .origin = "none; hours to days let short jobs end by themselves",
+                                         .unused = {{"drains = none", "there is no maintenance.plan"}}}),
+    param<&MaintenanceSettings::moves_jobs>(
+        {.name = "jobs",
+         .default_text = "move",
+         .choices = "move|wait",
+         .meaning =
+             "what becomes of jobs that are there when the drain begins: they write a checkpoint and start elsewhere, or the work "
+             "waits for them",
+         .origin = "operators who announce drains move jobs",
+         .word = "move",
+         .unused = {{"drains = none", "there is no maintenance.plan"}}}),
 };
 
 }  // namespace
 
 ParamTable maintenance_params() { return kMaintenancePlanParams; }
-
-MaintenanceSettings MaintenanceSettings::of(const ParamSet& params) {
-  return {{}, params.duration("notice"), params.text("jobs") == "move"};
-}
 
 std::optional<std::string> DrainBook::add(const Drain& drain, std::string said) {
   const Time end = drain.at + drain.duration;

@@ -52,13 +52,12 @@ class DrainBook {
 /// host (DrainBook).
 std::vector<Drain> read_maintenance_plan(const SourceText& source, const ClusterState& cluster);
 
+/// Without values no host is drained; the table "maintenance" has the defaults.
 struct MaintenanceSettings {
   std::vector<Drain> drains;  ///< in order of time
   Duration notice;
   bool moves_jobs = true;
-
-  /// By the table "maintenance", without the plan.
-  static MaintenanceSettings of(const ParamSet& params);
+  std::string plan_file = {};  ///< "": none
 };
 
 }  // namespace weft

@@ -1,7 +1,8 @@
 // Parts of a cluster that can fail, and their names.
 //
-// Model: every GPU, every host, and one NIC for each GPU of a host. Names are those of a topology: "host3", "host3/gpu0", "host3/nic0". Where there is a
-// topology, its switches and cables, too (scheduler/failures/network_parts).
+// Model: every GPU, every host, and one NIC for each GPU of a host. Names are those of a topology:
+// "host3", "host3/gpu0", "host3/nic0". Where there is a topology, its switches and cables, too
+// (scheduler/failures/network_parts).
 // Thread safety: pure functions and values.
 #pragma once
 
@@ -40,8 +41,9 @@ std::string to_text(const Part& part, const ClusterState& cluster);
 /// None if the cluster has no such part of that name.
 std::optional<Part> parse_part(std::string_view name, const ClusterState& cluster);
 
-/// What a GPU or a NIC that fails takes out of service, and a GPU that is cut off from the network: only the GPU, or all of its host.
-enum class FailureScope : std::uint8_t { gpu, host };
+/// What a GPU or a NIC that fails takes out of service, and a GPU that is cut off from the network:
+/// only the GPU, or all of its host.
+enum class FailureScope : std::uint8_t { host, gpu };
 /// The GPUs that cannot be used without the part. Requires: it is none of the network.
 std::vector<GpuSlot> gpus_without(const Part& part, FailureScope scope, const ClusterState& cluster);
 

@@ -1,21 +1,41 @@
 #include "scheduler/handlers/drain_repeat_offenders.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <array>
 
 namespace weft {
 namespace {
 
+struct RepeatOffenderSettings {
+  std::size_t failures;
+  Duration window;
+  Duration duration;
+};
+
 constexpr std::array kDrainRepeatOffendersParams = {
-    ParamSpec{"failures", ParamKind::integer, "3", "1", "1000000", "", "so many within the window, and the host is drained",
-              "round figure"},
-    ParamSpec{"window", ParamKind::duration, "672h", "1s", "8760h", "", "failures further back do not count", "four weeks"},
-    ParamSpec{"duration", ParamKind::duration, "24h", "1s", "8760h", "", "how long the host is looked at",
-              "round figure; hosts whose parts are replaced are away for days"},
+    param<&RepeatOffenderSettings::failures>({.name = "failures",
+                                              .default_text = "3",
+                                              .minimum = "1",
+                                              .maximum = "1000000",
+                                              .meaning = "so many within the window, and the host is drained",
+                                              .origin = "round figure"}),
+    param<&RepeatOffenderSettings::window>({.name = "window",
+                                            .default_text = "672h",
+                                            .minimum = "1s",
+                                            .maximum = "8760h",
+                                            .meaning = "failures further back do not count",
+                                            .origin = "four weeks"}),
+    param<&RepeatOffenderSettings::duration>({.name = "duration",
+                                              .default_text = "24h",
+                                              .minimum = "1s",
+                                              .maximum = "8760h",
+                                              .meaning = "how long the host is looked at",
+                                              .origin = "round figure; hosts whose parts are replaced are away for days"}),
 };
 
 std::unique_ptr<EventHandler> make_drain_repeat_offenders(const ParamSet& params) {
-  return std::make_unique<DrainRepeatOffenders>(static_cast<std::size_t>(params.integer("failures")), params.duration("window"),
-                                                params.duration("duration"));
+  const auto settings = filled<RepeatOffenderSettings>(params);
+  return std::make_unique<DrainRepeatOffenders>(settings.failures, settings.window, settings.duration);
 }
 
 }  // namespace

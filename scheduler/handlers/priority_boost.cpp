@@ -1,4 +1,5 @@
 #include "scheduler/handlers/priority_boost.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,15 +8,29 @@
 namespace weft {
 namespace {
 
+struct PriorityBoostSettings {
+  std::int32_t boost;
+  std::int32_t most;
+};
+
 constexpr std::array kPriorityBoostParams = {
-    ParamSpec{"boost", ParamKind::integer, "1", "1", "1000000", "", "what each failure adds to the priority of a job that it stops",
-              "one class"},
-    ParamSpec{"most", ParamKind::integer, "3", "1", "1000000", "", "what all failures of a job add at most", "round figure"},
+    param<&PriorityBoostSettings::boost>({.name = "boost",
+                                          .default_text = "1",
+                                          .minimum = "1",
+                                          .maximum = "1000000",
+                                          .meaning = "what each failure adds to the priority of a job that it stops",
+                                          .origin = "one class"}),
+    param<&PriorityBoostSettings::most>({.name = "most",
+                                         .default_text = "3",
+                                         .minimum = "1",
+                                         .maximum = "1000000",
+                                         .meaning = "what all failures of a job add at most",
+                                         .origin = "round figure"}),
 };
 
 std::unique_ptr<EventHandler> make_priority_boost(const ParamSet& params) {
-  return std::make_unique<PriorityBoost>(static_cast<std::int32_t>(params.integer("boost")),
-                                         static_cast<std::int32_t>(params.integer("most")));
+  const auto settings = filled<PriorityBoostSettings>(params);
+  return std::make_unique<PriorityBoost>(settings.boost, settings.most);
 }
 
 }  // namespace

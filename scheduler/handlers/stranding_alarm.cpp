@@ -4,17 +4,34 @@
 #include <string>
 
 #include "core/text/counted.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {
 
+struct StrandingAlarmSettings {
+  std::uint32_t gpus;
+  Duration after;
+};
+
 constexpr std::array kStrandingAlarmParams = {
-    ParamSpec{"gpus", ParamKind::integer, "0", "0", "16777216", "", "more than so many have to be stranded", "any"},
-    ParamSpec{"after", ParamKind::duration, "1h", "1s", "8760h", "", "for so long", "round figure"},
+    param<&StrandingAlarmSettings::gpus>({.name = "gpus",
+                                          .default_text = "0",
+                                          .minimum = "0",
+                                          .maximum = "16777216",
+                                          .meaning = "more than so many have to be stranded",
+                                          .origin = "any"}),
+    param<&StrandingAlarmSettings::after>({.name = "after",
+                                           .default_text = "1h",
+                                           .minimum = "1s",
+                                           .maximum = "8760h",
+                                           .meaning = "for so long",
+                                           .origin = "round figure"}),
 };
 
 std::unique_ptr<EventHandler> make_stranding_alarm(const ParamSet& params) {
-  return std::make_unique<StrandingAlarm>(static_cast<std::uint32_t>(params.integer("gpus")), params.duration("after"));
+  const auto settings = filled<StrandingAlarmSettings>(params);
+  return std::make_unique<StrandingAlarm>(settings.gpus, settings.after);
 }
 
 }  // namespace

@@ -4,14 +4,21 @@
 #include <array>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 namespace {
 
+struct FirstFitSettings {
+  bool scatter;
+};
+
 constexpr std::array kFirstFitParams = {
-    ParamSpec{"scatter", ParamKind::boolean, "false", "", "", "",
-              "true lets a job take any free GPUs, host by host; false keeps it on as few hosts as it needs",
-              "gang schedulers keep jobs together (Philly, Tiresias)"},
+    param<&FirstFitSettings::scatter>(
+        {.name = "scatter",
+         .default_text = "false",
+         .meaning = "true lets a job take any free GPUs, host by host; false keeps it on as few hosts as it needs",
+         .origin = "gang schedulers keep jobs together (Philly, Tiresias)"}),
 };
 
 std::optional<Placement> place_scattered(const ClusterState& cluster, std::uint32_t gpus) {
@@ -29,7 +36,7 @@ std::optional<Placement> place_scattered(const ClusterState& cluster, std::uint3
 }
 
 std::unique_ptr<Placer> make_first_fit(const ParamSet& params, const PlacerContext&) {
-  return std::make_unique<FirstFit>(params.boolean("scatter"));
+  return std::make_unique<FirstFit>(filled<FirstFitSettings>(params).scatter);
 }
 
 }  // namespace

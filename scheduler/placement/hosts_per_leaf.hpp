@@ -4,19 +4,22 @@
 
 #include <cstdint>
 
-#include "core/text/params.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
-inline constexpr ParamSpec hosts_per_leaf_param = {
-    "hosts_per_leaf",
-    ParamKind::integer,
-    "16",
-    "1",
-    "1000000",
-    "",
-    "without a topology: so many consecutive hosts are below one leaf, or one set of rail switches",
-    "a rack of 2 x 8 hosts of 8 GPUs; with a topology its own leaves count"};
-inline std::uint32_t hosts_per_leaf(const ParamSet& params) { return static_cast<std::uint32_t>(params.integer("hosts_per_leaf")); }
+/// What the parameter fills.
+struct LeafSettings {
+  std::uint32_t hosts_per_leaf;
+};
+
+inline constexpr ParamSpec hosts_per_leaf_param = param<&LeafSettings::hosts_per_leaf>(
+    {.name = "hosts_per_leaf",
+     .default_text = "16",
+     .minimum = "1",
+     .maximum = "1000000",
+     .meaning = "without a topology: so many consecutive hosts are below one leaf, or one set of rail switches",
+     .origin = "a rack of 2 x 8 hosts of 8 GPUs; with a topology its own leaves count"});
+inline std::uint32_t hosts_per_leaf(const ParamSet& params) { return filled<LeafSettings>(params).hosts_per_leaf; }
 
 }  // namespace weft

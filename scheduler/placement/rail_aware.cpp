@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "scheduler/placement/group_placement.hpp"
 #include "scheduler/placement/hosts_per_leaf.hpp"
 #include "scheduler/placement/packed.hpp"
@@ -15,11 +16,17 @@
 namespace weft {
 namespace {
 
+struct RailAwareSettings {
+  bool whole_hosts;
+};
+
 constexpr std::array kRailAwareParams = {
     hosts_per_leaf_param,
-    ParamSpec{"whole_hosts", ParamKind::boolean, "false", "", "", "",
-              "true keeps jobs of several hosts waiting until whole hosts are free for them",
-              "a job on equal rails of partly used hosts loses no bandwidth between hosts"},
+    param<&RailAwareSettings::whole_hosts>(
+        {.name = "whole_hosts",
+         .default_text = "false",
+         .meaning = "true keeps jobs of several hosts waiting until whole hosts are free for them",
+         .origin = "a job on equal rails of partly used hosts loses no bandwidth between hosts"}),
 };
 
 std::optional<Placement> place_on_whole_hosts(const ClusterState& cluster, const HostGroups& groups, std::uint32_t gpus) {
@@ -112,7 +119,7 @@ std::optional<Placement> place_on_equal_rails(const ClusterState& cluster, const
 }
 
 std::unique_ptr<Placer> make_rail_aware(const ParamSet& params, const PlacerContext& context) {
-  return std::make_unique<RailAware>(context.topology, hosts_per_leaf(params), params.boolean("whole_hosts"));
+  return std::make_unique<RailAware>(context.topology, hosts_per_leaf(params), filled<RailAwareSettings>(params).whole_hosts);
 }
 
 }  // namespace

@@ -1,17 +1,21 @@
-// Job order: waiting jobs by rank, the best first, and the two ways of serving them - with GPUs that are free, or also with those of jobs that rank
-// behind.
+// Job order: waiting jobs by rank, the best first, and the two ways of serving them - with GPUs
+// that are free, or also with those of jobs that rank behind.
 //
-// Where it sits: policies that rank jobs by something else than submission keep one and say what ranks them.
+// Where it sits: policies that rank jobs by something else than submission keep one and say what
+// ranks them.
 //
-// Model: a job's key is a value with an order, the smaller the better; of equal ones the job submitted first goes first. Keys of waiting jobs stay as
-// they are, so they stand in trees, one for each number of GPUs (and the fewest with which an elastic job would do); running jobs are ranked anew where it matters, as what ranks them may change
-// while they run.
-//   serve             each waiting job in order starts if it can; where one cannot, those behind it wait or are tried (Behind)
-//   serve_preempting  a job that cannot start may take the GPUs of running jobs that rank behind it: the worst go first, as many as it takes for
-//                     the placer to find a place; then those that it can do without, the best first, keep their GPUs. An elastic job takes
-//                     fewer GPUs only if it can have all of them in neither way
-// What does not fit once does not fit later in the pass, as the GPUs that are free or held by jobs that rank behind become fewer; so of jobs that want
-// as many GPUs only the best is tried.
+// Model: a job's key is a value with an order, the smaller the better; of equal ones the job
+// submitted first goes first. Keys of waiting jobs stay as they are, so they stand in trees, one
+// for each number of GPUs (and the fewest with which an elastic job would do); running jobs are
+// ranked anew where it matters, as what ranks them may change while they run.
+//   serve             each waiting job in order starts if it can; where one cannot, those behind it
+//                     wait or are tried (Behind)
+//   serve_preempting  a job that cannot start may take the GPUs of running jobs that rank behind
+//                     it: the worst go first, as many as it takes for the placer to find a place;
+//                     then those that it can do without, the best first, keep their GPUs. An
+//                     elastic job takes fewer GPUs only if it can have all of them in neither way
+// What does not fit once does not fit later in the pass, as the GPUs that are free or held by jobs
+// that rank behind become fewer; so of jobs that want as many GPUs only the best is tried.
 // Invariant: a job never stops for one that ranks behind it.
 // Thread safety: belongs to its policy.
 #pragma once
@@ -26,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "scheduler/policies/policy.hpp"
 
 namespace weft {
@@ -33,16 +38,18 @@ namespace weft {
 /// What happens behind a job that has to wait.
 enum class Behind : std::uint8_t { waits, is_tried };
 
-/// Parameter of policies that let their users choose.
-inline constexpr ParamSpec strict_param = {"strict",
-                                           ParamKind::boolean,
-                                           "false",
-                                           "",
-                                           "",
-                                           "",
-                                           "true keeps all jobs waiting behind one that finds no GPUs",
-                                           "schedulers let smaller jobs use what the first cannot"};
-inline Behind behind_by(const ParamSet& params) { return params.boolean("strict") ? Behind::waits : Behind::is_tried; }
+/// What the parameter of policies that let their users choose fills.
+struct BehindSettings {
+  bool is_strict;
+};
+inline constexpr ParamSpec strict_param =
+    param<&BehindSettings::is_strict>({.name = "strict",
+                                       .default_text = "false",
+                                       .meaning = "true keeps all jobs waiting behind one that finds no GPUs",
+                                       .origin = "schedulers let smaller jobs use what the first cannot"});
+inline Behind behind_by(const ParamSet& params) {
+  return filled<BehindSettings>(params).is_strict ? Behind::waits : Behind::is_tried;
+}
 
 template <class Key>
 class JobOrder {
@@ -136,7 +143,8 @@ class JobOrder {
     return running;
   }
 
-  /// A job that was stopped waits again. Others of its size are tried before it or not at all in this pass.
+  /// A job that was stopped waits again. Others of its size are tried before it or not at all in
+  /// this pass.
   template <class KeyOf>
   void come_back(const SchedulingPass& pass, JobId id, const KeyOf& key_of, Heads& heads) {
     const JobView job = pass.job(id);
@@ -148,7 +156,8 @@ class JobOrder {
     if (!was_tried) heads.emplace(*alike.begin(), size);
   }
 
-  /// Starts the job on GPUs of which some belong to jobs that rank behind; these are taken out of `running`. Returns whether it could be.
+  /// Starts the job on GPUs of which some belong to jobs that rank behind; these are taken out of
+  /// `running`. Returns whether it could be.
   static bool take_from(SchedulingPass& pass, const Ranked& job, std::uint32_t gpus, std::vector<Ranked>& running,
                         std::vector<Ranked>& stopped) {
     std::uint64_t most = pass.cluster().free_gpus();

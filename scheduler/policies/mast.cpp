@@ -1,4 +1,5 @@
 #include "scheduler/policies/mast.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,39 +12,11 @@
 namespace weft {
 namespace {
 
-constexpr std::array kMastParams = {
-    ParamSpec{"ageing", ParamKind::duration, "24h", "0s", "8760h", "",
-              "how long a job of a lower priority has to wait to pass one of the next higher priority", "round figure: a day"},
-    ParamSpec{"large_first", ParamKind::duration, "4h", "0s", "8760h", "",
-              "by how much a job goes before one of half its GPUs; 0s: by submission alone",
-              "assumption: large jobs, which find places seldom, come before the small ones that would fill the gaps"},
-    ParamSpec{"long_first", ParamKind::duration, "4h", "0s", "8760h", "", "likewise than one that declares half its run time",
-              "assumption: what starts last should not run for long"},
-    ParamSpec{"reserve_after", ParamKind::duration, "336h", "0s", "8760h", "",
-              "how long a job waits before GPUs are kept free for it", "round figure: what is kept free stands idle"},
-    ParamSpec{"preempt", ParamKind::boolean, "true", "", "", "",
-              "whether jobs may take the GPUs of running ones of lower priority, or of tenants beyond their quotas",
-              "paper, section 2.3: the production scheduler allows preemption"},
-    ParamSpec{
-        "low_priority", ParamKind::integer, "0", "-1000000", "1000000", "",
-        "jobs of at most this priority do not start beside a waiting job of higher priority unless they declare to end in time",
-        "paper, section 2.3: it delays low-priority jobs"},
-    ParamSpec{"regions", ParamKind::integer, "1", "1", "1000", "",
-              "equal parts of the hosts, in order, that jobs do not cross; the sites of a multi_site topology, for example", "off"},
-    ParamSpec{"remote_after", ParamKind::duration, "1h", "0s", "8760h", "",
-              "how long a job waits for a place in the region of its data before it takes another", "round figure"},
-    ParamSpec{
-        "quotas", ParamKind::text, "", "", "", "",
-        "shares of the GPUs in service that tenants (groups of jobs) may hold before their jobs come last: research:0.5,ads:0.2",
-        "none"},
-    ParamSpec{"default_quota", ParamKind::real, "1", "0", "1", "", "share of every tenant that quotas does not name", "none"},
-};
-
 /// Throws InputError [bad-value].
-std::map<std::string, double, std::less<>> parse_quotas(const std::string& text) {
+std::map<std::string, double, std::less<>> parse_quotas(const std::string& text, const std::string& param) {
   std::map<std::string, double, std::less<>> quotas;
   const auto refuse = [&](const std::string& what) {
-    fail("bad-value", "mast.quotas: " + what, SourcePlace::named("mast.quotas"),
+    fail("bad-value", param + ": " + what, SourcePlace::named(param),
          "write tenants with their shares, such as research:0.5,ads:0.2");
   };
   for (std::size_t begin = 0; begin < text.size();) {
@@ -61,20 +34,72 @@ std::map<std::string, double, std::less<>> parse_quotas(const std::string& text)
   return quotas;
 }
 
-std::unique_ptr<SchedulingPolicy> make_mast(const ParamSet& params) {
-  MastSettings settings;
-  settings.ageing = params.duration("ageing");
-  settings.large_first = params.duration("large_first");
-  settings.long_first = params.duration("long_first");
-  settings.reserve_after = params.duration("reserve_after");
-  settings.preempts = params.boolean("preempt");
-  settings.low_priority = static_cast<std::int32_t>(params.integer("low_priority"));
-  settings.regions = static_cast<std::uint32_t>(params.integer("regions"));
-  settings.remote_after = params.duration("remote_after");
-  settings.default_quota = params.real("default_quota");
-  settings.quotas = parse_quotas(params.text("quotas"));
-  return std::make_unique<Mast>(std::move(settings));
-}
+constexpr std::array kMastParams = {
+    param<&MastSettings::ageing>(
+        {.name = "ageing",
+         .default_text = "24h",
+         .minimum = "0s",
+         .maximum = "8760h",
+         .meaning = "how long a job of a lower priority has to wait to pass one of the next higher priority",
+         .origin = "round figure: a day"}),
+    param<&MastSettings::large_first>(
+        {.name = "large_first",
+         .default_text = "4h",
+         .minimum = "0s",
+         .maximum = "8760h",
+         .meaning = "by how much a job goes before one of half its GPUs; 0s: by submission alone",
+         .origin = "assumption: large jobs, which find places seldom, come before the small ones that would fill the gaps"}),
+    param<&MastSettings::long_first>({.name = "long_first",
+                                      .default_text = "4h",
+                                      .minimum = "0s",
+                                      .maximum = "8760h",
+                                      .meaning = "likewise than one that declares half its run time",
+                                      .origin = "assumption: what starts last should not run for long"}),
+    param<&MastSettings::reserve_after>({.name = "reserve_after",
+                                         .default_text = "336h",
+                                         .minimum = "0s",
+                                         .maximum = "8760h",
+                                         .meaning = "how long a job waits before GPUs are kept free for it",
+                                         .origin = "round figure: what is kept free stands idle"}),
+    param<&MastSettings::preempts>(
+        {.name = "preempt",
+         .default_text = "true",
+         .meaning = "whether jobs may take the GPUs of running ones of lower priority, or of tenants beyond their quotas",
+         .origin = "paper, section 2.3: the production scheduler allows preemption"}),
+    param<&MastSettings::low_priority>({.name = "low_priority",
+                                        .default_text = "0",
+                                        .minimum = "-1000000",
+                                        .maximum = "1000000",
+                                        .meaning = "jobs of at most this priority do not start beside a waiting job of higher "
+                                                   "priority unless they declare to end in time",
+                                        .origin = "paper, section 2.3: it delays low-priority jobs"}),
+    param<&MastSettings::regions>(
+        {.name = "regions",
+         .default_text = "1",
+         .minimum = "1",
+         .maximum = "1000",
+         .meaning = "equal parts of the hosts, in order, that jobs do not cross; the sites of a multi_site topology, for example",
+         .origin = "off"}),
+    param<&MastSettings::remote_after>(
+        {.name = "remote_after",
+         .default_text = "1h",
+         .minimum = "0s",
+         .maximum = "8760h",
+         .meaning = "how long a job waits for a place in the region of its data before it takes another",
+         .origin = "round figure"}),
+    param_read<parse_quotas, &MastSettings::quotas>({.name = "quotas",
+                                                     .meaning = "shares of the GPUs in service that tenants (groups of jobs) may "
+                                                                "hold before their jobs come last: research:0.5,ads:0.2",
+                                                     .origin = "none"}),
+    param<&MastSettings::default_quota>({.name = "default_quota",
+                                         .default_text = "1",
+                                         .minimum = "0",
+                                         .maximum = "1",
+                                         .meaning = "share of every tenant that quotas does not name",
+                                         .origin = "none"}),
+};
+
+std::unique_ptr<SchedulingPolicy> make_mast(const ParamSet& params) { return std::make_unique<Mast>(MastSettings(params)); }
 
 /// Hosts of a region: from the first to before the second.
 std::pair<std::uint32_t, std::uint32_t> hosts_of(std::uint32_t region, std::uint32_t regions, std::uint32_t hosts) {
@@ -100,6 +125,8 @@ ClusterState only(const ClusterState& cluster, std::pair<std::uint32_t, std::uin
 int doublings_of(Duration run) { return std::bit_width(static_cast<std::uint64_t>(run.in_ticks() / Duration::s(1).in_ticks())); }
 
 }  // namespace
+
+MastSettings::MastSettings(const ParamSet& params) { fill(*this, params); }
 
 std::int64_t Mast::rank_of(const JobView& job) const {
   // A step of priority may be a century.

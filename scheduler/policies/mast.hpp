@@ -39,16 +39,20 @@
 
 namespace weft {
 
+/// By the table "mast", which has the only defaults.
 struct MastSettings {
+  /// Throws InputError [bad-value].
+  explicit MastSettings(const ParamSet& params);
+
   Duration ageing;
   Duration large_first;
   Duration long_first;
   Duration reserve_after;
-  bool preempts = true;
-  std::int32_t low_priority = 0;
-  std::uint32_t regions = 1;
+  bool preempts;
+  std::int32_t low_priority;
+  std::uint32_t regions;
   Duration remote_after;
-  double default_quota = 1;
+  double default_quota;
   std::map<std::string, double, std::less<>> quotas;  ///< shares by tenant
 };
 

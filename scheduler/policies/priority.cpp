@@ -1,4 +1,5 @@
 #include "scheduler/policies/priority.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <array>
 #include <utility>
@@ -6,14 +7,20 @@
 namespace weft {
 namespace {
 
+struct PrioritySettings {
+  bool preempts;
+};
+
 constexpr std::array kPriorityParams = {
-    ParamSpec{"preempt", ParamKind::boolean, "true", "", "", "", "false lets running jobs finish, whatever waits",
-              "what production schedulers do for their highest class"},
+    param<&PrioritySettings::preempts>({.name = "preempt",
+                                        .default_text = "true",
+                                        .meaning = "false lets running jobs finish, whatever waits",
+                                        .origin = "what production schedulers do for their highest class"}),
     strict_param,
 };
 
 std::unique_ptr<SchedulingPolicy> make_priority(const ParamSet& params) {
-  return std::make_unique<PriorityPolicy>(params.boolean("preempt"), behind_by(params));
+  return std::make_unique<PriorityPolicy>(filled<PrioritySettings>(params).preempts, behind_by(params));
 }
 
 }  // namespace

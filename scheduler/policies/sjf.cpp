@@ -1,4 +1,5 @@
 #include "scheduler/policies/sjf.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <array>
 #include <limits>
@@ -6,16 +7,21 @@
 namespace weft {
 namespace {
 
+struct SjfSettings {
+  Sjf::By by;
+};
+
 constexpr std::array kSjfParams = {
-    ParamSpec{"by", ParamKind::choice, "run", "", "", "run|gpus|gpu_time",
-              "what is short: the declared run time, the number of GPUs, or both multiplied",
-              "the textbook's shortest job; clusters that know no run times go by GPUs"},
+    param<&SjfSettings::by>({.name = "by",
+                             .default_text = "run",
+                             .choices = "run|gpus|gpu_time",
+                             .meaning = "what is short: the declared run time, the number of GPUs, or both multiplied",
+                             .origin = "the textbook's shortest job; clusters that know no run times go by GPUs"}),
     strict_param,
 };
 
 std::unique_ptr<SchedulingPolicy> make_sjf(const ParamSet& params) {
-  const std::string& by = params.text("by");
-  return std::make_unique<Sjf>(by == "run" ? Sjf::By::run : by == "gpus" ? Sjf::By::gpus : Sjf::By::gpu_time, behind_by(params));
+  return std::make_unique<Sjf>(filled<SjfSettings>(params).by, behind_by(params));
 }
 
 }  // namespace

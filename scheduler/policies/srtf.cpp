@@ -3,19 +3,28 @@
 #include <array>
 #include <limits>
 
+#include "core/text/param_rows.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
 
 namespace weft {
 namespace {
 
+struct SrtfSettings {
+  bool by_gpu_time;
+};
+
 constexpr std::array kSrtfParams = {
-    ParamSpec{"by", ParamKind::choice, "time", "", "", "time|gpu_time",
-              "what is short: the time that is left, or that times the GPUs",
-              "time: least mean completion on one machine; gpu_time: SRSF of Tiresias (NSDI 2019)"},
+    param<&SrtfSettings::by_gpu_time>(
+        {.name = "by",
+         .default_text = "time",
+         .choices = "time|gpu_time",
+         .meaning = "what is short: the time that is left, or that times the GPUs",
+         .origin = "time: least mean completion on one machine; gpu_time: SRSF of Tiresias (NSDI 2019)",
+         .word = "gpu_time"}),
 };
 
 std::unique_ptr<SchedulingPolicy> make_srtf(const ParamSet& params) {
-  return std::make_unique<Srtf>(params.text("by") == "gpu_time");
+  return std::make_unique<Srtf>(filled<SrtfSettings>(params).by_gpu_time);
 }
 
 }  // namespace
@@ -23,7 +32,8 @@ std::unique_ptr<SchedulingPolicy> make_srtf(const ParamSet& params) {
 void Srtf::schedule(SchedulingPass& pass) {
   const auto key = [this](const JobView& job) {
     if (!job.declared_left) return std::numeric_limits<double>::infinity();
-    // Of elastic jobs, too, on all GPUs: they would otherwise rank differently once they are stopped.
+    // Of elastic jobs, too, on all GPUs: they would otherwise rank differently once they are
+    // stopped.
     const Duration left = job.since ? time_on_all(*job.declared_left, job.gpus, job.held_gpus) : *job.declared_left;
     return left.in_s() * (by_gpu_time_ ? static_cast<double>(job.gpus) : 1.0);
   };

@@ -3,26 +3,45 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/param_rows.hpp"
 #include "scheduler/lifecycle/elastic_restart.hpp"
 
 namespace weft {
 namespace {
 
+struct TiresiasSettings {
+  std::uint32_t queues;
+  Duration threshold;
+  double growth;
+};
+
 constexpr std::array kTiresiasParams = {
-    ParamSpec{"queues", ParamKind::integer, "3", "1", "64", "",
-              "number of queues; 1 is first come, first served without preemption", "simulator of Tiresias's authors"},
-    ParamSpec{"threshold", ParamKind::duration, "3250s", "1s", "", "", "GPU time up to which a job stays in the first queue",
-              "likewise"},
-    ParamSpec{"growth", ParamKind::real, "2.2154", "1.01", "1000000", "", "by what each further threshold is larger",
-              "likewise: the second is at 7,200 s"},
+    param<&TiresiasSettings::queues>({.name = "queues",
+                                      .default_text = "3",
+                                      .minimum = "1",
+                                      .maximum = "64",
+                                      .meaning = "number of queues; 1 is first come, first served without preemption",
+                                      .origin = "simulator of Tiresias's authors"}),
+    param<&TiresiasSettings::threshold>({.name = "threshold",
+                                         .default_text = "3250s",
+                                         .minimum = "1s",
+                                         .meaning = "GPU time up to which a job stays in the first queue",
+                                         .origin = "likewise"}),
+    param<&TiresiasSettings::growth>({.name = "growth",
+                                      .default_text = "2.2154",
+                                      .minimum = "1.01",
+                                      .maximum = "1000000",
+                                      .meaning = "by what each further threshold is larger",
+                                      .origin = "likewise: the second is at 7,200 s"}),
 };
 
 std::unique_ptr<SchedulingPolicy> make_tiresias(const ParamSet& params) {
+  const auto settings = filled<TiresiasSettings>(params);
   std::vector<Duration> thresholds;
-  double seconds = params.duration("threshold").in_s();
-  for (std::int64_t i = 1; i < params.integer("queues"); ++i) {
+  double seconds = settings.threshold.in_s();
+  for (std::uint32_t i = 1; i < settings.queues; ++i) {
     thresholds.push_back(seconds < Duration::max().in_s() / 2 ? Duration::from_seconds(seconds) : Duration::max());
-    seconds *= params.real("growth");
+    seconds *= settings.growth;
   }
   return std::make_unique<Tiresias>(std::move(thresholds));
 }

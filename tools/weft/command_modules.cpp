@@ -24,6 +24,7 @@
 #include "scheduler/lifecycle/storage.hpp"
 #include "scheduler/placement/placer.hpp"
 #include "scheduler/policies/policy.hpp"
+#include "tools/simulation/scenario/module_uses.hpp"
 #include "tools/simulation/scenario/nccl_rules.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
 #include "tools/weft/commands.hpp"
@@ -115,17 +116,35 @@ std::string range_text(const ParamSpec& spec) {
          std::string(spec.maximum.empty() ? "any" : spec.maximum);
 }
 
+/// In which runs the module is used; none where it is in all.
+std::vector<std::string> uses_of(const ModuleInfo& module) {
+  std::vector<std::string> conditions;
+  for (const ModuleUse& use : module_uses()) {
+    if (use.kind == module.kind && use.name == module.name) conditions.push_back(use.condition);
+  }
+  return conditions;
+}
+
+void print_uses(const ModuleInfo& module) {
+  std::string text;
+  for (const std::string& condition : uses_of(module)) text += (text.empty() ? "Used where " : ", or where ") + condition;
+  if (!text.empty()) std::cout << wrapped(text + ".", 2, 110);
+}
+
 void print_text(const std::vector<ModuleInfo>& modules) {
   std::string_view kind;
   for (const ModuleInfo& module : modules) {
     if (module.kind != kind) std::cout << (kind.empty() ? "" : "\n") << "# " << module.kind << "\n";
     kind = module.kind;
     std::cout << "\n" << module.name << "\n" << wrapped(module.summary, 2, 110);
+    print_uses(module);
     for (const ParamSpec& spec : module.params) {
       std::cout << "  " << module.name << "." << spec.name << " = " << spec.default_text << "    (" << to_text(spec.kind);
       if (const std::string range = range_text(spec); !range.empty()) std::cout << ", " << range;
       std::cout << ")\n"
                 << wrapped(std::string(unstopped(spec.meaning)) + ". Origin: " + std::string(unstopped(spec.origin)) + ".", 6, 110);
+      for (const UnusedWhen& when : unused_of(module.name, spec))
+        std::cout << wrapped("Unused where " + std::string(when.condition) + ": " + std::string(when.because) + ".", 6, 110);
     }
     for (const NamedValue& value : module.values) {
       std::cout << "  " << value.name << " = " << value.value << "\n"
@@ -147,8 +166,11 @@ void print_json(const std::vector<ModuleInfo>& modules) {
                         {"choices", spec.choices},
                         {"meaning", spec.meaning},
                         {"origin", spec.origin}});
+      for (const UnusedWhen& when : unused_of(module.name, spec))
+        params.back()["unused"].push_back({{"where", when.condition}, {"because", when.because}});
     }
     json.push_back({{"kind", module.kind}, {"name", module.name}, {"summary", module.summary}, {"params", params}});
+    if (const std::vector<std::string> uses = uses_of(module); !uses.empty()) json.back()["used_where"] = uses;
     for (const NamedValue& value : module.values) {
       json.back()["values"].push_back({{"name", value.name}, {"value", value.value}, {"origin", value.origin}});
     }
@@ -174,7 +196,8 @@ void print_names(const std::vector<ModuleInfo>& modules) {
   }
 }
 
-/// `flow.mtu`: the module with that parameter alone; none if no module has such a name. Throws InputError [unknown-parameter].
+/// `flow.mtu`: the module with that parameter alone; none if no module has such a name. Throws
+/// InputError [unknown-parameter].
 std::optional<ModuleInfo> with_parameter(const std::vector<ModuleInfo>& modules, const std::string& wanted) {
   const std::size_t dot = wanted.find('.');
   if (dot == std::string::npos) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/clos_fabric.hpp"
 #include "topologies/builders/server.hpp"
 #include "topologies/builders/size_limit.hpp"
@@ -11,15 +12,44 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 5> kBcubeOwnParams = {{
-    {"n", ParamKind::integer, "4", "2", "1024", "", "Ports of a switch.", "Guo et al., figure 1: n = 4"},
-    {"k", ParamKind::integer, "1", "0", "15", "", "Levels above level 0; a server has k+1 ports.", "Guo et al., figure 1: BCube_1"},
-    {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host; they share its NIC of k+1 ports.",
-     "one GPU per host keeps closed forms simple"},
-    {"fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of a cable from a NIC to a switch, at 5 ns per metre.",
-     "assumption: a modular data center in a container"},
-    {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a switch.", switch_buffer_origin},
-}};
+struct BcubeSettings {
+  std::uint32_t n;
+  std::uint32_t k;
+  Length fibre;
+  Bytes buffer;
+};
+
+constexpr std::array kBcubeOwnParams = {
+    param<&BcubeSettings::n>({.name = "n",
+                              .default_text = "4",
+                              .minimum = "2",
+                              .maximum = "1024",
+                              .meaning = "Ports of a switch.",
+                              .origin = "Guo et al., figure 1: n = 4"}),
+    param<&BcubeSettings::k>({.name = "k",
+                              .default_text = "1",
+                              .minimum = "0",
+                              .maximum = "15",
+                              .meaning = "Levels above level 0; a server has k+1 ports.",
+                              .origin = "Guo et al., figure 1: BCube_1"}),
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host; they share its NIC of k+1 ports.",
+                               .origin = "one GPU per host keeps closed forms simple"}),
+    param<&BcubeSettings::fibre>({.name = "fibre",
+                                  .default_text = "2m",
+                                  .minimum = "0m",
+                                  .maximum = "100000km",
+                                  .meaning = "Length of a cable from a NIC to a switch, at 5 ns per metre.",
+                                  .origin = "assumption: a modular data center in a container"}),
+    param<&BcubeSettings::buffer>({.name = "buffer",
+                                   .default_text = default_switch_buffer,
+                                   .minimum = "1B",
+                                   .meaning = "Shared packet memory of a switch.",
+                                   .origin = switch_buffer_origin}),
+};
 constexpr auto kBcubeParams = join_params(kBcubeOwnParams, join_params(nic_rate_param, inside_params));
 
 /// Numbers of a BCube.
@@ -71,12 +101,12 @@ class BcubeRoutes final : public Routes {
   BcubeShape shape_;
 };
 
-BcubeShape read_shape(const ParamSet& params, const SourcePlace& place) {
+BcubeShape read_shape(const ParamSet& params, const BcubeSettings& settings, const SourcePlace& place) {
   BcubeShape shape;
   shape.server = read_server(params, place);
   shape.server.relays = true;
-  shape.ports = static_cast<std::uint32_t>(params.integer("n"));
-  const auto levels = static_cast<std::uint32_t>(params.integer("k")) + 1;
+  shape.ports = settings.n;
+  const std::uint32_t levels = settings.k + 1;
   shape.server.nic_ports = levels;
   std::uint64_t power = 1;
   shape.powers.push_back(1);
@@ -91,10 +121,11 @@ BcubeShape read_shape(const ParamSet& params, const SourcePlace& place) {
 }
 
 std::shared_ptr<const Topology> make_bcube(const ParamSet& params, const SourcePlace& place) {
-  BcubeShape shape = read_shape(params, place);
-  const Duration delay = propagation_delay(params.length("fibre"));
+  const auto settings = filled<BcubeSettings>(params);
+  BcubeShape shape = read_shape(params, settings, place);
+  const Duration delay = propagation_delay(settings.fibre);
   TopologyBuilder builder("bcube");
-  const std::uint16_t buffer = builder.add_buffer_class({"switch", params.bytes("buffer")});
+  const std::uint16_t buffer = builder.add_buffer_class({"switch", settings.buffer});
   for (std::uint32_t server = 0; server < shape.servers(); ++server) add_server(builder, shape.server);
   for (std::uint32_t i = 0; i < shape.levels() * shape.switches_per_level(); ++i) builder.add_switch(0, {}, buffer);
   for (std::uint32_t server = 0; server < shape.servers(); ++server) {

@@ -1,42 +1,135 @@
 #include "topologies/builders/clos.hpp"
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/oversubscription.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 17> kClosOwnParams = {{
-    {"hosts", ParamKind::integer, "4096", "1", "1000000", "", "Number of hosts.", "paper, section 8.1"},
-    {"gpus_per_host", ParamKind::integer, "8", "1", "1024", "", "GPUs in a host.", "paper, section 8.1: GrandTeton with 8 H100"},
-    {"nics_per_host", ParamKind::integer, "1", "1", "1024", "",
-     "NICs that the GPUs of a host share evenly; all of them go to the host's leaf.", "paper, section 8.1: one NIC of 400 Gb/s"},
-    {"hosts_per_leaf", ParamKind::integer, "1", "1", "1000000", "", "Hosts below a leaf.", "paper, section 9.1: a leaf per host"},
-    {"leafs_per_pod", ParamKind::integer, "32", "1", "1000000", "", "Leafs of a pod.", "paper, section 9.1: ratio 1:8:32"},
-    {"aggs_per_pod", ParamKind::integer, "8", "1", "100000", "", "Aggregation switches of a pod.",
-     "paper, section 9.1: ratio 1:8:32"},
-    {"spines", ParamKind::integer, "128", "0", "1000000", "",
-     "Spines, a multiple of aggs_per_pod; 0 leaves the third tier out and needs a single pod.", "paper, section 8.1"},
-    {"leaf_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "",
-     "Rate of a cable from leaf to aggregation, each way.", "paper, section 9.2: 400 Gb/s links"},
-    {"leaf_oversubscription", ParamKind::real, "0", "0", "1000000", "",
-     "Rate from hosts over rate to aggregation at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.", "off"},
-    {"agg_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "",
-     "Rate of a cable from aggregation to spine, each way.", "paper, section 9.2: 400 Gb/s links"},
-    {"agg_oversubscription", ParamKind::real, "0", "0", "1000000", "",
-     "Rate from leafs over rate to spines at an aggregation switch; sets agg_uplink_rate; 0 = agg_uplink_rate is given.", "off"},
-    {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of the cable from a NIC to its leaf, at 5 ns per metre.",
-     "assumption: a cable inside a rack"},
-    {"leaf_fibre", ParamKind::length, "30m", "0m", "100000km", "", "Length of the fibre from leaf to aggregation.",
-     "assumption: within a row"},
-    {"agg_fibre", ParamKind::length, "200m", "0m", "100000km", "", "Length of the fibre from aggregation to spine.",
-     "assumption: spines stand in another room of the building"},
-    {"leaf_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a leaf.", switch_buffer_origin},
-    {"agg_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of an aggregation switch.",
-     switch_buffer_origin},
-    {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
-     switch_buffer_origin},
-}};
+struct ClosSettings {
+  std::uint32_t hosts;
+  std::uint32_t hosts_per_leaf;
+  std::uint32_t leafs_per_pod;
+  std::uint32_t aggs_per_pod;
+  std::uint32_t spines;
+  Bandwidth leaf_uplink_rate;
+  double leaf_oversubscription;
+  Bandwidth agg_uplink_rate;
+  double agg_oversubscription;
+  Length host_fibre;
+  Length leaf_fibre;
+  Length agg_fibre;
+  Bytes leaf_buffer;
+  Bytes agg_buffer;
+  Bytes spine_buffer;
+};
+
+constexpr std::array kClosOwnParams = {
+    param<&ClosSettings::hosts>({.name = "hosts",
+                                 .default_text = "4096",
+                                 .minimum = "1",
+                                 .maximum = "1000000",
+                                 .meaning = "Number of hosts.",
+                                 .origin = "paper, section 8.1"}),
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "8",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host.",
+                               .origin = "paper, section 8.1: GrandTeton with 8 H100"}),
+    param<&ServerShape::nics>({.name = "nics_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "NICs that the GPUs of a host share evenly; all of them go to the host's leaf.",
+                               .origin = "paper, section 8.1: one NIC of 400 Gb/s"}),
+    param<&ClosSettings::hosts_per_leaf>({.name = "hosts_per_leaf",
+                                          .default_text = "1",
+                                          .minimum = "1",
+                                          .maximum = "1000000",
+                                          .meaning = "Hosts below a leaf.",
+                                          .origin = "paper, section 9.1: a leaf per host"}),
+    param<&ClosSettings::leafs_per_pod>({.name = "leafs_per_pod",
+                                         .default_text = "32",
+                                         .minimum = "1",
+                                         .maximum = "1000000",
+                                         .meaning = "Leafs of a pod.",
+                                         .origin = "paper, section 9.1: ratio 1:8:32"}),
+    param<&ClosSettings::aggs_per_pod>({.name = "aggs_per_pod",
+                                        .default_text = "8",
+                                        .minimum = "1",
+                                        .maximum = "100000",
+                                        .meaning = "Aggregation switches of a pod.",
+                                        .origin = "paper, section 9.1: ratio 1:8:32"}),
+    param<&ClosSettings::spines>(
+        {.name = "spines",
+         .default_text = "128",
+         .minimum = "0",
+         .maximum = "1000000",
+         .meaning = "Spines, a multiple of aggs_per_pod; 0 leaves the third tier out and needs a single pod.",
+         .origin = "paper, section 8.1"}),
+    param<&ClosSettings::leaf_uplink_rate>({.name = "leaf_uplink_rate",
+                                            .default_text = "400Gbps",
+                                            .minimum = "1bps",
+                                            .maximum = "1000Tbps",
+                                            .meaning = "Rate of a cable from leaf to aggregation, each way.",
+                                            .origin = "paper, section 9.2: 400 Gb/s links"}),
+    param<&ClosSettings::leaf_oversubscription>(
+        {.name = "leaf_oversubscription",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1000000",
+         .meaning = "Rate from hosts over rate to aggregation at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.",
+         .origin = "off"}),
+    param<&ClosSettings::agg_uplink_rate>({.name = "agg_uplink_rate",
+                                           .default_text = "400Gbps",
+                                           .minimum = "1bps",
+                                           .maximum = "1000Tbps",
+                                           .meaning = "Rate of a cable from aggregation to spine, each way.",
+                                           .origin = "paper, section 9.2: 400 Gb/s links"}),
+    param<&ClosSettings::agg_oversubscription>(
+        {.name = "agg_oversubscription",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1000000",
+         .meaning =
+             "Rate from leafs over rate to spines at an aggregation switch; sets agg_uplink_rate; 0 = agg_uplink_rate is given.",
+         .origin = "off"}),
+    param<&ClosSettings::host_fibre>({.name = "host_fibre",
+                                      .default_text = "2m",
+                                      .minimum = "0m",
+                                      .maximum = "100000km",
+                                      .meaning = "Length of the cable from a NIC to its leaf, at 5 ns per metre.",
+                                      .origin = "assumption: a cable inside a rack"}),
+    param<&ClosSettings::leaf_fibre>({.name = "leaf_fibre",
+                                      .default_text = "30m",
+                                      .minimum = "0m",
+                                      .maximum = "100000km",
+                                      .meaning = "Length of the fibre from leaf to aggregation.",
+                                      .origin = "assumption: within a row"}),
+    param<&ClosSettings::agg_fibre>({.name = "agg_fibre",
+                                     .default_text = "200m",
+                                     .minimum = "0m",
+                                     .maximum = "100000km",
+                                     .meaning = "Length of the fibre from aggregation to spine.",
+                                     .origin = "assumption: spines stand in another room of the building"}),
+    param<&ClosSettings::leaf_buffer>({.name = "leaf_buffer",
+                                       .default_text = default_switch_buffer,
+                                       .minimum = "1B",
+                                       .meaning = "Shared packet memory of a leaf.",
+                                       .origin = switch_buffer_origin}),
+    param<&ClosSettings::agg_buffer>({.name = "agg_buffer",
+                                      .default_text = default_switch_buffer,
+                                      .minimum = "1B",
+                                      .meaning = "Shared packet memory of an aggregation switch.",
+                                      .origin = switch_buffer_origin}),
+    param<&ClosSettings::spine_buffer>({.name = "spine_buffer",
+                                        .default_text = default_switch_buffer,
+                                        .minimum = "1B",
+                                        .meaning = "Shared packet memory of a spine.",
+                                        .origin = switch_buffer_origin}),
+};
 constexpr auto kClosParams = join_params(kClosOwnParams, servers_params);
 
 std::shared_ptr<const Topology> make_clos(const ParamSet& params, const SourcePlace& place) {
@@ -46,24 +139,27 @@ std::shared_ptr<const Topology> make_clos(const ParamSet& params, const SourcePl
 }  // namespace
 
 ClosShape clos_shape(const ParamSet& params, const SourcePlace& place) {
-  const auto count = [&](std::string_view name) { return static_cast<std::uint32_t>(params.integer(name)); };
+  const auto settings = filled<ClosSettings>(params);
   ClosShape shape;
-  shape.servers = read_servers(params, count("hosts"), place);
-  shape.hosts_per_group = count("hosts_per_leaf");
-  shape.leafs_per_pod = count("leafs_per_pod");
-  shape.aggs_per_pod = count("aggs_per_pod");
-  shape.spines = count("spines");
-  shape.nic_delay = propagation_delay(params.length("host_fibre"));
-  shape.leaf_buffer = params.bytes("leaf_buffer");
-  shape.agg_buffer = params.bytes("agg_buffer");
-  shape.spine_buffer = params.bytes("spine_buffer");
+  shape.servers = read_servers(params, settings.hosts, place);
+  shape.hosts_per_group = settings.hosts_per_leaf;
+  shape.leafs_per_pod = settings.leafs_per_pod;
+  shape.aggs_per_pod = settings.aggs_per_pod;
+  shape.spines = settings.spines;
+  shape.nic_delay = propagation_delay(settings.host_fibre);
+  shape.leaf_buffer = settings.leaf_buffer;
+  shape.agg_buffer = settings.agg_buffer;
+  shape.spine_buffer = settings.spine_buffer;
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {uplink_rate(params, "leaf_uplink_rate", "leaf_oversubscription", shape.servers.usual().nic_rate,
-                               std::uint64_t{shape.hosts_per_group} * shape.servers.usual().nics, shape.aggs_per_pod, place),
-                   propagation_delay(params.length("leaf_fibre"))};
-  shape.agg_up = {uplink_rate(params, "agg_uplink_rate", "agg_oversubscription", shape.leaf_up.rate, shape.leafs_per_pod,
-                              shape.spines_per_plane(), place),
-                  propagation_delay(params.length("agg_fibre"))};
+  shape.leaf_up = {
+      uplink_rate(params, {"leaf_uplink_rate", settings.leaf_uplink_rate, "leaf_oversubscription", settings.leaf_oversubscription},
+                  shape.servers.usual().nic_rate, std::uint64_t{shape.hosts_per_group} * shape.servers.usual().nics,
+                  shape.aggs_per_pod, place),
+      propagation_delay(settings.leaf_fibre)};
+  shape.agg_up = {
+      uplink_rate(params, {"agg_uplink_rate", settings.agg_uplink_rate, "agg_oversubscription", settings.agg_oversubscription},
+                  shape.leaf_up.rate, shape.leafs_per_pod, shape.spines_per_plane(), place),
+      propagation_delay(settings.agg_fibre)};
   return shape;
 }
 

@@ -5,12 +5,11 @@
 
 namespace weft {
 
-Dimensions read_dimensions(const ParamSet& params, std::string_view name, const SourcePlace& place) {
+Dimensions read_dimensions(const std::string& text, const std::string& param, const SourcePlace& place) {
   constexpr std::size_t dimensions_max = 16;
   constexpr std::uint64_t places_max = 1'000'000;
-  const std::string& text = params.text(name);
   const auto fail = [&](const std::string& message, const std::string& help) {
-    weft::fail("bad-dimensions", params.module() + "." + std::string(name) + ": " + message, place, help);
+    weft::fail("bad-dimensions", param + ": " + message, place, help);
   };
   Dimensions sizes;
   std::uint64_t places = 1;

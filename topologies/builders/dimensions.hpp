@@ -2,23 +2,25 @@
 //
 // Where it sits: torus and hyperx read their sizes with it and number their routers by it.
 //
-// Model: place number = c0 + s0 * (c1 + s1 * (c2 + ...)) for coordinates c and sizes s; the first coordinate varies fastest.
+// Model: place number = c0 + s0 * (c1 + s1 * (c2 + ...)) for coordinates c and sizes s; the first
+// coordinate varies fastest.
 // Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "core/text/params.hpp"
+#include "core/text/diagnostics.hpp"
 
 namespace weft {
 
 /// Sizes of the dimensions, each 1 or more.
 using Dimensions = std::vector<std::uint32_t>;
 
-/// Reads a text parameter such as "4x4x8": at most 16 sizes, at most a million places. Throws InputError [bad-dimensions] at `place`.
-Dimensions read_dimensions(const ParamSet& params, std::string_view name, const SourcePlace& place);
+/// Reads a text parameter such as "4x4x8": at most 16 sizes, at most a million places. Throws
+/// InputError [bad-dimensions] at `place`.
+Dimensions read_dimensions(const std::string& text, const std::string& param, const SourcePlace& place);
 
 /// Number of places.
 std::uint32_t places(const Dimensions& sizes);

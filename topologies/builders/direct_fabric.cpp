@@ -56,8 +56,9 @@ DirectShape read_direct(const ParamSet& params, std::uint64_t routers, std::uint
   DirectShape shape;
   shape.routers = static_cast<std::uint32_t>(routers);
   shape.servers = read_servers(params, static_cast<std::uint32_t>(routers * hosts_per_router), place);
-  shape.nic_delay = propagation_delay(params.length("host_fibre"));
-  shape.buffer = params.bytes("buffer");
+  const auto settings = filled<DirectSettings>(params);
+  shape.nic_delay = propagation_delay(settings.host_fibre);
+  shape.buffer = settings.buffer;
   return shape;
 }
 

@@ -1,5 +1,6 @@
 #include "topologies/builders/dragonfly.hpp"
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/direct_fabric.hpp"
 #include "topologies/builders/size_limit.hpp"
 
@@ -7,27 +8,80 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 10> kDragonflyOwnParams = {{
-    {"groups", ParamKind::integer, "0", "0", "1000000", "", "Groups, g; 0 = as many as there can be, a*h + 1.",
-     "Kim et al., section 3.1: the largest dragonfly"},
-    {"routers_per_group", ParamKind::integer, "4", "1", "10000", "", "Routers of a group, a.",
-     "Kim et al., figure 5: p = h = 2, a = 4"},
-    {"hosts_per_router", ParamKind::integer, "2", "1", "1024", "", "Hosts at a router, p.",
-     "Kim et al., figure 5; balanced is a = 2p = 2h"},
-    {"global_cables", ParamKind::integer, "2", "1", "1024", "", "Cables from a router to other groups, h.", "Kim et al., figure 5"},
-    {"arrangement", ParamKind::choice, "palmtree", "", "", "palmtree|consecutive", "Which global port leads to which group.",
-     "palmtree spreads the cables of neighbouring groups (Camarero et al., 2014)"},
-    {"local_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable inside a group, each way.",
-     "equal to nic_rate"},
-    {"local_fibre", ParamKind::length, "5m", "0m", "100000km", "", "Length of a cable inside a group, at 5 ns per metre.",
-     "assumption: a group is a row of racks joined by electric cables"},
-    {"global_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable between groups, each way.",
-     "equal to nic_rate"},
-    {"global_fibre", ParamKind::length, "50m", "0m", "100000km", "", "Length of a fibre between groups.",
-     "assumption: within a hall"},
-    {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "",
-     "Length of the cable from a NIC to its switch, at 5 ns per metre.", "assumption: a cable inside a rack"},
-}};
+struct DragonflySettings {
+  std::uint32_t groups;
+  std::uint32_t routers_per_group;
+  std::uint32_t hosts_per_router;
+  std::uint32_t global_cables;
+  bool is_palmtree;
+  Bandwidth local_rate;
+  Length local_fibre;
+  Bandwidth global_rate;
+  Length global_fibre;
+};
+
+constexpr std::array kDragonflyOwnParams = {
+    param<&DragonflySettings::groups>({.name = "groups",
+                                       .default_text = "0",
+                                       .minimum = "0",
+                                       .maximum = "1000000",
+                                       .meaning = "Groups, g; 0 = as many as there can be, a*h + 1.",
+                                       .origin = "Kim et al., section 3.1: the largest dragonfly"}),
+    param<&DragonflySettings::routers_per_group>({.name = "routers_per_group",
+                                                  .default_text = "4",
+                                                  .minimum = "1",
+                                                  .maximum = "10000",
+                                                  .meaning = "Routers of a group, a.",
+                                                  .origin = "Kim et al., figure 5: p = h = 2, a = 4"}),
+    param<&DragonflySettings::hosts_per_router>({.name = "hosts_per_router",
+                                                 .default_text = "2",
+                                                 .minimum = "1",
+                                                 .maximum = "1024",
+                                                 .meaning = "Hosts at a router, p.",
+                                                 .origin = "Kim et al., figure 5; balanced is a = 2p = 2h"}),
+    param<&DragonflySettings::global_cables>({.name = "global_cables",
+                                              .default_text = "2",
+                                              .minimum = "1",
+                                              .maximum = "1024",
+                                              .meaning = "Cables from a router to other groups, h.",
+                                              .origin = "Kim et al., figure 5"}),
+    param<&DragonflySettings::is_palmtree>({.name = "arrangement",
+                                            .default_text = "palmtree",
+                                            .choices = "palmtree|consecutive",
+                                            .meaning = "Which global port leads to which group.",
+                                            .origin = "palmtree spreads the cables of neighbouring groups (Camarero et al., 2014)",
+                                            .word = "palmtree"}),
+    param<&DragonflySettings::local_rate>({.name = "local_rate",
+                                           .default_text = "400Gbps",
+                                           .minimum = "1bps",
+                                           .maximum = "1000Tbps",
+                                           .meaning = "Rate of a cable inside a group, each way.",
+                                           .origin = "equal to nic_rate"}),
+    param<&DragonflySettings::local_fibre>({.name = "local_fibre",
+                                            .default_text = "5m",
+                                            .minimum = "0m",
+                                            .maximum = "100000km",
+                                            .meaning = "Length of a cable inside a group, at 5 ns per metre.",
+                                            .origin = "assumption: a group is a row of racks joined by electric cables"}),
+    param<&DragonflySettings::global_rate>({.name = "global_rate",
+                                            .default_text = "400Gbps",
+                                            .minimum = "1bps",
+                                            .maximum = "1000Tbps",
+                                            .meaning = "Rate of a cable between groups, each way.",
+                                            .origin = "equal to nic_rate"}),
+    param<&DragonflySettings::global_fibre>({.name = "global_fibre",
+                                             .default_text = "50m",
+                                             .minimum = "0m",
+                                             .maximum = "100000km",
+                                             .meaning = "Length of a fibre between groups.",
+                                             .origin = "assumption: within a hall"}),
+    param<&DirectSettings::host_fibre>({.name = "host_fibre",
+                                        .default_text = "2m",
+                                        .minimum = "0m",
+                                        .maximum = "100000km",
+                                        .meaning = "Length of the cable from a NIC to its switch, at 5 ns per metre.",
+                                        .origin = "assumption: a cable inside a rack"}),
+};
 constexpr auto kDragonflyParams = join_params(join_params(kDragonflyOwnParams, direct_params), servers_params);
 
 class DragonflyGraph final : public RouterGraph {
@@ -90,11 +144,11 @@ class DragonflyGraph final : public RouterGraph {
 };
 
 std::shared_ptr<const Topology> make_dragonfly(const ParamSet& params, const SourcePlace& place) {
-  const auto routers = static_cast<std::uint32_t>(params.integer("routers_per_group"));
-  const auto global_cables = static_cast<std::uint32_t>(params.integer("global_cables"));
+  const auto settings = filled<DragonflySettings>(params);
+  const std::uint32_t routers = settings.routers_per_group;
+  const std::uint32_t global_cables = settings.global_cables;
   const std::uint32_t groups_max = routers * global_cables + 1;
-  const auto given = static_cast<std::uint32_t>(params.integer("groups"));
-  const std::uint32_t groups = given == 0 ? groups_max : given;
+  const std::uint32_t groups = settings.groups == 0 ? groups_max : settings.groups;
   if (groups > groups_max) {
     fail("bad-shape",
          params.module() + ": " + std::to_string(groups) + " groups cannot all be joined: a group has " + std::to_string(routers) +
@@ -103,12 +157,12 @@ std::shared_ptr<const Topology> make_dragonfly(const ParamSet& params, const Sou
   }
   const std::uint64_t all_routers = std::uint64_t{groups} * routers;
   check_size(params.module(), all_routers, all_routers * (routers - 1 + global_cables) / 2, place);
-  const DirectShape shape = read_direct(params, all_routers, static_cast<std::uint64_t>(params.integer("hosts_per_router")), place);
+  const DirectShape shape = read_direct(params, all_routers, settings.hosts_per_router, place);
   check_direct_size(shape, all_routers * (routers - 1 + global_cables) / 2, params.module(), place);
 
-  const CableShape local{params.bandwidth("local_rate"), propagation_delay(params.length("local_fibre"))};
-  const CableShape global{params.bandwidth("global_rate"), propagation_delay(params.length("global_fibre"))};
-  auto graph = std::make_unique<DragonflyGraph>(groups, routers, global_cables, params.text("arrangement") == "palmtree");
+  const CableShape local{settings.local_rate, propagation_delay(settings.local_fibre)};
+  const CableShape global{settings.global_rate, propagation_delay(settings.global_fibre)};
+  auto graph = std::make_unique<DragonflyGraph>(groups, routers, global_cables, settings.is_palmtree);
   std::vector<RouterCable> cables;
   for (std::uint32_t group = 0; group < groups; ++group) {
     for (std::uint32_t a = group * routers; a < (group + 1) * routers; ++a) {

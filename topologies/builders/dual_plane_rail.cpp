@@ -1,41 +1,133 @@
 #include "topologies/builders/dual_plane_rail.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 17> kDualPlaneRailOwnParams = {{
-    {"hosts", ParamKind::integer, "128", "1", "1000000", "", "Number of hosts.", "HPN: a segment of 1,024 GPUs"},
-    {"gpus_per_host", ParamKind::integer, "8", "1", "1024", "", "GPUs in a host.", "HPN"},
-    {"nics_per_host", ParamKind::integer, "8", "1", "1024", "", "NICs of a host and so rails; the GPUs share them evenly.",
-     "HPN: a NIC of 2 x 200 Gb/s per GPU"},
-    {"nic_rate", ParamKind::bandwidth, "200Gbps", "1bps", "1000Tbps", "", "Rate of one port of a NIC, each way.",
-     "HPN: 2 x 200 Gb/s"},
-    {"tors", ParamKind::integer, "2", "1", "8", "", "ToRs of a rail in a segment, and so ports of a NIC.", "HPN: dual ToR"},
-    {"planes", ParamKind::integer, "2", "1", "8", "",
-     "Planes of aggregation switches: as many as tors, or 1 for all ToRs together.", "HPN: dual plane"},
-    {"hosts_per_segment", ParamKind::integer, "128", "1", "1000000", "", "Hosts that share the ToRs of a segment.",
-     "HPN: 128 active hosts, 1,024 GPUs"},
-    {"segments_per_pod", ParamKind::integer, "15", "1", "1000", "", "Segments below the aggregation switches of a pod.",
-     "HPN: 15 segments, 15,360 GPUs"},
-    {"aggs_per_plane", ParamKind::integer, "60", "1", "10000", "", "Aggregation switches of a plane in a pod.",
-     "HPN: 60 uplinks of 400 Gb/s per ToR, one to each; so has SimAI's AlibabaHPN topology"},
-    {"cores_per_agg", ParamKind::integer, "0", "0", "1000", "",
-     "Core switches above an aggregation switch; 0 leaves the third tier out and needs a single pod.", "one pod of HPN"},
-    {"leaf_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "",
-     "Rate of a cable from ToR to aggregation switch, each way.", "HPN: 60 x 400 Gb/s up for 128 x 200 Gb/s down"},
-    {"agg_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "",
-     "Rate of a cable from aggregation to core switch, each way.", "equal to leaf_uplink_rate"},
-    {"host_fibre", ParamKind::length, "10m", "0m", "100000km", "", "Length of the cable from a NIC to its ToR, at 5 ns per metre.",
-     "assumption: ToRs stand at the end of the row, since rails join many racks"},
-    {"leaf_fibre", ParamKind::length, "50m", "0m", "100000km", "", "Length of the fibre from ToR to aggregation switch.",
-     "assumption: within a hall"},
-    {"agg_fibre", ParamKind::length, "200m", "0m", "100000km", "", "Length of the fibre from aggregation to core switch.",
-     "assumption: cores stand in another room of the building"},
-    {"leaf_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a ToR.", switch_buffer_origin},
-    {"agg_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of an aggregation or core switch.",
-     switch_buffer_origin},
-}};
+struct DualPlaneRailSettings {
+  std::uint32_t hosts;
+  std::uint32_t tors;
+  std::uint32_t planes;
+  std::uint32_t hosts_per_segment;
+  std::uint32_t segments_per_pod;
+  std::uint32_t aggs_per_plane;
+  std::uint32_t cores_per_agg;
+  Bandwidth leaf_uplink_rate;
+  Bandwidth agg_uplink_rate;
+  Length host_fibre;
+  Length leaf_fibre;
+  Length agg_fibre;
+  Bytes leaf_buffer;
+  Bytes agg_buffer;
+};
+
+constexpr std::array kDualPlaneRailOwnParams = {
+    param<&DualPlaneRailSettings::hosts>({.name = "hosts",
+                                          .default_text = "128",
+                                          .minimum = "1",
+                                          .maximum = "1000000",
+                                          .meaning = "Number of hosts.",
+                                          .origin = "HPN: a segment of 1,024 GPUs"}),
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "8",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host.",
+                               .origin = "HPN"}),
+    param<&ServerShape::nics>({.name = "nics_per_host",
+                               .default_text = "8",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "NICs of a host and so rails; the GPUs share them evenly.",
+                               .origin = "HPN: a NIC of 2 x 200 Gb/s per GPU"}),
+    param<&ServerShape::nic_rate>({.name = "nic_rate",
+                                   .default_text = "200Gbps",
+                                   .minimum = "1bps",
+                                   .maximum = "1000Tbps",
+                                   .meaning = "Rate of one port of a NIC, each way.",
+                                   .origin = "HPN: 2 x 200 Gb/s"}),
+    param<&DualPlaneRailSettings::tors>({.name = "tors",
+                                         .default_text = "2",
+                                         .minimum = "1",
+                                         .maximum = "8",
+                                         .meaning = "ToRs of a rail in a segment, and so ports of a NIC.",
+                                         .origin = "HPN: dual ToR"}),
+    param<&DualPlaneRailSettings::planes>(
+        {.name = "planes",
+         .default_text = "2",
+         .minimum = "1",
+         .maximum = "8",
+         .meaning = "Planes of aggregation switches: as many as tors, or 1 for all ToRs together.",
+         .origin = "HPN: dual plane"}),
+    param<&DualPlaneRailSettings::hosts_per_segment>({.name = "hosts_per_segment",
+                                                      .default_text = "128",
+                                                      .minimum = "1",
+                                                      .maximum = "1000000",
+                                                      .meaning = "Hosts that share the ToRs of a segment.",
+                                                      .origin = "HPN: 128 active hosts, 1,024 GPUs"}),
+    param<&DualPlaneRailSettings::segments_per_pod>({.name = "segments_per_pod",
+                                                     .default_text = "15",
+                                                     .minimum = "1",
+                                                     .maximum = "1000",
+                                                     .meaning = "Segments below the aggregation switches of a pod.",
+                                                     .origin = "HPN: 15 segments, 15,360 GPUs"}),
+    param<&DualPlaneRailSettings::aggs_per_plane>(
+        {.name = "aggs_per_plane",
+         .default_text = "60",
+         .minimum = "1",
+         .maximum = "10000",
+         .meaning = "Aggregation switches of a plane in a pod.",
+         .origin = "HPN: 60 uplinks of 400 Gb/s per ToR, one to each; so has SimAI's AlibabaHPN topology"}),
+    param<&DualPlaneRailSettings::cores_per_agg>(
+        {.name = "cores_per_agg",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1000",
+         .meaning = "Core switches above an aggregation switch; 0 leaves the third tier out and needs a single pod.",
+         .origin = "one pod of HPN"}),
+    param<&DualPlaneRailSettings::leaf_uplink_rate>({.name = "leaf_uplink_rate",
+                                                     .default_text = "400Gbps",
+                                                     .minimum = "1bps",
+                                                     .maximum = "1000Tbps",
+                                                     .meaning = "Rate of a cable from ToR to aggregation switch, each way.",
+                                                     .origin = "HPN: 60 x 400 Gb/s up for 128 x 200 Gb/s down"}),
+    param<&DualPlaneRailSettings::agg_uplink_rate>({.name = "agg_uplink_rate",
+                                                    .default_text = "400Gbps",
+                                                    .minimum = "1bps",
+                                                    .maximum = "1000Tbps",
+                                                    .meaning = "Rate of a cable from aggregation to core switch, each way.",
+                                                    .origin = "equal to leaf_uplink_rate"}),
+    param<&DualPlaneRailSettings::host_fibre>(
+        {.name = "host_fibre",
+         .default_text = "10m",
+         .minimum = "0m",
+         .maximum = "100000km",
+         .meaning = "Length of the cable from a NIC to its ToR, at 5 ns per metre.",
+         .origin = "assumption: ToRs stand at the end of the row, since rails join many racks"}),
+    param<&DualPlaneRailSettings::leaf_fibre>({.name = "leaf_fibre",
+                                               .default_text = "50m",
+                                               .minimum = "0m",
+                                               .maximum = "100000km",
+                                               .meaning = "Length of the fibre from ToR to aggregation switch.",
+                                               .origin = "assumption: within a hall"}),
+    param<&DualPlaneRailSettings::agg_fibre>({.name = "agg_fibre",
+                                              .default_text = "200m",
+                                              .minimum = "0m",
+                                              .maximum = "100000km",
+                                              .meaning = "Length of the fibre from aggregation to core switch.",
+                                              .origin = "assumption: cores stand in another room of the building"}),
+    param<&DualPlaneRailSettings::leaf_buffer>({.name = "leaf_buffer",
+                                                .default_text = default_switch_buffer,
+                                                .minimum = "1B",
+                                                .meaning = "Shared packet memory of a ToR.",
+                                                .origin = switch_buffer_origin}),
+    param<&DualPlaneRailSettings::agg_buffer>({.name = "agg_buffer",
+                                               .default_text = default_switch_buffer,
+                                               .minimum = "1B",
+                                               .meaning = "Shared packet memory of an aggregation or core switch.",
+                                               .origin = switch_buffer_origin}),
+};
 constexpr auto kDualPlaneRailParams =
     join_params(join_params(kDualPlaneRailOwnParams, inside_params), join_params(nic_model_params, host_groups_param));
 
@@ -46,34 +138,34 @@ std::shared_ptr<const Topology> make_dual_plane_rail(const ParamSet& params, con
 }  // namespace
 
 ClosShape dual_plane_rail_shape(const ParamSet& params, const SourcePlace& place) {
-  const auto count = [&](std::string_view name) { return static_cast<std::uint32_t>(params.integer(name)); };
+  const auto settings = filled<DualPlaneRailSettings>(params);
   const auto fail = [&](const std::string& message, const std::string& help) {
     weft::fail("bad-shape", params.module() + ": " + message, place, help);
   };
   ClosShape shape;
-  shape.servers = read_servers(params, count("hosts"), place);
-  shape.hosts_per_group = count("hosts_per_segment");
+  shape.servers = read_servers(params, settings.hosts, place);
+  shape.hosts_per_group = settings.hosts_per_segment;
   shape.rails = shape.servers.nics_max();
-  shape.nic_ports = count("tors");
+  shape.nic_ports = settings.tors;
   shape.servers.set_nic_ports(shape.nic_ports);
-  shape.planes = count("planes");
+  shape.planes = settings.planes;
   if (shape.planes != 1 && shape.planes != shape.nic_ports) {
     fail(std::to_string(shape.planes) + " planes do not fit " + std::to_string(shape.nic_ports) + " ToRs per rail",
          "set planes to " + std::to_string(shape.nic_ports) + ", a plane per ToR, or to 1");
   }
-  shape.leafs_per_pod = count("segments_per_pod") * shape.leafs_per_group();
-  shape.aggs_per_pod = count("aggs_per_plane") * shape.planes;
-  shape.spines = count("cores_per_agg") * shape.aggs_per_pod;
-  if (shape.spines == 0 && shape.groups() > count("segments_per_pod")) {
-    fail(std::to_string(shape.groups()) + " segments are more than a pod's " + std::to_string(count("segments_per_pod")) +
+  shape.leafs_per_pod = settings.segments_per_pod * shape.leafs_per_group();
+  shape.aggs_per_pod = settings.aggs_per_plane * shape.planes;
+  shape.spines = settings.cores_per_agg * shape.aggs_per_pod;
+  if (shape.spines == 0 && shape.groups() > settings.segments_per_pod) {
+    fail(std::to_string(shape.groups()) + " segments are more than a pod's " + std::to_string(settings.segments_per_pod) +
              ", and there is no core to join pods",
          "set cores_per_agg above 0, or segments_per_pod to " + std::to_string(shape.groups()));
   }
-  shape.nic_delay = propagation_delay(params.length("host_fibre"));
-  shape.leaf_up = {params.bandwidth("leaf_uplink_rate"), propagation_delay(params.length("leaf_fibre"))};
-  shape.agg_up = {params.bandwidth("agg_uplink_rate"), propagation_delay(params.length("agg_fibre"))};
-  shape.leaf_buffer = params.bytes("leaf_buffer");
-  shape.agg_buffer = params.bytes("agg_buffer");
+  shape.nic_delay = propagation_delay(settings.host_fibre);
+  shape.leaf_up = {settings.leaf_uplink_rate, propagation_delay(settings.leaf_fibre)};
+  shape.agg_up = {settings.agg_uplink_rate, propagation_delay(settings.agg_fibre)};
+  shape.leaf_buffer = settings.leaf_buffer;
+  shape.agg_buffer = settings.agg_buffer;
   shape.spine_buffer = shape.agg_buffer;
   check_shape(shape, {}, params.module(), place);
   return shape;

@@ -1,28 +1,74 @@
 #include "topologies/builders/fat_tree.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 9> kFatTreeOwnParams = {{
-    {"k", ParamKind::integer, "8", "2", "256", "", "Ports of every switch, an even number; there are k^3/4 hosts.",
-     "the k=8 fat tree of 128 hosts that packet simulators are compared on"},
-    {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host; more than one share the host's single NIC.",
-     "one port per host, as in the fat-tree paper"},
-    {"fabric_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable between switches, each way.",
-     "equal to nic_rate: full bisection bandwidth"},
-    {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of the cable from a host to its leaf, at 5 ns per metre.",
-     "assumption: a cable inside a rack"},
-    {"leaf_fibre", ParamKind::length, "30m", "0m", "100000km", "", "Length of the fibre from a leaf to the second tier.",
-     "assumption: within a row"},
-    {"agg_fibre", ParamKind::length, "100m", "0m", "100000km", "", "Length of the fibre from the second tier to a spine.",
-     "assumption: within a hall; 100 m is the reach of short-range optics"},
-    {"leaf_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a leaf.", switch_buffer_origin},
-    {"agg_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a second-tier switch.",
-     switch_buffer_origin},
-    {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
-     switch_buffer_origin},
-}};
+struct FatTreeSettings {
+  std::uint32_t k;
+  Bandwidth fabric_rate;
+  Length host_fibre;
+  Length leaf_fibre;
+  Length agg_fibre;
+  Bytes leaf_buffer;
+  Bytes agg_buffer;
+  Bytes spine_buffer;
+};
+
+constexpr std::array kFatTreeOwnParams = {
+    param<&FatTreeSettings::k>({.name = "k",
+                                .default_text = "8",
+                                .minimum = "2",
+                                .maximum = "256",
+                                .meaning = "Ports of every switch, an even number; there are k^3/4 hosts.",
+                                .origin = "the k=8 fat tree of 128 hosts that packet simulators are compared on"}),
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host; more than one share the host's single NIC.",
+                               .origin = "one port per host, as in the fat-tree paper"}),
+    param<&FatTreeSettings::fabric_rate>({.name = "fabric_rate",
+                                          .default_text = "400Gbps",
+                                          .minimum = "1bps",
+                                          .maximum = "1000Tbps",
+                                          .meaning = "Rate of a cable between switches, each way.",
+                                          .origin = "equal to nic_rate: full bisection bandwidth"}),
+    param<&FatTreeSettings::host_fibre>({.name = "host_fibre",
+                                         .default_text = "2m",
+                                         .minimum = "0m",
+                                         .maximum = "100000km",
+                                         .meaning = "Length of the cable from a host to its leaf, at 5 ns per metre.",
+                                         .origin = "assumption: a cable inside a rack"}),
+    param<&FatTreeSettings::leaf_fibre>({.name = "leaf_fibre",
+                                         .default_text = "30m",
+                                         .minimum = "0m",
+                                         .maximum = "100000km",
+                                         .meaning = "Length of the fibre from a leaf to the second tier.",
+                                         .origin = "assumption: within a row"}),
+    param<&FatTreeSettings::agg_fibre>({.name = "agg_fibre",
+                                        .default_text = "100m",
+                                        .minimum = "0m",
+                                        .maximum = "100000km",
+                                        .meaning = "Length of the fibre from the second tier to a spine.",
+                                        .origin = "assumption: within a hall; 100 m is the reach of short-range optics"}),
+    param<&FatTreeSettings::leaf_buffer>({.name = "leaf_buffer",
+                                          .default_text = default_switch_buffer,
+                                          .minimum = "1B",
+                                          .meaning = "Shared packet memory of a leaf.",
+                                          .origin = switch_buffer_origin}),
+    param<&FatTreeSettings::agg_buffer>({.name = "agg_buffer",
+                                         .default_text = default_switch_buffer,
+                                         .minimum = "1B",
+                                         .meaning = "Shared packet memory of a second-tier switch.",
+                                         .origin = switch_buffer_origin}),
+    param<&FatTreeSettings::spine_buffer>({.name = "spine_buffer",
+                                           .default_text = default_switch_buffer,
+                                           .minimum = "1B",
+                                           .meaning = "Shared packet memory of a spine.",
+                                           .origin = switch_buffer_origin}),
+};
 constexpr auto kFatTreeParams = join_params(kFatTreeOwnParams, servers_params);
 
 std::shared_ptr<const Topology> make_fat_tree(const ParamSet& params, const SourcePlace& place) {
@@ -32,7 +78,8 @@ std::shared_ptr<const Topology> make_fat_tree(const ParamSet& params, const Sour
 }  // namespace
 
 ClosShape fat_tree_shape(const ParamSet& params, const SourcePlace& place) {
-  const auto k = static_cast<std::uint32_t>(params.integer("k"));
+  const auto settings = filled<FatTreeSettings>(params);
+  const std::uint32_t k = settings.k;
   if (k % 2 != 0) {
     fail("odd-k", params.module() + ": k = " + std::to_string(k) + " is odd", place,
          "half of a switch's ports go up and half down: use k = " + std::to_string(k + 1));
@@ -44,12 +91,12 @@ ClosShape fat_tree_shape(const ParamSet& params, const SourcePlace& place) {
   shape.leafs_per_pod = half;
   shape.aggs_per_pod = half;
   shape.spines = half * half;
-  shape.nic_delay = propagation_delay(params.length("host_fibre"));
-  shape.leaf_up = {params.bandwidth("fabric_rate"), propagation_delay(params.length("leaf_fibre"))};
-  shape.agg_up = {params.bandwidth("fabric_rate"), propagation_delay(params.length("agg_fibre"))};
-  shape.leaf_buffer = params.bytes("leaf_buffer");
-  shape.agg_buffer = params.bytes("agg_buffer");
-  shape.spine_buffer = params.bytes("spine_buffer");
+  shape.nic_delay = propagation_delay(settings.host_fibre);
+  shape.leaf_up = {settings.fabric_rate, propagation_delay(settings.leaf_fibre)};
+  shape.agg_up = {settings.fabric_rate, propagation_delay(settings.agg_fibre)};
+  shape.leaf_buffer = settings.leaf_buffer;
+  shape.agg_buffer = settings.agg_buffer;
+  shape.spine_buffer = settings.spine_buffer;
   check_shape(shape, {}, params.module(), place);
   return shape;
 }

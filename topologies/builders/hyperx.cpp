@@ -1,5 +1,6 @@
 #include "topologies/builders/hyperx.hpp"
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/dimensions.hpp"
 #include "topologies/builders/direct_fabric.hpp"
 
@@ -7,19 +8,51 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 6> kHyperxOwnParams = {{
-    {"dimensions", ParamKind::text, "4x4", "", "", "", "Switches in each dimension, such as 8 or 4x4.",
-     "the smallest square of more than one mesh"},
-    {"hosts_per_switch", ParamKind::integer, "4", "1", "1024", "", "Hosts at a switch, T.",
-     "as many as switches in a line: half of the hosts can send across the middle at full rate"},
-    {"cables", ParamKind::integer, "1", "1", "64", "", "Cables between two switches of a line, K.", "the simplest HyperX"},
-    {"link_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable between switches, each way.",
-     "equal to nic_rate"},
-    {"link_fibre", ParamKind::length, "30m", "0m", "100000km", "", "Length of a cable between switches, at 5 ns per metre.",
-     "assumption: within a row"},
-    {"host_fibre", ParamKind::length, "2m", "0m", "100000km", "",
-     "Length of the cable from a NIC to its switch, at 5 ns per metre.", "assumption: a cable inside a rack"},
-}};
+struct HyperxSettings {
+  std::string dimensions;
+  std::uint32_t hosts_per_switch;
+  std::uint32_t cables;
+  Bandwidth link_rate;
+  Length link_fibre;
+};
+
+constexpr std::array kHyperxOwnParams = {
+    param<&HyperxSettings::dimensions>({.name = "dimensions",
+                                        .default_text = "4x4",
+                                        .meaning = "Switches in each dimension, such as 8 or 4x4.",
+                                        .origin = "the smallest square of more than one mesh"}),
+    param<&HyperxSettings::hosts_per_switch>(
+        {.name = "hosts_per_switch",
+         .default_text = "4",
+         .minimum = "1",
+         .maximum = "1024",
+         .meaning = "Hosts at a switch, T.",
+         .origin = "as many as switches in a line: half of the hosts can send across the middle at full rate"}),
+    param<&HyperxSettings::cables>({.name = "cables",
+                                    .default_text = "1",
+                                    .minimum = "1",
+                                    .maximum = "64",
+                                    .meaning = "Cables between two switches of a line, K.",
+                                    .origin = "the simplest HyperX"}),
+    param<&HyperxSettings::link_rate>({.name = "link_rate",
+                                       .default_text = "400Gbps",
+                                       .minimum = "1bps",
+                                       .maximum = "1000Tbps",
+                                       .meaning = "Rate of a cable between switches, each way.",
+                                       .origin = "equal to nic_rate"}),
+    param<&HyperxSettings::link_fibre>({.name = "link_fibre",
+                                        .default_text = "30m",
+                                        .minimum = "0m",
+                                        .maximum = "100000km",
+                                        .meaning = "Length of a cable between switches, at 5 ns per metre.",
+                                        .origin = "assumption: within a row"}),
+    param<&DirectSettings::host_fibre>({.name = "host_fibre",
+                                        .default_text = "2m",
+                                        .minimum = "0m",
+                                        .maximum = "100000km",
+                                        .meaning = "Length of the cable from a NIC to its switch, at 5 ns per metre.",
+                                        .origin = "assumption: a cable inside a rack"}),
+};
 constexpr auto kHyperxParams = join_params(join_params(kHyperxOwnParams, direct_params), servers_params);
 
 class HyperxGraph final : public RouterGraph {
@@ -39,15 +72,16 @@ class HyperxGraph final : public RouterGraph {
 };
 
 std::shared_ptr<const Topology> make_hyperx(const ParamSet& params, const SourcePlace& place) {
-  const Dimensions sizes = read_dimensions(params, "dimensions", place);
+  const auto settings = filled<HyperxSettings>(params);
+  const Dimensions sizes = read_dimensions(settings.dimensions, params.module() + ".dimensions", place);
   const std::uint32_t switches = places(sizes);
-  const auto multiplicity = static_cast<std::uint32_t>(params.integer("cables"));
-  const DirectShape shape = read_direct(params, switches, static_cast<std::uint64_t>(params.integer("hosts_per_switch")), place);
+  const std::uint32_t multiplicity = settings.cables;
+  const DirectShape shape = read_direct(params, switches, settings.hosts_per_switch, place);
   std::uint64_t ports = 0;
   for (const std::uint32_t size : sizes) ports += size - 1;
   check_direct_size(shape, switches * ports * multiplicity / 2, params.module(), place);
 
-  const CableShape link{params.bandwidth("link_rate"), propagation_delay(params.length("link_fibre"))};
+  const CableShape link{settings.link_rate, propagation_delay(settings.link_fibre)};
   std::vector<RouterCable> cables;
   for (std::uint32_t from = 0; from < switches; ++from) {
     std::uint32_t stride = 1;

@@ -1,15 +1,21 @@
 #include "topologies/builders/lone_server.hpp"
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/server.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 1> kLoneServerOwnParams = {{
-    {"gpus_per_host", ParamKind::integer, "8", "2", "1024", "", "GPUs of the server.", "DGX and HGX servers"},
-}};
+constexpr std::array kLoneServerOwnParams = {
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "8",
+                               .minimum = "2",
+                               .maximum = "1024",
+                               .meaning = "GPUs of the server.",
+                               .origin = "DGX and HGX servers"}),
+};
 constexpr auto kLoneServerParams = join_params(kLoneServerOwnParams, inside_params);
 
 class ServerRoutes final : public Routes {

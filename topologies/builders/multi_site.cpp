@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/clos.hpp"
 #include "topologies/builders/clos_fabric.hpp"
 #include "topologies/builders/dual_plane_rail.hpp"
@@ -16,29 +17,80 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 11> kMultiSiteParams = {{
-    {"sites", ParamKind::integer, "2", "1", "64", "", "Number of sites.", "the smallest WAN"},
-    {"fabric", ParamKind::choice, "rail_optimized", "", "", "single_switch|fat_tree|clos|rail_optimized|dual_plane_rail",
-     "Builder of every site.", "the fabric of current GPU clusters"},
-    {"fabric_params", ParamKind::text, "", "", "", "", "Parameters of that builder: name=value, separated by blanks or commas.",
-     "the builder's own defaults"},
-    {"borders_per_site", ParamKind::integer, "1", "1", "64", "", "Border routers of a site, each with its own WAN links.",
-     "the simplest WAN"},
-    {"border_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "",
-     "Rate between a top-tier switch and a border router, each way.", "the rate of the fabric"},
-    {"border_fibre", ParamKind::length, "100m", "0m", "100000km", "",
-     "Length of the fibre from the top tier to a border router, at 5 ns per metre.", "assumption: within a building"},
-    {"border_buffer", ParamKind::bytes, "8GB", "1B", "", "", "Packet memory of a border router.",
-     "high-bandwidth memory of a Broadcom Jericho2 (BCM88690), as routers between data centres have"},
-    {"wan_rate", ParamKind::bandwidth, "100Gbps", "1bps", "1000Tbps", "", "Rate of a WAN link, each way.",
-     "assumption: one 100G wavelength"},
-    {"wan_rtt", ParamKind::duration, "50ms", "0ms", "10s", "", "Round-trip time of a WAN link alone.",
-     "5,000 km of fibre at 5 ns per metre, there and back"},
-    {"pair_rate", ParamKind::text, "", "", "", "", "Rates of single pairs of sites: 0-1=400Gbps, separated by blanks or commas.",
-     "all pairs alike"},
-    {"pair_rtt", ParamKind::text, "", "", "", "",
-     "Round-trip times of single pairs of sites: 0-2=150ms, separated by blanks or commas.", "all pairs alike"},
-}};
+struct MultiSiteSettings {
+  std::uint32_t sites;
+  std::string fabric;
+  std::string fabric_params;
+  std::uint32_t borders_per_site;
+  Bandwidth border_rate;
+  Length border_fibre;
+  Bytes border_buffer;
+  Bandwidth wan_rate;
+  Duration wan_rtt;
+  std::string pair_rate;
+  std::string pair_rtt;
+};
+
+constexpr std::array kMultiSiteParams = {
+    param<&MultiSiteSettings::sites>({.name = "sites",
+                                      .default_text = "2",
+                                      .minimum = "1",
+                                      .maximum = "64",
+                                      .meaning = "Number of sites.",
+                                      .origin = "the smallest WAN"}),
+    param<&MultiSiteSettings::fabric>({.name = "fabric",
+                                       .default_text = "rail_optimized",
+                                       .choices = "single_switch|fat_tree|clos|rail_optimized|dual_plane_rail",
+                                       .meaning = "Builder of every site.",
+                                       .origin = "the fabric of current GPU clusters"}),
+    param<&MultiSiteSettings::fabric_params>({.name = "fabric_params",
+                                              .meaning = "Parameters of that builder: name=value, separated by blanks or commas.",
+                                              .origin = "the builder's own defaults"}),
+    param<&MultiSiteSettings::borders_per_site>({.name = "borders_per_site",
+                                                 .default_text = "1",
+                                                 .minimum = "1",
+                                                 .maximum = "64",
+                                                 .meaning = "Border routers of a site, each with its own WAN links.",
+                                                 .origin = "the simplest WAN"}),
+    param<&MultiSiteSettings::border_rate>({.name = "border_rate",
+                                            .default_text = "400Gbps",
+                                            .minimum = "1bps",
+                                            .maximum = "1000Tbps",
+                                            .meaning = "Rate between a top-tier switch and a border router, each way.",
+                                            .origin = "the rate of the fabric"}),
+    param<&MultiSiteSettings::border_fibre>(
+        {.name = "border_fibre",
+         .default_text = "100m",
+         .minimum = "0m",
+         .maximum = "100000km",
+         .meaning = "Length of the fibre from the top tier to a border router, at 5 ns per metre.",
+         .origin = "assumption: within a building"}),
+    param<&MultiSiteSettings::border_buffer>(
+        {.name = "border_buffer",
+         .default_text = "8GB",
+         .minimum = "1B",
+         .meaning = "Packet memory of a border router.",
+         .origin = "high-bandwidth memory of a Broadcom Jericho2 (BCM88690), as routers between data centres have"}),
+    param<&MultiSiteSettings::wan_rate>({.name = "wan_rate",
+                                         .default_text = "100Gbps",
+                                         .minimum = "1bps",
+                                         .maximum = "1000Tbps",
+                                         .meaning = "Rate of a WAN link, each way.",
+                                         .origin = "assumption: one 100G wavelength"}),
+    param<&MultiSiteSettings::wan_rtt>({.name = "wan_rtt",
+                                        .default_text = "50ms",
+                                        .minimum = "0ms",
+                                        .maximum = "10s",
+                                        .meaning = "Round-trip time of a WAN link alone.",
+                                        .origin = "5,000 km of fibre at 5 ns per metre, there and back"}),
+    param<&MultiSiteSettings::pair_rate>({.name = "pair_rate",
+                                          .meaning = "Rates of single pairs of sites: 0-1=400Gbps, separated by blanks or commas.",
+                                          .origin = "all pairs alike"}),
+    param<&MultiSiteSettings::pair_rtt>(
+        {.name = "pair_rtt",
+         .meaning = "Round-trip times of single pairs of sites: 0-2=150ms, separated by blanks or commas.",
+         .origin = "all pairs alike"}),
+};
 
 using ShapeReader = ClosShape (*)(const ParamSet&, const SourcePlace&);
 struct SiteFabric {
@@ -55,10 +107,9 @@ SiteFabric site_fabric(std::string_view name) {
 }
 
 /// "a=1 b=2,c=3" as pairs. Throws InputError [bad-setting].
-std::vector<std::pair<std::string, std::string>> split_settings(const ParamSet& params, std::string_view name,
+std::vector<std::pair<std::string, std::string>> split_settings(std::string_view rest, const std::string& param,
                                                                 const SourcePlace& place) {
   std::vector<std::pair<std::string, std::string>> settings;
-  std::string_view rest = params.text(name);
   constexpr std::string_view separators = " ,\t";
   for (;;) {
     const std::size_t begin = rest.find_first_not_of(separators);
@@ -68,7 +119,7 @@ std::vector<std::pair<std::string, std::string>> split_settings(const ParamSet& 
     rest.remove_prefix(item.size());
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      fail("bad-setting", params.module() + "." + std::string(name) + ": \"" + std::string(item) + "\" is not name=value", place,
+      fail("bad-setting", param + ": \"" + std::string(item) + "\" is not name=value", place,
            "separate settings by blanks or commas and write no blank inside one");
     }
     settings.emplace_back(item.substr(0, equals), item.substr(equals + 1));
@@ -92,12 +143,11 @@ std::size_t pair_index(const std::string& text, std::uint32_t sites, const std::
 }
 
 template <class Quantity, class Apply>
-void apply_pairs(const ParamSet& params, std::string_view name, std::uint32_t sites,
+void apply_pairs(const std::string& text, const std::string& param, std::uint32_t sites,
                  ParsedQuantity<Quantity> (*parse)(std::string_view), Quantity minimum, Quantity maximum, const SourcePlace& place,
                  Apply apply) {
-  const std::string param = params.module() + "." + std::string(name);
   std::set<std::size_t> seen;
-  for (const auto& [pair, value] : split_settings(params, name, place)) {
+  for (const auto& [pair, value] : split_settings(text, param, place)) {
     const std::size_t index = pair_index(pair, sites, param, place);
     const ParsedQuantity<Quantity> quantity = parse(value);
     if (!quantity.value) {
@@ -117,21 +167,24 @@ void apply_pairs(const ParamSet& params, std::string_view name, std::uint32_t si
 Duration half(Duration round_trip) { return Duration::ticks(round_trip.in_ticks() / 2); }
 
 std::shared_ptr<const Topology> make_multi_site(const ParamSet& params, const SourcePlace& place) {
-  const SiteFabric fabric = site_fabric(params.text("fabric"));
+  const auto settings = filled<MultiSiteSettings>(params);
+  const std::string& module = params.module();
+  const SiteFabric fabric = site_fabric(settings.fabric);
   ParamSet fabric_params(std::string(fabric.module.info.name), fabric.module.info.params);
-  for (const auto& [name, value] : split_settings(params, "fabric_params", place)) fabric_params.set(name, value, place);
+  for (const auto& [name, value] : split_settings(settings.fabric_params, module + ".fabric_params", place))
+    fabric_params.set(name, value, place);
   const ClosShape shape = fabric.read_shape(fabric_params, place);
 
   WanShape wan;
-  wan.sites = static_cast<std::uint32_t>(params.integer("sites"));
-  wan.borders_per_site = static_cast<std::uint32_t>(params.integer("borders_per_site"));
-  wan.border = {params.bandwidth("border_rate"), propagation_delay(params.length("border_fibre"))};
-  wan.border_buffer = params.bytes("border_buffer");
-  wan.pairs.assign(std::size_t{wan.sites} * (wan.sites - 1) / 2, {params.bandwidth("wan_rate"), half(params.duration("wan_rtt"))});
-  apply_pairs<Bandwidth>(params, "pair_rate", wan.sites, parse_bandwidth, Bandwidth::bps(1), link_rate_max, place,
-                         [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
-  apply_pairs<Duration>(params, "pair_rtt", wan.sites, parse_duration, Duration::zero(), Duration::s(10), place,
-                        [&](std::size_t pair, Duration rtt) { wan.pairs[pair].delay = half(rtt); });
+  wan.sites = settings.sites;
+  wan.borders_per_site = settings.borders_per_site;
+  wan.border = {settings.border_rate, propagation_delay(settings.border_fibre)};
+  wan.border_buffer = settings.border_buffer;
+  wan.pairs.assign(std::size_t{wan.sites} * (wan.sites - 1) / 2, {settings.wan_rate, half(settings.wan_rtt)});
+  apply_pairs<Bandwidth>(settings.pair_rate, module + ".pair_rate", wan.sites, parse_bandwidth, Bandwidth::bps(1), link_rate_max,
+                         place, [&](std::size_t pair, Bandwidth rate) { wan.pairs[pair].rate = rate; });
+  apply_pairs<Duration>(settings.pair_rtt, module + ".pair_rtt", wan.sites, parse_duration, Duration::zero(), Duration::s(10),
+                        place, [&](std::size_t pair, Duration rtt) { wan.pairs[pair].delay = half(rtt); });
   check_shape(shape, wan, params.module(), place);
   return build_fabrics("multi_site", shape, wan, place);
 }

@@ -4,13 +4,13 @@
 
 namespace weft {
 
-Bandwidth uplink_rate(const ParamSet& params, std::string_view rate_name, std::string_view ratio_name, Bandwidth down_rate,
-                      std::uint64_t down_ports, std::uint64_t up_ports, const SourcePlace& place) {
-  const double ratio = params.real(ratio_name);
-  if (ratio == 0) return params.bandwidth(rate_name);
-  const std::string rate_text(rate_name);
-  const std::string ratio_text(ratio_name);
-  if (!params.is_default(rate_name)) {
+Bandwidth uplink_rate(const ParamSet& params, const UplinkChoice& choice, Bandwidth down_rate, std::uint64_t down_ports,
+                      std::uint64_t up_ports, const SourcePlace& place) {
+  const double ratio = choice.ratio;
+  if (ratio == 0) return choice.rate;
+  const std::string rate_text(choice.rate_name);
+  const std::string ratio_text(choice.ratio_name);
+  if (!params.is_default(choice.rate_name)) {
     fail("conflicting-params", params.module() + ": " + rate_text + " and " + ratio_text + " both set the rate of the same links",
          place, "give one of the two");
   }

@@ -2,33 +2,94 @@
 
 #include <algorithm>
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/oversubscription.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 11> kRailOptimizedOwnParams = {{
-    {"hosts", ParamKind::integer, "16", "1", "1000000", "", "Number of hosts.", "128 GPUs"},
-    {"gpus_per_host", ParamKind::integer, "8", "1", "1024", "", "GPUs in a host.", "DGX/HGX H100"},
-    {"nics_per_host", ParamKind::integer, "8", "1", "1024", "", "NICs of a host and so rails; the GPUs share them evenly.",
-     "DGX/HGX H100: one NIC of 400 Gb/s per GPU"},
-    {"hosts_per_leaf_group", ParamKind::integer, "16", "1", "1000000", "", "Hosts that share a leaf per rail.",
-     "assumption: half of a 32-port group; 64-port leafs take 32 hosts without oversubscription"},
-    {"spines", ParamKind::integer, "16", "0", "1000000", "", "Spines; every leaf has a cable to each of them.",
-     "as many as hosts_per_leaf_group: no oversubscription"},
-    {"leaf_uplink_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable from leaf to spine, each way.",
-     "equal to nic_rate"},
-    {"oversubscription", ParamKind::real, "0", "0", "1000000", "",
-     "Rate from hosts over rate to spines at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.", "off"},
-    {"host_fibre", ParamKind::length, "10m", "0m", "100000km", "", "Length of the cable from a NIC to its leaf, at 5 ns per metre.",
-     "assumption: leafs stand at the end of the row, since rails join many racks"},
-    {"leaf_fibre", ParamKind::length, "50m", "0m", "100000km", "", "Length of the fibre from leaf to spine.",
-     "assumption: within a hall"},
-    {"leaf_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a leaf.", switch_buffer_origin},
-    {"spine_buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of a spine.",
-     switch_buffer_origin},
-}};
+struct RailOptimizedSettings {
+  std::uint32_t hosts;
+  std::uint32_t hosts_per_leaf_group;
+  std::uint32_t spines;
+  Bandwidth leaf_uplink_rate;
+  double oversubscription;
+  Length host_fibre;
+  Length leaf_fibre;
+  Bytes leaf_buffer;
+  Bytes spine_buffer;
+};
+
+constexpr std::array kRailOptimizedOwnParams = {
+    param<&RailOptimizedSettings::hosts>({.name = "hosts",
+                                          .default_text = "16",
+                                          .minimum = "1",
+                                          .maximum = "1000000",
+                                          .meaning = "Number of hosts.",
+                                          .origin = "128 GPUs"}),
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "8",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host.",
+                               .origin = "DGX/HGX H100"}),
+    param<&ServerShape::nics>({.name = "nics_per_host",
+                               .default_text = "8",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "NICs of a host and so rails; the GPUs share them evenly.",
+                               .origin = "DGX/HGX H100: one NIC of 400 Gb/s per GPU"}),
+    param<&RailOptimizedSettings::hosts_per_leaf_group>(
+        {.name = "hosts_per_leaf_group",
+         .default_text = "16",
+         .minimum = "1",
+         .maximum = "1000000",
+         .meaning = "Hosts that share a leaf per rail.",
+         .origin = "assumption: half of a 32-port group; 64-port leafs take 32 hosts without oversubscription"}),
+    param<&RailOptimizedSettings::spines>({.name = "spines",
+                                           .default_text = "16",
+                                           .minimum = "0",
+                                           .maximum = "1000000",
+                                           .meaning = "Spines; every leaf has a cable to each of them.",
+                                           .origin = "as many as hosts_per_leaf_group: no oversubscription"}),
+    param<&RailOptimizedSettings::leaf_uplink_rate>({.name = "leaf_uplink_rate",
+                                                     .default_text = "400Gbps",
+                                                     .minimum = "1bps",
+                                                     .maximum = "1000Tbps",
+                                                     .meaning = "Rate of a cable from leaf to spine, each way.",
+                                                     .origin = "equal to nic_rate"}),
+    param<&RailOptimizedSettings::oversubscription>(
+        {.name = "oversubscription",
+         .default_text = "0",
+         .minimum = "0",
+         .maximum = "1000000",
+         .meaning = "Rate from hosts over rate to spines at a leaf; sets leaf_uplink_rate; 0 = leaf_uplink_rate is given.",
+         .origin = "off"}),
+    param<&RailOptimizedSettings::host_fibre>(
+        {.name = "host_fibre",
+         .default_text = "10m",
+         .minimum = "0m",
+         .maximum = "100000km",
+         .meaning = "Length of the cable from a NIC to its leaf, at 5 ns per metre.",
+         .origin = "assumption: leafs stand at the end of the row, since rails join many racks"}),
+    param<&RailOptimizedSettings::leaf_fibre>({.name = "leaf_fibre",
+                                               .default_text = "50m",
+                                               .minimum = "0m",
+                                               .maximum = "100000km",
+                                               .meaning = "Length of the fibre from leaf to spine.",
+                                               .origin = "assumption: within a hall"}),
+    param<&RailOptimizedSettings::leaf_buffer>({.name = "leaf_buffer",
+                                                .default_text = default_switch_buffer,
+                                                .minimum = "1B",
+                                                .meaning = "Shared packet memory of a leaf.",
+                                                .origin = switch_buffer_origin}),
+    param<&RailOptimizedSettings::spine_buffer>({.name = "spine_buffer",
+                                                 .default_text = default_switch_buffer,
+                                                 .minimum = "1B",
+                                                 .meaning = "Shared packet memory of a spine.",
+                                                 .origin = switch_buffer_origin}),
+};
 constexpr auto kRailOptimizedParams = join_params(kRailOptimizedOwnParams, servers_params);
 
 std::shared_ptr<const Topology> make_rail_optimized(const ParamSet& params, const SourcePlace& place) {
@@ -38,23 +99,25 @@ std::shared_ptr<const Topology> make_rail_optimized(const ParamSet& params, cons
 }  // namespace
 
 ClosShape rail_optimized_shape(const ParamSet& params, const SourcePlace& place) {
-  const auto count = [&](std::string_view name) { return static_cast<std::uint32_t>(params.integer(name)); };
+  const auto settings = filled<RailOptimizedSettings>(params);
   ClosShape shape;
-  shape.servers = read_servers(params, count("hosts"), place);
-  shape.hosts_per_group = count("hosts_per_leaf_group");
+  shape.servers = read_servers(params, settings.hosts, place);
+  shape.hosts_per_group = settings.hosts_per_leaf_group;
   shape.rails = shape.servers.nics_max();
-  shape.aggs_per_pod = count("spines");
+  shape.aggs_per_pod = settings.spines;
   shape.second_tier_level = 3;
-  shape.nic_delay = propagation_delay(params.length("host_fibre"));
-  shape.leaf_buffer = params.bytes("leaf_buffer");
-  shape.spine_buffer = params.bytes("spine_buffer");
-  // Two tiers: all leafs are in one pod. Before check_shape() the number of leafs may not fit 32 bits.
+  shape.nic_delay = propagation_delay(settings.host_fibre);
+  shape.leaf_buffer = settings.leaf_buffer;
+  shape.spine_buffer = settings.spine_buffer;
+  // Two tiers: all leafs are in one pod. Before check_shape() the number of leafs may not fit 32
+  // bits.
   const std::uint64_t leafs = std::uint64_t{shape.groups()} * shape.rails;
   shape.leafs_per_pod = static_cast<std::uint32_t>(std::min<std::uint64_t>(leafs, UINT32_MAX));
   check_shape(shape, {}, params.module(), place);
-  shape.leaf_up = {uplink_rate(params, "leaf_uplink_rate", "oversubscription", shape.servers.usual().nic_rate,
-                               shape.hosts_per_group, shape.aggs_per_pod, place),
-                   propagation_delay(params.length("leaf_fibre"))};
+  shape.leaf_up = {
+      uplink_rate(params, {"leaf_uplink_rate", settings.leaf_uplink_rate, "oversubscription", settings.oversubscription},
+                  shape.servers.usual().nic_rate, shape.hosts_per_group, shape.aggs_per_pod, place),
+      propagation_delay(settings.leaf_fibre)};
   return shape;
 }
 

@@ -10,21 +10,11 @@ namespace {
 
 constexpr std::uint32_t cube_mesh_gpus = 8;
 
-Inside inside_of(const std::string& name) {
-  if (name == "full_mesh") return Inside::full_mesh;
-  if (name == "hybrid_cube_mesh") return Inside::hybrid_cube_mesh;
-  return name == "pcie" ? Inside::pcie : Inside::nvswitch;
-}
-
 /// The pairs with one link, GPUs numbered along the ring of pairs with two.
 bool single_in_cube_mesh(std::uint32_t a, std::uint32_t b) {
   constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 8> singles = {
       {{0, 2}, {0, 3}, {1, 3}, {1, 6}, {2, 5}, {4, 6}, {4, 7}, {5, 7}}};
   return std::find(singles.begin(), singles.end(), std::pair(std::min(a, b), std::max(a, b))) != singles.end();
-}
-
-std::uint32_t integer_or_one(const ParamSet& params, std::string_view name) {
-  return params.has(name) ? static_cast<std::uint32_t>(params.integer(name)) : 1;
 }
 
 [[noreturn]] void fail(std::string code, const ParamSet& params, const std::string& message, const SourcePlace& place,
@@ -51,18 +41,7 @@ std::uint32_t ServerShape::cable_count() const {
 
 ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
   const ParamSet params = with_named_server(given, place);
-  ServerShape shape;
-  if (params.has("server") && params.text("server") != "custom") shape.machine = params.text("server");
-  shape.gpus = integer_or_one(params, "gpus_per_host");
-  shape.nics = integer_or_one(params, "nics_per_host");
-  shape.inside = inside_of(params.text("inside"));
-  shape.nics_are_nodes = !params.has("nic_model") || params.text("nic_model") == "node";
-  shape.nvlink_rate = params.bandwidth("nvlink_rate");
-  shape.nvlink_delay = params.duration("nvlink_delay");
-  shape.pcie_rate = params.bandwidth("pcie_rate");
-  shape.pcie_delay = params.duration("pcie_delay");
-  if (params.has("nic_rate")) shape.nic_rate = params.bandwidth("nic_rate");
-
+  auto shape = filled<ServerShape>(params);
   const std::string gpus = std::to_string(shape.gpus);
   if (shape.gpus % shape.nics != 0) {
     fail("uneven-nics", params, gpus + " GPUs cannot share " + std::to_string(shape.nics) + " NICs evenly", place,
@@ -74,12 +53,11 @@ ServerShape read_server(const ParamSet& given, const SourcePlace& place) {
              (shape.nics == 1 ? " NIC" : " NICs"),
          place, "let nics_per_host equal gpus_per_host, or use nic_model = node");
   }
-  const bool any_nic = params.has("nic_affinity") && params.text("nic_affinity") == "any";
-  if (any_nic && !shape.nics_are_nodes) {
+  if (shape.any_nic && !shape.nics_are_nodes) {
     fail("bad-affinity", params, "with nic_model = port a GPU's NIC is part of it, and no other GPU can use it", place,
          "set nic_affinity to own, or nic_model to node");
   }
-  shape.any_nic = any_nic && shape.nics > 1;
+  shape.any_nic = shape.any_nic && shape.nics > 1;
   if (shape.inside == Inside::hybrid_cube_mesh && shape.gpus != cube_mesh_gpus) {
     fail("bad-inside", params, "a hybrid cube mesh joins 8 GPUs, not " + gpus, place,
          "set gpus_per_host to 8, or inside to full_mesh or nvswitch");

@@ -39,13 +39,16 @@
 #include <string>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "core/text/params.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
 
+/// In the order of the choices of `inside`.
 enum class Inside : std::uint8_t { nvswitch, full_mesh, hybrid_cube_mesh, pcie };
 
+/// Filled by the parameters of a server; members that a builder's table does not name stay as they are here.
 struct ServerShape {
   std::uint32_t gpus = 1;
   std::uint32_t nics = 1;       ///< 1 when gpus == 1
@@ -78,25 +81,51 @@ struct ServerShape {
   std::uint32_t mesh_shares() const { return inside == Inside::full_mesh ? gpus - 1 : 6; }
 };
 
+/// The machine that `server` names; "" for custom.
+inline std::string machine_called(const std::string& text, const std::string& /*param*/) { return text == "custom" ? "" : text; }
+
 /// What is inside a host, for builders of any kind. `gpus_per_host` and `nics_per_host` stand in the builders' own tables: their
 /// defaults differ.
-inline constexpr std::array<ParamSpec, 6> inside_params = {{
-    {"server", ParamKind::choice, "custom", "", "",
-     "custom|hgx_h100|hgx_h200|hgx_a100|hgx_b200|gb200_nvl72|gb300_nvl72|gh200|mi300x|mi355x_8",
-     "Machine whose numbers stand for the parameters of a server that are not given; `weft modules server` lists them.",
-     "no machine: the parameters' own defaults"},
-    {"inside", ParamKind::choice, "nvswitch", "", "", "nvswitch|full_mesh|hybrid_cube_mesh|pcie",
-     "What joins the GPUs of a host: an NVSwitch, a cable between every two, the 8-GPU mesh of the DGX-1, or only PCIe.",
-     "DGX/HGX since A100"},
-    {"nvlink_rate", ParamKind::bandwidth, "3600Gbps", "1bps", "1000Tbps", "", "Rate of all NVLinks of a GPU together, each way.",
-     "H100: 900 GB/s of NVLink in both directions together"},
-    {"nvlink_delay", ParamKind::duration, "25ns", "0ns", "1ms", "",
-     "Delay of a cable between a GPU and its NVSwitch or another GPU.", "SimAI's H100 topologies: 0.000025 ms"},
-    {"pcie_rate", ParamKind::bandwidth, "512Gbps", "1bps", "1000Tbps", "",
-     "Rate between a GPU and its NIC, and between a GPU and the PCIe switch, each way.", "PCIe 5.0 x16: 32 GT/s on 16 lanes"},
-    {"pcie_delay", ParamKind::duration, "100ns", "0ns", "1ms", "", "Delay between a GPU and its NIC or the PCIe switch.",
-     "assumption: one PCIe switch, whose vendors state 100 to 150 ns from port to port"},
-}};
+inline constexpr std::array inside_params = {
+    param_read<machine_called, &ServerShape::machine>(
+        {.name = "server",
+         .default_text = "custom",
+         .choices = "custom|hgx_h100|hgx_h200|hgx_a100|hgx_b200|gb200_nvl72|gb300_nvl72|gh200|mi300x|mi355x_8",
+         .meaning =
+             "Machine whose numbers stand for the parameters of a server that are not given; `weft modules server` lists them.",
+         .origin = "no machine: the parameters' own defaults"}),
+    param<&ServerShape::inside>(
+        {.name = "inside",
+         .default_text = "nvswitch",
+         .choices = "nvswitch|full_mesh|hybrid_cube_mesh|pcie",
+         .meaning =
+             "What joins the GPUs of a host: an NVSwitch, a cable between every two, the 8-GPU mesh of the DGX-1, or only PCIe.",
+         .origin = "DGX/HGX since A100"}),
+    param<&ServerShape::nvlink_rate>({.name = "nvlink_rate",
+                                      .default_text = "3600Gbps",
+                                      .minimum = "1bps",
+                                      .maximum = "1000Tbps",
+                                      .meaning = "Rate of all NVLinks of a GPU together, each way.",
+                                      .origin = "H100: 900 GB/s of NVLink in both directions together"}),
+    param<&ServerShape::nvlink_delay>({.name = "nvlink_delay",
+                                       .default_text = "25ns",
+                                       .minimum = "0ns",
+                                       .maximum = "1ms",
+                                       .meaning = "Delay of a cable between a GPU and its NVSwitch or another GPU.",
+                                       .origin = "SimAI's H100 topologies: 0.000025 ms"}),
+    param<&ServerShape::pcie_rate>({.name = "pcie_rate",
+                                    .default_text = "512Gbps",
+                                    .minimum = "1bps",
+                                    .maximum = "1000Tbps",
+                                    .meaning = "Rate between a GPU and its NIC, and between a GPU and the PCIe switch, each way.",
+                                    .origin = "PCIe 5.0 x16: 32 GT/s on 16 lanes"}),
+    param<&ServerShape::pcie_delay>({.name = "pcie_delay",
+                                     .default_text = "100ns",
+                                     .minimum = "0ns",
+                                     .maximum = "1ms",
+                                     .meaning = "Delay between a GPU and its NIC or the PCIe switch.",
+                                     .origin = "assumption: one PCIe switch, whose vendors state 100 to 150 ns from port to port"}),
+};
 
 /// One parameter table made of several.
 template <std::size_t A, std::size_t B>
@@ -107,18 +136,30 @@ constexpr std::array<ParamSpec, A + B> join_params(const std::array<ParamSpec, A
   return joined;
 }
 
-inline constexpr std::array<ParamSpec, 1> nic_rate_param = {{
-    {"nic_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a NIC's cable to the fabric, each way.",
-     "NDR InfiniBand or 400G Ethernet, as in the paper's section 8.1"},
-}};
-inline constexpr std::array<ParamSpec, 2> nic_model_params = {{
-    {"nic_model", ParamKind::choice, "node", "", "", "node|port",
-     "Whether a NIC is a node between GPU and fabric, behind pcie_rate, or just a port of its GPU; port needs a NIC per GPU.",
-     "real servers; topology files without NICs mean port"},
-    {"nic_affinity", ParamKind::choice, "own", "", "", "own|any",
-     "Whether a GPU uses the NIC that it has, or shares with its neighbours, alone; or all NICs of its host, over one PCIe switch.",
-     "NCCL takes the NIC nearest to the GPU"},
-}};
+inline constexpr std::array nic_rate_param = {
+    param<&ServerShape::nic_rate>({.name = "nic_rate",
+                                   .default_text = "400Gbps",
+                                   .minimum = "1bps",
+                                   .maximum = "1000Tbps",
+                                   .meaning = "Rate of a NIC's cable to the fabric, each way.",
+                                   .origin = "NDR InfiniBand or 400G Ethernet, as in the paper's section 8.1"}),
+};
+inline constexpr std::array nic_model_params = {
+    param<&ServerShape::nics_are_nodes>({.name = "nic_model",
+                                         .default_text = "node",
+                                         .choices = "node|port",
+                                         .meaning = "Whether a NIC is a node between GPU and fabric, behind pcie_rate, or just a "
+                                                    "port of its GPU; port needs a NIC per GPU.",
+                                         .origin = "real servers; topology files without NICs mean port",
+                                         .word = "node"}),
+    param<&ServerShape::any_nic>({.name = "nic_affinity",
+                                  .default_text = "own",
+                                  .choices = "own|any",
+                                  .meaning = "Whether a GPU uses the NIC that it has, or shares with its neighbours, alone; or all "
+                                             "NICs of its host, over one PCIe switch.",
+                                  .origin = "NCCL takes the NIC nearest to the GPU",
+                                  .word = "any"}),
+};
 
 /// Parameters of a server with a network.
 inline constexpr auto server_params = join_params(join_params(nic_rate_param, inside_params), nic_model_params);

@@ -26,7 +26,8 @@ class GroupReader {
   GroupReader(const ParamSet& params, const SourcePlace& place) : params_(params), place_(place) {}
 
   void read(Servers& servers) {
-    std::string_view rest = params_.text("host_groups");
+    const std::string text = filled<HostGroupSettings>(params_).host_groups;
+    std::string_view rest = text;
     while (!rest.empty()) {
       const std::string_view item = trimmed(next_part(rest, ";"), separators);
       if (item.empty()) continue;

@@ -1,11 +1,13 @@
 // Servers: the hosts of a fabric in their order, alike or in groups that differ.
 //
-// Where it sits: builders read it with read_servers(), number their nodes by it and find the host of a node in their Routes.
+// Where it sits: builders read it with read_servers(), number their nodes by it and find the host
+// of a node in their Routes.
 //
 // Model: the parameter host_groups overrides parameters of single hosts or ranges of them,
 //   host_groups = "0-3: gpus_per_host=4 nics_per_host=4; 8-11: nic_rate=200Gbps"
-// ranges separated by semicolons, in any order, without overlap; hosts that no range names are as the other parameters say. What may
-// be overridden: gpus_per_host, nics_per_host and every parameter of a server (server.hpp).
+// ranges separated by semicolons, in any order, without overlap; hosts that no range names are as
+// the other parameters say. What may be overridden: gpus_per_host, nics_per_host and every
+// parameter of a server (server.hpp).
 //   Nodes: hosts in order, each with its server's node_count() nodes, from node 0 on.
 //
 // Answers cost a search among the groups, of which there are at most 256.
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/server.hpp"
 
 namespace weft {
@@ -24,7 +27,8 @@ class Servers {
   /// `hosts` alike.
   Servers(const ServerShape& shape, std::uint32_t hosts);
 
-  /// Hosts first .. first+count-1 are `shape`. Requires: they are hosts, and no earlier call named them.
+  /// Hosts first .. first+count-1 are `shape`. Requires: they are hosts, and no earlier call named
+  /// them.
   void replace(std::uint32_t first, std::uint32_t count, const ServerShape& shape);
   void set_nic_ports(std::uint32_t ports);  ///< of all hosts
 
@@ -73,18 +77,26 @@ class Servers {
   std::vector<Group> groups_;  ///< by first host; the first begins at host 0
 };
 
-inline constexpr std::array<ParamSpec, 1> host_groups_param = {{
-    {"host_groups", ParamKind::text, "", "", "", "",
-     "Hosts that differ: ranges with their own parameters of a server, such as \"0-3: gpus_per_host=4 nics_per_host=4; 8: "
-     "nic_rate=200Gbps\".",
-     "all hosts alike"},
-}};
+/// What the next parameter fills.
+struct HostGroupSettings {
+  std::string host_groups;
+};
+
+inline constexpr std::array host_groups_param = {
+    param<&HostGroupSettings::host_groups>(
+        {.name = "host_groups",
+         .meaning =
+             "Hosts that differ: ranges with their own parameters of a server, such as \"0-3: gpus_per_host=4 nics_per_host=4; 8: "
+             "nic_rate=200Gbps\".",
+         .origin = "all hosts alike"}),
+};
 
 /// Parameters of builders whose hosts may differ.
 inline constexpr auto servers_params = join_params(server_params, host_groups_param);
 
-/// The hosts that `params` describes. Throws InputError at `place` as read_server(), and [bad-group] for what is wrong with a range,
-/// [unknown-param], [bad-value] and [out-of-range] for what it sets.
+/// The hosts that `params` describes. Throws InputError at `place` as read_server(), and
+/// [bad-group] for what is wrong with a range, [unknown-param], [bad-value] and [out-of-range] for
+/// what it sets.
 Servers read_servers(const ParamSet& params, std::uint32_t hosts, const SourcePlace& place);
 
 }  // namespace weft

@@ -1,17 +1,47 @@
 #include "topologies/builders/single_switch.hpp"
+#include "core/text/param_rows.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 5> kSingleSwitchOwnParams = {{
-    {"hosts", ParamKind::integer, "16", "1", "1000000", "", "Number of hosts.", "the 16 ranks of ASTRA-sim's example traces"},
-    {"gpus_per_host", ParamKind::integer, "1", "1", "1024", "", "GPUs in a host.", "one GPU per host keeps closed forms simple"},
-    {"nics_per_host", ParamKind::integer, "1", "1", "1024", "", "NICs that the GPUs of a host share evenly.", "one port per host"},
-    {"fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of the cable from a NIC to the switch, at 5 ns per metre.",
-     "assumption: a cable inside a rack"},
-    {"buffer", ParamKind::bytes, default_switch_buffer, "1B", "", "", "Shared packet memory of the switch.", switch_buffer_origin},
-}};
+struct SingleSwitchSettings {
+  std::uint32_t hosts;
+  Length fibre;
+  Bytes buffer;
+};
+
+constexpr std::array kSingleSwitchOwnParams = {
+    param<&SingleSwitchSettings::hosts>({.name = "hosts",
+                                         .default_text = "16",
+                                         .minimum = "1",
+                                         .maximum = "1000000",
+                                         .meaning = "Number of hosts.",
+                                         .origin = "the 16 ranks of ASTRA-sim's example traces"}),
+    param<&ServerShape::gpus>({.name = "gpus_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "GPUs in a host.",
+                               .origin = "one GPU per host keeps closed forms simple"}),
+    param<&ServerShape::nics>({.name = "nics_per_host",
+                               .default_text = "1",
+                               .minimum = "1",
+                               .maximum = "1024",
+                               .meaning = "NICs that the GPUs of a host share evenly.",
+                               .origin = "one port per host"}),
+    param<&SingleSwitchSettings::fibre>({.name = "fibre",
+                                         .default_text = "2m",
+                                         .minimum = "0m",
+                                         .maximum = "100000km",
+                                         .meaning = "Length of the cable from a NIC to the switch, at 5 ns per metre.",
+                                         .origin = "assumption: a cable inside a rack"}),
+    param<&SingleSwitchSettings::buffer>({.name = "buffer",
+                                          .default_text = default_switch_buffer,
+                                          .minimum = "1B",
+                                          .meaning = "Shared packet memory of the switch.",
+                                          .origin = switch_buffer_origin}),
+};
 constexpr auto kSingleSwitchParams = join_params(kSingleSwitchOwnParams, servers_params);
 
 std::shared_ptr<const Topology> make_single_switch(const ParamSet& params, const SourcePlace& place) {
@@ -22,11 +52,11 @@ std::shared_ptr<const Topology> make_single_switch(const ParamSet& params, const
 
 ClosShape single_switch_shape(const ParamSet& params, const SourcePlace& place) {
   ClosShape shape;
-  const auto hosts = static_cast<std::uint32_t>(params.integer("hosts"));
-  shape.servers = read_servers(params, hosts, place);
-  shape.hosts_per_group = hosts;
-  shape.nic_delay = propagation_delay(params.length("fibre"));
-  shape.leaf_buffer = params.bytes("buffer");
+  const auto settings = filled<SingleSwitchSettings>(params);
+  shape.servers = read_servers(params, settings.hosts, place);
+  shape.hosts_per_group = settings.hosts;
+  shape.nic_delay = propagation_delay(settings.fibre);
+  shape.leaf_buffer = settings.buffer;
   shape.spine_buffer = shape.leaf_buffer;
   check_shape(shape, {}, params.module(), place);
   return shape;

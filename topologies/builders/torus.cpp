@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/param_rows.hpp"
 #include "topologies/builders/dimensions.hpp"
 #include "topologies/builders/direct_fabric.hpp"
 
@@ -9,21 +10,54 @@ namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 7> kTorusOwnParams = {{
-    {"dimensions", ParamKind::text, "4x4x4", "", "", "", "Routers in each dimension, such as 8x8 or 4x4x8.",
-     "the cube that TPU v4 pods are made of (Jouppi et al., ISCA 2023)"},
-    {"wraparound", ParamKind::boolean, "true", "", "", "", "Whether the ends of each dimension are joined; a mesh otherwise.",
-     "a torus"},
-    {"hosts_per_router", ParamKind::integer, "1", "1", "1024", "", "Hosts at a router.", "chips that have a router each"},
-    {"link_rate", ParamKind::bandwidth, "400Gbps", "1bps", "1000Tbps", "", "Rate of a cable between routers, each way.",
-     "TPU v4: six links of 50 GB/s each way (Jouppi et al., ISCA 2023)"},
-    {"link_fibre", ParamKind::length, "2m", "0m", "100000km", "", "Length of a cable between routers, at 5 ns per metre.",
-     "assumption: a cable inside a rack"},
-    {"nic_rate", ParamKind::bandwidth, "2400Gbps", "1bps", "1000Tbps", "",
-     "Rate between a NIC, or a chip, and its router, each way.", "a chip drives its six links at once"},
-    {"host_fibre", ParamKind::length, "0m", "0m", "100000km", "",
-     "Length of the cable from a NIC, or a chip, to its router, at 5 ns per metre.", "the router is on the chip"},
-}};
+struct TorusSettings {
+  std::string dimensions;
+  bool wraparound;
+  std::uint32_t hosts_per_router;
+  Bandwidth link_rate;
+  Length link_fibre;
+};
+
+constexpr std::array kTorusOwnParams = {
+    param<&TorusSettings::dimensions>({.name = "dimensions",
+                                       .default_text = "4x4x4",
+                                       .meaning = "Routers in each dimension, such as 8x8 or 4x4x8.",
+                                       .origin = "the cube that TPU v4 pods are made of (Jouppi et al., ISCA 2023)"}),
+    param<&TorusSettings::wraparound>({.name = "wraparound",
+                                       .default_text = "true",
+                                       .meaning = "Whether the ends of each dimension are joined; a mesh otherwise.",
+                                       .origin = "a torus"}),
+    param<&TorusSettings::hosts_per_router>({.name = "hosts_per_router",
+                                             .default_text = "1",
+                                             .minimum = "1",
+                                             .maximum = "1024",
+                                             .meaning = "Hosts at a router.",
+                                             .origin = "chips that have a router each"}),
+    param<&TorusSettings::link_rate>({.name = "link_rate",
+                                      .default_text = "400Gbps",
+                                      .minimum = "1bps",
+                                      .maximum = "1000Tbps",
+                                      .meaning = "Rate of a cable between routers, each way.",
+                                      .origin = "TPU v4: six links of 50 GB/s each way (Jouppi et al., ISCA 2023)"}),
+    param<&TorusSettings::link_fibre>({.name = "link_fibre",
+                                       .default_text = "2m",
+                                       .minimum = "0m",
+                                       .maximum = "100000km",
+                                       .meaning = "Length of a cable between routers, at 5 ns per metre.",
+                                       .origin = "assumption: a cable inside a rack"}),
+    param<&ServerShape::nic_rate>({.name = "nic_rate",
+                                   .default_text = "2400Gbps",
+                                   .minimum = "1bps",
+                                   .maximum = "1000Tbps",
+                                   .meaning = "Rate between a NIC, or a chip, and its router, each way.",
+                                   .origin = "a chip drives its six links at once"}),
+    param<&DirectSettings::host_fibre>({.name = "host_fibre",
+                                        .default_text = "0m",
+                                        .minimum = "0m",
+                                        .maximum = "100000km",
+                                        .meaning = "Length of the cable from a NIC, or a chip, to its router, at 5 ns per metre.",
+                                        .origin = "the router is on the chip"}),
+};
 constexpr auto kTorusParams = join_params(join_params(kTorusOwnParams, direct_params),
                                           join_params(join_params(inside_params, nic_model_params), host_groups_param));
 
@@ -46,13 +80,14 @@ class TorusGraph final : public RouterGraph {
 };
 
 std::shared_ptr<const Topology> make_torus(const ParamSet& params, const SourcePlace& place) {
-  const Dimensions sizes = read_dimensions(params, "dimensions", place);
-  const bool wraparound = params.boolean("wraparound");
+  const auto settings = filled<TorusSettings>(params);
+  const Dimensions sizes = read_dimensions(settings.dimensions, params.module() + ".dimensions", place);
+  const bool wraparound = settings.wraparound;
   const std::uint32_t routers = places(sizes);
-  const DirectShape shape = read_direct(params, routers, static_cast<std::uint64_t>(params.integer("hosts_per_router")), place);
+  const DirectShape shape = read_direct(params, routers, settings.hosts_per_router, place);
   check_direct_size(shape, std::uint64_t{routers} * sizes.size(), params.module(), place);
 
-  const CableShape link{params.bandwidth("link_rate"), propagation_delay(params.length("link_fibre"))};
+  const CableShape link{settings.link_rate, propagation_delay(settings.link_fibre)};
   std::vector<RouterCable> cables;
   for (std::uint32_t router = 0; router < routers; ++router) {
     std::uint32_t stride = 1;

@@ -1,6 +1,7 @@
 // Element types of tensors and their sizes: the one table.
 //
-// Where it sits: readers turn "1000 elements of BF16" into bytes with it. 4-bit types take half a byte; a tensor's size is rounded up.
+// Where it sits: readers turn "1000 elements of BF16" into bytes with it. 4-bit types take half a
+// byte; a tensor's size is rounded up.
 // Thread safety: constants and pure functions.
 #pragma once
 
@@ -16,6 +17,8 @@ namespace weft {
 struct ElementType {
   std::string_view name;  ///< as the enum of workload.proto spells it
   int bits = 0;
+
+  bool operator==(const ElementType&) const = default;
 };
 
 std::span<const ElementType> element_types();

@@ -1,8 +1,8 @@
-// Format options: formats chosen by name from a list, the options that each of them reads, and the refusal of an option that would be
-// ignored in silence.
+// Format options: formats chosen by name from a list, the options that each of them reads, and the
+// refusal of an option that would be ignored in silence.
 //
-// Where it sits: the readers of workloads and job traces refuse with it; the command line takes its help texts from it. A Format has
-// `name` and `reads`, a sum of bits.
+// Where it sits: the readers of workloads and job traces refuse with it; the command line takes its
+// help texts from it. A Format has `name` and `reads`, a sum of bits.
 // Thread safety: pure functions.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/text/diagnostics.hpp"
+#include "core/text/option_names.hpp"
 
 namespace weft {
 
@@ -32,14 +33,19 @@ std::string readers_of(std::span<const Format> formats, std::uint8_t option) {
   return names;
 }
 
-/// Adds [unused-flag] at the file `path` if `flag` is given and `format` does not read it. `noun` is what the formats are of.
+/// What an option is called that says nothing.
+inline std::string unused_code(const OptionNames& names) { return names.are_fields() ? "unused-field" : "unused-flag"; }
+
+/// Adds [unused-flag] or [unused-field] at the file `path` if an option is given that `format` does
+/// not read. `noun` is what the formats are of.
 template <class Format>
-void refuse_unread_flag(bool is_given, const std::string& flag, std::uint8_t option, const Format& format,
-                        std::span<const Format> formats, const std::string& noun, const std::string& path,
-                        Diagnostics& diagnostics) {
+void refuse_unread_option(bool is_given, const std::string& name, const OptionNames& names, std::uint8_t option,
+                          const Format& format, std::span<const Format> formats, const std::string& noun, const std::string& path,
+                          Diagnostics& diagnostics) {
   if (!is_given || (format.reads & option) != 0) return;
-  diagnostics.error("unused-flag", flag + " says nothing about a " + noun + " of format " + std::string(format.name),
-                    SourcePlace::named(path), "drop it; formats that read it: " + readers_of(formats, option));
+  diagnostics.add({Severity::error, unused_code(names),
+                   names(name) + " says nothing about a " + noun + " of format " + std::string(format.name),
+                   SourcePlace::named(path), "drop it; formats that read it: " + readers_of(formats, option), name});
 }
 
 }  // namespace weft

@@ -21,9 +21,9 @@ Workload load_weft(const std::string& path, const WorkloadOptions& options) {
   Workload workload = read_workload(path);
   if (options.ranks && *options.ranks != workload.rank_count) {
     fail("rank-conflict",
-         "--ranks=" + std::to_string(*options.ranks) + " contradicts the file, which has " +
+         options.names("ranks", std::to_string(*options.ranks)) + " contradicts the file, which has " +
              counted(workload.rank_count, "rank", "ranks"),
-         SourcePlace::named(path), "change ranks: in the file; --ranks replays traces of one rank");
+         SourcePlace::named(path), "change ranks: in the file; " + options.names("ranks") + " replays traces of one rank", "ranks");
   }
   return workload;
 }
@@ -33,10 +33,13 @@ Workload load_chakra(const std::string& path, const WorkloadOptions& options) {
   chakra.ranks = options.ranks;
   chakra.process_groups_path = options.process_groups_path;
   chakra.collectives_as_recorded = options.collectives_as_recorded;
+  chakra.names = options.names;
   return import_chakra(path, chakra);
 }
 
-Workload load_htsim(const std::string& path, const WorkloadOptions& options) { return import_htsim(path, options.ranks); }
+Workload load_htsim(const std::string& path, const WorkloadOptions& options) {
+  return import_htsim(path, options.ranks, options.names);
+}
 
 Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
   KinetoOptions kineto;
@@ -44,17 +47,19 @@ Workload load_kineto(const std::string& path, const WorkloadOptions& options) {
   kineto.iteration = options.iteration;
   kineto.process_groups_path = options.process_groups_path;
   kineto.as_recorded = options.collectives_as_recorded;
+  kineto.names = options.names;
   return import_kineto(path, kineto);
 }
 
 Workload load_goal(const std::string& path, const WorkloadOptions& options) {
-  return import_goal(path, {options.ranks, options.time_unit, options.named_ranks});
+  return import_goal(path, {options.ranks, options.time_unit, options.named_ranks, options.names});
 }
 
 Workload load_layers(const std::string& path, const WorkloadOptions& options, LayerDialect dialect) {
   LayerTextOptions text;
   text.ranks = options.ranks;
   text.time_unit = options.time_unit;
+  text.names = options.names;
   return import_layer_text(SourceText::read(path), dialect, text);
 }
 
@@ -105,18 +110,18 @@ const WorkloadFormat& find_format(const std::string& path, std::string_view form
     names.emplace_back(known.name);
   }
   fail("unknown-format", "there is no workload format \"" + std::string(format) + "\"", SourcePlace::named(path),
-       suggestion(format, names, "format"));
+       suggestion(format, names, "format"), "format");
 }
 
-void refuse_unread_flags(const std::string& path, const WorkloadFormat& format, const WorkloadOptions& options) {
+void refuse_unread_options(const std::string& path, const WorkloadFormat& format, const WorkloadOptions& options) {
   Diagnostics diagnostics;
-  const auto refuse = [&](bool is_given, const char* flag, WorkloadOption option) {
-    refuse_unread_flag(is_given, flag, option, format, workload_formats(), "workload", path, diagnostics);
+  const auto refuse = [&](bool is_given, const char* name, WorkloadOption option) {
+    refuse_unread_option(is_given, name, options.names, option, format, workload_formats(), "workload", path, diagnostics);
   };
-  refuse(options.iteration.has_value(), "--iteration", reads_iteration);
-  refuse(!options.process_groups_path.empty(), "--process-groups", reads_process_groups);
-  refuse(!options.time_unit.empty(), "--time-unit", reads_time_unit);
-  refuse(options.collectives_as_recorded, "--as-recorded", reads_as_recorded);
+  refuse(options.iteration.has_value(), "iteration", reads_iteration);
+  refuse(!options.process_groups_path.empty(), "process_groups", reads_process_groups);
+  refuse(!options.time_unit.empty(), "time_unit", reads_time_unit);
+  refuse(options.collectives_as_recorded, "as_recorded", reads_as_recorded);
   diagnostics.throw_if_errors();
 }
 
@@ -126,7 +131,7 @@ std::span<const WorkloadFormat> workload_formats() { return kFormats; }
 
 Workload load_workload(const std::string& path, std::string_view format, const WorkloadOptions& options) {
   const WorkloadFormat& known = find_format(path, format);
-  refuse_unread_flags(path, known, options);
+  refuse_unread_options(path, known, options);
   return naming_memory_use("while reading " + path, [&] { return known.load(path, options); });
 }
 

@@ -1,6 +1,7 @@
 // Workload reader: a file in any known format -> Workload.
 //
-// Where it sits: `weft run`, `weft check` and `weft workload` load workloads through it. A new format is a new entry of workload_formats().
+// Where it sits: `weft run`, `weft check` and `weft workload` load workloads through it. A new
+// format is a new entry of workload_formats().
 // Thread safety: pure functions.
 #pragma once
 
@@ -11,20 +12,23 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
 
-/// What the user may say about a foreign file beyond its path. A format names the options it reads; giving it another one is an error.
+/// What the user may say about a foreign file beyond its path. A format names the options it reads;
+/// giving it another one is an error.
 struct WorkloadOptions {
   std::optional<std::uint32_t> ranks;      ///< --ranks: for formats that can be replayed; otherwise must agree with the file
   std::optional<std::uint32_t> iteration;  ///< --iteration: which of a trace's iterations to take, from 0
   std::string process_groups_path;         ///< --process-groups: JSON file of process groups
   std::string time_unit;                 ///< --time-unit: of a format's bare times; "ns", "us" or "ms"; empty: the format's default
   bool collectives_as_recorded = false;  ///< --as-recorded: collectives take their recorded time instead of being simulated
-  /// Set by no flag: ranks whose ops need names in a message. Formats that drop names to save memory (goal) then keep theirs; the
-  /// rest of the workload, ids of ops included, is the same.
+  /// Set by no flag: ranks whose ops need names in a message. Formats that drop names to save
+  /// memory (goal) then keep theirs; the rest of the workload, ids of ops included, is the same.
   std::vector<std::uint32_t> named_ranks = {};
+  OptionNames names = {};  ///< as the user gave them
 
   friend bool operator==(const WorkloadOptions&, const WorkloadOptions&) = default;
 };
@@ -49,8 +53,8 @@ struct WorkloadFormat {
 
 std::span<const WorkloadFormat> workload_formats();
 
-/// Throws InputError: [unknown-format], [unused-flag], [rank-conflict], and what the format's reader throws.
-/// `format` empty: "weft". `path` is a file, for "chakra" the prefix of PREFIX.0.et.
+/// Throws InputError: [unknown-format], [unused-flag], [rank-conflict], and what the format's
+/// reader throws. `format` empty: "weft". `path` is a file, for "chakra" the prefix of PREFIX.0.et.
 Workload load_workload(const std::string& path, std::string_view format, const WorkloadOptions& options = {});
 
 /// The files behind `path`, which load_workload() has read.

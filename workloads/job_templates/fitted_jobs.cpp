@@ -33,10 +33,9 @@ struct VirtualCluster {
   std::uint32_t nodes = 0;
 };
 
-std::vector<VirtualCluster> virtual_clusters(const ParamSet& params, const SourcePlace& place) {
+std::vector<VirtualCluster> virtual_clusters(const std::string& module, std::string_view left, const SourcePlace& place) {
   std::vector<VirtualCluster> clusters;
   std::set<std::string_view> names;
-  std::string_view left = params.text("virtual_clusters");
   while (!left.empty()) {
     const std::string_view entry = left.substr(0, left.find(','));
     left.remove_prefix(std::min(left.size(), entry.size() + 1));
@@ -44,7 +43,7 @@ std::vector<VirtualCluster> virtual_clusters(const ParamSet& params, const Sourc
     const std::string_view name = entry.substr(0, colon);
     const auto nodes = colon == std::string_view::npos ? std::nullopt : plain_number<std::uint32_t>(entry.substr(colon + 1));
     if (name.empty() || !nodes || *nodes == 0 || !names.insert(name).second) {
-      throw bad_value(params.module() + ": " + in_quotes(entry) + " is no virtual cluster, or there are two of that name",
+      throw bad_value(module + ": " + in_quotes(entry) + " is no virtual cluster, or there are two of that name",
                       "names and numbers of nodes, as in \"research:12,product:4\"", place);
     }
     clusters.push_back({std::string(name), *nodes});
@@ -55,20 +54,21 @@ std::vector<VirtualCluster> virtual_clusters(const ParamSet& params, const Sourc
 /// Draws virtual clusters for jobs of 2^k GPUs.
 class GroupLaw {
  public:
-  GroupLaw(const ParamSet& params, std::size_t size_count, const SourcePlace& place) : clusters_(virtual_clusters(params, place)) {
+  GroupLaw(const std::string& module, const FittedJobsSettings& settings, std::size_t size_count, const SourcePlace& place)
+      : clusters_(virtual_clusters(module, settings.virtual_clusters, place)), gpus_per_node_(settings.gpus_per_node) {
     if (clusters_.empty()) return;
     for (std::size_t k = 0; k < size_count; ++k) {
       std::uint64_t nodes = 0;
-      for (const VirtualCluster& cluster : clusters_) nodes += holds(params, cluster, k) ? cluster.nodes : 0;
+      for (const VirtualCluster& cluster : clusters_) nodes += holds(cluster, k) ? cluster.nodes : 0;
       if (nodes == 0) {
-        throw bad_value(params.module() + ": no virtual cluster has GPUs for a job of " + std::to_string(1ULL << k),
+        throw bad_value(module + ": no virtual cluster has GPUs for a job of " + std::to_string(1ULL << k),
                         "lower gpus_max, or give a virtual cluster more nodes", place);
       }
       nodes_.push_back(nodes);
     }
     for (const VirtualCluster& cluster : clusters_) {
       std::size_t held = 0;
-      while (held < size_count && holds(params, cluster, held)) ++held;
+      while (held < size_count && holds(cluster, held)) ++held;
       sizes_held_.push_back(held);
     }
   }
@@ -87,36 +87,37 @@ class GroupLaw {
   std::size_t count() const { return clusters_.size(); }
 
  private:
-  static bool holds(const ParamSet& params, const VirtualCluster& cluster, std::size_t k) {
-    return static_cast<std::uint64_t>(cluster.nodes) * static_cast<std::uint64_t>(params.integer("gpus_per_node")) >= 1ULL << k;
+  bool holds(const VirtualCluster& cluster, std::size_t k) const {
+    return static_cast<std::uint64_t>(cluster.nodes) * gpus_per_node_ >= 1ULL << k;
   }
 
   std::vector<VirtualCluster> clusters_;
+  std::uint32_t gpus_per_node_;
   std::vector<std::uint64_t> nodes_;     ///< of those that hold jobs of 2^k GPUs, together
   std::vector<std::size_t> sizes_held_;  ///< by virtual cluster: how many of the sizes fit
 };
 
-RunTimeAggregates run_time_aggregates(const ParamSet& params, const SourcePlace& place) {
+RunTimeAggregates run_time_aggregates(const std::string& module, const FittedJobsSettings& settings, const SourcePlace& place) {
   RunTimeAggregates aggregates;
-  aggregates.mean_s = params.duration("run_mean").in_s();
-  aggregates.median_s = params.duration("run_median").in_s();
-  aggregates.max_s = params.duration("run_max").in_s();
+  aggregates.mean_s = settings.run_mean.in_s();
+  aggregates.median_s = settings.run_median.in_s();
+  aggregates.max_s = settings.run_max.in_s();
   double sum = 0;
   for (std::size_t end = 0; end < job_end_count; ++end) {
-    aggregates.shares[end] = params.real(std::string(kEndNames[end]) + "_share");
+    aggregates.shares[end] = settings.shares[end];
     sum += aggregates.shares[end];
   }
   // Published shares are rounded to a thousandth each.
   if (std::abs(sum - 1) > 0.0051) {
-    throw bad_value(params.module() + ": the shares of jobs that completed, were cancelled and failed do not add up to 1",
+    throw bad_value(module + ": the shares of jobs that completed, were cancelled and failed do not add up to 1",
                     "set completed_share, cancelled_share and failed_share together", place);
   }
-  const auto jobs = static_cast<double>(params.integer("published_jobs"));
+  const auto jobs = static_cast<double>(settings.published_jobs);
   for (std::size_t end = 0; end < job_end_count; ++end) {
     aggregates.shares[end] /= sum;
-    const double gpu_s = params.real(std::string(kEndNames[end]) + "_gpu_s");
+    const double gpu_s = settings.gpu_s[end];
     if ((aggregates.shares[end] == 0) != (gpu_s == 0)) {
-      throw bad_value(params.module() + ": jobs that " + (end == 1 ? "were " : "") + std::string(kEndNames[end]) +
+      throw bad_value(module + ": jobs that " + (end == 1 ? "were " : "") + std::string(kEndNames[end]) +
                           " have a share of 0 or a GPU time of 0, but not both",
                       "set both to 0 or neither", place);
     }
@@ -156,30 +157,30 @@ std::vector<std::string> assumptions(const SizeLaw& sizes, const RunTimeLaw& run
 }  // namespace
 
 JobTrace make_fitted_jobs(const ParamSet& params, std::uint64_t seed, const SourcePlace& place) {
-  const auto gpus_max = static_cast<std::uint32_t>(params.integer("gpus_max"));
+  const auto settings = filled<FittedJobsSettings>(params);
+  const std::uint32_t gpus_max = settings.gpus_max;
   if (!std::has_single_bit(gpus_max)) {
     throw bad_value(params.module() + ": gpus_max = " + std::to_string(gpus_max) + " is no power of two",
                     std::to_string(std::bit_floor(gpus_max)) + " or " + std::to_string(std::bit_ceil(gpus_max)), place);
   }
-  const SizeLaw sizes = fit_size_law(params.real("gpus_mean"), gpus_max, params.real("one_gpu_share_min"), place);
-  const RunTimeAggregates aggregates = run_time_aggregates(params, place);
+  const SizeLaw sizes = fit_size_law(settings.gpus_mean, gpus_max, settings.one_gpu_share_min, place);
+  const RunTimeAggregates aggregates = run_time_aggregates(params.module(), settings, place);
   const RunTimeLaw run_times = fit_run_time_law(aggregates, sizes, place);
-  const GroupLaw groups(params, sizes.shares.size(), place);
-  const double jobs_per_day =
-      params.real("load") * static_cast<double>(params.integer("published_jobs")) / params.real("published_days");
+  const GroupLaw groups(params.module(), settings, sizes.shares.size(), place);
+  const double jobs_per_day = settings.load * static_cast<double>(settings.published_jobs) / settings.published_days;
 
   RandomStream size_stream(seed, 0, sizes_purpose);
   RandomStream end_stream(seed, 0, ends_purpose);
   RandomStream run_stream(seed, 0, run_times_purpose);
   RandomStream submission_stream(seed, 0, submissions_purpose);
   RandomStream group_stream(seed, 0, groups_purpose);
-  WeekProfile week(params.real("day_swing"), params.real("busiest_hour"), params.real("weekend"));
+  WeekProfile week(settings.day_swing, settings.busiest_hour, settings.weekend);
 
   JobTrace trace;
   trace.name = params.module();
   trace.origin_of_time = "some time of a week that begins on Monday";
   trace.assumptions = assumptions(sizes, run_times, groups.count(), jobs_per_day);
-  trace.jobs.resize(static_cast<std::size_t>(params.integer("jobs")));
+  trace.jobs.resize(settings.jobs);
   double first_s = 0;
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     TraceJob& job = trace.jobs[i];

@@ -26,11 +26,12 @@ enum Field : std::size_t { arrival = 1, slo, priority_weight, scale_factor, tota
 class GavelReader {
  public:
   GavelReader(const SourceText& source, const JobTraceOptions& options)
-      : source_(source), gpu_type_(options.gpu_type), builder_(source, options.strict) {
+      : source_(source), options_(options), gpu_type_(options.gpu_type), builder_(source, options.strict) {
     source.require_utf8_text("Gavel trace");
     if (options.throughputs_path.empty()) return;
     throughputs_ = GavelThroughputs::read(SourceText::read(options.throughputs_path));
-    throughputs_->require_gpu_type(gpu_type_, SourcePlace::named("--gpu-type=" + gpu_type_));
+    about_option("gpu_type",
+                 [&] { throughputs_->require_gpu_type(gpu_type_, SourcePlace::named(options.names("gpu_type", gpu_type_))); });
   }
 
   JobTrace read() {
@@ -170,7 +171,7 @@ class GavelReader {
     builder_.dirty().report("job type",
                             {Severity::error, "does-not-run",
                              "\"" + job.model + "\" does not run on " + gpu_type_ + std::string(when) + ": its throughput is 0",
-                             place(fields_.front()), "choose another --gpu-type, or leave the job out"});
+                             place(fields_.front()), "choose another " + options_.names("gpu_type") + ", or leave the job out"});
   }
 
   void report_unknown(const TraceJob& job) {
@@ -188,6 +189,7 @@ class GavelReader {
   }
 
   const SourceText& source_;
+  const JobTraceOptions& options_;
   std::string gpu_type_;
   TraceBuilder builder_;
   std::optional<GavelThroughputs> throughputs_;

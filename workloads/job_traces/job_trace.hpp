@@ -1,6 +1,7 @@
 // Job trace: which jobs arrive when, how many GPUs they want and how long they run.
 //
-// Where it sits: readers (workloads/job_traces/) make one; the scheduler replays it in job mode, or, with rules, in flow mode.
+// Where it sits: readers (workloads/job_traces/) make one; the scheduler replays it in job mode,
+// or, with rules, in flow mode.
 // Thread safety: values.
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "core/text/diagnostics.hpp"
 #include "core/text/dirty_rows.hpp"
+#include "core/text/option_names.hpp"
 #include "core/values/units.hpp"
 #include "workloads/job_traces/timestamp.hpp"
 #include "workloads/measurements/placement_times.hpp"
@@ -36,7 +38,8 @@ struct TraceJob {
   std::int32_t priority = 0;
   int line = 0;                          ///< of the file, for messages
   std::optional<RecordedRun> real = {};  ///< where the trace tells
-  /// Where the run time depends on the placement: of its number of GPUs. `run` is `iterations` times that of packed().
+  /// Where the run time depends on the placement: of its number of GPUs. `run` is `iterations`
+  /// times that of packed().
   std::shared_ptr<const PlacementTimes> iteration_times = {};
   std::optional<std::uint32_t> data_region = {};  ///< number of the region where its data is, from 0
   std::uint32_t min_gpus = 0;                     ///< on which it may restart once it has run; 0: on no fewer than `gpus`
@@ -45,7 +48,8 @@ struct TraceJob {
 struct JobTrace {
   std::string name;
   std::vector<TraceJob> jobs;  ///< by (submit, line)
-  /// What instant `submit` 0 stands for: "2017-09-04 17:30:41 UTC", or "90s on the clock of the trace" where that clock has no date.
+  /// What instant `submit` 0 stands for: "2017-09-04 17:30:41 UTC", or "90s on the clock of the
+  /// trace" where that clock has no date.
   std::string origin_of_time;
   std::optional<Timestamp> origin;       ///< that instant, where it has a date
   bool has_run_times = true;             ///< false: iterations only
@@ -57,12 +61,14 @@ struct JobTrace {
   std::vector<std::string> notes() const;
 };
 
-/// What the user may say about a trace beyond its path. A format names the options it reads; giving it another one is an error.
+/// What the user may say about a trace beyond its path. A format names the options it reads; giving
+/// it another one is an error.
 struct JobTraceOptions {
   bool strict = false;           ///< --strict: a row that cannot become a job is an error
   std::string time_zone;         ///< --time-zone: of dates without one; empty: the format's default
   std::string throughputs_path;  ///< --throughputs: table of measured steps per second
   std::string gpu_type;          ///< --gpu-type: a type of that table
+  OptionNames names = {};        ///< as the user gave them
 
   friend bool operator==(const JobTraceOptions&, const JobTraceOptions&) = default;
 };

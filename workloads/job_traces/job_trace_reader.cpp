@@ -56,22 +56,24 @@ constexpr std::array kFormats = {
                    0, read_openb},
 };
 
-void refuse_unread_flags(const std::string& path, const JobTraceFormat& format, const JobTraceOptions& options) {
+void refuse_unread_options(const std::string& path, const JobTraceFormat& format, const JobTraceOptions& options) {
   Diagnostics diagnostics;
-  const auto refuse = [&](bool is_given, const char* flag, JobTraceOption option) {
-    refuse_unread_flag(is_given, flag, option, format, job_trace_formats(), "job trace", path, diagnostics);
+  const auto refuse = [&](bool is_given, const char* name, JobTraceOption option) {
+    refuse_unread_option(is_given, name, options.names, option, format, job_trace_formats(), "job trace", path, diagnostics);
   };
-  refuse(!options.time_zone.empty(), "--time-zone", reads_time_zone);
-  refuse(!options.throughputs_path.empty(), "--throughputs", reads_throughputs);
-  refuse(!options.gpu_type.empty(), "--gpu-type", reads_throughputs);
+  refuse(!options.time_zone.empty(), "time_zone", reads_time_zone);
+  refuse(!options.throughputs_path.empty(), "throughputs", reads_throughputs);
+  refuse(!options.gpu_type.empty(), "gpu_type", reads_throughputs);
   diagnostics.throw_if_errors();
   if (!options.gpu_type.empty() && options.throughputs_path.empty()) {
-    fail("unused-flag", "a GPU type says something about a table of throughputs, which is not given",
-         SourcePlace::named("--gpu-type"), "add --throughputs=FILE, or drop --gpu-type");
+    fail(unused_code(options.names), "a GPU type says something about a table of throughputs, which is not given",
+         SourcePlace::named(options.names("gpu_type")),
+         "add " + options.names("throughputs", "FILE") + ", or drop " + options.names("gpu_type"), "gpu_type");
   }
 }
 
-/// Of a file whose format is not named: its header is of another, which says more than the columns that it lacks.
+/// Of a file whose format is not named: its header is of another, which says more than the columns
+/// that it lacks.
 void refuse_other_header(const InputError& error, const std::string& path) {
   std::size_t missing = 0;
   std::size_t unknown = 0;
@@ -112,13 +114,13 @@ JobTrace load_job_trace(const std::string& path, std::string_view format, const 
   std::vector<std::string> names;
   for (const JobTraceFormat& known : kFormats) {
     if (known.name == format) {
-      refuse_unread_flags(path, known, options);
+      refuse_unread_options(path, known, options);
       return naming_memory_use("while reading " + path, [&] { return known.read(SourceText::read(path), options); });
     }
     names.emplace_back(known.name);
   }
   fail("unknown-format", "there is no job-trace format \"" + std::string(format) + "\"", SourcePlace::named(path),
-       suggestion(format, names, "format"));
+       suggestion(format, names, "format"), "format");
 }
 
 std::string describe(const JobTrace& trace) {

@@ -31,8 +31,11 @@ std::vector<std::string> JobTrace::notes() const {
 
 TraceBuilder::TraceBuilder(const SourceText& source, const JobTraceOptions& options, std::string_view format_zone)
     : source_(source),
-      zone_(TimeZone::parse(options.time_zone.empty() ? format_zone : std::string_view(options.time_zone),
-                            SourcePlace::named("--time-zone=" + options.time_zone))),
+      zone_(about_option("time_zone",
+                         [&] {
+                           return TimeZone::parse(options.time_zone.empty() ? format_zone : std::string_view(options.time_zone),
+                                                  SourcePlace::named(options.names("time_zone", options.time_zone)));
+                         })),
       zone_is_assumed_(options.time_zone.empty()),
       dirty_(options.strict, diagnostics_) {}
 
@@ -108,7 +111,8 @@ void TraceBuilder::leave_out_outliers() {
   if (submitted_.empty()) return;
   std::vector<Timestamp> sorted = submitted_;
   std::sort(sorted.begin(), sorted.end());
-  // With an even number of jobs there are two in the middle, and a job is near if it is near one of them.
+  // With an even number of jobs there are two in the middle, and a job is near if it is near one of
+  // them.
   const Timestamp lower = sorted[(sorted.size() - 1) / 2];
   const Timestamp upper = sorted[sorted.size() / 2];
   std::vector<bool> outlier(submitted_.size(), false);

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
@@ -12,27 +13,65 @@ namespace {
 
 constexpr std::string_view resnet_origin = "ResNet-50 with a batch of 64 on a V100-class GPU, about 390 images per second";
 
-constexpr std::array<ParamSpec, 7> kDataParallelParams = {{
-    {"ranks", ParamKind::integer, "8", "1", "16777216", "", "Data-parallel ranks.", "the GPUs of one server"},
-    {"parameters", ParamKind::integer, "25557032", "1", "1000000000000000", "", "Weights of the model.",
-     "ResNet-50 in torchvision"},
-    {"grad_dtype", ParamKind::choice, "FP32", "", "", tensor_dtypes, "Type in which gradients are reduced.", "PyTorch's default"},
-    {"buckets", ParamKind::integer, "5", "1", "1000000", "", "All-reduces per iteration; equal parts of the gradients.",
-     "PyTorch's 25 MB buckets"},
-    {"forward_time", ParamKind::duration, "54ms", "0s", "", "", "Forward of an iteration.", resnet_origin},
-    {"backward_time", ParamKind::duration, "108ms", "0s", "", "", "Backward of an iteration, spread evenly over the buckets.",
-     "twice the forward"},
-    {"optimizer_time", ParamKind::duration, "2ms", "0s", "", "", "The optimizer's step.", "assumption: bound by memory"},
-}};
+struct DataParallelSettings {
+  std::uint32_t ranks;
+  std::uint64_t parameters;
+  ElementType grad_dtype;
+  std::uint32_t buckets;
+  Duration forward_time;
+  Duration backward_time;
+  Duration optimizer_time;
+};
+
+constexpr std::array kDataParallelParams = {
+    param<&DataParallelSettings::ranks>({.name = "ranks",
+                                         .default_text = "8",
+                                         .minimum = "1",
+                                         .maximum = "16777216",
+                                         .meaning = "Data-parallel ranks.",
+                                         .origin = "the GPUs of one server"}),
+    param<&DataParallelSettings::parameters>({.name = "parameters",
+                                              .default_text = "25557032",
+                                              .minimum = "1",
+                                              .maximum = "1000000000000000",
+                                              .meaning = "Weights of the model.",
+                                              .origin = "ResNet-50 in torchvision"}),
+    param_read<tensor_dtype, &DataParallelSettings::grad_dtype>({.name = "grad_dtype",
+                                                                 .default_text = "FP32",
+                                                                 .choices = tensor_dtypes,
+                                                                 .meaning = "Type in which gradients are reduced.",
+                                                                 .origin = "PyTorch's default"}),
+    param<&DataParallelSettings::buckets>({.name = "buckets",
+                                           .default_text = "5",
+                                           .minimum = "1",
+                                           .maximum = "1000000",
+                                           .meaning = "All-reduces per iteration; equal parts of the gradients.",
+                                           .origin = "PyTorch's 25 MB buckets"}),
+    param<&DataParallelSettings::forward_time>({.name = "forward_time",
+                                                .default_text = "54ms",
+                                                .minimum = "0s",
+                                                .meaning = "Forward of an iteration.",
+                                                .origin = resnet_origin}),
+    param<&DataParallelSettings::backward_time>({.name = "backward_time",
+                                                 .default_text = "108ms",
+                                                 .minimum = "0s",
+                                                 .meaning = "Backward of an iteration, spread evenly over the buckets.",
+                                                 .origin = "twice the forward"}),
+    param<&DataParallelSettings::optimizer_time>({.name = "optimizer_time",
+                                                  .default_text = "2ms",
+                                                  .minimum = "0s",
+                                                  .meaning = "The optimizer's step.",
+                                                  .origin = "assumption: bound by memory"}),
+};
 
 Workload make_data_parallel(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
-  const std::uint32_t buckets = math.count("buckets");
-  const auto parameters = static_cast<std::uint64_t>(params.integer("parameters"));
-  const Duration backward = math.checked(params.duration("backward_time"));
-  Workload workload = start_workload("data_parallel", math.count("ranks"));
+  const auto settings = filled<DataParallelSettings>(params);
+  const std::uint32_t buckets = settings.buckets;
+  const Duration backward = math.checked(settings.backward_time);
+  Workload workload = start_workload("data_parallel", settings.ranks);
   RoleScript script;
-  RoleScript::After last = {script.compute("forward", math.checked(params.duration("forward_time")))};
+  RoleScript::After last = {script.compute("forward", math.checked(settings.forward_time))};
   RoleScript::After reductions;
   // Differences of rounded sums, so that the parts add up to the whole.
   const auto part = [buckets](std::int64_t whole, std::uint32_t index) {
@@ -42,12 +81,12 @@ Workload make_data_parallel(const ParamSet& params, const SourcePlace& place) {
   for (std::uint32_t i = 0; i < buckets; ++i) {
     const std::string number = std::to_string(buckets - 1 - i);
     last = {script.compute("backward." + number, Duration::ticks(part(backward.in_ticks(), i)), last)};
-    const auto elements = static_cast<std::uint64_t>(part(static_cast<std::int64_t>(parameters), i));
-    reductions.push_back(script.collective("reduce." + number, CollectiveType::all_reduce, 0,
-                                           math.bytes(elements, math.element("grad_dtype")), last));
+    const auto elements = static_cast<std::uint64_t>(part(static_cast<std::int64_t>(settings.parameters), i));
+    reductions.push_back(
+        script.collective("reduce." + number, CollectiveType::all_reduce, 0, math.bytes(elements, settings.grad_dtype), last));
   }
   last.insert(last.end(), reductions.begin(), reductions.end());
-  script.compute("step", math.checked(params.duration("optimizer_time")), last);
+  script.compute("step", math.checked(settings.optimizer_time), last);
   add_role_of_all(workload, script.finish());
   return workload;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "workloads/templates/role_script.hpp"
 #include "workloads/templates/tensor_math.hpp"
 
@@ -14,33 +15,94 @@ namespace {
 
 constexpr std::string_view mlperf_origin = "MLPerf's DLRM (Criteo terabyte)";
 
-constexpr std::array<ParamSpec, 12> kDlrmParams = {{
-    {"ranks", ParamKind::integer, "16", "1", "16777216", "", "Ranks; each trains its samples and holds its part of the tables.",
-     "assumption: two servers"},
-    {"batch", ParamKind::integer, "4096", "1", "1073741824", "", "Samples per rank.", "65,536 in all, MLPerf's closed division"},
-    {"tables", ParamKind::integer, "26", "1", "1000000", "", "Embedding tables.", mlperf_origin},
-    {"dimension", ParamKind::integer, "128", "1", "1048576", "", "Elements of an embedding.", mlperf_origin},
-    {"lookups", ParamKind::integer, "1", "1", "1000000", "", "Lookups per table and sample, pooled into one embedding.",
-     mlperf_origin},
-    {"bottom", ParamKind::text, "13-512-256-128", "", "", "",
-     "Widths of the bottom layers, from the dense features to the dimension.", mlperf_origin},
-    {"top", ParamKind::text, "1024-1024-512-256-1", "", "", "", "Widths of the top layers; the first reads the concatenation.",
-     mlperf_origin},
-    {"dtype", ParamKind::choice, "FP32", "", "", tensor_dtypes, "Type of embeddings and activations.", "the reference code"},
-    {"grad_dtype", ParamKind::choice, "FP32", "", "", tensor_dtypes, "Type in which gradients are reduced.", "the reference code"},
-    {"memory_bandwidth", ParamKind::bandwidth, "26.8Tbps", "1Gbps", "1000000Tbps", "",
-     "Of a GPU's memory; lookups are bound by it.", "3.35 TB/s of an H100 SXM"},
-    {"tflops", ParamKind::real, "50", "0.001", "1e9", "", tensor_rate_meaning, "assumption: narrow layers in TF32"},
-    {"optimizer_time", ParamKind::duration, "100us", "0s", "", "", "The dense optimizer's step.", "assumption: small layers"},
-}};
+struct DlrmSettings {
+  std::uint32_t ranks;
+  std::uint32_t batch;
+  std::uint32_t tables;
+  std::uint32_t dimension;
+  std::uint32_t lookups;
+  std::string bottom;
+  std::string top;
+  ElementType dtype;
+  ElementType grad_dtype;
+  Bandwidth memory_bandwidth;
+  Duration optimizer_time;
+};
+
+constexpr std::array kDlrmParams = {
+    param<&DlrmSettings::ranks>({.name = "ranks",
+                                 .default_text = "16",
+                                 .minimum = "1",
+                                 .maximum = "16777216",
+                                 .meaning = "Ranks; each trains its samples and holds its part of the tables.",
+                                 .origin = "assumption: two servers"}),
+    param<&DlrmSettings::batch>({.name = "batch",
+                                 .default_text = "4096",
+                                 .minimum = "1",
+                                 .maximum = "1073741824",
+                                 .meaning = "Samples per rank.",
+                                 .origin = "65,536 in all, MLPerf's closed division"}),
+    param<&DlrmSettings::tables>({.name = "tables",
+                                  .default_text = "26",
+                                  .minimum = "1",
+                                  .maximum = "1000000",
+                                  .meaning = "Embedding tables.",
+                                  .origin = mlperf_origin}),
+    param<&DlrmSettings::dimension>({.name = "dimension",
+                                     .default_text = "128",
+                                     .minimum = "1",
+                                     .maximum = "1048576",
+                                     .meaning = "Elements of an embedding.",
+                                     .origin = mlperf_origin}),
+    param<&DlrmSettings::lookups>({.name = "lookups",
+                                   .default_text = "1",
+                                   .minimum = "1",
+                                   .maximum = "1000000",
+                                   .meaning = "Lookups per table and sample, pooled into one embedding.",
+                                   .origin = mlperf_origin}),
+    param<&DlrmSettings::bottom>({.name = "bottom",
+                                  .default_text = "13-512-256-128",
+                                  .meaning = "Widths of the bottom layers, from the dense features to the dimension.",
+                                  .origin = mlperf_origin}),
+    param<&DlrmSettings::top>({.name = "top",
+                               .default_text = "1024-1024-512-256-1",
+                               .meaning = "Widths of the top layers; the first reads the concatenation.",
+                               .origin = mlperf_origin}),
+    param_read<tensor_dtype, &DlrmSettings::dtype>({.name = "dtype",
+                                                    .default_text = "FP32",
+                                                    .choices = tensor_dtypes,
+                                                    .meaning = "Type of embeddings and activations.",
+                                                    .origin = "the reference code"}),
+    param_read<tensor_dtype, &DlrmSettings::grad_dtype>({.name = "grad_dtype",
+                                                         .default_text = "FP32",
+                                                         .choices = tensor_dtypes,
+                                                         .meaning = "Type in which gradients are reduced.",
+                                                         .origin = "the reference code"}),
+    param<&DlrmSettings::memory_bandwidth>({.name = "memory_bandwidth",
+                                            .default_text = "26.8Tbps",
+                                            .minimum = "1Gbps",
+                                            .maximum = "1000000Tbps",
+                                            .meaning = "Of a GPU's memory; lookups are bound by it.",
+                                            .origin = "3.35 TB/s of an H100 SXM"}),
+    param<&TensorRate::tflops>({.name = "tflops",
+                                .default_text = "50",
+                                .minimum = "0.001",
+                                .maximum = "1e9",
+                                .meaning = tensor_rate_meaning,
+                                .origin = "assumption: narrow layers in TF32"}),
+    param<&DlrmSettings::optimizer_time>({.name = "optimizer_time",
+                                          .default_text = "100us",
+                                          .minimum = "0s",
+                                          .meaning = "The dense optimizer's step.",
+                                          .origin = "assumption: small layers"}),
+};
 
 constexpr std::uint64_t kIndexBytes = 8;
 constexpr std::uint64_t kWidthMax = 1ULL << 24;
 constexpr std::size_t kLayersMax = 1000;
 
 /// "13-512-256": widths, at least `least` of them.
-std::vector<std::uint64_t> widths_of(const TensorMath& math, const char* parameter, std::size_t least) {
-  const std::string& text = math.params().text(parameter);
+std::vector<std::uint64_t> widths_of(const TensorMath& math, const char* parameter, const std::string& text, std::size_t least) {
   std::vector<std::uint64_t> widths;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -70,44 +132,45 @@ struct Layer {
 };
 
 /// Fully connected layers from one width to the next.
-std::vector<Layer> layers_of(const TensorMath& math, const std::string& name, const std::vector<std::uint64_t>& widths) {
+std::vector<Layer> layers_of(const TensorMath& math, const DlrmSettings& settings, const std::string& name,
+                             const std::vector<std::uint64_t>& widths) {
   std::vector<Layer> layers;
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
     const std::uint64_t weights = math.product({widths[i], widths[i + 1]});
-    const double operations = 2.0 * math.count("batch") * static_cast<double>(weights);
-    layers.push_back({name + "_" + std::to_string(i), math.time(operations), math.bytes(weights, math.element("grad_dtype"))});
+    const double operations = 2.0 * settings.batch * static_cast<double>(weights);
+    layers.push_back({name + "_" + std::to_string(i), math.time(operations), math.bytes(weights, settings.grad_dtype)});
   }
   return layers;
 }
 
 class DlrmBuilder {
  public:
-  explicit DlrmBuilder(const TensorMath& math) : math_(math) {
-    const std::uint64_t batch = math.count("batch");
-    const std::uint64_t tables = math.count("tables");
-    const std::uint64_t dimension = math.count("dimension");
-    const std::vector<std::uint64_t> bottom = widths_of(math, "bottom", 2);
+  DlrmBuilder(const TensorMath& math, const DlrmSettings& settings) : math_(math), settings_(settings) {
+    const std::uint64_t batch = settings.batch;
+    const std::uint64_t tables = settings.tables;
+    const std::uint64_t dimension = settings.dimension;
+    const std::vector<std::uint64_t> bottom = widths_of(math, "bottom", settings.bottom, 2);
     if (bottom.back() != dimension) {
       math.fail("bad-plan",
                 "the last width of bottom is " + std::to_string(bottom.back()) + ", the dimension " + std::to_string(dimension),
                 "the dense branch is combined with the embeddings: both have the same width");
     }
     // Dot products of all pairs of the tables + 1 vectors, and the dense vector itself.
-    std::vector<std::uint64_t> top = widths_of(math, "top", 1);
+    std::vector<std::uint64_t> top = widths_of(math, "top", settings.top, 1);
     top.insert(top.begin(), math.product({tables + 1, tables}) / 2 + dimension);
-    bottom_ = layers_of(math, "fc_bottom", bottom);
-    top_ = layers_of(math, "fc_top", top);
+    bottom_ = layers_of(math, settings, "fc_bottom", bottom);
+    top_ = layers_of(math, settings, "fc_top", top);
     concat_ = math.time(2.0 * static_cast<double>(batch) * static_cast<double>(tables + 1) * static_cast<double>(tables + 1) *
                         static_cast<double>(dimension));
-    const std::uint64_t lookups = math.product({batch, tables, math.count("lookups")});
+    const std::uint64_t lookups = math.product({batch, tables, settings.lookups});
     indices_ = math.checked(Bytes::of(static_cast<std::int64_t>(math.product({lookups, kIndexBytes}))));
-    embeddings_ = math.bytes(math.product({batch, tables, dimension}), math.element("dtype"));
-    rows_ = math.bytes(math.product({lookups, dimension}), math.element("dtype"));
-    dense_ = math.bytes(math.product({batch, bottom.front()}), math.element("dtype"));
+    embeddings_ = math.bytes(math.product({batch, tables, dimension}), settings.dtype);
+    rows_ = math.bytes(math.product({lookups, dimension}), settings.dtype);
+    dense_ = math.bytes(math.product({batch, bottom.front()}), settings.dtype);
   }
 
   Workload build() {
-    Workload workload = start_workload("dlrm", math_.count("ranks"));
+    Workload workload = start_workload("dlrm", settings_.ranks);
     forward();
     backward();
     add_role_of_all(workload, script_.finish());
@@ -117,7 +180,7 @@ class DlrmBuilder {
   }
 
  private:
-  Duration in_memory(Bytes size) const { return transmit_time(size, math_.params().bandwidth("memory_bandwidth")); }
+  Duration in_memory(Bytes size) const { return transmit_time(size, settings_.memory_bandwidth); }
 
   void forward() {
     const std::uint32_t sparse = script_.compute("sparse", in_memory(indices_));
@@ -144,10 +207,11 @@ class DlrmBuilder {
     done.push_back(script_.unordered_compute("emb_update", in_memory(rows_) * 2, {exchange}));
     layers_back(bottom_);
     done.push_back(last_[0]);
-    script_.compute("step", math_.checked(math_.params().duration("optimizer_time")), done);
+    script_.compute("step", math_.checked(settings_.optimizer_time), done);
   }
 
   const TensorMath& math_;
+  const DlrmSettings& settings_;
   std::vector<Layer> bottom_;
   std::vector<Layer> top_;
   Duration concat_;
@@ -161,7 +225,8 @@ class DlrmBuilder {
 
 Workload make_dlrm(const ParamSet& params, const SourcePlace& place) {
   const TensorMath math(params, place);
-  return DlrmBuilder(math).build();
+  const auto settings = filled<DlrmSettings>(params);
+  return DlrmBuilder(math, settings).build();
 }
 
 }  // namespace

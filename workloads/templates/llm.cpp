@@ -6,10 +6,7 @@ namespace weft {
 
 namespace {
 
-Workload make_llm(const ParamSet& params, const SourcePlace& place) {
-  const TensorMath math(params, place);
-  return make_transformer("llm", math, ExpertPlan());
-}
+Workload make_llm(const ParamSet& params, const SourcePlace& place) { return make_transformer("llm", params, ExpertPlan(), place); }
 
 }  // namespace
 

@@ -3,19 +3,33 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/param_rows.hpp"
 #include "workloads/templates/transformer.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr std::array<ParamSpec, 3> kMoeOwnParams = {{
-    {"ep", ParamKind::integer, "4", "1", "1048576", "", "Ranks of an expert group, data-parallel neighbours; dp is a multiple.",
-     "assumption: all data-parallel replicas"},
-    {"experts", ParamKind::integer, "8", "1", "1048576", "", "Experts of a layer, a multiple of ep.",
-     "Mixtral 8x7B (arXiv 2401.04088)"},
-    {"top_k", ParamKind::integer, "2", "1", "1048576", "", "Experts that each token goes to.", "Mixtral 8x7B (arXiv 2401.04088)"},
-}};
+constexpr std::array kMoeOwnParams = {
+    param<&ExpertPlan::ep>({.name = "ep",
+                            .default_text = "4",
+                            .minimum = "1",
+                            .maximum = "1048576",
+                            .meaning = "Ranks of an expert group, data-parallel neighbours; dp is a multiple.",
+                            .origin = "assumption: all data-parallel replicas"}),
+    param<&ExpertPlan::experts>({.name = "experts",
+                                 .default_text = "8",
+                                 .minimum = "1",
+                                 .maximum = "1048576",
+                                 .meaning = "Experts of a layer, a multiple of ep.",
+                                 .origin = "Mixtral 8x7B (arXiv 2401.04088)"}),
+    param<&ExpertPlan::top_k>({.name = "top_k",
+                               .default_text = "2",
+                               .minimum = "1",
+                               .maximum = "1048576",
+                               .meaning = "Experts that each token goes to.",
+                               .origin = "Mixtral 8x7B (arXiv 2401.04088)"}),
+};
 
 constexpr std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()> joined() {
   std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()> all{};
@@ -26,8 +40,7 @@ constexpr std::array<ParamSpec, kMoeOwnParams.size() + transformer_params.size()
 constexpr auto kMoeParams = joined();
 
 Workload make_moe(const ParamSet& params, const SourcePlace& place) {
-  const TensorMath math(params, place);
-  return make_transformer("moe", math, {math.count("ep"), math.count("experts"), math.count("top_k")});
+  return make_transformer("moe", params, filled<ExpertPlan>(params), place);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text/param_rows.hpp"
 #include "workloads/dag/limits.hpp"
 
 namespace weft {
@@ -19,7 +20,7 @@ void TensorMath::fail(const char* code, const std::string& message, const std::s
   weft::fail(code, params_.module() + ": " + message, place_, help);
 }
 
-ElementType TensorMath::element(std::string_view parameter) const { return *element_type_named(params_.text(parameter)); }
+ElementType tensor_dtype(const std::string& text, const std::string& /*param*/) { return *element_type_named(text); }
 
 std::uint64_t TensorMath::product(std::initializer_list<std::uint64_t> factors) const {
   std::uint64_t result = 1;
@@ -49,7 +50,7 @@ Bytes TensorMath::checked(Bytes size) const {
 }
 
 Duration TensorMath::time(double operations) const {
-  const double seconds = operations / (params_.real("tflops") * 1e12);
+  const double seconds = operations / (filled<TensorRate>(params_).tflops * 1e12);
   if (!(seconds < op_duration_max.in_s())) {
     fail("too-large", "a computation would take more than " + to_text(op_duration_max), "raise tflops, or make the model smaller");
   }

@@ -1,7 +1,8 @@
-// Tensor math: from shapes to bytes and from floating-point operations to time, with limits checked.
+// Tensor math: from shapes to bytes and from floating-point operations to time, with limits
+// checked.
 //
-// Where it sits: templates derive their sizes and times here. A result that no op may have (limits.hpp) is an InputError [too-large]
-// at the template's place.
+// Where it sits: templates derive their sizes and times here. A result that no op may have
+// (limits.hpp) is an InputError [too-large] at the template's place.
 //   time = operations / (tflops 10^12 / s), rounded to the nearest tick of 10 ps
 // Thread safety: values.
 #pragma once
@@ -24,12 +25,17 @@ constexpr std::string_view tensor_rate_meaning =
     "What a GPU sustains, in 10^12 floating-point operations per second; compute times follow from it.";
 constexpr std::string_view tensor_rate_origin = "assumption: about 40 % of the dense BF16 peak of an H100 (989)";
 
+/// The element type of such a choice.
+ElementType tensor_dtype(const std::string& text, const std::string& param);
+
+/// What the parameter "tflops" fills.
+struct TensorRate {
+  double tflops;
+};
+
 class TensorMath {
  public:
   TensorMath(const ParamSet& params, const SourcePlace& place) : params_(params), place_(place) {}
-
-  std::uint32_t count(std::string_view parameter) const { return static_cast<std::uint32_t>(params_.integer(parameter)); }
-  ElementType element(std::string_view parameter) const;
 
   /// Product of numbers; [too-large] if it exceeds 62 bits.
   std::uint64_t product(std::initializer_list<std::uint64_t> factors) const;
@@ -53,8 +59,6 @@ class TensorMath {
 
   /// The assumption that compute times come from "tflops".
   std::string rate_note() const;
-
-  const ParamSet& params() const { return params_; }
 
  private:
   const ParamSet& params_;

@@ -20,7 +20,8 @@ struct Axis {
   std::uint16_t communicator = 0;
 };
 
-/// One line of a layer's program: a computation, or a collective of a tensor that is `whole` on one side or the other.
+/// One line of a layer's program: a computation, or a collective of a tensor that is `whole` on one
+/// side or the other.
 struct Step {
   std::string name;
   bool is_compute = true;
@@ -31,8 +32,8 @@ struct Step {
   bool is_beside_next = false;  ///< the next line starts with this one, and what follows waits for both
 };
 
-/// A computation of the forward. `column` of its operations are in the matrices that are split by columns and read the block's input, which
-/// tensor parallelism has to sum the gradient of.
+/// A computation of the forward. `column` of its operations are in the matrices that are split by
+/// columns and read the block's input, which tensor parallelism has to sum the gradient of.
 struct Work {
   Duration forward;
   double column = 0;
@@ -47,7 +48,8 @@ struct Weights {
 
 class TransformerBuilder {
  public:
-  TransformerBuilder(std::string_view name, const TensorMath& math, const ExpertPlan& experts) : math_(math), experts_(experts) {
+  TransformerBuilder(std::string_view name, const TensorMath& math, const TransformerSettings& settings, const ExpertPlan& experts)
+      : math_(math), settings_(settings), experts_(experts) {
     read_parameters();
     check_plan();
     workload_ = start_workload(name, tp_.size * pp_.size * dp_.size);
@@ -65,7 +67,7 @@ class TransformerBuilder {
     for (std::uint32_t rank = 0; rank < workload_.rank_count; ++rank) {
       workload_.role_of[rank] = static_cast<std::uint16_t>(rank / ranks_per_stage);
     }
-    if (math_.params().duration("forward_time") == Duration::zero()) {
+    if (settings_.forward_time == Duration::zero()) {
       workload_.assumptions.push_back(math_.rate_note());
     } else {
       workload_.assumptions.push_back(
@@ -77,22 +79,22 @@ class TransformerBuilder {
 
  private:
   void read_parameters() {
-    tp_.size = math_.count("tp");
-    pp_.size = math_.count("pp");
-    dp_.size = math_.count("dp");
-    layers_ = math_.count("layers");
-    hidden_ = math_.count("hidden");
-    ffn_ = math_.count("ffn");
-    vocab_ = math_.count("vocab");
-    batches_ = math_.count("microbatches");
-    matrices_ = math_.params().boolean("gated") ? 3 : 2;
-    seq_ = math_.count("seq");
-    tokens_ = math_.product({seq_, math_.count("microbatch")});
-    sequence_parallel_ = math_.params().boolean("sequence_parallel");
-    shards_optimizer_ = math_.params().text("gradients") == "reduce_scatter";
-    is_tied_ = math_.params().boolean("tied_embeddings");
-    dtype_ = math_.element("dtype");
-    grad_dtype_ = math_.element("grad_dtype");
+    tp_.size = settings_.tp;
+    pp_.size = settings_.pp;
+    dp_.size = settings_.dp;
+    layers_ = settings_.layers;
+    hidden_ = settings_.hidden;
+    ffn_ = settings_.ffn;
+    vocab_ = settings_.vocab;
+    batches_ = settings_.microbatches;
+    matrices_ = settings_.is_gated ? 3 : 2;
+    seq_ = settings_.seq;
+    tokens_ = math_.product({seq_, settings_.microbatch});
+    sequence_parallel_ = settings_.sequence_parallel;
+    shards_optimizer_ = settings_.shards_optimizer;
+    is_tied_ = settings_.is_tied;
+    dtype_ = settings_.dtype;
+    grad_dtype_ = settings_.grad_dtype;
   }
 
   void check_plan() const {
@@ -102,8 +104,8 @@ class TransformerBuilder {
                  "at most " + std::to_string(workload_rank_count_max) + " are supported");
     }
     math_.require_divides("layers", layers_, "pp", pp_.size);
-    math_.require_divides("hidden", hidden_, "heads", math_.count("heads"));
-    math_.require_divides("heads", math_.count("heads"), "tp", tp_.size);
+    math_.require_divides("hidden", hidden_, "heads", settings_.heads);
+    math_.require_divides("heads", settings_.heads, "tp", tp_.size);
     math_.require_divides("ffn", ffn_, "tp", tp_.size);
     math_.require_divides("vocab", vocab_, "tp", tp_.size);
     if (experts_.experts > 0) {
@@ -119,7 +121,8 @@ class TransformerBuilder {
                    "set sequence_parallel=true or tp=1, as Megatron demands");
       }
     }
-    // A layer has at most 20 lines both ways, a stage 4 messages or collectives beside them, the head 9.
+    // A layer has at most 20 lines both ways, a stage 4 messages or collectives beside them, the
+    // head 9.
     math_.require_op_count(math_.product({batches_, std::uint64_t{20} * layers_ + 4 * pp_.size + 11}) + 4 * layers_ + 8 * pp_.size);
   }
 
@@ -141,7 +144,8 @@ class TransformerBuilder {
     add_axis(dp_ep_, "dp_ep", tp_.size * experts_.ep);
   }
 
-  /// The first and the last stage's ranks that hold one and the same part of the vocabulary, if they are two that must agree.
+  /// The first and the last stage's ranks that hold one and the same part of the vocabulary, if
+  /// they are two that must agree.
   void add_embedding_axis() {
     if (!is_tied_ || pp_.size == 1) return;
     const std::uint32_t ranks_per_stage = tp_.size * dp_.size;
@@ -169,14 +173,14 @@ class TransformerBuilder {
     double mlp = matrices_ * 2 * tokens * hidden * ffn_ / tp;
     if (experts_.experts > 0) mlp = mlp * experts_.top_k + 2 * tokens * hidden * experts_.experts / tp;
     const double head = 2 * tokens * hidden * vocab_ / tp;
-    const Duration given = math_.checked(math_.params().duration("forward_time"));
+    const Duration given = math_.checked(settings_.forward_time);
     const auto time = [&](double operations) {
       return given == Duration::zero() ? math_.time(operations) : math_.scaled(given, operations / (attention + mlp));
     };
     return {{time(attention), queries_keys_values / attention}, {time(mlp), (matrices_ - 1.0) / matrices_}, {time(head), 1}};
   }
 
-  Duration backward_time(Duration forward) const { return math_.scaled(forward, math_.params().real("backward_factor")); }
+  Duration backward_time(Duration forward) const { return math_.scaled(forward, settings_.backward_factor); }
 
   static Step computation(std::string name, Duration duration) {
     Step step;
@@ -225,8 +229,8 @@ class TransformerBuilder {
     return steps;
   }
 
-  /// Backward of a computation, with the sum of its input's gradient beside the gradient of the matrices that read the input. The two
-  /// products that a matrix takes in backward are equal.
+  /// Backward of a computation, with the sum of its input's gradient beside the gradient of the
+  /// matrices that read the input. The two products that a matrix takes in backward are equal.
   void add_input_gradient(std::vector<Step>& steps, const std::string& name, const Work& work) const {
     const Duration whole = backward_time(work.forward);
     if (tp_.size == 1) {
@@ -248,7 +252,8 @@ class TransformerBuilder {
   }
 
   std::vector<Step> expert_block(Duration duration) const {
-    // All tokens that a tensor-parallel group holds, once per chosen expert; each of its ranks dispatches its part.
+    // All tokens that a tensor-parallel group holds, once per chosen expert; each of its ranks
+    // dispatches its part.
     const Bytes routed = math_.bytes(math_.product({tokens_, hidden_, experts_.top_k}), dtype_);
     const Bytes own = TensorMath::share(routed, tp_.size);
     std::vector<Step> steps;
@@ -338,7 +343,8 @@ class TransformerBuilder {
     if (!is_last(stage)) receive(stage, name_of("bwd", batch, "recv"), stage.index + 1);
     if (is_last(stage)) {
       run(stage, head_backward_, "bwd." + std::to_string(batch));
-      // The only stage of a tied model has one gradient for embedding and head, complete when backward ends.
+      // The only stage of a tied model has one gradient for embedding and head, complete when
+      // backward ends.
       if (sums && !(is_tied_ && is_first(stage))) reduce(stage, {{"head", vocabulary(), dp_}});
     }
     const std::uint32_t per_stage = layers_ / pp_.size;
@@ -381,7 +387,8 @@ class TransformerBuilder {
 
   std::uint64_t vocabulary() const { return math_.product({vocab_, hidden_}) / tp_.size; }
 
-  /// Adds a layer's gradients to the bucket, which is reduced when it is full or the stage's first layer is in it.
+  /// Adds a layer's gradients to the bucket, which is reduced when it is full or the stage's first
+  /// layer is in it.
   void collect(Stage& stage, const std::string& name, std::uint32_t layer) const {
     const std::uint64_t attention = math_.product({4, hidden_, hidden_}) / tp_.size;
     const std::uint64_t mlp = math_.product({static_cast<std::uint64_t>(matrices_), hidden_, ffn_}) / tp_.size;
@@ -392,7 +399,7 @@ class TransformerBuilder {
     }
     stage.collected[0].elements += has_experts ? attention + math_.product({hidden_, experts_.experts}) : attention + mlp;
     if (has_experts) stage.collected[1].elements += math_.product({mlp, experts_.experts / experts_.ep});
-    const std::uint32_t bucket = math_.count("bucket_layers");
+    const std::uint32_t bucket = settings_.bucket_layers;
     if ((layers_ / pp_.size - layer) % bucket != 0 && layer != 0) return;
     reduce(stage, std::exchange(stage.collected, {}));
   }
@@ -414,7 +421,7 @@ class TransformerBuilder {
       after = {stage.script.collective("grad.tied", CollectiveType::all_reduce, embedding_.communicator,
                                        math_.bytes(vocabulary(), grad_dtype_), after)};
     }
-    const std::uint32_t step = stage.script.compute("optimizer", math_.checked(math_.params().duration("optimizer_time")), after);
+    const std::uint32_t step = stage.script.compute("optimizer", math_.checked(settings_.optimizer_time), after);
     if (!shards_optimizer_) return;
     for (const Weights& part : stage.reduced) {
       stage.script.collective("weights." + part.name, CollectiveType::all_gather, part.axis.communicator,
@@ -423,6 +430,7 @@ class TransformerBuilder {
   }
 
   const TensorMath& math_;
+  const TransformerSettings& settings_;
   ExpertPlan experts_;
   Axis tp_;
   Axis pp_;
@@ -456,8 +464,10 @@ class TransformerBuilder {
 
 }  // namespace
 
-Workload make_transformer(std::string_view name, const TensorMath& math, const ExpertPlan& experts) {
-  return TransformerBuilder(name, math, experts).build();
+Workload make_transformer(std::string_view name, const ParamSet& params, const ExpertPlan& experts, const SourcePlace& place) {
+  const TensorMath math(params, place);
+  const auto settings = filled<TransformerSettings>(params);
+  return TransformerBuilder(name, math, settings, experts).build();
 }
 
 }  // namespace weft

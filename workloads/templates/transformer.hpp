@@ -41,6 +41,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/text/param_rows.hpp"
 #include "core/text/params.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/templates/tensor_math.hpp"
@@ -49,39 +50,157 @@ namespace weft {
 
 constexpr std::string_view gpt_origin = "GPT-3 6.7B (arXiv 2005.14165, table 2.1)";
 
+struct TransformerSettings {
+  std::uint32_t tp;
+  std::uint32_t pp;
+  std::uint32_t dp;
+  std::uint32_t layers;
+  std::uint32_t hidden;
+  std::uint32_t heads;
+  std::uint32_t ffn;
+  bool is_gated;
+  std::uint32_t vocab;
+  bool is_tied;
+  std::uint32_t seq;
+  std::uint32_t microbatch;
+  std::uint32_t microbatches;
+  ElementType dtype;
+  ElementType grad_dtype;
+  bool sequence_parallel;
+  bool shards_optimizer;
+  Duration forward_time;  ///< zero: by operations
+  double backward_factor;
+  Duration optimizer_time;
+  std::uint32_t bucket_layers;
+};
+
 /// What "llm" and "moe" have in common.
-constexpr std::array<ParamSpec, 22> transformer_params = {{
-    {"tp", ParamKind::integer, "8", "1", "65536", "", "Tensor-parallel ranks, neighbours.", "the GPUs of one server"},
-    {"pp", ParamKind::integer, "4", "1", "4096", "", "Pipeline stages.", "assumption: a small pipeline"},
-    {"dp", ParamKind::integer, "4", "1", "1048576", "", "Data-parallel replicas; there are tp x pp x dp ranks.",
-     "assumption: 128 ranks in all"},
-    {"layers", ParamKind::integer, "32", "1", "1000000", "", "Transformer layers, a multiple of pp.", gpt_origin},
-    {"hidden", ParamKind::integer, "4096", "1", "1048576", "", "Width of the model.", gpt_origin},
-    {"heads", ParamKind::integer, "32", "1", "1048576", "", "Attention heads; hidden is a multiple, and heads of tp.", gpt_origin},
-    {"ffn", ParamKind::integer, "16384", "1", "16777216", "", "Width of the MLP, a multiple of tp.", "4 x hidden"},
-    {"gated", ParamKind::boolean, "false", "", "", "", "The MLP has a gate: three matrices instead of two.", gpt_origin},
-    {"vocab", ParamKind::integer, "51200", "1", "16777216", "", "Words, a multiple of tp.", "50,257 padded to a multiple of 1,024"},
-    {"tied_embeddings", ParamKind::boolean, "true", "", "", "", "Embedding and head share their weights.",
-     "Megatron-LM without --untie-embeddings-and-output-weights"},
-    {"seq", ParamKind::integer, "2048", "1", "16777216", "", "Tokens in a sequence.", gpt_origin},
-    {"microbatch", ParamKind::integer, "1", "1", "1048576", "", "Sequences in a micro-batch.", "assumption: the smallest"},
-    {"microbatches", ParamKind::integer, "8", "1", "1048576", "", "Micro-batches of a replica in an iteration.",
-     "assumption: twice the stages"},
-    {"dtype", ParamKind::choice, "BF16", "", "", tensor_dtypes, "Type of activations and weights.", "mixed-precision training"},
-    {"grad_dtype", ParamKind::choice, "FP32", "", "", tensor_dtypes, "Type in which gradients are reduced.",
-     "Megatron's main gradients"},
-    {"sequence_parallel", ParamKind::boolean, "true", "", "", "",
-     "All-gather and reduce-scatter around each block instead of an all-reduce.", "arXiv 2205.05198"},
-    {"gradients", ParamKind::choice, "all_reduce", "", "", "all_reduce|reduce_scatter",
-     "How data-parallel ranks sum gradients; reduce_scatter also all-gathers the new weights.", "Megatron's default"},
-    {"forward_time", ParamKind::duration, "0s", "0s", "", "", "Forward of one layer for a micro-batch; 0s: from tflops.",
-     "computed from shapes"},
-    {"backward_factor", ParamKind::real, "2", "0", "1000", "", "Backward over forward.", "two products per product of the forward"},
-    {"optimizer_time", ParamKind::duration, "10ms", "0s", "", "", "The optimizer's step.", "assumption: bound by memory"},
-    {"tflops", ParamKind::real, tensor_rate_default, "0.001", "1e9", "", tensor_rate_meaning, tensor_rate_origin},
-    {"bucket_layers", ParamKind::integer, "1", "1", "1000000", "", "Layers whose gradients are reduced together.",
-     "assumption: one bucket per layer"},
-}};
+inline constexpr std::array transformer_params = {
+    param<&TransformerSettings::tp>({.name = "tp",
+                                     .default_text = "8",
+                                     .minimum = "1",
+                                     .maximum = "65536",
+                                     .meaning = "Tensor-parallel ranks, neighbours.",
+                                     .origin = "the GPUs of one server"}),
+    param<&TransformerSettings::pp>({.name = "pp",
+                                     .default_text = "4",
+                                     .minimum = "1",
+                                     .maximum = "4096",
+                                     .meaning = "Pipeline stages.",
+                                     .origin = "assumption: a small pipeline"}),
+    param<&TransformerSettings::dp>({.name = "dp",
+                                     .default_text = "4",
+                                     .minimum = "1",
+                                     .maximum = "1048576",
+                                     .meaning = "Data-parallel replicas; there are tp x pp x dp ranks.",
+                                     .origin = "assumption: 128 ranks in all"}),
+    param<&TransformerSettings::layers>({.name = "layers",
+                                         .default_text = "32",
+                                         .minimum = "1",
+                                         .maximum = "1000000",
+                                         .meaning = "Transformer layers, a multiple of pp.",
+                                         .origin = gpt_origin}),
+    param<&TransformerSettings::hidden>({.name = "hidden",
+                                         .default_text = "4096",
+                                         .minimum = "1",
+                                         .maximum = "1048576",
+                                         .meaning = "Width of the model.",
+                                         .origin = gpt_origin}),
+    param<&TransformerSettings::heads>({.name = "heads",
+                                        .default_text = "32",
+                                        .minimum = "1",
+                                        .maximum = "1048576",
+                                        .meaning = "Attention heads; hidden is a multiple, and heads of tp.",
+                                        .origin = gpt_origin}),
+    param<&TransformerSettings::ffn>({.name = "ffn",
+                                      .default_text = "16384",
+                                      .minimum = "1",
+                                      .maximum = "16777216",
+                                      .meaning = "Width of the MLP, a multiple of tp.",
+                                      .origin = "4 x hidden"}),
+    param<&TransformerSettings::is_gated>({.name = "gated",
+                                           .default_text = "false",
+                                           .meaning = "The MLP has a gate: three matrices instead of two.",
+                                           .origin = gpt_origin}),
+    param<&TransformerSettings::vocab>({.name = "vocab",
+                                        .default_text = "51200",
+                                        .minimum = "1",
+                                        .maximum = "16777216",
+                                        .meaning = "Words, a multiple of tp.",
+                                        .origin = "50,257 padded to a multiple of 1,024"}),
+    param<&TransformerSettings::is_tied>({.name = "tied_embeddings",
+                                          .default_text = "true",
+                                          .meaning = "Embedding and head share their weights.",
+                                          .origin = "Megatron-LM without --untie-embeddings-and-output-weights"}),
+    param<&TransformerSettings::seq>({.name = "seq",
+                                      .default_text = "2048",
+                                      .minimum = "1",
+                                      .maximum = "16777216",
+                                      .meaning = "Tokens in a sequence.",
+                                      .origin = gpt_origin}),
+    param<&TransformerSettings::microbatch>({.name = "microbatch",
+                                             .default_text = "1",
+                                             .minimum = "1",
+                                             .maximum = "1048576",
+                                             .meaning = "Sequences in a micro-batch.",
+                                             .origin = "assumption: the smallest"}),
+    param<&TransformerSettings::microbatches>({.name = "microbatches",
+                                               .default_text = "8",
+                                               .minimum = "1",
+                                               .maximum = "1048576",
+                                               .meaning = "Micro-batches of a replica in an iteration.",
+                                               .origin = "assumption: twice the stages"}),
+    param_read<tensor_dtype, &TransformerSettings::dtype>({.name = "dtype",
+                                                           .default_text = "BF16",
+                                                           .choices = tensor_dtypes,
+                                                           .meaning = "Type of activations and weights.",
+                                                           .origin = "mixed-precision training"}),
+    param_read<tensor_dtype, &TransformerSettings::grad_dtype>({.name = "grad_dtype",
+                                                                .default_text = "FP32",
+                                                                .choices = tensor_dtypes,
+                                                                .meaning = "Type in which gradients are reduced.",
+                                                                .origin = "Megatron's main gradients"}),
+    param<&TransformerSettings::sequence_parallel>(
+        {.name = "sequence_parallel",
+         .default_text = "true",
+         .meaning = "All-gather and reduce-scatter around each block instead of an all-reduce.",
+         .origin = "arXiv 2205.05198"}),
+    param<&TransformerSettings::shards_optimizer>(
+        {.name = "gradients",
+         .default_text = "all_reduce",
+         .choices = "all_reduce|reduce_scatter",
+         .meaning = "How data-parallel ranks sum gradients; reduce_scatter also all-gathers the new weights.",
+         .origin = "Megatron's default",
+         .word = "reduce_scatter"}),
+    param<&TransformerSettings::forward_time>({.name = "forward_time",
+                                               .default_text = "0s",
+                                               .minimum = "0s",
+                                               .meaning = "Forward of one layer for a micro-batch; 0s: from tflops.",
+                                               .origin = "computed from shapes"}),
+    param<&TransformerSettings::backward_factor>({.name = "backward_factor",
+                                                  .default_text = "2",
+                                                  .minimum = "0",
+                                                  .maximum = "1000",
+                                                  .meaning = "Backward over forward.",
+                                                  .origin = "two products per product of the forward"}),
+    param<&TransformerSettings::optimizer_time>({.name = "optimizer_time",
+                                                 .default_text = "10ms",
+                                                 .minimum = "0s",
+                                                 .meaning = "The optimizer's step.",
+                                                 .origin = "assumption: bound by memory"}),
+    param<&TensorRate::tflops>({.name = "tflops",
+                                .default_text = tensor_rate_default,
+                                .minimum = "0.001",
+                                .maximum = "1e9",
+                                .meaning = tensor_rate_meaning,
+                                .origin = tensor_rate_origin}),
+    param<&TransformerSettings::bucket_layers>({.name = "bucket_layers",
+                                                .default_text = "1",
+                                                .minimum = "1",
+                                                .maximum = "1000000",
+                                                .meaning = "Layers whose gradients are reduced together.",
+                                                .origin = "assumption: one bucket per layer"}),
+};
 
 /// Experts; none for a dense model.
 struct ExpertPlan {
@@ -90,7 +209,7 @@ struct ExpertPlan {
   std::uint32_t top_k = 0;
 };
 
-/// `math` stands for a set of parameters with transformer_params. Throws InputError.
-Workload make_transformer(std::string_view name, const TensorMath& math, const ExpertPlan& experts);
+/// `params` is over a table with transformer_params. Throws InputError.
+Workload make_transformer(std::string_view name, const ParamSet& params, const ExpertPlan& experts, const SourcePlace& place);
 
 }  // namespace weft

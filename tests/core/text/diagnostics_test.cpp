@@ -51,7 +51,8 @@ TEST(Diagnostic, TabsAndBytesThatDoNotPrint) {
             "      |      ^\n");
 }
 
-// Columns count bytes, but the caret stands below the character: letters with several bytes take one place on the screen.
+// Columns count bytes, but the caret stands below the character: letters with several bytes take
+// one place on the screen.
 TEST(Diagnostic, CaretStandsBelowTheCharacterAfterUtf8) {
   const Diagnostic diagnostic{Severity::error, "x", "m", place_at(1, 8, 3, "\"\xc3\xa4\xc3\xb6\" : bad"), ""};
   EXPECT_EQ(diagnostic.to_text(),
@@ -101,7 +102,8 @@ TEST(Diagnostics, KeepsTwentyErrorsAndCountsTheRest) {
   }
 }
 
-// The closing line of a report was counted as one more error of the report that took it in: 300 mistakes became 21.
+// The closing line of a report was counted as one more error of the report that took it in: 300
+// mistakes became 21.
 TEST(Diagnostics, CountWhatAnotherReportLeftOut) {
   Diagnostics inner;
   for (int i = 0; i < 300; ++i) inner.error("e", "error " + std::to_string(i), place_at(i + 1, 0, 1, ""));

@@ -1,4 +1,5 @@
-// Strict protobuf text, tried on a schema that the protobuf library brings along (descriptor.proto).
+// Strict protobuf text, tried on a schema that the protobuf library brings along
+// (descriptor.proto).
 #include "core/text/textproto.hpp"
 
 #include <google/protobuf/descriptor.pb.h>
@@ -49,7 +50,8 @@ TEST(Textproto, UnknownFieldInsideANestedMessage) {
             "  help: did you mean \"number\"?\n");
 }
 
-// Parsing used to stop at the first field that does not exist, so that three misspelt names were found in three runs.
+// Parsing used to stop at the first field that does not exist, so that three misspelt names were
+// found in three runs.
 TEST(Textproto, AllUnknownFieldsAreReported) {
   const Parsed parsed =
       parse("pakage: \"b\"\nmessage_type { nam: \"M\" inner { x: 1 } field { numbr: [1, 2] } }\nsyntx: 'proto3'\n");
@@ -61,7 +63,8 @@ TEST(Textproto, AllUnknownFieldsAreReported) {
   EXPECT_EQ(found, "unknown-field 1:1; unknown-field 2:16; unknown-field 2:25; unknown-field 2:48; unknown-field 3:1; ");
 }
 
-// A field that does not exist is stepped over, whatever it holds: a million nested messages or lists must not exhaust the stack.
+// A field that does not exist is stepped over, whatever it holds: a million nested messages or
+// lists must not exhaust the stack.
 TEST(Textproto, UnknownFieldsMayNotNestDeeply) {
   const std::size_t depth = 1'000'000;
   std::string messages = "unknown ";

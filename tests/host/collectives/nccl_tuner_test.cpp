@@ -255,11 +255,11 @@ TEST(HostHardware, IsReadFromTheTopology) {
 }
 
 TEST(CollectiveLibrary, TheTunerIsTheDefaultRuleSet) {
-  ParamSet selection("collective", CollectiveLibrary::params());
-  EXPECT_TRUE(CollectiveLibrary::uses_tuner(selection));
-  selection.set("rule_set", "fastest", {});
-  EXPECT_FALSE(CollectiveLibrary::uses_tuner(selection));
-  EXPECT_TRUE(CollectiveLibrary::uses_rules(selection));
+  const ParamSet selection("collective", CollectiveLibrary::params());
+  EXPECT_EQ(selection.text("rule_set"), "nccl");
+  EXPECT_EQ(CollectiveLibrary::type_params().size(), collective_types);
+  for (const ParamSpec& row : CollectiveLibrary::type_params()) EXPECT_TRUE(CollectiveLibrary::is_auto(selection, row.name));
+  EXPECT_TRUE(CollectiveLibrary::is_auto(selection, "protocol"));
 }
 
 }  // namespace

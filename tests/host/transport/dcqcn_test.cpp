@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "core/check.hpp"
 #include "core/values/random.hpp"
@@ -11,11 +12,28 @@
 namespace weft::dcqcn_test {
 namespace {
 
+static_assert(!std::is_default_constructible_v<DcqcnSettings>, "the table has the only defaults");
+
 const Bandwidth kLine = Bandwidth::gbps(100);
 Time at_us(std::int64_t us) { return Time::zero() + Duration::us(us); }
 
+/// As the paper deploys it on links of 40 Gb/s (section 5): hyper increase and minimum rate are those of the RDMA simulators.
+DcqcnSettings as_deployed() {
+  DcqcnSettings settings(ParamSet("dcqcn", dcqcn_params()));
+  settings.g = 1.0 / 256;
+  settings.byte_counter = Bytes::of(10'000'000);
+  settings.fast_recovery = 5;
+  settings.hyper_after = 5;
+  settings.additive_increase = {Bandwidth::bps(40'000'000)};
+  settings.hyper_increase = {Bandwidth::bps(100'000'000)};
+  settings.minimum_rate = {Bandwidth::bps(100'000'000)};
+  settings.hyper_by_timer = false;
+  settings.awaits_round_trips = false;
+  return settings;
+}
+
 TEST(Dcqcn, StaysAtLineRateUntilTheFirstNotification) {
-  const Dcqcn dcqcn({});
+  const Dcqcn dcqcn(as_deployed());
   DcqcnState state = dcqcn.begin(kLine);
   dcqcn.on_sent(state, Bytes::of(1'000'000'000), at_us(1000));
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(100'000)), 100e9);
@@ -23,7 +41,7 @@ TEST(Dcqcn, StaysAtLineRateUntilTheFirstNotification) {
 
 // Expectation: alpha = 1 halves the rate; then alpha = (1 - g) 1 + g = 1 again, and another notification halves it again.
 TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
-  const Dcqcn dcqcn({});
+  const Dcqcn dcqcn(as_deployed());
   DcqcnState state = dcqcn.begin(kLine);
   dcqcn.on_notification(state, {at_us(10)});
   EXPECT_EQ(dcqcn.rate_bps(state, at_us(10)), 50e9);
@@ -43,7 +61,7 @@ TEST(Dcqcn, ANotificationCutsByHalfOfAlpha) {
 // Expectation: over a round trip of 1 ms, what comes before packet 500 is acknowledged, of which 1,000 were sent at the cut, tells of the same queue. What comes
 // after it cuts again. Recovery takes a step a round trip, of which 1 ms is one and 2.5 ms are two.
 TEST(Dcqcn, AnswersAQueueOnceOverALongWay) {
-  DcqcnSettings settings;
+  DcqcnSettings settings = as_deployed();
   settings.awaits_round_trips = true;
   const Dcqcn dcqcn(settings);
   DcqcnState state = dcqcn.begin(kLine, Duration::ms(1));
@@ -67,7 +85,7 @@ TEST(Dcqcn, AnswersAQueueOnceOverALongWay) {
 // Expectation, with the timer alone: four steps of fast recovery (max(t, b) = 1 to 4 < 5) halve the distance to the target; from the fifth on the
 // target grows by 40 Mb/s first. No hyper increase, as b stays 0.
 TEST(Dcqcn, RecoversFastThenIncreasesAdditively) {
-  const Dcqcn dcqcn({});
+  const Dcqcn dcqcn(as_deployed());
   DcqcnState state = dcqcn.begin(kLine);
   dcqcn.on_notification(state, {at_us(0)});
   dcqcn.on_notification(state, {at_us(1)});
@@ -83,7 +101,7 @@ TEST(Dcqcn, RecoversFastThenIncreasesAdditively) {
 
 // Expectation: with timer and bytes in step, min(t, b) passes 5 with the sixth of both; the target then grows by 100 Mb/s, 200 Mb/s ...
 TEST(Dcqcn, IncreasesHyperWhenTimerAndBytesHavePassed) {
-  DcqcnSettings settings;
+  DcqcnSettings settings = as_deployed();
   settings.byte_counter = Bytes::of(1000);
   const Dcqcn dcqcn(settings);
   DcqcnState state = dcqcn.begin(kLine);
@@ -109,7 +127,7 @@ TEST(Dcqcn, IncreasesHyperWhenTimerAndBytesHavePassed) {
 }
 
 TEST(Dcqcn, StaysBetweenMinimumAndLineRate) {
-  const Dcqcn dcqcn({});
+  const Dcqcn dcqcn(as_deployed());
   DcqcnState state = dcqcn.begin(kLine);
   for (int i = 0; i < 50; ++i) dcqcn.on_notification(state, {at_us(i)});
   EXPECT_EQ(state.rate_bps, 100e6);
@@ -118,7 +136,7 @@ TEST(Dcqcn, StaysBetweenMinimumAndLineRate) {
 }
 
 TEST(Dcqcn, NotificationsWithinTheDecreaseIntervalDoNotCount) {
-  DcqcnSettings settings;
+  DcqcnSettings settings = as_deployed();
   settings.decrease_interval = Duration::us(4);
   const Dcqcn dcqcn(settings);
   DcqcnState state = dcqcn.begin(kLine);
@@ -128,7 +146,7 @@ TEST(Dcqcn, NotificationsWithinTheDecreaseIntervalDoNotCount) {
 
 /// As network cards have it: looks at alpha every microsecond and at the rate every four.
 DcqcnSettings periodic() {
-  DcqcnSettings settings;
+  DcqcnSettings settings = as_deployed();
   settings.is_periodic = true;
   settings.alpha_interval = Duration::us(1);
   settings.decrease_interval = Duration::us(4);
@@ -181,7 +199,7 @@ TEST(Dcqcn, PeriodicIncreasesByTimeAlone) {
 
 // Expectation: at 400 Gb/s a share of 0.1 % adds ten times the 40 Mb/s that it adds at 40 Gb/s.
 TEST(Dcqcn, StepsMayBeSharesOfTheLine) {
-  DcqcnSettings settings;
+  DcqcnSettings settings = as_deployed();
   settings.fast_recovery = 1;
   settings.additive_increase = {Bandwidth::bps(0), 0.001};
   for (const std::int64_t gbps : {40, 400}) {
@@ -197,7 +215,7 @@ TEST(Dcqcn, StepsMayBeSharesOfTheLine) {
 
 // Expectation: asking in between changes nothing, to the bit.
 TEST(Dcqcn, IsTheSameHoweverOftenItIsAsked) {
-  for (const DcqcnSettings& settings : {DcqcnSettings(), periodic()}) {
+  for (const DcqcnSettings& settings : {as_deployed(), periodic()}) {
     const Dcqcn dcqcn(settings);
     DcqcnState seldom = dcqcn.begin(kLine);
     DcqcnState often = dcqcn.begin(kLine);
@@ -223,10 +241,10 @@ TEST(Dcqcn, IsTheSameHoweverOftenItIsAsked) {
 }
 
 TEST(Dcqcn, RefusesSettingsThatMeanNothing) {
-  DcqcnSettings settings;
+  DcqcnSettings settings = as_deployed();
   settings.g = 0;
   EXPECT_THROW(Dcqcn{settings}, CheckFailure);
-  settings = {};
+  settings = as_deployed();
   settings.rate_interval = Duration::zero();
   EXPECT_THROW(Dcqcn{settings}, CheckFailure);
   settings = periodic();

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <type_traits>
 
 #include "core/check.hpp"
 
 namespace weft::hpcc_test {
 namespace {
+
+static_assert(!std::is_default_constructible_v<HpccSettings>, "the table has the only defaults");
 
 // 100 Gb/s and 8 us: 100,000 bytes in a round trip; W_AI = 100,000 x 0.05 / 16 = 312.5.
 const QueuePairLimits kLimits{Bandwidth::gbps(100), Duration::us(8), Bytes::of(1000), 200'000, 1};
@@ -30,8 +33,10 @@ Acknowledgement answer(std::uint64_t acknowledged, std::uint64_t next, std::span
   return made;
 }
 
+HpccSettings defaults() { return HpccSettings(ParamSet("hpcc", hpcc_params())); }
+
 TEST(Hpcc, BeginsWithARoundTripOfTheLine) {
-  const HpccState state = Hpcc({}).begin(kLimits);
+  const HpccState state = Hpcc(defaults()).begin(kLimits);
   EXPECT_EQ(state.window, 100'000);
   EXPECT_EQ(Hpcc::window(state), 100'000);
   EXPECT_EQ(Hpcc::rate_bps(state), 100e9);
@@ -40,7 +45,7 @@ TEST(Hpcc, BeginsWithARoundTripOfTheLine) {
 // Expectation: over 8 us the port sent 100,000 bytes, its whole rate, and at least 50,000 waited, half a round trip's: U = 1.5 as tau = T. Hence
 // W = 100,000 / (1.5 / 0.95) + W_AI; and a second answer before a round trip is over starts from 100,000 again, not from that.
 TEST(Hpcc, DividesByTheLoadOncePerRoundTrip) {
-  const Hpcc hpcc({});
+  const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
   const std::array<HopTelemetry, 1> first{hop(Duration::us(0), 0, 50'000)};
   const std::array<HopTelemetry, 1> second{hop(Duration::us(8), 100'000, 60'000)};
@@ -58,7 +63,7 @@ TEST(Hpcc, DividesByTheLoadOncePerRoundTrip) {
 
 // Expectation: with half of a port used, five round trips add W_AI each; the sixth multiplies by 0.95 / 0.5.
 TEST(Hpcc, AddsForSomeRoundTripsThenMultiplies) {
-  const Hpcc hpcc({});
+  const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
   state.window = state.reference = 20'000;
   state.load = 0.5;
@@ -77,7 +82,7 @@ TEST(Hpcc, AddsForSomeRoundTripsThenMultiplies) {
 
 // Expectation: what spans a quarter of a round trip moves U by a quarter of the way to the busiest port's load.
 TEST(Hpcc, LoadIsThatOfTheBusiestPortOverARoundTrip) {
-  const Hpcc hpcc({});
+  const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
   const std::array<HopTelemetry, 2> first{hop(Duration::us(0), 0, 0), hop(Duration::us(0), 0, 100'000)};
   const std::array<HopTelemetry, 2> second{hop(Duration::us(2), 25'000, 0), hop(Duration::us(2), 25'000, 100'000)};
@@ -86,7 +91,7 @@ TEST(Hpcc, LoadIsThatOfTheBusiestPortOverARoundTrip) {
 }
 
 TEST(Hpcc, DoesNothingWithoutTwoAnswers) {
-  const Hpcc hpcc({});
+  const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
   const std::array<HopTelemetry, 1> now{hop(Duration::us(8), 100'000, 60'000)};
   hpcc.on_acknowledged(state, answer(1, 2, {}, now));
@@ -95,7 +100,7 @@ TEST(Hpcc, DoesNothingWithoutTwoAnswers) {
 }
 
 TEST(Hpcc, StaysBelowWhatItsWayHolds) {
-  const Hpcc hpcc({});
+  const Hpcc hpcc(defaults());
   HpccState state = hpcc.begin(kLimits);
   std::array<HopTelemetry, 1> before{hop(Duration::us(0), 0, 0)};
   for (int trip = 1; trip <= 50; ++trip) {
@@ -107,7 +112,7 @@ TEST(Hpcc, StaysBelowWhatItsWayHolds) {
 }
 
 TEST(Hpcc, RefusesSettingsThatMeanNothing) {
-  HpccSettings settings;
+  HpccSettings settings = defaults();
   settings.eta = 0;
   EXPECT_THROW(Hpcc{settings}, CheckFailure);
 }

@@ -70,7 +70,7 @@ std::shared_ptr<const CongestionAlgorithm> congestion_called(std::string_view na
 }
 std::shared_ptr<const CongestionAlgorithm> without_congestion_control() { return congestion_called("none", ParamSet("none", {})); }
 /// As its paper has it.
-std::shared_ptr<const CongestionAlgorithm> dcqcn() {
+ParamSet dcqcn_of_paper() {
   ParamSet params("dcqcn", dcqcn_params());
   const SourcePlace place = SourcePlace::named("test");
   for (const ModuleInfo& preset : run_presets()) {
@@ -79,11 +79,13 @@ std::shared_ptr<const CongestionAlgorithm> dcqcn() {
       if (value.name.starts_with("dcqcn.")) params.set(value.name.substr(6), value.value, place);
     }
   }
-  return congestion_called("dcqcn", params);
+  return params;
 }
+std::shared_ptr<const CongestionAlgorithm> dcqcn() { return congestion_called("dcqcn", dcqcn_of_paper()); }
 
 NicSettings nic_settings() {
   NicSettings settings{WireFormat(protocol_stack("none"), Bytes::of(1000))};
+  settings.ack_interval = 16;
   settings.receive_latency = kReceive;
   settings.completion_latency = kCompletion;
   settings.congestion = without_congestion_control();
@@ -344,10 +346,10 @@ TEST(Nic, DcqcnSharesALinkFairly) {
   NicSettings settings = nic_settings();
   settings.congestion = dcqcn();
   settings.answer_priority = 1;
-  const DcqcnSettings defaults;
-  const double increase = defaults.additive_increase.in_bps(40e9) / 8000;
+  const DcqcnSettings of_paper(dcqcn_of_paper());
+  const double increase = of_paper.additive_increase.in_bps(40e9) / 8000;
   for (const std::uint32_t flows : counts) {
-    const double expected = fixed_point(defaults, settings.congestion->notification_interval(), kLine / flows, increase);
+    const double expected = fixed_point(of_paper, settings.congestion->notification_interval(), kLine / flows, increase);
     Cluster cluster(6, Bandwidth::gbps(40), kDelay);
     cluster.tree.ecn = {5'000, 5'000 + std::llround(20'000 * 0.04 / expected), 0.04};
     for (std::uint32_t i = 0; i < flows; ++i) cluster.transfer(Time::zero(), 1 + i, 0, 10'000'000'000, i);
@@ -371,7 +373,7 @@ TEST(Nic, DcqcnSharesALinkFairly) {
     const double marked = (marks(begin + span) - marks_before) / all;
     RecordProperty("marked_" + std::to_string(flows), std::to_string(marked));
     EXPECT_NEAR(marked / expected, 1, 0.15) << flows << " flows";
-    EXPECT_NEAR(marked / fixed_point_for_small_p(defaults, flows, kLine, increase), 1, 0.25) << flows << " flows";
+    EXPECT_NEAR(marked / fixed_point_for_small_p(of_paper, flows, kLine, increase), 1, 0.25) << flows << " flows";
   }
 }
 

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/check.hpp"
+#include "core/text/param_rows.hpp"
 #include "core/values/random.hpp"
+#include "network/max_min/allocation_policy.hpp"
 #include "network/max_min/max_min_solver.hpp"
 
 namespace weft::quantum_filling_test {
@@ -69,6 +71,15 @@ TEST(QuantumFilling, ApproachesTheExactRates) {
     exact.update();
     for (const FlowSlot flow : flows) EXPECT_NEAR(filling.rate(flow), exact.rate(flow), 30 * kQuantum);
   }
+}
+
+// Tests and benchmarks make solvers without a table: the options have the defaults of the parameters.
+TEST(AllocationPolicy, OptionsOfTheSolverAreThoseOfTheTable) {
+  const auto& module = find_module(allocation_policies(), "max_min", SourcePlace::named("test"));
+  const ParamSet params("max_min", module.info.params);
+  const MaxMinSolver::Options options;
+  EXPECT_TRUE(members_that_differ(options, params).empty());
+  EXPECT_TRUE(members_that_differ<MaxMinLayer::Options>(options, params).empty());
 }
 
 TEST(QuantumFilling, AndMaxMinAreChosenByName) {

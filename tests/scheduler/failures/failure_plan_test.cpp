@@ -2,16 +2,41 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "core/text/param_rows.hpp"
 #include "scheduler/failures/network_parts.hpp"
 #include "tests/topologies/topology_help.hpp"
 
 namespace weft::failure_plan_test {
 namespace {
+
+// Expectation: what differs from the table's defaults has no effect where nothing fails.
+TEST(FailureSettings, WithoutValuesNothingFails) {
+  const FailureSettings none;
+  EXPECT_FALSE(none.has_failures());
+  EXPECT_EQ(none.spares(), 0U);
+  const std::vector<std::string> unset = {"link_degraded_factor", "flap_duration", "reroute", "detection", "repair", "cold_start"};
+  EXPECT_EQ(members_that_differ(none, ParamSet("failure", failure_params())), unset);
+  EXPECT_FALSE(default_settings<FailureSettings>(failure_params()).has_failures());
+}
+
+TEST(FailureSettings, AreFilledByKindOfPart) {
+  ParamSet params("failure", failure_params());
+  const SourcePlace place = SourcePlace::named("test");
+  params.set("switch_mtbf_hours", "5", place);
+  params.set("scope", "gpu", place);
+  params.set("repair", "2h", place);
+  const auto settings = filled<FailureSettings>(params);
+  EXPECT_EQ(settings.mtbf_h, (std::array{0.0, 0.0, 0.0, 5.0, 0.0}));
+  EXPECT_EQ(settings.scope, FailureScope::gpu);
+  EXPECT_EQ(settings.repair, DurationModel::fixed(Duration::s(7200)));
+  EXPECT_TRUE(settings.has_network_failures());
+}
 
 TEST(FailurePlan, GammaIsThatOfTheLibrary) {
   for (double x = 1; x <= 11; x += 0.01) EXPECT_NEAR(gamma_function(x) / std::tgamma(x), 1, 1e-13) << x;

@@ -1,4 +1,5 @@
 #include "scheduler/failures/maintenance_plan.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,11 @@
 
 namespace weft::maintenance_plan_test {
 namespace {
+
+TEST(MaintenanceSettings, WithoutValuesAreTheDefaults) {
+  const ParamSet params("maintenance", maintenance_params());
+  EXPECT_TRUE(members_that_differ(MaintenanceSettings(), params).empty());
+}
 
 TEST(MaintenancePlan, IsReadInOrderOfTime) {
   const ClusterState cluster(3, 4);

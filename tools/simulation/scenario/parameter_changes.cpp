@@ -1,4 +1,5 @@
 #include "tools/simulation/scenario/parameter_changes.hpp"
+#include "core/text/param_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,15 +35,15 @@ constexpr std::array changeable = {
     Changeable{"checkpoint.write", change_checkpoints},
     Changeable{"failure.detection",
                [](const Parameters& parameters, SettingsChange& change) {
-                 change.detection = parameters.of("failure").duration("detection");
+                 change.detection = filled<FailureSettings>(parameters.of("failure")).detection;
                }},
     Changeable{"failure.cold_start",
                [](const Parameters& parameters, SettingsChange& change) {
-                 change.cold_start = parameters.of("failure").duration("cold_start");
+                 change.cold_start = filled<FailureSettings>(parameters.of("failure")).cold_start;
                }},
     Changeable{"maintenance.jobs",
                [](const Parameters& parameters, SettingsChange& change) {
-                 change.moves_jobs = MaintenanceSettings::of(parameters.of("maintenance")).moves_jobs;
+                 change.moves_jobs = filled<MaintenanceSettings>(parameters.of("maintenance")).moves_jobs;
                }},
 };
 
@@ -108,7 +109,8 @@ class ChangingParameters {
   std::string placement_;
 };
 
-/// Whether the change has no effect: it is of a policy or placement that the run has neither then nor later.
+/// Whether the change has no effect: it is of a policy or placement that the run has neither then
+/// nor later.
 bool is_unused(const Scenario& scenario, std::size_t number) {
   const ParameterChange& change = scenario.changes[number];
   const std::string module = change.name.substr(0, change.name.find('.'));
@@ -143,7 +145,7 @@ void apply_changes_until(Scenario& scenario, Time when) {
       scenario.parameters.apply(change.name, change.value, change.place);
     }
   }
-  scenario.maintenance.moves_jobs = MaintenanceSettings::of(scenario.parameters.of("maintenance")).moves_jobs;
+  scenario.maintenance.moves_jobs = filled<MaintenanceSettings>(scenario.parameters.of("maintenance")).moves_jobs;
 }
 
 std::vector<SettingsChange> settings_changes(const Scenario& scenario, std::vector<std::string>* unused) {

@@ -1,8 +1,9 @@
 // Scenario: everything a run needs, read and checked before it starts.
 //
-// Where it sits: made from SCENARIO.textproto (scenario.proto) or from the flags of `weft run`; the simulation runs it.
-// All files it names are read here, so every mistake in any input is reported before simulated time begins. Mistakes of a scenario, of the
-// files it names and of the flags are reported together; only once there are none, rules are applied and what fits together is checked.
+// Where it sits: made from SCENARIO.textproto (scenario.proto) or from the flags of `weft run`; the
+// simulation runs it. All files it names are read here, so every mistake in any input is reported
+// before simulated time begins. Mistakes of a scenario, of the files it names and of the flags are
+// reported together; only once there are none, rules are applied and what fits together is checked.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -22,10 +23,10 @@
 #include "scheduler/lifecycle/job_spec.hpp"
 #include "scheduler/lifecycle/storage.hpp"
 #include "tools/simulation/scenario/parameters.hpp"
+#include "tools/simulation/scenario/run_flags.hpp"
 #include "topologies/topology.hpp"
 #include "workloads/formats/flow_list.hpp"
 #include "workloads/formats/workload_reader.hpp"
-#include "workloads/job_traces/job_trace_reader.hpp"
 
 namespace weft {
 
@@ -39,25 +40,6 @@ constexpr bool may_be_in(Mode of_job, Mode of_run) {
 }
 inline constexpr const char* other_mode_hint =
     "jobs may be in job mode in any run, and in flow mode in one in packet mode: drop it, or take another --mode";
-
-/// What the command line says; a scenario file fills the rest.
-struct RunFlags {
-  std::string scenario_file;
-  std::string topology;  ///< FILE[:format]
-  std::string workload;  ///< FILE[:format]
-  std::string flows;     ///< FILE[:format]
-  std::string jobs;      ///< FILE[:format]
-  std::string mode;      ///< "" = the scenario's, or by what is given
-  WorkloadOptions workload_options;
-  JobTraceOptions jobs_options;
-  std::optional<std::uint64_t> iterations;  ///< of --workload; default 1
-  std::optional<std::uint32_t> hosts;
-  std::optional<std::uint32_t> gpus_per_host;  ///< default: the scenario's, or 8
-  std::string scheduler;
-  std::string placement;
-  std::optional<std::uint64_t> seed;
-  std::vector<std::string> settings;  ///< --set
-};
 
 /// Where a workload came from, for reading more of it.
 struct WorkloadFile {
@@ -111,10 +93,12 @@ bool detects_congestion(const Scenario& scenario);
 /// May loading run a workload to find out how long its iterations take (iteration_probe)?
 enum class Probing : std::uint8_t { allowed, forbidden };
 
-/// Reads everything. Throws InputError. Where probing is forbidden, jobs whose number of iterations would follow from it have one.
+/// Reads everything. Throws InputError. Where probing is forbidden, jobs whose number of iterations
+/// would follow from it have one.
 Scenario load_scenario(const RunFlags& flags, Probing probing = Probing::allowed);
 
-/// The cluster of the scenario's topology or hosts, spares among them, before anything runs. Requires: there is one.
+/// The cluster of the scenario's topology or hosts, spares among them, before anything runs.
+/// Requires: there is one.
 ClusterState empty_cluster(const Scenario& scenario);
 /// The same with the spares out of service.
 ClusterState serving_cluster(const Scenario& scenario);

@@ -1,6 +1,8 @@
-// Unused settings: a parameter that was set and that nothing in the run asks for is noted, since the run is the same without it.
+// Unused settings: a parameter that was set and has no effect in the run is noted, since the run is
+// the same without it.
 //
-// Where it sits: load_scenario() asks once mode, policy and placement are known.
+// Where it sits: load_scenario() asks once mode, policy and placement are known. Rows and modules
+// say when they are unused (module_uses); nothing here knows a single parameter.
 // Thread safety: pure functions.
 #pragma once
 
@@ -11,9 +13,9 @@ namespace weft {
 
 struct Scenario;
 
-/// Adds an assumption for each parameter that is not at its default and whose module takes no part: the network in job mode, the scheduler
-/// beside a flow list, algorithms and policies that are not chosen. Without `has_builder` the topology builder that the scenario names is
-/// not used either. Returns these parameters, "module.param".
+/// Adds an assumption for each parameter that is not at its default and has no effect. Without
+/// `has_builder` the topology builder that the scenario names is not used either. Returns these
+/// parameters, "module.param".
 std::set<std::string> note_unused_settings(Scenario& scenario, bool has_builder);
 
 }  // namespace weft

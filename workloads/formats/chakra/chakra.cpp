@@ -102,7 +102,7 @@ std::map<std::uint32_t, std::string> find_files(const std::string& prefix) {
 }
 
 /// Says which files of 0 .. N-1 are missing.
-void require_complete(const std::string& prefix, const std::map<std::uint32_t, std::string>& files) {
+void require_complete(const std::string& prefix, const std::map<std::uint32_t, std::string>& files, const ChakraOptions& options) {
   const std::uint64_t count = std::uint64_t{files.rbegin()->first} + 1;
   if (files.size() == count) return;
   const std::string_view ending = is_json(files.begin()->second) ? kEndings[1] : kEndings[0];
@@ -122,7 +122,8 @@ void require_complete(const std::string& prefix, const std::map<std::uint32_t, s
        "the set has " + std::to_string(files.size()) + (single ? " file" : " files") + " up to rank " +
            std::to_string(files.rbegin()->first) + ", but not " + missing,
        SourcePlace::named(prefix),
-       single ? "add the missing files, or replay the one file on N ranks with --ranks=N" : "add the missing files");
+       single ? "add the missing files, or replay the one file on N ranks with " + options.names("ranks", "N")
+              : "add the missing files");
 }
 
 class ChakraImporter {
@@ -135,14 +136,16 @@ class ChakraImporter {
     const std::map<std::uint32_t, std::string> files = find_files(prefix_);
     replayed_ = options_.ranks && files.size() == 1;
     if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named("--ranks"),
-           "at least 1 and at most " + std::to_string(workload_rank_count_max));
+      fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named(options_.names("ranks")),
+           "at least 1 and at most " + std::to_string(workload_rank_count_max), "ranks");
     }
-    if (!options_.ranks || files.size() > 1) require_complete(prefix_, files);
+    if (!options_.ranks || files.size() > 1) require_complete(prefix_, files, options_);
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
       fail("rank-conflict",
-           "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
-           SourcePlace::named(prefix_), "leave --ranks out; only a set of one file can be replayed on more ranks");
+           options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts the " + std::to_string(files.size()) +
+               " files of the set",
+           SourcePlace::named(prefix_),
+           "leave " + options_.names("ranks") + " out; only a set of one file can be replayed on more ranks", "ranks");
     }
     workload_.name = std::filesystem::path(prefix_).filename().string();
     workload_.rank_count = options_.ranks ? *options_.ranks : static_cast<std::uint32_t>(files.size());
@@ -163,7 +166,8 @@ class ChakraImporter {
   }
 
  private:
-  /// Groups "" and "0" of a trace are all ranks whatever is listed; so it must not be listed otherwise.
+  /// Groups "" and "0" of a trace are all ranks whatever is listed; so it must not be listed
+  /// otherwise.
   void require_world_group() const {
     for (const ProcessGroup& group : shared_groups_) {
       if (!names_world(group.name) || is_world(group)) continue;
@@ -202,7 +206,8 @@ class ChakraImporter {
       } else if (op.kind == OpKind::collective) {
         op.communicator = communicators[node.group];
       } else if (op.kind != OpKind::compute) {
-        // Peers are numbered as ranks of the whole set; as offsets, neighbours of equal ranks are equal.
+        // Peers are numbered as ranks of the whole set; as offsets, neighbours of equal ranks are
+        // equal.
         if (!replayed_ && node.peer_rank >= workload_.rank_count) {
           diagnostics.error("peer-out-of-range",
                             "node " + in_quotes(trace.name(i)) + " talks to rank " + std::to_string(node.peer_rank) +
@@ -323,7 +328,7 @@ class ChakraImporter {
          "collectives of a recorded trace name no process group and are", " taken to be among all ranks");
     if (file_count == 1 && workload_.rank_count == 1) {
       note(collectives_, "collective of a single rank takes", "collectives of a single rank take",
-           " no time; replay the trace on N ranks with --ranks=N");
+           " no time; replay the trace on N ranks with " + options_.names("ranks", "N"));
     }
     if (options_.collectives_as_recorded) {
       note(collectives_, "collective takes", "collectives take", " the time that the trace recorded, without a network");

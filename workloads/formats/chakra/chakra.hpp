@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
@@ -36,6 +37,7 @@ struct ChakraOptions {
   std::optional<std::uint32_t> ranks;  ///< replay a single file on so many ranks; otherwise must be the number of files
   std::string process_groups_path;     ///< JSON; empty if there is none
   bool collectives_as_recorded = false;
+  OptionNames names = {};  ///< as the user gave them
 };
 
 /// Throws InputError.

@@ -26,16 +26,19 @@ namespace weft {
 
 namespace {
 
-std::int64_t ticks_per_unit(const std::string& unit) {
+std::int64_t ticks_per_unit(const GoalOptions& options) {
+  const std::string& unit = options.time_unit;
   if (unit.empty() || unit == "ns") return Duration::ticks_per_ns;
   if (unit == "us") return Duration::ticks_per_us;
   if (unit == "ms") return Duration::ticks_per_ms;
   const std::array<std::string, 3> known = {"ns", "us", "ms"};
-  fail("bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named("--time-unit"), suggestion(unit, known, "unit"));
+  fail("bad-value", "there is no time unit " + in_quotes(unit), SourcePlace::named(options.names("time_unit")),
+       suggestion(unit, known, "unit"), "time_unit");
 }
 
-/// Replaces `op irequires dependency`: whatever the dependency waits for, a new op of no duration waits for, and both wait for that.
-/// Returns the ops that got such a start, in the order in which the new ops were appended.
+/// Replaces `op irequires dependency`: whatever the dependency waits for, a new op of no duration
+/// waits for, and both wait for that. Returns the ops that got such a start, in the order in which
+/// the new ops were appended.
 std::vector<std::uint32_t> resolve_starts(GoalRank& rank) {
   std::vector<std::uint32_t> started;
   if (rank.after_start.empty()) return started;
@@ -66,7 +69,8 @@ std::vector<std::uint32_t> resolve_starts(GoalRank& rank) {
 
 bool takes_cpu(const GoalOp& op) { return op.kind == OpKind::compute && op.amount > 0; }
 
-/// Calcs of one cpu that wait for nothing, or for the same single op, become ready at one instant: they run in file order.
+/// Calcs of one cpu that wait for nothing, or for the same single op, become ready at one instant:
+/// they run in file order.
 void join_siblings(GoalRank& rank) {
   constexpr std::uint32_t kNothing = UINT32_MAX;
   constexpr std::uint32_t kSeveral = UINT32_MAX - 1;
@@ -86,7 +90,8 @@ void join_siblings(GoalRank& rank) {
   }
 }
 
-/// How many calcs are not preceded by the calc before them on their cpu. Requires: starts are resolved.
+/// How many calcs are not preceded by the calc before them on their cpu. Requires: starts are
+/// resolved.
 std::uint64_t count_overlapping_calcs(const GoalRank& rank) {
   std::vector<std::uint32_t> cpu_of(rank.ops.size(), no_resource);
   for (std::size_t i = 0; i < rank.ops.size(); ++i) {
@@ -98,7 +103,7 @@ std::uint64_t count_overlapping_calcs(const GoalRank& rank) {
 class GoalImporter {
  public:
   GoalImporter(const std::string& path, const GoalOptions& options) : path_(path), options_(options) {
-    text_options_.ticks_per_unit = ticks_per_unit(options.time_unit);
+    text_options_.ticks_per_unit = ticks_per_unit(options);
     text_options_.keep_origins = !options.named_ranks.empty();
   }
 
@@ -119,9 +124,9 @@ class GoalImporter {
     workload_.communicators.push_back(Communicator::world(workload_.rank_count));
     if (options_.ranks && *options_.ranks != workload_.rank_count) {
       fail("rank-conflict",
-           "--ranks=" + std::to_string(*options_.ranks) + " contradicts the schedule, whose num_ranks is " +
+           options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts the schedule, whose num_ranks is " +
                std::to_string(workload_.rank_count),
-           SourcePlace::named(path_), "leave --ranks out; a GOAL schedule lists every rank");
+           SourcePlace::named(path_), "leave " + options_.names("ranks") + " out; a GOAL schedule lists every rank", "ranks");
     }
     note_assumptions();
     require_agreement();
@@ -248,7 +253,8 @@ class GoalImporter {
     nic_choices_ += rank.nic_choices;
   }
 
-  /// Sources of wildcards and orders that dependencies leave open come out of the whole schedule, so all ranks are kept until they are known.
+  /// Sources of wildcards and orders that dependencies leave open come out of the whole schedule,
+  /// so all ranks are kept until they are known.
   void read_with_rehearsal() {
     forget();
     std::vector<GoalRank> ranks;
@@ -360,7 +366,8 @@ class GoalImporter {
     diagnostics.throw_if_errors();
   }
 
-  /// Sends have their receives; if not, the ops are named by label and line, for which the file is read once more.
+  /// Sends have their receives; if not, the ops are named by label and line, for which the file is
+  /// read once more.
   void require_agreement() {
     const SourcePlace place = SourcePlace::named(path_);
     Diagnostics diagnostics;
@@ -382,7 +389,8 @@ class GoalImporter {
 
   void note_assumptions() {
     if (calcs_ > 0 && options_.time_unit.empty()) {
-      workload_.assumptions.emplace_back("durations of calc are taken to be nanoseconds; --time-unit=us or ms says otherwise");
+      workload_.assumptions.push_back("durations of calc are taken to be nanoseconds; " + options_.names("time_unit", "us or ms") +
+                                      " says otherwise");
     }
     if (messages_ > 0) {
       workload_.assumptions.emplace_back(

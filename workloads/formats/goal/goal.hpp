@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
@@ -38,6 +39,7 @@ struct GoalOptions {
   std::string time_unit;               ///< of calc; "ns", "us", "ms"; empty: ns
   /// Ranks whose ops get their label and line as a name, and so a role of their own. Op ids are the same with names and without.
   std::vector<std::uint32_t> named_ranks = {};
+  OptionNames names = {};  ///< as the user gave them
 };
 
 /// Throws InputError.

@@ -35,7 +35,8 @@ struct Firing {
 /// Of every connection in the rehearsal: what csg-htsim gives links if it is not told otherwise.
 const Bandwidth kRehearsedRate = Bandwidth::gbps(100);
 
-/// Decides which endings start which connections, by a run in which each connection has the same rate to itself.
+/// Decides which endings start which connections, by a run in which each connection has the same
+/// rate to itself.
 class HtsimRehearsal {
  public:
   HtsimRehearsal(const HtsimMatrix& matrix, const SourceText& source)
@@ -162,7 +163,8 @@ class Plan {
   }
 
   void add_firing(const Firing& firing) {
-    // One op per node that stands for all its endings, then one op at the node of the first target that stands for all nodes.
+    // One op per node that stands for all its endings, then one op at the node of the first target
+    // that stands for all nodes.
     const std::uint32_t centre = matrix_.connections[firing.targets.front()].source;
     std::map<std::uint32_t, std::vector<std::uint32_t>> endings;  ///< by node
     for (const Ending& ending : firing.endings) {
@@ -264,13 +266,13 @@ class Plan {
 
 }  // namespace
 
-Workload import_htsim(const std::string& path, std::optional<std::uint32_t> ranks) {
+Workload import_htsim(const std::string& path, std::optional<std::uint32_t> ranks, const OptionNames& names) {
   const SourceText source = SourceText::read(path);
   const HtsimMatrix matrix = read_htsim_matrix(source);
   if (ranks && *ranks != matrix.nodes) {
     fail("rank-conflict",
-         "--ranks=" + std::to_string(*ranks) + " contradicts the matrix, which has " + counted(matrix.nodes, "node", "nodes"),
-         source.whole_file(), "leave --ranks out; every node is a rank");
+         names("ranks", std::to_string(*ranks)) + " contradicts the matrix, which has " + counted(matrix.nodes, "node", "nodes"),
+         source.whole_file(), "leave " + names("ranks") + " out; every node is a rank", "ranks");
   }
   HtsimRehearsal rehearsal(matrix, source);
   const std::vector<Firing> firings = rehearsal.run();

@@ -27,11 +27,12 @@
 #include <optional>
 #include <string>
 
+#include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
 
 /// `ranks` must agree with the file. Throws InputError.
-Workload import_htsim(const std::string& path, std::optional<std::uint32_t> ranks);
+Workload import_htsim(const std::string& path, std::optional<std::uint32_t> ranks, const OptionNames& names = {});
 
 }  // namespace weft

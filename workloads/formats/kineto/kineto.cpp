@@ -112,20 +112,23 @@ class KinetoImporter {
   Workload import() {
     const std::vector<std::string> files = require_files(path_);
     if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      weft::fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named("--ranks"),
-                 "at least 1 and at most " + std::to_string(workload_rank_count_max));
+      weft::fail("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
+                 SourcePlace::named(options_.names("ranks")), "at least 1 and at most " + std::to_string(workload_rank_count_max),
+                 "ranks");
     }
     if (options_.ranks && files.size() > 1 && *options_.ranks != files.size()) {
-      weft::fail(
-          "rank-conflict",
-          "--ranks=" + std::to_string(*options_.ranks) + " contradicts the " + std::to_string(files.size()) + " files of the set",
-          SourcePlace::named(path_), "leave --ranks out; only a single file can be replayed on more ranks");
+      weft::fail("rank-conflict",
+                 options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts the " + std::to_string(files.size()) +
+                     " files of the set",
+                 SourcePlace::named(path_),
+                 "leave " + options_.names("ranks") + " out; only a single file can be replayed on more ranks", "ranks");
     }
     replayed_ = options_.ranks && files.size() == 1;
     file_count_ = files.size();
     std::vector<KinetoSteps> steps = read_ranks(files);
     if (options_.iteration && !alignment_ && !align_kineto_iterations(steps).is_plain) {
-      // Each rank's own iteration of this position was cut out; now it is known which one belongs to those of the others.
+      // Each rank's own iteration of this position was cut out; now it is known which one belongs
+      // to those of the others.
       KinetoImporter again(path_, options_);
       again.alignment_ = align_kineto_iterations(steps);
       again.require_shared_iteration();
@@ -147,19 +150,21 @@ class KinetoImporter {
     KinetoCommunication communication;
   };
 
-  [[noreturn]] static void fail(std::string code, std::string message, const std::string& path, std::string help) {
-    weft::fail(std::move(code), std::move(message), SourcePlace::named(path), std::move(help));
+  [[noreturn]] static void fail(std::string code, std::string message, const std::string& path, std::string help,
+                                std::string option = {}) {
+    weft::fail(std::move(code), std::move(message), SourcePlace::named(path), std::move(help), std::move(option));
   }
 
   void require_shared_iteration() const {
     if (*options_.iteration < alignment_->count) return;
     fail("no-such-iteration",
-         "--iteration=" + std::to_string(*options_.iteration) + ", but all ranks have only " +
+         options_.names("iteration", std::to_string(*options_.iteration)) + ", but all ranks have only " +
              counted(alignment_->count, "iteration", "iterations") + " in common",
-         path_, "iterations count from 0, among those that all ranks have");
+         path_, "iterations count from 0, among those that all ranks have", "iteration");
   }
 
-  /// The iteration that stands for a set is known only after its last file; what needs no such choice is not kept so long.
+  /// The iteration that stands for a set is known only after its last file; what needs no such
+  /// choice is not kept so long.
   std::vector<KinetoSteps> read_ranks(const std::vector<std::string>& files) {
     const bool chooses = !options_.iteration && !options_.as_recorded;
     std::vector<KinetoRecording> recordings;
@@ -199,10 +204,10 @@ class KinetoImporter {
 
     if (options_.iteration && *options_.iteration >= std::max<std::uint32_t>(iterations.count(), 1)) {
       weft::fail("no-such-iteration",
-                 "--iteration=" + std::to_string(*options_.iteration) + ", but the trace has " +
+                 options_.names("iteration", std::to_string(*options_.iteration)) + ", but the trace has " +
                      (iterations.count() == 0 ? std::string("no marks of iterations: it is one")
                                               : counted(iterations.count(), "iteration", "iterations")),
-                 SourcePlace::named(path), "iterations count from 0");
+                 SourcePlace::named(path), "iterations count from 0", "iteration");
     }
     const bool whole = iterations.count() == 0 || (options_.as_recorded && !options_.iteration);
     const KinetoReplay replay = rebuild_kineto(trace, iterations.boundaries, iterations.main_thread);
@@ -232,7 +237,8 @@ class KinetoImporter {
     return *number;
   }
 
-  /// Per kernel of the chosen iteration its mean over the iterations that launch the same; empty if there is nothing to average.
+  /// Per kernel of the chosen iteration its mean over the iterations that launch the same; empty if
+  /// there is nothing to average.
   std::vector<std::int64_t> mean_durations(const KinetoTrace& trace, const KinetoIterations& iterations, std::uint32_t chosen) {
     if (options_.as_recorded) return {};
     std::vector<std::uint32_t> alike;
@@ -341,7 +347,7 @@ class KinetoImporter {
     }
     if (rank.ops.empty()) {
       fail("no-ops", "iteration " + std::to_string(chosen) + " of the trace is empty", rank.path,
-           "take another one with --iteration=N");
+           "take another one with " + options_.names("iteration", "N"));
     }
   }
 
@@ -361,7 +367,8 @@ class KinetoImporter {
         continue;
       }
       if (on_thread && op.kind == KinetoOp::Kind::call) at_work[op.lane] = true;
-      // Behind its last call a thread is idle; only the main thread's time counts to the end of the iteration.
+      // Behind its last call a thread is idle; only the main thread's time counts to the end of the
+      // iteration.
       const bool trailing = on_thread && op.kind == KinetoOp::Kind::host && !at_work[op.lane];
       if (trailing && !whole && op.lane != iterations.main_thread) continue;
       kept[i] = true;
@@ -389,9 +396,10 @@ class KinetoImporter {
     if (!verb) {
       if (!reported_.insert(communication.collective).second) return;
       const std::vector<std::string> known = kineto_collective_names();
-      diagnostics_.error(
-          "unknown-collective", "there is no collective " + in_quotes(communication.collective), place_of(rank.path, communication),
-          "--as-recorded lets collectives take their recorded time; " + suggestion(communication.collective, known, "collective"));
+      diagnostics_.error("unknown-collective", "there is no collective " + in_quotes(communication.collective),
+                         place_of(rank.path, communication),
+                         options_.names("as_recorded") + " lets collectives take their recorded time; " +
+                             suggestion(communication.collective, known, "collective"));
       return;
     }
     const bool says_size = communication.elements_in >= 0 && !communication.type.empty();
@@ -441,9 +449,8 @@ class KinetoImporter {
     fail("missing-rank",
          "the set has traces of " + std::to_string(rank_count_) + " of " + std::to_string(needed) + " ranks; missing: " + missing,
          path_,
-         rank_count_ == 1
-             ? "add the missing files, replay the one file on N ranks with --ranks=N, or take collectives --as-recorded"
-             : "add the missing files, replay one file on N ranks with --ranks=N, or take collectives --as-recorded");
+         std::string("add the missing files, replay ") + (rank_count_ == 1 ? "the one file" : "one file") + " on N ranks with " +
+             options_.names("ranks", "N") + ", or take collectives " + options_.names("as_recorded"));
   }
 
   void place_communication() {
@@ -541,7 +548,8 @@ class KinetoImporter {
     }
   }
 
-  /// Whether the elements in and out of what gathers or scatters are apart by the size of its group.
+  /// Whether the elements in and out of what gathers or scatters are apart by the size of its
+  /// group.
   bool counts_fit(const Exchange& exchange, const std::vector<std::uint32_t>& group) const {
     const KinetoCommunication& communication = exchange.communication;
     const bool gathers = exchange.verb == KinetoVerb::all_gather || exchange.verb == KinetoVerb::gather;
@@ -580,8 +588,8 @@ class KinetoImporter {
                                    : "the trace does not list the ranks of process group ") +
                                in_quotes(communication.group_name) + (is_cut ? ", and they do not tell the others" : ""),
                            place_of(rank.path, communication),
-                           "name them in a JSON file {" + in_quotes(communication.group_name) +
-                               ": [0, 1, ...]} and give it as --process-groups=FILE");
+                           "name them in a JSON file {" + in_quotes(communication.group_name) + ": [0, 1, ...]} and give it as " +
+                               options_.names("process_groups", "FILE"));
       }
       return std::nullopt;
     }
@@ -700,7 +708,7 @@ class KinetoImporter {
                                            counted(static_cast<std::uint64_t>(group_size), "rank", "ranks")
                                      : std::string("the trace does not say ") +
                                            (sends ? "to which rank a send goes" : "from which rank a receive comes"),
-                       exchange, rank, "record it with a newer PyTorch, or take communication --as-recorded");
+                       exchange, rank, "record it with a newer PyTorch, or take communication " + options_.names("as_recorded"));
     }
     const std::int64_t world = !replayed_ ? rank_count_ : says_world_ ? world_size_ : workload_rank_count_max;
     if (peer >= world) {
@@ -727,14 +735,16 @@ class KinetoImporter {
     return std::nullopt;
   }
 
-  /// Distance to the only peer of a replayed rank; 0 if there are several, or pairs of this distance do not fill the ranks.
+  /// Distance to the only peer of a replayed rank; 0 if there are several, or pairs of this
+  /// distance do not fill the ranks.
   std::uint32_t partner_distance() const {
     if (offsets_.size() != 1) return 0;
     const auto distance = static_cast<std::uint64_t>(std::abs(*offsets_.begin()));
     return distance == 0 || rank_count_ % (2 * distance) != 0 ? 0 : static_cast<std::uint32_t>(distance);
   }
 
-  /// Joins what matching all-to-alls divide into tables; where a rank does not say it, they get the mean of their sizes.
+  /// Joins what matching all-to-alls divide into tables; where a rank does not say it, they get the
+  /// mean of their sizes.
   void join_splits() {
     if (exchanges_.empty()) return;
     const std::vector<Communicator> communicators = communicators_->build();
@@ -864,7 +874,8 @@ class KinetoImporter {
     return std::move(result.dag);
   }
 
-  /// Gives every rank the role of the one that was replayed, or, in pairs, that of its partner, who sends what it receives.
+  /// Gives every rank the role of the one that was replayed, or, in pairs, that of its partner, who
+  /// sends what it receives.
   void spread_roles(Workload& workload, Rank& rank) const {
     workload.role_of.assign(workload.rank_count, 0);
     const std::uint32_t distance = partner_distance();

@@ -47,6 +47,7 @@
 #include <string>
 #include <vector>
 
+#include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
 
 namespace weft {
@@ -56,6 +57,7 @@ struct KinetoOptions {
   std::optional<std::uint32_t> iteration;  ///< from 0, among those that all ranks have
   std::string process_groups_path;         ///< JSON; empty if there is none
   bool as_recorded = false;
+  OptionNames names = {};  ///< as the user gave them
 };
 
 /// Throws InputError.

@@ -127,7 +127,8 @@ class PassBuilder {
     workload_.communicators.push_back(Communicator::world(sizes.ranks));
   }
 
-  /// Requires: vpp messages after each micro-batch; `starts` are the rows where micro-batches begin, in order.
+  /// Requires: vpp messages after each micro-batch; `starts` are the rows where micro-batches
+  /// begin, in order.
   void set_pipeline(std::vector<std::size_t> starts, std::uint64_t messages, Bytes size) {
     starts_ = std::move(starts);
     stage_messages_ = messages;
@@ -276,7 +277,8 @@ class PassBuilder {
     if (op) waits_.push_back(*op);
   }
 
-  /// As wait_for(), for an op that was just added and so waits itself for all that the chain waits for.
+  /// As wait_for(), for an op that was just added and so waits itself for all that the chain waits
+  /// for.
   void block_on(std::optional<std::uint32_t> op) {
     if (op) waits_ = {*op};
   }
@@ -317,7 +319,8 @@ class PassBuilder {
     return end;
   }
 
-  /// Activations (gradients) of a micro-batch go to the next (previous) stage, those of the neighbour come in.
+  /// Activations (gradients) of a micro-batch go to the next (previous) stage, those of the
+  /// neighbour come in.
   void pass_on(std::size_t batch, const std::string& direction, std::int32_t step) {
     const std::uint16_t stages = communicator(Division::pp);
     const auto count = static_cast<std::int32_t>(sizes_.pp);
@@ -402,8 +405,8 @@ class LayerTextImporter {
 
   void note_times() {
     if (!options_.time_unit.empty()) return;
-    note(is_simai() ? "times are taken to be ns; --time-unit says otherwise"
-                    : "times are cycles of ASTRA-sim's clock, taken to be 1ns each; --time-unit says otherwise");
+    note((is_simai() ? "times are taken to be ns; " : "times are cycles of ASTRA-sim's clock, taken to be 1ns each; ") +
+         options_.names("time_unit") + " says otherwise");
   }
 
   SourcePlace place_of(std::string_view key) const {
@@ -421,14 +424,16 @@ class LayerTextImporter {
     const auto in_file = text_.number("all_gpus");
     if (!in_file && !options_.ranks) {
       diagnostics_.error("ranks-needed", "the file does not say how many ranks there are", policy_place(),
-                         is_simai() ? "add all_gpus: N to this line, or give --ranks=N" : "give --ranks=N");
+                         (is_simai() ? "add all_gpus: N to this line, or give " : "give ") + options_.names("ranks", "N"));
     } else if (options_.ranks && (*options_.ranks == 0 || *options_.ranks > workload_rank_count_max)) {
-      diagnostics_.error("out-of-range", "the number of ranks is " + std::to_string(*options_.ranks), SourcePlace::named("--ranks"),
-                         "at least 1 and at most " + std::to_string(workload_rank_count_max));
+      diagnostics_.add({Severity::error, "out-of-range", "the number of ranks is " + std::to_string(*options_.ranks),
+                        SourcePlace::named(options_.names("ranks")),
+                        "at least 1 and at most " + std::to_string(workload_rank_count_max), "ranks"});
     } else if (in_file && options_.ranks && *in_file != *options_.ranks) {
-      diagnostics_.error("rank-conflict",
-                         "--ranks=" + std::to_string(*options_.ranks) + " contradicts all_gpus: " + std::to_string(*in_file),
-                         place_of("all_gpus"), "leave --ranks out, or change the file: group sizes depend on it");
+      diagnostics_.error(
+          "rank-conflict",
+          options_.names("ranks", std::to_string(*options_.ranks)) + " contradicts all_gpus: " + std::to_string(*in_file),
+          place_of("all_gpus"), "leave " + options_.names("ranks") + " out, or change the file: group sizes depend on it");
     }
     diagnostics_.throw_if_errors();
     sizes_.ranks = in_file ? static_cast<std::uint32_t>(*in_file) : *options_.ranks;
@@ -478,8 +483,8 @@ class LayerTextImporter {
     if (text_.policy == LayerPolicy::transformer_fwd_in_bckwd) check_checkpoints();
   }
 
-  /// Every row that initiates has a checkpoint before it, and no other initiating row lies between the two: ASTRA-sim would go on
-  /// backwards from there and leave rows out.
+  /// Every row that initiates has a checkpoint before it, and no other initiating row lies between
+  /// the two: ASTRA-sim would go on backwards from there and leave rows out.
   void check_checkpoints() {
     std::vector<HeaderNumber> checkpoints = text_.checkpoints;
     std::vector<HeaderNumber> initiates = text_.checkpoint_initiates;

@@ -38,6 +38,7 @@
 #include <optional>
 #include <string>
 
+#include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
 #include "workloads/formats/layer_text/layer_rows.hpp"
 
@@ -46,6 +47,7 @@ namespace weft {
 struct LayerTextOptions {
   std::optional<std::uint32_t> ranks;  ///< needed where the file has no all_gpus, must agree where it has
   std::string time_unit;               ///< "ns", "us" or "ms"; empty: ns
+  OptionNames names = {};              ///< as the user gave them
 };
 
 /// Throws InputError.

@@ -1,0 +1,14 @@
+#include "core/text/option_names.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+std::string OptionNames::operator()(std::string_view option, std::string_view value) const {
+  std::string text(option);
+  if (are_fields_) return value.empty() ? text : text + ": " + std::string(value);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return "--" + text + (value.empty() ? "" : "=" + std::string(value));
+}
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+#include "tools/simulation/scenario/topology_entries.hpp"
+
+#include "tools/simulation/scenario/entry_fields.hpp"
+#include "tools/simulation/scenario/named_files.hpp"
+#include "topologies/topology_reader.hpp"
+
+namespace weft {
+
+namespace {
+
+void read_topology(Loading& loading, const scenario::Topology& topology, const Module<TopologyFactory>* builder,
+                   const SourcePlace& place, const FieldPlaces& inside) {
+  require((builder != nullptr) != !topology.file().empty(), "topology-source",
+          "a topology is either built by name or read from a file", place,
+          "give one of builder: \"fat_tree\" and file: \"my.textproto\"");
+  if (builder != nullptr) {
+    require(topology.format().empty(), "unused-field", "a format is of a topology's file, and this one has a builder",
+            inside.of(topology, "format"), "drop it");
+    loading.scenario.topology = builder->make(loading.scenario.parameters.of(builder->info.name), inside.of(topology, "builder"));
+    return;
+  }
+  require(topology.set_size() == 0, "unused-field", "set says something about a builder, which is not given",
+          inside.of(topology, "set"), "drop it, or give builder: \"...\" instead of the file");
+  const bool is_textproto = topology.file().ends_with(".textproto") || topology.file().ends_with(".textproto.gz");
+  require(is_textproto || !topology.format().empty(), "missing-field", "the format of this topology is not given",
+          inside.of(topology, "file"),
+          "add format: \"...\"; `weft modules topology-format` lists them, and only *.textproto files are known by their ending");
+  read_named_file(loading, topology, inside, [&] {
+    load_topology_file(loading.scenario, loading.beside_scenario(topology.file()), topology.format());
+    return true;
+  });
+}
+
+}  // namespace
+
+void load_topology_file(Scenario& scenario, const std::string& path, const std::string& format) {
+  scenario.topology = load_topology(path, format);
+  for (const std::string& assumption : scenario.topology->assumptions()) scenario.assumptions.push_back(path + ": " + assumption);
+  scenario.manifest.add_input("topology", path, format);
+}
+
+const Module<TopologyFactory>* choose_builder(Loading& loading, const scenario::Scenario& message, const FieldPlaces& places) {
+  const scenario::Topology& topology = message.topology();
+  if (topology.builder().empty()) return nullptr;
+  const FieldPlaces inside = places.inside(message, "topology");
+  const auto& module = find_module(topology_builders(), topology.builder(), inside.of(topology, "builder"));
+  loading.scenario.parameters.add(params_of(module.info, topology, inside));
+  return &module;
+}
+
+void read_place(Loading& loading, const scenario::Scenario& message, const Module<TopologyFactory>* builder,
+                const FieldPlaces& places) {
+  const SourcePlace cluster_place = places.of(message, "cluster");
+  require(!message.has_topology() || !message.has_cluster(), "topology-and-cluster",
+          "a scenario has a topology or a cluster, not both", cluster_place,
+          "drop the cluster: the topology's hosts are the cluster");
+  if (message.has_topology())
+    read_topology(loading, message.topology(), builder, places.of(message, "topology"), places.inside(message, "topology"));
+  if (message.has_cluster()) {
+    const scenario::Cluster& cluster = message.cluster();
+    require(cluster.hosts() > 0 && cluster.gpus_per_host() > 0, "empty-cluster", "a cluster needs hosts and gpus_per_host",
+            cluster_place, "for example cluster { hosts: 8 gpus_per_host: 8 }");
+    loading.scenario.hosts = cluster.hosts();
+    loading.scenario.gpus_per_host = cluster.gpus_per_host();
+  }
+}
+
+}  // namespace weft

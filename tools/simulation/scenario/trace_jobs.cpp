@@ -1,0 +1,124 @@
+#include "tools/simulation/scenario/trace_jobs.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "scheduler/placement/placer.hpp"
+#include "tools/simulation/iteration_probe.hpp"
+
+namespace weft {
+
+namespace {
+
+/// What a trace left open, for the notes of the run and its manifest.
+void note_trace(Scenario& scenario, const JobTrace& trace, const std::string& path, const JobTraceOptions& options) {
+  for (const std::string& note : trace.notes()) scenario.assumptions.push_back(path + ": " + note);
+  if (!options.throughputs_path.empty()) scenario.manifest.add_input("throughputs", options.throughputs_path, "gavel-throughputs");
+  if (!options.gpu_type.empty()) scenario.manifest.set("gpu_type", options.gpu_type);
+  if (!options.time_zone.empty()) scenario.manifest.set("time_zone", options.time_zone);
+}
+
+/// GPUs on each host of a job's placement on the empty cluster; nothing if there is none.
+std::vector<std::uint32_t> placement_alone(const Scenario& scenario, std::uint32_t gpus) {
+  const ClusterState cluster = serving_cluster(scenario);
+  std::map<HostId, std::uint32_t> gpus_of_host;
+  if (gpus > 0 && gpus <= cluster.gpu_count()) {
+    const std::optional<Placement> placement = make_placer(scenario)->place(cluster, gpus);
+    if (placement) {
+      for (const GpuSlot gpu : placement->gpus) ++gpus_of_host[cluster.host_of(gpu)];
+    }
+  }
+  std::vector<std::uint32_t> counts;
+  for (const auto& [host, count] : gpus_of_host) counts.push_back(count);
+  return counts;
+}
+
+std::vector<JobSpec> jobs_under_rules(Scenario& scenario, const JobTrace& trace, const std::string& path,
+                                      const std::vector<JobRule>& rules, Probing probing) {
+  ClusterProbes probes;
+  probes.has_network = scenario.topology != nullptr;
+  if (probing == Probing::allowed) {
+    probes.iteration = [&scenario](const std::shared_ptr<const Workload>& workload, const SourcePlace& place) {
+      return probe_iteration(scenario, workload, place);
+    };
+  }
+  probes.placement = [&scenario](std::uint32_t gpus) { return placement_alone(scenario, gpus); };
+  return jobs_by_rule(trace, path, rules, scenario.mode, probes, scenario.assumptions);
+}
+
+/// The trace from whose first submission all dated ones count: that of the earliest; null if none
+/// has a date.
+const TraceUnderRules* earliest_of(const std::vector<TraceUnderRules>& traces) {
+  const TraceUnderRules* earliest = nullptr;
+  for (const TraceUnderRules& one : traces) {
+    if (one.trace.origin && (earliest == nullptr || *one.trace.origin < *earliest->trace.origin)) earliest = &one;
+  }
+  return earliest;
+}
+
+/// Dated traces of one run keep their distance in time. Those of clocks of their own begin at 0,
+/// each.
+void share_origin(Scenario& scenario, std::vector<TraceUnderRules>& traces) {
+  const TraceUnderRules* const earliest = earliest_of(traces);
+  std::string origin = earliest == nullptr ? "" : earliest->trace.origin_of_time;
+  std::uint64_t left_out = 0;
+  for (TraceUnderRules& one : traces) {
+    JobTrace& trace = one.trace;
+    left_out += trace.left_out_rows;
+    if (&one == earliest) continue;
+    if (!trace.origin) {
+      const std::string of_trace = traces.size() == 1 ? trace.origin_of_time : one.path + ": " + trace.origin_of_time;
+      origin += (origin.empty() ? "" : "; ") + of_trace;
+      if (earliest == nullptr) continue;
+      scenario.assumptions.push_back(one.path + ": its clock has no date: it begins together with " + earliest->path);
+      continue;
+    }
+    const std::optional<Duration> later = between(*earliest->trace.origin, *trace.origin);
+    if (!later || *later > submit_max - trace.jobs.back().submit) {
+      fail("out-of-range", "the last job is submitted more than a year after the first of " + earliest->path,
+           SourcePlace::named(one.path),
+           "dated traces of one run keep their distance: run these one by one, or write one in format weft, whose submit_s has no "
+           "date, and they begin together");
+    }
+    for (TraceJob& job : trace.jobs) job.submit += *later;
+    scenario.assumptions.push_back(
+        one.path + ": " + (*later == Duration::zero() ? "it begins together with " : "it begins " + to_text(*later) + " after ") +
+        earliest->path + ", as their dates say");
+  }
+  scenario.manifest.set("jobs_origin_of_time", origin);
+  scenario.manifest.set("jobs_rows_left_out", left_out);
+}
+
+}  // namespace
+
+JobTrace read_trace(Scenario& scenario, const std::string& path, const std::string& format, const JobTraceOptions& options,
+                    bool has_rules, const SourcePlace& place) {
+  JobTrace trace = load_job_trace(path, format, options);
+  scenario.manifest.add_input("jobs", path, format);
+  note_trace(scenario, trace, path, options);
+  if (!trace.has_run_times && !has_rules) {
+    fail("no-run-times", "the trace has iterations but no run times", place,
+         "add " + options.names("throughputs", "FILE") + " " + options.names("gpu_type", "NAME") +
+             ", or give each job a workload or measured iterations by rules in a scenario");
+  }
+  if (scenario.name.empty()) scenario.name = trace.name;
+  return trace;
+}
+
+void apply_rules(Loading& loading, Probing probing) {
+  if (loading.traces.empty()) return;
+  Scenario& scenario = loading.scenario;
+  share_origin(scenario, loading.traces);
+  std::vector<JobSpec> jobs;
+  for (const TraceUnderRules& one : loading.traces) {
+    std::vector<JobSpec> of_trace = jobs_under_rules(scenario, one.trace, one.path, one.rules, probing);
+    std::move(of_trace.begin(), of_trace.end(), std::back_inserter(jobs));
+  }
+  scenario.jobs.insert(scenario.jobs.begin(), std::make_move_iterator(jobs.begin()), std::make_move_iterator(jobs.end()));
+}
+
+}  // namespace weft
