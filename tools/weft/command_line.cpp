@@ -178,6 +178,7 @@ int read_and_run(int argc, char** argv) {
   add_jobs_command(app, action);
   add_predict_command(app, action);
   add_modules_command(app, action);
+  add_tables_command(app, action);
   add_completion_command(app, action);
   add_help_and_version(app, action);
 
