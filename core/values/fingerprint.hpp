@@ -21,6 +21,9 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/// A hash of two words in this order.
+constexpr std::uint64_t combined_hash(std::uint64_t a, std::uint64_t b) { return mix64(a * 0x9e3779b97f4a7c15ULL ^ mix64(b)); }
+
 /// Spreads 64 mixed bits evenly over 0 to n - 1. Requires: n > 0.
 constexpr std::size_t spread(std::uint64_t mixed, std::size_t n) {
   __extension__ using Wide = unsigned __int128;

@@ -15,11 +15,9 @@ namespace weft {
 
 namespace {
 
-std::uint64_t combine(std::uint64_t a, std::uint64_t b) { return mix64(a * 0x9e3779b97f4a7c15ULL ^ mix64(b)); }
-
 std::uint64_t text_hash(std::string_view text) {
   std::uint64_t hash = text.size();
-  for (const char c : text) hash = combine(hash, static_cast<unsigned char>(c));
+  for (const char c : text) hash = combined_hash(hash, static_cast<unsigned char>(c));
   return hash;
 }
 
@@ -29,15 +27,15 @@ std::uint64_t division_hash(const Subgroups& division) {
   std::uint64_t hash = division.positions();
   for (std::uint32_t position = 0; position < division.positions(); ++position) {
     if (!division.contains(position)) continue;
-    hash = combine(hash, position);
-    hash = combine(hash, division.member(position, 0));
-    hash = combine(hash, division.index_of(position));
+    hash = combined_hash(hash, position);
+    hash = combined_hash(hash, division.member(position, 0));
+    hash = combined_hash(hash, division.index_of(position));
   }
   return hash;
 }
 
 /// A message from distance to distance in the whole group.
-std::uint64_t distance_kind(std::uint32_t distance) { return combine(1, distance); }
+std::uint64_t distance_kind(std::uint32_t distance) { return combined_hash(1, distance); }
 
 }  // namespace
 
@@ -105,7 +103,7 @@ const std::vector<JobMessages::Route>& JobMessages::routes_of(const CollectivePl
     const CollectiveStep& step = program.step(i);
     if (step.kind != StepKind::send) continue;
     const std::uint64_t kind = kind_of(plan, position, step);
-    const auto [known, is_first] = seen.try_emplace(combine(kind, step.channel), found->second.size());
+    const auto [known, is_first] = seen.try_emplace(combined_hash(kind, step.channel), found->second.size());
     if (is_first) found->second.push_back({kind, i, step.channel});
     found->second[known->second].slots += plan.slots.taken_by_all(plan, step);
   }
@@ -121,11 +119,11 @@ std::uint64_t JobMessages::kind_of(const CollectivePlan& plan, std::uint32_t pos
   const std::uint32_t peer = plan.peer(step, position);
   const PeerRule& back = plan.program_of(peer).step(step.remote_step).peer;
   const auto rule = [](const PeerRule& side) {
-    return combine(static_cast<std::uint64_t>(side.kind), static_cast<std::uint64_t>(std::int64_t{side.operand}));
+    return combined_hash(static_cast<std::uint64_t>(side.kind), static_cast<std::uint64_t>(std::int64_t{side.operand}));
   };
   const auto [found, is_new] = division_hashes_.try_emplace(&division, 0);
   if (is_new) found->second = division_hash(division);
-  return combine(combine(rule(step.peer), rule(back)), found->second);
+  return combined_hash(combined_hash(rule(step.peer), rule(back)), found->second);
 }
 
 /// Equal for positions that send messages of equal sizes step by step.
@@ -156,7 +154,7 @@ std::uint64_t JobMessages::all_sizes_hash(const CollectivePlan& plan, std::uint3
   std::uint64_t hash = 1;
   for (std::uint32_t i = 0; i < program.size(); ++i) {
     if (program.step(i).kind == StepKind::join) continue;
-    hash = combine(hash, static_cast<std::uint64_t>(plan.message_bytes(program.step(i), position).count()));
+    hash = combined_hash(hash, static_cast<std::uint64_t>(plan.message_bytes(program.step(i), position).count()));
   }
   return hash;
 }
@@ -177,10 +175,10 @@ std::vector<PartIndex> JobMessages::indices_of(const CollectiveProgram& program)
 std::uint64_t JobMessages::costs_hash(const CollectiveProtocol& protocol) {
   std::uint64_t hash = text_hash(protocol.name);
   for (const Duration latency : {protocol.base_latency, protocol.hop_latency_inside, protocol.hop_latency_network}) {
-    hash = combine(hash, static_cast<std::uint64_t>(latency.in_ticks()));
+    hash = combined_hash(hash, static_cast<std::uint64_t>(latency.in_ticks()));
   }
   for (const double share : {protocol.efficiency_inside, protocol.efficiency_network}) {
-    hash = combine(hash, std::bit_cast<std::uint64_t>(share));
+    hash = combined_hash(hash, std::bit_cast<std::uint64_t>(share));
   }
   return hash;
 }
@@ -193,24 +191,24 @@ bool JobMessages::collect_messages() {
   for (std::uint32_t rank = 0; rank < workload.rank_count; ++rank) {
     const std::uint16_t role = workload.role_of[rank];
     const Node& endpoint = topology_.node((*job.endpoint_of_rank)[rank]);
-    std::uint64_t colour =
-        combine(combine(combine(role, job_), speeds_.profile(endpoint.host)), static_cast<std::uint64_t>(endpoint.kind));
+    std::uint64_t colour = combined_hash(combined_hash(combined_hash(role, job_), speeds_.profile(endpoint.host)),
+                                         static_cast<std::uint64_t>(endpoint.kind));
     for (const RoleUse& use : role_uses_[role]) {
       const Communicator& communicator = workload.communicators[use.communicator];
       const GroupId group_id = communicator.group_of(RankId(rank));
       const std::span<const RankId> group = communicator.ranks(group_id);
       const auto size = static_cast<std::uint32_t>(group.size());
       const std::uint32_t position = communicator.position_of(RankId(rank));
-      colour = combine(colour, std::uint64_t{use.communicator} << 32 | size);
+      colour = combined_hash(colour, std::uint64_t{use.communicator} << 32 | size);
       ++sending_;
       for (const Op& op : use.collectives) {
         const CollectivePlan* plan = job.collectives->find(op, group_id, position);
         if (plan == nullptr) continue;
         // Groups of one size may be carried out in several ways where rules pick them.
-        colour =
-            combine(combine(combine(colour, text_hash(plan->algorithm)), costs_hash(plan->protocol)), plan->slots.cuts() ? 1 : 0);
-        colour = combine(colour, plan->role_at(position));
-        colour = combine(colour, sizes_hash(*plan, position));
+        colour = combined_hash(combined_hash(combined_hash(colour, text_hash(plan->algorithm)), costs_hash(plan->protocol)),
+                               plan->slots.cuts() ? 1 : 0);
+        colour = combined_hash(colour, plan->role_at(position));
+        colour = combined_hash(colour, sizes_hash(*plan, position));
         for (const Route& route : routes_of(*plan, position)) {
           const CollectiveStep& step = plan->program_of(position).step(route.step);
           const RankId to = group[plan->peer(step, position)];
@@ -231,7 +229,7 @@ bool JobMessages::collect_messages() {
 }
 
 std::pair<std::uint32_t, bool> JobMessages::note_kind(std::uint32_t connection, std::uint64_t rule, bool in_collective) {
-  const std::uint64_t hash = combine(combine(combine(rule, connection), in_collective ? 1 : 2), job_);
+  const std::uint64_t hash = combined_hash(combined_hash(combined_hash(rule, connection), in_collective ? 1 : 2), job_);
   const auto [number, is_new] = kind_numbers_.try_emplace(hash, static_cast<std::uint32_t>(kinds_.size()));
   if (is_new) kinds_.push_back({hash, connection, in_collective});
   // Several collectives of a communicator may send by one rule.

@@ -16,8 +16,6 @@ namespace weft {
 
 namespace {
 
-std::uint64_t combine(std::uint64_t a, std::uint64_t b) { return mix64(a * 0x9e3779b97f4a7c15ULL ^ mix64(b)); }
-
 /// Numbers equal values alike, from 0 in order of first appearance; returns how many there are. Entries of `skip` stay as they are.
 template <class Skip>
 std::uint32_t renumber(const std::vector<std::uint64_t>& signatures, std::vector<std::uint32_t>& classes, const Skip& skip) {
@@ -102,7 +100,7 @@ class FoldingSearch {
   void look(std::uint64_t seed, Signatures& seen) {
     const std::vector<std::uint32_t>& rank_class = rank_class_;
     const auto hop_hash = [&](LinkId link, double load) {
-      return is_free_[link.index()] ? 0 : combine(link_class_[link.index()] ^ seed, std::bit_cast<std::uint64_t>(load));
+      return is_free_[link.index()] ? 0 : combined_hash(link_class_[link.index()] ^ seed, std::bit_cast<std::uint64_t>(load));
     };
     up_hash_.assign(rank_count_, 0);
     down_hash_.assign(rank_count_, 0);
@@ -113,7 +111,7 @@ class FoldingSearch {
     piece_hash_.assign(paths_.piece_count(), 0);
     for (std::uint32_t i = 0; i < paths_.piece_count(); ++i) {
       const FoldingPaths::Piece& piece = paths_.piece(i);
-      piece_hash_[i] = combine(tolerance_ > Duration::zero() ? 0 : piece.count, piece.inside_host ? 1 : 0);
+      piece_hash_[i] = combined_hash(tolerance_ > Duration::zero() ? 0 : piece.count, piece.inside_host ? 1 : 0);
       for (const FoldingPaths::Hop& hop : paths_.hops(piece)) piece_hash_[i] += hop_hash(hop.link, hop.load);
     }
     // Sums, so that the order in which neighbours are met does not matter. What a link sees is the sum over messages of kind x load: it is added
@@ -126,30 +124,30 @@ class FoldingSearch {
     for (const JobMessages::Message& message : sent_.all()) {
       const FoldingPaths::Piece& piece = paths_.piece(message.piece);
       const std::uint64_t hash = sent_.kinds()[message.kind].hash ^ seed;
-      const std::uint64_t kind = combine(hash, rank_class[message.source]);
+      const std::uint64_t kind = combined_hash(hash, rank_class[message.source]);
       const Duration delay = delay_seen(message);
-      std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), seed) + piece_hash_[message.piece];
+      std::uint64_t path = combined_hash(static_cast<std::uint64_t>(delay.in_ticks()), seed) + piece_hash_[message.piece];
       piece_kinds_[message.piece] += kind;
       if (!piece.is_whole) {
         path += up_hash_[message.source] + down_hash_[message.destination];
         up_kinds_[message.source] += kind;
         down_kinds_[message.destination] += kind;
       }
-      seen.ranks[message.source] += combine(combine(hash, rank_class[message.destination]), path);
-      seen.ranks[message.destination] += combine(kind, ~path);
+      seen.ranks[message.source] += combined_hash(combined_hash(hash, rank_class[message.destination]), path);
+      seen.ranks[message.destination] += combined_hash(kind, ~path);
     }
     // Of control messages it matters only who they are from and how long they take.
     for (const JobMessages::Message& message : sent_.controls()) {
       const std::uint64_t hash = sent_.kinds()[message.kind].hash ^ seed;
       const Duration delay = delay_seen(message);
-      const std::uint64_t path = combine(static_cast<std::uint64_t>(delay.in_ticks()), ~seed);
-      seen.ranks[message.source] += combine(combine(hash, rank_class[message.destination]), path);
-      seen.ranks[message.destination] += combine(combine(hash, rank_class[message.source]), ~path);
+      const std::uint64_t path = combined_hash(static_cast<std::uint64_t>(delay.in_ticks()), ~seed);
+      seen.ranks[message.source] += combined_hash(combined_hash(hash, rank_class[message.destination]), path);
+      seen.ranks[message.destination] += combined_hash(combined_hash(hash, rank_class[message.source]), ~path);
     }
     seen.links.resize(topology_.link_count());
     for (std::uint32_t link = 0; link < topology_.link_count(); ++link) seen.links[link] = mix64(link_class_[link] ^ seed);
     const auto show = [&](LinkId link, double load, std::uint64_t kinds) {
-      seen.links[link.index()] += kinds * (combine(std::bit_cast<std::uint64_t>(load), seed) | 1U);
+      seen.links[link.index()] += kinds * (combined_hash(std::bit_cast<std::uint64_t>(load), seed) | 1U);
     };
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
       for (const LinkId link : paths_.way_up(rank)) show(link, 1.0, up_kinds_[rank]);
