@@ -1,8 +1,9 @@
 // WEFT_CHECK: a condition that only a bug in Weft can break.
 //
-// It is on in release builds. When it fails, a `CheckFailure` is thrown that carries the expression, the place in the
-// source and a sentence on what was expected; the `weft` command prints it and exits with status 3. Whatever the user
-// can cause is an InputError (core/text/diagnostics.hpp), never a WEFT_CHECK.
+// It is on in release builds. When it fails, a `CheckFailure` is thrown that carries the
+// expression, the place in the source and a sentence on what was expected; the `weft` command
+// prints it and exits with status 3. Whatever the user can cause is an InputError
+// (core/text/diagnostics.hpp), never a WEFT_CHECK.
 // Code that knows the simulated time and the entity adds both to the sentence (see EventProcess).
 #pragma once
 
@@ -17,13 +18,15 @@ class CheckFailure : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Simulated time or a size no longer fits 64 bits. Only huge inputs cause it, so the `weft` command treats it as an input error.
+/// Simulated time or a size no longer fits 64 bits. Only huge inputs cause it, so the `weft`
+/// command treats it as an input error.
 class OverflowFailure : public CheckFailure {
  public:
   using CheckFailure::CheckFailure;
 };
 
-/// Builds with assertions (without NDEBUG: sanitized ones) audit more than is cheap. All of a program is built with or without.
+/// Builds with assertions (without NDEBUG: sanitized ones) audit more than is cheap. All of a
+/// program is built with or without.
 #ifdef NDEBUG
 inline constexpr bool audits_state = false;
 #else

@@ -96,7 +96,8 @@ constexpr auto hpcc = join(join(join(hpcc_family, hpcc_steps), window_by_rate), 
 constexpr auto hpcc_no_window = join(join(hpcc_family, hpcc_steps), no_window);
 constexpr auto simai = join(join(hpcc_family, simai_steps), window_by_rate);
 
-// mlxconfig of ConnectX-4 and later, with NVIDIA's table of DCQCN parameters (DOCA, "DCQCN CC Parameters"). Steps do not grow with the port's rate.
+// mlxconfig of ConnectX-4 and later, with NVIDIA's table of DCQCN parameters (DOCA, "DCQCN CC
+// Parameters"). Steps do not grow with the port's rate.
 constexpr std::array<NamedValue, 18> connectx = {{
     {"packet.congestion_control", "dcqcn", "ROCE_CC_ALGORITHM ECN"},
     {"dcqcn.updates", "periodic", "flags that are looked at every dce_tcp_rtt and rate_reduce_monitor_period"},

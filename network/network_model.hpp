@@ -1,25 +1,25 @@
 // Network model: moves bytes between endpoints. One interface, three fidelities.
 //
-// Where it sits: a host hands over a `Transfer` through NetworkPort::start(); later its own entity receives `transfer_sent`
-// (the source may reuse the buffer) and the destination's entity `transfer_delivered`. The two instants differ by latency.
+// Where it sits: a host hands over a `Transfer` through NetworkPort::start(). Later its own entity
+// receives `transfer_sent` (the source may reuse the buffer), and the destination's entity receives
+// `transfer_delivered`.
 //
-//   flow    network/flow/flow_fabric: one entity; max-min rates; messages to and from hosts travel with the latencies below
-//   packet  host/transport/packet_network: a node for the cards of each host, one for each packet switch; transfers inside a host are the fabric's
-//   job     network/: none at all; a job is a duration (scheduler/)
+//   flow    network/flow/flow_fabric: one entity; max-min rates
+//   packet  host/transport/packet_network: a node for the cards of each host and one for each
+//           packet switch; transfers inside a host use the flow fabric
+//   job     no network at all; a job is a duration (scheduler/)
 //
-// Timing of a transfer of S bytes in flow mode, started at t by the host:
-//   enters the network    t + wqe_latency, and later without GPUDirect (network/flow/staging)
-//   leaves the source     when its flows have moved wire_bytes(S) at their max-min rates, caps of queue pairs included
-//   source is told        + completion_latency                                                                -> transfer_sent
-//   arrives               leaves + propagation delays + switching_delay per packet switch + receive_latency   -> transfer_delivered
-// Inside a host nvlink_latency takes the place of wqe_latency, completion_latency that of receive_latency, and there are no headers.
+// Timing in flow mode of a transfer of S bytes that a host starts at t:
+//   enters      t + wqe_latency, later without GPUDirect (network/flow/staging)
+//   leaves      when its flows have moved wire_bytes(S) at their max-min rates
+//   sent        leaves + completion_latency
+//   delivered   leaves + propagation delays + switching_delay per packet switch + receive_latency
+// Inside a host nvlink_latency takes the place of wqe_latency, completion_latency takes that of
+// receive_latency, and there are no headers.
 //
-// Operations in switches (switch_operations): every member hands over a Transfer whose destination names the operation, with the size of
-// what it sends. When all members have joined, the data moves; then each gets transfer_delivered, alone: its operand has left and its
-// result, if it gets one, is here. Members with a result hear of it after the way up to the top of the tree and down, and receive_latency;
-// the others after completion_latency.
-//
-// Threads: start() is called from the host's logical process only.
+// Operations in switches (network/in_network/switch_operations): every member hands over a Transfer
+// whose destination names the operation. When all have joined, the data moves; then each member
+// gets transfer_delivered only. Threads: start() is called from the host's logical process only.
 #pragma once
 
 #include <bit>
@@ -35,7 +35,8 @@ namespace weft {
 inline constexpr unsigned transfer_connection_bits = 29;
 inline constexpr unsigned transfer_priority_bits = 3;
 
-/// The name of a registered operation in switches, in place of a destination: above all nodes of a topology.
+/// The name of a registered operation in switches, in place of a destination: above all nodes of a
+/// topology.
 class SwitchOperationName {
  public:
   static constexpr std::uint32_t count_max = 1U << 30;
@@ -59,18 +60,24 @@ class SwitchOperationName {
 
 /// What a host asks the network to move. 32 bytes: it travels as an event's payload.
 struct Transfer {
-  AttemptId attempt;                                        ///< of the job that it belongs to; none() for flows of a list
-  NodeId source;                                            ///< endpoint
-  NodeId destination;                                       ///< endpoint, != source; or the name of an operation in switches
-  std::uint32_t connection : transfer_connection_bits = 0;  ///< hashed with the endpoints to choose paths; same number, same paths
-  std::uint32_t priority : transfer_priority_bits = 0;      ///< class on the links; a higher one goes first (flow.priorities)
-  std::uint64_t tag = 0;                                    ///< belongs to the hosts: comes back unchanged in both notices
-  Bytes size;                                               ///< payload, >= 0; a transfer of zero bytes takes latency only
+  /// Of the job that it belongs to; none() for flows of a list.
+  AttemptId attempt;
+  NodeId source;  ///< endpoint
+  /// Endpoint, != source; or the name of an operation in switches.
+  NodeId destination;
+  /// Hashed with the endpoints to choose paths; same number, same paths.
+  std::uint32_t connection : transfer_connection_bits = 0;
+  /// Class on the links; a higher one goes first (flow.priorities)
+  std::uint32_t priority : transfer_priority_bits = 0;
+  /// Belongs to the hosts: comes back unchanged in both notices.
+  std::uint64_t tag = 0;
+  /// Payload, >= 0; a transfer of zero bytes takes latency only.
+  Bytes size;
 };
 static_assert(sizeof(Transfer) == 32);
 
-/// A connection with this bit carries control messages: without bytes, their source is not told that they were sent, and they are counted and listed
-/// nowhere.
+/// A connection with this bit carries control messages: without bytes, their source is not told
+/// that they were sent, and they are counted and listed nowhere.
 inline constexpr std::uint32_t control_connection = 1U << (transfer_connection_bits - 2);
 constexpr bool is_control(const Transfer& transfer) { return (transfer.connection & control_connection) != 0; }
 
@@ -84,14 +91,17 @@ enum TransferEvent : std::uint16_t {
   transfer_start = 100,      ///< host -> network
   transfer_sent = 101,       ///< network -> source host
   transfer_delivered = 102,  ///< network -> destination host
-  attempt_stopped = 104,     ///< scheduler -> flow fabric, host -> its cards; payload AttemptStopped
-  cable_changes = 105,       ///< scheduler -> network, payload CableChanges
-  port_changes = 106,        ///< scheduler -> node of packet mode, payload PortChanges
-  routes_change = 107,       ///< route manager -> node of packet mode, payload RoutesChange
-  packets_start = 108,       ///< host -> flow fabric: its packets share links with flows from now on
-  packets_end = 109,         ///< network card -> flow fabric: and no longer
-  flow_load_changes = 110,   ///< flow fabric -> node of packet mode, payload FlowLoadChanges
-  pauses_for_good = 111,     ///< initial event of a network card: from then on it pauses all that comes
+  /// Scheduler -> flow fabric, host -> its cards; payload AttemptStopped.
+  attempt_stopped = 104,
+  cable_changes = 105,  ///< scheduler -> network, payload CableChanges
+  port_changes = 106,   ///< scheduler -> node of packet mode, payload PortChanges
+  routes_change = 107,  ///< route manager -> node of packet mode, payload RoutesChange
+  /// Host -> flow fabric: its packets share links with flows from now on.
+  packets_start = 108,
+  packets_end = 109,        ///< network card -> flow fabric: and no longer
+  flow_load_changes = 110,  ///< flow fabric -> node of packet mode, payload FlowLoadChanges
+  /// Initial event of a network card: from then on it pauses all that comes.
+  pauses_for_good = 111,
 };
 
 /// The ranks of an attempt are gone, and so are the ends of its transfers.
@@ -126,7 +136,7 @@ struct FlowLoadChanges {
   std::int64_t load_bps = 0;
 };
 
-/// Packets take other ways from now on (network/routing/route_manager).
+/// Packets take other routes from now on (network/routing/route_manager).
 struct RoutesChange {
   std::uint32_t version = 0;
 };
@@ -137,7 +147,8 @@ class NetworkPort {
   virtual ~NetworkPort() = default;
   /// Hands over a transfer at context.now().
   virtual void start(const Transfer& transfer, EventContext& context) const = 0;
-  /// What a host has handed over for an attempt goes no further, at context.now(). Where the scheduler tells the network of it (attempt_stopped) there is nothing to do.
+  /// What a host has handed over for an attempt goes no further, at context.now(). Where the
+  /// scheduler tells the network of it (attempt_stopped) there is nothing to do.
   virtual void stop(AttemptId /*attempt*/, HostId /*host*/, EventContext& /*context*/) const {}
 };
 

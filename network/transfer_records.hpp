@@ -1,7 +1,7 @@
 // Transfer records: what a network model tells of its transfers and links.
 //
-// Where it sits: the flow fabric and host/transport/packet_network fill them in, whoever writes results reads them.
-// Threads: values; an observer is called by one thread at a time.
+// Where it sits: the flow fabric and host/transport/packet_network fill them in, whoever writes
+// results reads them. Threads: values; an observer is called by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,14 @@ namespace weft {
 
 /// A transfer whose delivery is certain.
 struct FinishedTransfer {
-  FlowId id;          ///< transfers of a run are numbered in order of entering the network
-  Transfer transfer;  ///< as the host handed it over; of an operation in switches, the destination is the top of the tree
-  Time start;         ///< when the host handed it over
-  Time end;           ///< when it is delivered, or will be
-  /// What it takes alone in the network on the same paths, latencies included: no allocation makes it faster.
+  FlowId id;  ///< transfers of a run are numbered in order of entering the network
+  /// As the host handed it over; of an operation in switches, the destination is the top of the
+  /// tree.
+  Transfer transfer;
+  Time start;  ///< when the host handed it over
+  Time end;    ///< when it is delivered, or will be
+  /// What it takes alone in the network on the same paths, latencies included: no allocation makes
+  /// it faster.
   Duration ideal;
   bool inside_host = false;
   std::uint32_t multiplicity = 1;  ///< transfers that it stands for, itself included
@@ -39,7 +42,8 @@ struct UnfinishedTransfer {
   LinkId stalled_at = LinkId::none();  ///< the link that stops it; none() if it moves
 };
 
-/// What went over a directed link until the end of the run. The rest of it is known in packet mode only.
+/// What went over a directed link until the end of the run. The rest of it is known in packet mode
+/// only.
 struct LinkUsage {
   Bytes bytes;                  ///< wire bytes
   double mean_utilization = 0;  ///< of the link's rate over the span asked for
@@ -61,14 +65,16 @@ struct PacketCounters {
   Duration held_by_pauses;
   Duration held_by_congestion_control;
   Duration held_by_acknowledgements;
-  Duration waiting;                 ///< data packets in switches, all together, from when a packet could leave until it does
+  /// Data packets in switches, all together, from when a packet could leave until it does.
+  Duration waiting;
   std::uint64_t acks = 0;           ///< negative ones included
   std::uint64_t notifications = 0;  ///< congestion notifications
   std::uint64_t ecn_marks = 0;
   std::uint64_t pauses = 0;        ///< asked for by switches, refreshes not counted
   std::uint64_t pause_storms = 0;  ///< how often a watchdog of a switch found a queue stuck
   std::uint64_t drops = 0;
-  std::uint64_t lossless_drops = 0;  ///< of them, for want of headroom, which only settings that are not safe have
+  /// Of them, for want of headroom, which only settings that are not safe have.
+  std::uint64_t lossless_drops = 0;
 
   /// Of a data packet in all switches on its route, beside what it takes alone.
   double mean_wait_s() const { return data_packets > 0 ? waiting.in_s() / static_cast<double>(data_packets) : 0; }

@@ -1,18 +1,22 @@
 // Wire format: how many bytes a message takes on the wire, headers and gaps included.
 //
-// Where it sits: flow_fabric turns a transfer's payload into wire bytes with it; parameters `mtu` and `protocol` of the flow table.
+// Where it sits: flow_fabric turns a transfer's payload into wire bytes with it; parameters `mtu`
+// and `protocol` of the flow table.
 //
-// Model (paper, section 7.3, "aligning packet overhead"): a message of S bytes is cut into packets of at most the MTU, which is
-// the path MTU of InfiniBand and RoCE: what a packet holds of the message, 256 to 4,096 bytes where NICs follow the standard. Of
-// the first packet the headers that stand once per message take their part:
+// Model (paper, section 7.3, "aligning packet overhead"): a message of S bytes is cut into packets
+// of at most the MTU, which is the path MTU of InfiniBand and RoCE: what a packet holds of the
+// message, 256 to 4,096 bytes where NICs follow the standard. Of the first packet the headers that
+// stand once per message take their part:
 //   packets    = ceil((S + once) / mtu)
 //   wire bytes = S + once + packets x per_packet
-// where per_packet is all that a packet costs beyond: headers, check sequences, preamble and gap. RoCEv2 over IPv4: 82 B, 2 % of
-// 4,096 B. The paper's 50-60 B per packet is the same list without preamble, gap and frame check sequence: 58 B.
-// An Ethernet of 1,500 B fits a path MTU of 1,024 B; jumbo frames of 9,000 B are for NICs and protocols that take them.
+// where per_packet is all that a packet costs beyond: headers, check sequences, preamble and gap.
+// RoCEv2 over IPv4: 82 B, 2 % of 4,096 B. The paper's 50-60 B per packet is the same list without
+// preamble, gap and frame check sequence: 58 B.
+// An Ethernet of 1,500 B fits a path MTU of 1,024 B; jumbo frames of 9,000 B are for NICs and
+// protocols that take them.
 //
-// Links inside a host carry payload only; what data loses of their rate, and packets of the network's beyond headers, says
-// flow_settings.
+// Links inside a host carry payload only; what data loses of their rate, and packets of the
+// network's beyond headers, says flow_settings.
 // A message of zero bytes takes no wire bytes here; its latency is the fabric's.
 // Threads: values and constants.
 #pragma once
@@ -45,11 +49,12 @@ struct ProtocolStack {
 /// Every stack there is: rocev2_ipv4, rocev2_ipv6, infiniband, hpcc, none.
 std::span<const ProtocolStack> protocol_stacks();
 
-/// The stack called `name`. Requires: it exists (WEFT_CHECK; the parameter table's choices are the same list).
+/// The stack called `name`. Requires: it exists (WEFT_CHECK; the parameter table's choices are the
+/// same list).
 const ProtocolStack& protocol_stack(std::string_view name);
 
-// / The packets of a message, in wire bytes: all are full but the last. An empty message is one packet; a packet has at least a
-// byte.
+// / The packets of a message, in wire bytes: all are full but the last. An empty message is one
+// packet; a packet has at least a byte.
 struct PacketTrain {
   std::int64_t packets = 1;
   Bytes full;

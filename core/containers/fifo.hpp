@@ -1,7 +1,8 @@
-// Fifo: first in, first out, in a ring that grows. Empty ones take 24 bytes and no memory of their own, so that there may be many.
+// Fifo: first in, first out, in a ring that grows. Empty ones take 24 bytes and no memory of their
+// own, so that there may be many.
 //
-// Where it sits: queues of switches and network cards. std::deque takes half a kilobyte each, empty ones too.
-// Threads: belongs to one.
+// Where it sits: queues of switches and network cards. std::deque takes half a kilobyte each, empty
+// ones too. Threads: belongs to one.
 #pragma once
 
 #include <cstdint>

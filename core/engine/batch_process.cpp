@@ -9,15 +9,18 @@ namespace weft {
 
 namespace {
 
-// So many nodes before its turn a node is fetched into the cache, and then what it points at: clusters are larger than caches.
+// So many nodes before its turn a node is fetched into the cache, and then what it points at:
+// clusters are larger than caches.
 constexpr std::size_t kNodesAhead = 4;
 constexpr std::size_t kStatesAhead = 2;
-// So many port messages from elsewhere before its own the end of the list that one joins is fetched, twice as many before it where that list is.
+// So many port messages from elsewhere before its own the end of the list that one joins is
+// fetched, twice as many before it where that list is.
 constexpr std::size_t kMessagesAhead = 8;
 constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
 constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
 
-/// Checks on the way that no two are of one port and instant. Requires: those that are come in order of their places, and so end side by side.
+/// Checks on the way that no two are of one port and instant. Requires: those that are come in
+/// order of their places, and so end side by side.
 void insertion_sort(std::span<std::uint64_t> keys) {
   for (std::size_t i = 1; i < keys.size(); ++i) {
     const std::uint64_t key = keys[i];
@@ -236,7 +239,8 @@ void BatchProcess::audit() const {
   WEFT_CHECK(held == audited_, "every port message is on its way until its node gets it");
 }
 
-/// Copies the port messages that arrive in this window to port_messages_, with their keys; the others are put off.
+/// Copies the port messages that arrive in this window to port_messages_, with their keys; the
+/// others are put off.
 void BatchProcess::take(PortMessageList& list, std::uint32_t local) {
   std::size_t due = 0;
   for (Chunk* chunk = list.oldest; chunk != nullptr;) {
@@ -275,7 +279,8 @@ std::span<const std::uint64_t> BatchProcess::sort() {
     insertion_sort(keys);
     return keys;
   }
-  // Dealt to about as many buckets of equal spans of time as there are keys; what is left to sort is small.
+  // Dealt to about as many buckets of equal spans of time as there are keys; what is left to sort
+  // is small.
   const auto span = static_cast<std::uint64_t>((end_ - begin_).in_ticks());
   const int bucket_shift = std::max(0, static_cast<int>(std::bit_width(span)) - static_cast<int>(std::bit_width(due_)) + 1) +
                            SortedPortMessages::port_bits + SortedPortMessages::place_bits;

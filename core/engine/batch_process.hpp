@@ -1,18 +1,22 @@
-// Batch process: a logical process with batch nodes - switches, network cards - and any other entities that share it.
+// Batch process: a logical process with batch nodes - switches, network cards - and any other
+// entities that share it.
 //
-// Where it sits: EngineBuilder makes one for every part of the partition that holds a batch node; the others are plain EventProcesses.
+// Where it sits: EngineBuilder makes one for every part of the partition that holds a batch node;
+// the others are plain EventProcesses.
 //
-// Model: an EventProcess for all members, and for the batch nodes an inbox each. A window of the engine is done in windows of its own, no longer
-// than the least delay of a connection inside the process that leads to a node. So all that arrives at nodes in a window is known when it
-// begins, and all that nodes send to others when those take their turn:
+// Model: an EventProcess for all members, and for the batch nodes an inbox each. A window of the
+// engine is done in windows of its own, no longer than the least delay of a connection inside the
+// process that leads to a node. So all that arrives at nodes in a window is known when it begins,
+// and all that nodes send to others when those take their turn:
 //   every node with something to do runs its window | events of general entities, in order
-// PortMessages due in one of the next two windows go straight to the receiver's inbox, later ones to a calendar. Nodes without work are hardly looked at.
-// In which order nodes run does not matter: nothing sent in a window arrives in it.
+// PortMessages due in one of the next two windows go straight to the receiver's inbox, later ones
+// to a calendar. Nodes without work are hardly looked at. In which order nodes run does not matter:
+// nothing sent in a window arrives in it.
 //
 // Failures: of all of one window, the first by (time, entity) is thrown.
 //
-// Invariants: those of LogicalProcess; a port message that would arrive in the window in which it was sent is a WEFT_CHECK failure.
-// Threads: as LogicalProcess.
+// Invariants: those of LogicalProcess; a port message that would arrive in the window in which it
+// was sent is a WEFT_CHECK failure. Threads: as LogicalProcess.
 #pragma once
 
 #include <array>
@@ -36,12 +40,14 @@ class BatchProcess;
 /// A batch node's way to the rest of the run, during one run_window() call.
 class BatchContext {
  public:
-  /// To a port of a batch node that this one was connected to; the payload is a plain value of at most 12 bytes.
+  /// To a port of a batch node that this one was connected to; the payload is a plain value of at
+  /// most 12 bytes.
   template <class T>
   void send(EntityId target, Time arrival, std::uint32_t port, const T& payload);
   /// To send events, as of `now`; until the next call.
   EventContext& events(Time now);
-  /// The node's own chain of the fingerprint. What it adds must not depend on where windows begin and end.
+  /// The node's own chain of the fingerprint. What it adds must not depend on where windows begin
+  /// and end.
   Fingerprint& chain();
   /// The instant that the node has come to; a failure is told with it.
   void set_now(Time now) { now_ = now; }
@@ -59,7 +65,8 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   /// Longer windows gain nothing, and times in them would not fit a key.
   static constexpr Duration window_limit = Duration::ticks((std::int64_t{1} << SortedPortMessages::time_bits) - 1);
 
-  /// As EventProcess. `window_max`: the least delay of a connection between two members that leads to a batch node, > 0.
+  /// As EventProcess. `window_max`: the least delay of a connection between two members that leads
+  /// to a batch node, > 0.
   BatchProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members, Duration window_max);
 
   void post_initial(Event event) override { events_.post_initial(event); }
@@ -73,7 +80,8 @@ class alignas(64) BatchProcess final : public LogicalProcess {
  private:
   friend class BatchContext;
 
-  /// PortMessages of a node come in pieces of memory that others have just left, still in the cache.
+  /// PortMessages of a node come in pieces of memory that others have just left, still in the
+  /// cache.
   struct alignas(512) Chunk {
     std::array<PortMessage, 21> port_messages;
     Chunk* newer = nullptr;
@@ -89,7 +97,8 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   }
   /// What sending to a node and running its window takes, on one cache line.
   struct alignas(64) NodeSlot {
-    /// By number of the window modulo 2: of the current window, and of the next or the one after it.
+    /// By number of the window modulo 2: of the current window, and of the next or the one after
+    /// it.
     std::array<PortMessageList, 2> lists;
     std::uint64_t listed = 0;   ///< number of the last window for which it stands in a list
     BatchNode* node = nullptr;  ///< null for other entities
@@ -98,7 +107,8 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   struct NodeState {
     EntityId id;
     Time work = Time::max();  ///< when the node goes on by itself, if later than the next window
-    /// Of what the node adds. Events it gets are in a chain of their own, as windows decide which of both comes first.
+    /// Of what the node adds. Events it gets are in a chain of their own, as windows decide which
+    /// of both comes first.
     Fingerprint chain;
   };
   struct Later {
@@ -164,7 +174,8 @@ class alignas(64) BatchProcess final : public LogicalProcess {
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> unsorted_keys_;
   std::vector<std::uint32_t> bucket_begin_;
-  std::uint64_t audited_ = 0;  ///< port messages that came and were not taken yet; counted in builds that audit
+  /// Port messages that came and were not taken yet; counted in builds that audit.
+  std::uint64_t audited_ = 0;
 };
 
 inline void BatchProcess::list_next(std::uint32_t local) {

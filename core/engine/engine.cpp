@@ -27,12 +27,17 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kSliceEvents = 16384;   // about a millisecond of work
-constexpr std::uint64_t kTimedWindows = 16;     // one window in so many is timed per logical process,
-constexpr std::uint64_t kTimedEvents = 256;     // and every one after one that had at least so many events for each
-constexpr std::uint64_t kWindowsPerLook = 16;   // the clock is read at least once in so many windows
-constexpr std::uint64_t kEventsPerLook = 4096;  // or after so many events of the coordinating worker
-constexpr std::uint64_t kFirstLookShare = 32;   // the first look at the balance comes after this part of its interval
+constexpr std::uint64_t kSliceEvents = 16384;  // about a millisecond of work
+// One window in so many is timed per logical process,
+constexpr std::uint64_t kTimedWindows = 16;
+// And every one after one that had at least so many events for each
+constexpr std::uint64_t kTimedEvents = 256;
+// The clock is read at least once in so many windows
+constexpr std::uint64_t kWindowsPerLook = 16;
+// Or after so many events of the coordinating worker
+constexpr std::uint64_t kEventsPerLook = 4096;
+// The first look at the balance comes after this part of its interval
+constexpr std::uint64_t kFirstLookShare = 32;
 constexpr auto kProgressInterval = std::chrono::milliseconds(200);
 
 /// A logical process and what its worker knows about it.
@@ -45,12 +50,14 @@ struct alignas(64) LpSlot : Agenda::Item {
   bool failed = false;
 };
 
-/// What a worker tells the others at the barrier. Two of them alternate, so that nobody overwrites what another still reads.
+/// What a worker tells the others at the barrier. Two of them alternate, so that nobody overwrites
+/// what another still reads.
 struct alignas(64) WorkerReport {
   Time earliest = Time::max();
   Time failed_at = Time::max();
   std::uint64_t events = 0;
-  // Messages, in builds that audit: sent up to the window before the one that is over, and received since then and before.
+  // Messages, in builds that audit: sent up to the window before the one that is over, and received
+  // since then and before.
   std::uint64_t sent_before = 0;
   std::uint64_t received = 0;
   // Set by the coordinating worker only.
@@ -93,7 +100,8 @@ Partition make_partition(std::size_t entity_count, const std::vector<PartitionEd
   return partition_automatically(entity_count, edges, lps_min);
 }
 
-/// For every logical process with batch nodes, the least delay of a connection inside it that leads to one of them; max() if there is none.
+/// For every logical process with batch nodes, the least delay of a connection inside it that leads
+/// to one of them; max() if there is none.
 std::vector<std::optional<Duration>> longest_batch_windows(const EntityDirectory& directory, const Partition& partition,
                                                            const std::vector<PartitionEdge>& edges) {
   std::vector<char> is_batch_node(directory.size());
@@ -110,13 +118,15 @@ std::vector<std::optional<Duration>> longest_batch_windows(const EntityDirectory
   return window_of_lp;
 }
 
-/// What an entity is taken to have to do, before anything is known. To a batch node it comes by its connections.
+/// What an entity is taken to have to do, before anything is known. To a batch node it comes by its
+/// connections.
 std::uint64_t weight_of(const EntityDirectory& directory, EntityId id) {
   const bool is_batch_node = dynamic_cast<const BatchNode*>(&directory.entity(id)) != nullptr;
   return 1 + (is_batch_node ? directory.connection_count(id) : 0);
 }
 
-/// The lookahead, or as much of it as makes whole windows of the logical processes that have shorter ones: a rest would cost them as much as a whole one.
+/// The lookahead, or as much of it as makes whole windows of the logical processes that have
+/// shorter ones: a rest would cost them as much as a whole one.
 Duration window_span_of(Duration lookahead, const std::vector<std::optional<Duration>>& batch_windows) {
   Duration shortest = lookahead;
   for (const std::optional<Duration>& window : batch_windows)
@@ -135,8 +145,9 @@ struct Engine::State {
     WorkerCounters counters;
     std::optional<Failure> failure;
     Time last_event;
-    bool has_long_windows = false;   ///< its logical processes had much to do in the last window
-    std::uint64_t sent_audited = 0;  ///< by its last report; counted in builds that audit, like the next
+    bool has_long_windows = false;  ///< its logical processes had much to do in the last window
+    /// By its last report; counted in builds that audit, like the next.
+    std::uint64_t sent_audited = 0;
     std::uint64_t received_audited = 0;
     WorkerReport reports[2];
   };
@@ -172,23 +183,26 @@ struct Engine::State {
   Duration window_span;  ///< how long windows are
   std::vector<LpSlot> slots;
   std::vector<std::uint32_t> worker_of_lp;
-  std::vector<std::unique_ptr<LocalChannel>> channels;  ///< from worker w to worker r at w * workers + r
+  /// From worker w to worker r at w * workers + r.
+  std::vector<std::unique_ptr<LocalChannel>> channels;
   std::vector<std::unique_ptr<Worker>> workers;
   std::uint64_t windows = 0;
   std::uint64_t redeals = 0;
   Pace pace;
-  std::uint64_t wall_ns_before = 0;   ///< what earlier calls of run() took; those below count from there
+  /// What earlier calls of run() took; those below count from there.
+  std::uint64_t wall_ns_before = 0;
   std::uint64_t next_balance_ns = 0;  ///< when the balance is looked at again
   std::uint64_t balance_wait_ns = 0;  ///< between that and the look after it
   bool interrupted = false;
   Time next_event = Time::max();
   bool broken = false;
-  // What the coordinating worker, having run windows alone, tells the others before it meets them at the barrier again.
+  // What the coordinating worker, having run windows alone, tells the others before it meets them
+  // at the barrier again.
   std::uint64_t resume_at_window = 0;
   bool finished_alone = false;
 };
 
-// --- Workers --------------------------------------------------------------------------------------------------------------------
+// --- Workers ---
 
 void Engine::State::make_workers(std::uint32_t worker_count) {
   std::vector<std::uint64_t> weights;
@@ -272,7 +286,7 @@ void Engine::State::redeal() {
   }
 }
 
-// --- One window ------------------------------------------------------------------------------------------------------------------
+// --- One window ---
 
 void Engine::State::note_failure(Worker& me, const EventKey& key) {
   if (!me.failure || key < me.failure->key) me.failure = Failure{key, std::current_exception()};
@@ -408,10 +422,12 @@ void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& wat
   }
 }
 
-// Every worker runs this loop. All come to the same decision from the same reports, so that one barrier per window is enough:
+// Every worker runs this loop. All come to the same decision from the same reports, so that one
+// barrier per window is enough:
 //   publish report | barrier | read reports, receive messages, run the window | publish ...
-// While windows are too small for several threads, the coordinating worker does all this for everyone (`solo`) and the others
-// wait at the barrier, into which it comes again when it wants them back.
+// While windows are too small for several threads, the coordinating worker does all this for
+// everyone (`solo`) and the others wait at the barrier, into which it comes again when it wants
+// them back.
 void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& barrier) {
   const bool coordinating = me.index == 0;
   const bool alone = workers.size() == 1;
@@ -443,7 +459,8 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
         }
       }
       const bool stays_solo = solo && me.reports[parity].solo;
-      // Written once per call: the others read it at leisure, and meet this worker again before the next.
+      // Written once per call: the others read it at leisure, and meet this worker again before the
+      // next.
       if (solo && !stays_solo) resume_at_window = window_number;
       if (!alone && !stays_solo) barrier.wait();
     }
@@ -451,7 +468,8 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
 
     const WindowDecision decision = decide(parity);
     for (const auto& worker : solo&& decision.solo ? everyone : own) receive(*worker);
-    // After a failure the others go on up to its instant, so that the first of all failures is found whatever the partition.
+    // After a failure the others go on up to its instant, so that the first of all failures is
+    // found whatever the partition.
     const Time until =
         decision.failed_at == Time::max() ? control.until : std::min(control.until, decision.failed_at + Duration::ticks(1));
     if (decision.stop || decision.begin >= until) {
@@ -495,7 +513,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
   }
 }
 
-// --- Engine ----------------------------------------------------------------------------------------------------------------------
+// --- Engine ---
 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
@@ -513,7 +531,8 @@ RunReport Engine::run(const RunControl& control) {
   state.finished_alone = false;
   WindowBarrier barrier(static_cast<std::uint32_t>(state.workers.size()));
   {
-    // Nobody starts before all threads exist: if one cannot be made, the others must not wait for it at the barrier.
+    // Nobody starts before all threads exist: if one cannot be made, the others must not wait for
+    // it at the barrier.
     enum Gate : int { closed, open, cancelled };
     std::atomic<int> gate = closed;
     std::vector<std::jthread> threads;
@@ -564,7 +583,7 @@ RunReport Engine::run(const RunControl& control) {
   return report;
 }
 
-// --- Builder ---------------------------------------------------------------------------------------------------------------------
+// --- Builder ---
 
 EngineBuilder::EngineBuilder() = default;
 EngineBuilder::~EngineBuilder() = default;
@@ -646,7 +665,8 @@ Engine EngineBuilder::build(EngineOptions options) && {
   for (const PartitionEdge& edge : edges_) directory.connections_.push_back({EntityId(edge.to), edge.min_delay});
   directory.min_delay_of_all_ = min_delay_of_all_;
   if (min_delay_of_all_) {
-    // A chain joins the same sets of entities as all pairs would, and some link of it crosses every cut.
+    // A chain joins the same sets of entities as all pairs would, and some link of it crosses every
+    // cut.
     for (std::uint32_t i = 0; i + 1 < count; ++i) edges_.push_back({i, i + 1, *min_delay_of_all_});
   }
 

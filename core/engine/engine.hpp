@@ -1,32 +1,26 @@
 // Engine: runs entities in simulated time, on one thread or many, with the same results.
 //
-// Where it sits: a simulation registers its entities, connections and first events with an EngineBuilder, builds an Engine, runs
-// it, and reads its entities afterwards.
-//
+// Where it sits: a simulation registers its entities, connections and first events with an
+// EngineBuilder, builds an Engine, runs it, and reads its entities afterwards.
 //   EngineBuilder builder;
 //   const EntityId a = builder.add_entity(std::make_unique<Host>(...), "host0");
-//   const EntityId b = builder.add_entity(std::make_unique<Fabric>(...), "fabric");
 //   builder.connect_both(a, b, Duration::ns(500));
-//   builder.post_initial(a, Time::zero(), EventClass::timer, kStart);
-//   Engine engine = std::move(builder).build({.threads = 2});
-//   const RunReport report = engine.run({});
+//   builder.post_initial(a, Time::zero(), EventClass::timer, start_event);
+//   const RunReport report = std::move(builder).build({.threads = 2}).run({});
 //
-// Model: conservative windows. Entities are partitioned into logical processes (core/engine/partition), the least delay between two of
-// which is the lookahead. A window begins at the earliest event anywhere and is at most one lookahead long: nothing sent in it can arrive
-// in it, so all logical processes run it independently. One barrier per window; messages change hands there (core/engine/channel). A run
-// with a single logical process needs no windows and goes in slices of some thousand events.
-// Each worker thread keeps its logical processes ordered by next event, so those without work in a window are not looked at. When
-// measured work drifts apart they are re-dealt (core/engine/load_balance). While windows hold too little work for several threads, one
-// thread runs them all (core/engine/pace).
+// Model: conservative windows. Entities are partitioned into logical processes
+// (core/engine/partition); the least delay between two of them is the lookahead. A window begins at
+// the earliest event anywhere and is at most one lookahead long: no message sent in it arrives in
+// it, so all logical processes run it independently. Messages change hands at one barrier per
+// window (core/engine/channel). Work is re-dealt by core/engine/load_balance; core/engine/pace
+// chooses between one thread and several. A single logical process needs no windows.
 //
 // Invariants
-//   1. Fingerprint, entities' final states, event count and end time of a finished run depend neither on threads, partition nor
-//      re-dealing.
-//   2. An exception from an entity stops the run at that window, and of several the one of the smallest event key is rethrown.
-//   3. After an interrupt or `until`, run() may be called again and continues as if it had not stopped.
-//   4. What logical processes send each other in a window is received before the next; builds that audit (core/check) count it.
-// Threads: builder and engine belong to one thread; run() makes and joins its own. The progress callback is called on run()'s
-// thread.
+//   1. Fingerprint, final states, event count and end time depend on neither threads nor partition.
+//   2. An exception from an entity stops the run at that window; the smallest event key wins.
+//   3. After an interrupt or `until`, run() may be called again and continues where it stopped.
+//   4. Messages sent in a window are received before the next.
+// Threads: builder and engine belong to one thread; run() makes and joins its own threads.
 #pragma once
 
 #include <atomic>
@@ -51,9 +45,10 @@
 
 namespace weft {
 
-// --- How entities are dealt to logical processes ---------------------------------------------------------------------------
+// --- How entities are dealt to logical processes ---
 
-/// The longest lookahead that leaves `lps_per_thread_min` logical processes per thread; one logical process for one thread.
+/// The longest lookahead that leaves `lps_per_thread_min` logical processes per thread; one logical
+/// process for one thread.
 struct PartitionAutomatic {
   std::uint32_t lps_per_thread_min = 2;
 };
@@ -66,22 +61,26 @@ struct PartitionByTable {
   ZetaTable table = ZetaTable::standard();
   double mean_gpus_per_job = 0;
 };
-/// As given, one entry per entity. Requires: connections of zero delay stay inside a logical process.
+/// As given, one entry per entity. Requires: connections of zero delay stay inside a logical
+/// process.
 struct PartitionExplicit {
   std::vector<LpId> lp_of_entity;
 };
 using PartitionChoice = std::variant<PartitionAutomatic, PartitionByZeta, PartitionByTable, PartitionExplicit>;
 
-// --- Options, control, report ----------------------------------------------------------------------------------------------
+// --- Options, control, report ---
 
 struct EngineOptions {
   std::uint32_t threads = 1;  ///< >= 1; no more are used than there are logical processes
   PartitionChoice partition = PartitionAutomatic{};
-  double redeal_interval_wall_s = 2.0;  ///< how often the balance is looked at; in the beginning up to 32 times as often
-  double redeal_imbalance = 0.05;       ///< re-deal when the busiest worker is this much above the mean
-  bool measure_pace = true;             ///< run windows on one thread as long as that is measured to be faster (core/engine/pace)
-  // For tests, > 0: re-deal after every so many windows whatever the balance; change between one thread and all after every so
-  // many.
+  /// How often the balance is looked at; in the beginning up to 32 times as often.
+  double redeal_interval_wall_s = 2.0;
+  /// Re-deal when the busiest worker is this much above the mean.
+  double redeal_imbalance = 0.05;
+  /// Run windows on one thread as long as that is measured to be faster (core/engine/pace)
+  bool measure_pace = true;
+  // For tests, > 0: re-deal after every so many windows whatever the balance; change between one
+  // thread and all after every so many.
   std::uint64_t redeal_every_windows = 0;
   std::uint64_t alternate_every_windows = 0;
   Log log;  ///< says which partition was made and when it was re-dealt
@@ -94,9 +93,13 @@ struct RunProgress {
 };
 
 struct RunControl {
-  Time until = Time::max();                          ///< events at this instant and later are left for a later run()
-  const std::atomic<bool>* interrupt = nullptr;      ///< when it becomes true, the run ends after the current window
-  const std::atomic<bool>* abandon = nullptr;        ///< likewise; for an entity that finds the run to be of no use
+  /// Events at this instant and later are left for a later run()
+  Time until = Time::max();
+  /// When it becomes true, the run ends after the current window.
+  const std::atomic<bool>* interrupt = nullptr;
+  /// When it becomes true, the run ends after the current window: an entity sets it that finds the
+  /// run to be of no use.
+  const std::atomic<bool>* abandon = nullptr;
   std::function<void(const RunProgress&)> progress;  ///< at most every 200 ms of wall time
 };
 
@@ -113,14 +116,15 @@ struct RunReport {
   std::uint64_t messages = 0;
   std::uint64_t redeals = 0;
   std::uint32_t lp_count = 0;
-  Duration lookahead;             ///< Duration::max() if no two logical processes are connected
-  Time next_event = Time::max();  ///< not after the first that is left for a later run(); max() if none is
+  Duration lookahead;  ///< Duration::max() if no two logical processes are connected
+  /// Not after the first that is left for a later run(); max() if none is.
+  Time next_event = Time::max();
   bool interrupted = false;
   std::vector<WorkerCounters> workers;
   Fingerprint fingerprint;
 };
 
-// --- Engine -------------------------------------------------------------------------------------------------------------------
+// --- Engine ---
 
 class Engine {
  public:
@@ -128,8 +132,9 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  /// Runs until no event is left before control.until, or until interrupted. Counts in the report are since the engine was built.
-  /// Rethrows what an entity threw; the engine cannot run any further then, but its entities stay readable.
+  /// Runs until no event is left before control.until, or until interrupted. Counts in the report
+  /// are since the engine was built. Rethrows what an entity threw; the engine cannot run any
+  /// further then, but its entities stay readable.
   RunReport run(const RunControl& control);
 
   std::size_t entity_count() const;
@@ -160,16 +165,19 @@ class EngineBuilder {
 
   /// Ids are dense, in order of registration. `name` is what messages call it ("host3").
   EntityId add_entity(std::unique_ptr<Entity> entity, std::string name);
-  /// The id of an entity that others must know before it can be made. Requires: define() follows, once.
+  /// The id of an entity that others must know before it can be made. Requires: define() follows,
+  /// once.
   EntityId declare(std::string name);
   void define(EntityId declared, std::unique_ptr<Entity> entity);
 
-  /// `from` may send to `to`, with at least `min_delay` (>= 0). Of several declarations the smallest delay counts. Entities always
-  /// may schedule for themselves. Zero delay makes both share a logical process.
+  /// `from` may send to `to`, with at least `min_delay` (>= 0). Of several declarations the
+  /// smallest delay counts. Entities always may schedule for themselves. Zero delay makes both
+  /// share a logical process.
   void connect(EntityId from, EntityId to, Duration min_delay);
   /// connect() both ways.
   void connect_both(EntityId a, EntityId b, Duration min_delay);
-  /// Everyone may send to everyone with at least `min_delay`, unless declared otherwise by connect().
+  /// Everyone may send to everyone with at least `min_delay`, unless declared otherwise by
+  /// connect().
   void connect_all(Duration min_delay);
 
   /// An event for `target` at `at` >= 0, as if the target had scheduled it itself.

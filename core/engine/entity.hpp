@@ -1,8 +1,10 @@
-// Entity: something with state of its own that handles events - a host, the flow-level fabric, the scheduler.
+// Entity: something with state of its own that handles events - a host, the flow-level fabric, the
+// scheduler.
 //
-// Entities live in logical processes and meet only through events. `EventContext` is an entity's only way to the rest
-// of the run; it is valid during one handle() call.
-// Threads: handle() of one entity is never called by two threads at once, and nobody else touches its state.
+// Entities live in logical processes and meet only through events. `EventContext` is an entity's
+// only way to the rest of the run; it is valid during one handle() call.
+// Threads: handle() of one entity is never called by two threads at once, and nobody else touches
+// its state.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,8 @@ class EventContext {
   }
   void schedule(Duration delay, EventClass event_class, std::uint16_t kind) { post(make(self(), delay, event_class, kind)); }
 
-  /// A message to another entity. Requires: the two were connected, and delay >= the declared minimum (WEFT_CHECK).
+  /// A message to another entity. Requires: the two were connected, and delay >= the declared
+  /// minimum (WEFT_CHECK).
   template <class Payload>
   void send(EntityId target, Duration delay, std::uint16_t kind, const Payload& payload) {
     Event event = make(target, delay, EventClass::message, kind);

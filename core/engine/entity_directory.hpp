@@ -1,10 +1,13 @@
-// Entity directory: who exists, in which logical process each lives, and who may send to whom how fast.
+// Entity directory: who exists, in which logical process each lives, and who may send to whom how
+// fast.
 //
-// Where it sits: filled by EngineBuilder, read by EventProcess (is this message allowed?) and Outbox (where does it go?).
+// Where it sits: filled by EngineBuilder, read by EventProcess (is this message allowed?) and
+// Outbox (where does it go?).
 //
 // Invariants
 //   1. Ids are dense, in order of registration. Places are final once the engine is built.
-//   2. connections of an entity are sorted by target, each target once, with the smallest minimum delay declared for it.
+//   2. connections of an entity are sorted by target, each target once, with the smallest minimum
+//      delay declared for it.
 // Thread safety: immutable while windows run; any thread may read.
 #pragma once
 
@@ -48,7 +51,8 @@ class EntityDirectory {
     const Connection* first = connections_.data() + connections_begin_[from.index()];
     const Connection* last = connections_.data() + connections_begin_[from.index() + 1];
     if (first != last) {
-      // Neighbours mostly have consecutive ids (a fabric and its hosts), so that the guess is nearly always right.
+      // Neighbours mostly have consecutive ids (a fabric and its hosts), so that the guess is
+      // nearly always right.
       const std::uint32_t guess = to.index() - first->target.index();
       if (guess < static_cast<std::uint64_t>(last - first) && first[guess].target == to) return &first[guess].min_delay;
       const Connection* found =
@@ -66,7 +70,8 @@ class EntityDirectory {
   std::vector<EntityPlace> places_;
   std::vector<std::size_t> connections_begin_;  ///< CSR over connections_
   std::vector<Connection> connections_;
-  std::optional<Duration> min_delay_of_all_;  ///< between any two entities not connected by themselves
+  /// Between any two entities not connected by themselves.
+  std::optional<Duration> min_delay_of_all_;
 };
 
 }  // namespace weft

@@ -1,9 +1,10 @@
-// Event: the plain record that everything in a run is made of, and the order in which events happen.
+// Event: the plain record that everything in a run is made of, and the order in which events
+// happen.
 //
-// Order: (time, class, source entity, that source's sequence number). The key holds nothing that depends on threads,
-// partitions or memory addresses, so the order is the same in every run (design: "Determinism").
-// Payloads are plain data of at most 32 bytes and never hold a pointer (they enter the fingerprint).
-// Thread safety: values.
+// Order: (time, class, source entity, that source's sequence number). The key holds nothing that
+// depends on threads, partitions or memory addresses, so the order is the same in every run
+// (design: "Determinism"). Payloads are plain data of at most 32 bytes and never hold a pointer
+// (they enter the fingerprint). Thread safety: values.
 #pragma once
 
 #include <array>
@@ -17,8 +18,8 @@
 
 namespace weft {
 
-/// Order among events of one instant. Messages come before timers, and `settle` after everything else of the instant, so that
-/// a model can treat all arrivals of an instant as one batch.
+/// Order among events of one instant. Messages come before timers, and `settle` after everything
+/// else of the instant, so that a model can treat all arrivals of an instant as one batch.
 enum class EventClass : std::uint8_t { message = 0, timer = 1, settle = 2 };
 
 struct EventKey {

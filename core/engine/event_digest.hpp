@@ -1,8 +1,9 @@
 // Event digest: what one event adds to the fingerprint chain of the entity that handles it.
 //
-// It covers time, class, kind, source and payload, but no sequence number: those count what the source did for others as well.
-// The six words are folded pairwise by 64x64->128-bit products (as in wyhash, Wang Yi), independent of each other and therefore
-// cheap; the chain itself is made by Fingerprint::add.
+// It covers time, class, kind, source and payload, but no sequence number: those count what the
+// source did for others as well. The six words are folded pairwise by 64x64->128-bit products (as
+// in wyhash, Wang Yi), independent of each other and therefore cheap; the chain itself is made by
+// Fingerprint::add.
 // Thread safety: a pure function.
 #pragma once
 

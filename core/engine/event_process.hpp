@@ -1,16 +1,21 @@
-// Event process: the general logical process. It owns entities' turn-taking: one event queue, one event at a time.
+// Event process: the general logical process. It owns entities' turn-taking: one event queue, one
+// event at a time.
 //
-// Where it sits: EngineBuilder makes one per part of the partition, inside a BatchProcess (core/engine/batch_process) where switches share it. It is
-// the EventContext that its entities talk to.
+// Where it sits: EngineBuilder makes one per part of the partition, inside a BatchProcess
+// (core/engine/batch_process) where switches share it. It is the EventContext that its entities
+// talk to.
 //
-// Model: an event for an entity of this process goes straight into the queue, any other into the outbox; both carry the key
-// (time, class, source, the source's own 64-bit sequence number), so the order in which an entity sees its events is
-// the same for every partition. Each entity's handled events are chained into its own fingerprint.
-// An event for the current instant is handled before time moves on even if its class precedes that of the event that posted it;
-// entities joined by a connection of zero delay always share a process, so this does not depend on the partition either.
+// Model: an event for an entity of this process goes straight into the queue, any other into the
+// outbox; both carry the key (time, class, source, the source's own 64-bit sequence number), so the
+// order in which an entity sees its events is the same for every partition. Each entity's handled
+// events are chained into its own fingerprint.
+// An event for the current instant is handled before time moves on even if its class precedes that
+// of the event that posted it; entities joined by a connection of zero delay always share a
+// process, so this does not depend on the partition either.
 //
-// Failures: an exception that leaves handle() leaves run_window() too; a CheckFailure gets the simulated time and the entity's
-// name first. A message to an entity never connected, or faster than declared, is such a failure.
+// Failures: an exception that leaves handle() leaves run_window() too; a CheckFailure gets the
+// simulated time and the entity's name first. A message to an entity never connected, or faster
+// than declared, is such a failure.
 // Threads: as LogicalProcess.
 #pragma once
 
@@ -29,7 +34,8 @@ namespace weft {
 
 class alignas(64) EventProcess final : public LogicalProcess, private EventContext {
  public:
-  /// `members` are the entities of process `lp`, in the order of their local places. `directory` outlives the process.
+  /// `members` are the entities of process `lp`, in the order of their local places. `directory`
+  /// outlives the process.
   EventProcess(LpId lp, const EntityDirectory& directory, std::span<const EntityId> members);
 
   void post_initial(Event event) override;
@@ -40,7 +46,8 @@ class alignas(64) EventProcess final : public LogicalProcess, private EventConte
   EventKey last_event_key() const override { return current_.key; }
   void write_fingerprints(std::span<std::uint64_t> chain_of_entity) const override;
 
-  // For members that do something outside handle(), in BatchProcess. By their place in this process.
+  // For members that do something outside handle(), in BatchProcess. By their place in this
+  // process.
   /// Its events are handled by hand_over() instead of run_window(). Before any is posted.
   void set_apart(std::uint32_t local) { members_[local].apart = true; }
   /// Handles events of members set apart, before `end`. Returns how many.

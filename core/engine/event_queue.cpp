@@ -30,8 +30,9 @@ Event EventQueue::pop() {
   const Record last = heap_.back();
   heap_.pop_back();
   if (!empty()) {
-    // Walk the hole down to a leaf along the smallest children, then lift the last record from there: it came from the bottom and
-    // nearly always belongs there, which saves one comparison per level.
+    // Walk the hole down to a leaf along the smallest children, then lift the last record from
+    // there: it came from the bottom and nearly always belongs there, which saves one comparison
+    // per level.
     std::size_t hole = kRoot;
     const std::size_t end = heap_.size();
     std::size_t child = first_child_of(hole);

@@ -1,14 +1,18 @@
 // Event queue: hands out events in key order.
 //
-// Where it sits: every EventProcess owns one; packet switches, which sort a window's arrivals at once, own none.
+// Where it sits: every EventProcess owns one; packet switches, which sort a window's arrivals at
+// once, own none.
 //
-// Model: a 4-ary implicit heap of 16-byte records over a slab of event bodies. A record is the event's time, then its class and
-// source packed with the slot of its body, so that ordering two events rarely touches a body: only events of one instant,
-// class and source are told apart by the sequence number in the slab. The four children of a record share a cache line.
+// Model: a 4-ary implicit heap of 16-byte records over a slab of event bodies. A record is the
+// event's time, then its class and source packed with the slot of its body, so that ordering two
+// events rarely touches a body: only events of one instant, class and source are told apart by the
+// sequence number in the slab. The four children of a record share a cache line.
 //
 // Invariants
-//   1. pop() returns the smallest key of all events held (EventKey's total order); the order of push() is irrelevant.
-//   2. A slot belongs to exactly one record or to the free list. Memory is the peak number of events held x 80 bytes.
+//   1. pop() returns the smallest key of all events held (EventKey's total order); the order of
+//      push() is irrelevant.
+//   2. A slot belongs to exactly one record or to the free list. Memory is the peak number of
+//      events held x 80 bytes.
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -57,7 +61,8 @@ class EventQueue {
   };
   static_assert(sizeof(Record) == 16);
 
-  static constexpr std::size_t kRoot = 3;  ///< the root's place in heap_, so that children start on a multiple of four
+  /// The root's place in heap_, so that children start on a multiple of four.
+  static constexpr std::size_t kRoot = 3;
   static constexpr std::size_t kArity = 4;
   static constexpr int kSlotBits = 30;
   static constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;

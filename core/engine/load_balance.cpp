@@ -35,7 +35,8 @@ std::vector<std::uint32_t> deal_by_load(std::span<const std::uint64_t> load, std
     auto [sum, worker] = least_loaded.top();
     least_loaded.pop();
     worker_of_process[process] = worker;
-    // A process that was idle counts a little, so that idle ones are spread as well: they may wake up together.
+    // A process that was idle counts a little, so that idle ones are spread as well: they may wake
+    // up together.
     least_loaded.push({sum + std::max<std::uint64_t>(load[process], 1), worker});
   }
   return worker_of_process;

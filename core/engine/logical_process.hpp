@@ -1,11 +1,14 @@
 // Logical process: a part of the simulated world whose state nobody else touches.
 //
-// Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders its own work inside is its
-// business. EventProcess is the general one, with an event queue; BatchProcess holds switches, which sort the arrivals of a window.
+// Where it sits: the engine asks a logical process (LP) one thing, run_window(); how the LP orders
+// its own work inside is its business. EventProcess is the general one, with an event queue;
+// BatchProcess holds switches, which sort the arrivals of a window.
 //
 // Invariants an LP keeps
-//   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key order.
-//   2. Everything it does is a function of its state and of the set of messages received, not of their order.
+//   1. It handles exactly its events with time in [window.begin, window.end), each entity's in key
+//      order.
+//   2. Everything it does is a function of its state and of the set of messages received, not of
+//      their order.
 //   3. What it sends to other LPs arrives at or after window.end.
 // Threads: one worker at a time; which one may change between windows.
 #pragma once
@@ -35,7 +38,8 @@ class LogicalProcess {
  public:
   virtual ~LogicalProcess() = default;
 
-  /// Puts an event there before the run, as if its target, an entity of this process, had scheduled it for itself.
+  /// Puts an event there before the run, as if its target, an entity of this process, had scheduled
+  /// it for itself.
   virtual void post_initial(Event event) = 0;
 
   /// A message arrived, between windows, for the next or a later one.
@@ -49,7 +53,8 @@ class LogicalProcess {
   /// Time of the earliest event or port message held; Time::max() if there is none.
   virtual Time next_event_time() const = 0;
 
-  /// Key of the event handled last. When run_window() throws, it tells which of several failures came first.
+  /// Key of the event handled last. When run_window() throws, it tells which of several failures
+  /// came first.
   virtual EventKey last_event_key() const = 0;
 
   /// Writes each own entity's fingerprint chain to chain_of_entity[id.index()].

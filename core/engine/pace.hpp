@@ -1,16 +1,19 @@
 // Pace: decides by measurement whether a run goes faster on all its threads or on one.
 //
-// Where it sits: the engine's coordinating worker asks it between windows. A window with little work costs more in waiting for
-// each other than it gains, and so does a machine with fewer free cores than threads; neither can be known beforehand, both can
-// be measured.
+// Where it sits: the engine's coordinating worker asks it between windows. A window with little
+// work costs more in waiting for each other than it gains, and so does a machine with fewer free
+// cores than threads; neither can be known beforehand, both can be measured.
 //
-// Model: events handled per second of wall time. Three trials of 5 ms make a comparison: the way that the run goes, the other, and the first again.
-// Where the other lies between the two, the run changes by itself by more than what is compared (at its beginning memory is touched for the first
-// time): other and first are tried once more, up to four times, and in the end the other must exceed the mean of the two. The faster way is kept
-// for 25 ms, then they are compared again; every comparison that confirms the choice makes the time until the next four times as long, up to 3.2 s.
-// So a short run does not stay with a choice that a machine busy otherwise made for it. The first 5 ms do not count.
-// However long windows are, a trial has at least one. Where one takes 10 ms and more, every comparison, and the first as well, comes no sooner than
-// after 40 times as long.
+// Model: events handled per second of wall time. Three trials of 5 ms make a comparison: the way
+// that the run goes, the other, and the first again. Where the other lies between the two, the run
+// changes by itself by more than what is compared (at its beginning memory is touched for the first
+// time): other and first are tried once more, up to four times, and in the end the other must
+// exceed the mean of the two. The faster way is kept for 25 ms, then they are compared again; every
+// comparison that confirms the choice makes the time until the next four times as long, up to 3.2
+// s. So a short run does not stay with a choice that a machine busy otherwise made for it. The
+// first 5 ms do not count. However long windows are, a trial has at least one. Where one takes 10
+// ms and more, every comparison, and the first as well, comes no sooner than after 40 times as
+// long.
 // It moves no simulated result: which thread runs a window does not show.
 // Thread safety: belongs to one thread.
 #pragma once
@@ -26,7 +29,8 @@ class Pace {
   Mode mode() const { return mode_; }
   /// Whether a trial is under way: then look after every window.
   bool trying() const { return step_ != Step::hold; }
-  /// Tells how far the run has come by now; pauses of the run do not count. Returns the way to go on.
+  /// Tells how far the run has come by now; pauses of the run do not count. Returns the way to go
+  /// on.
   Mode look(std::uint64_t wall_ns, std::uint64_t events);
 
  private:

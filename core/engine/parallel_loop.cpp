@@ -18,7 +18,8 @@ namespace weft {
 
 namespace {
 
-/// What happened before a release() happens before whatever follows a later acquire() of the same token: for ThreadSanitizer only.
+/// What happened before a release() happens before whatever follows a later acquire() of the same
+/// token: for ThreadSanitizer only.
 struct Token {
 #ifdef WEFT_TSAN_HOOKS
   void release() { __tsan_release(this); }

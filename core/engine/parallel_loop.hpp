@@ -1,10 +1,11 @@
-// Parallel loop: independent pieces of work on several threads of oneTBB, each with a number for its scratch memory.
+// Parallel loop: independent pieces of work on several threads of oneTBB, each with a number for
+// its scratch memory.
 //
 // Where it sits: MaxMinLayer solves segments with it.
 //
-// Which worker does which piece is left to chance, so a piece must be a function of its index alone and write nowhere that another does.
-// ThreadSanitizer does not see into oneTBB; the source is compiled without it and tells it who waits for whom, so that it can
-// check the pieces themselves.
+// Which worker does which piece is left to chance, so a piece must be a function of its index alone
+// and write nowhere that another does. ThreadSanitizer does not see into oneTBB; the source is
+// compiled without it and tells it who waits for whom, so that it can check the pieces themselves.
 // Threads: one caller at a time.
 #pragma once
 
@@ -22,7 +23,8 @@ class ParallelLoop {
   ~ParallelLoop();
 
   std::size_t workers() const;
-  /// Calls body(worker, i) once for every i < count, worker < workers(). A worker does one piece at a time. Returns when all are done.
+  /// Calls body(worker, i) once for every i < count, worker < workers(). A worker does one piece at
+  /// a time. Returns when all are done.
   void run(std::size_t count, const std::function<void(std::size_t worker, std::size_t i)>& body);
 
  private:

@@ -28,7 +28,8 @@ class NodeSets {
   boost::disjoint_sets<std::uint32_t*, std::uint32_t*> sets_;
 };
 
-/// Numbers groups by their smallest node and measures the lookahead. `group_of` maps a node to any number below `group_limit`.
+/// Numbers groups by their smallest node and measures the lookahead. `group_of` maps a node to any
+/// number below `group_limit`.
 template <class GroupOf>
 Partition number_groups(std::size_t node_count, std::size_t group_limit, std::span<const PartitionEdge> edges, GroupOf group_of) {
   Partition partition;
@@ -61,8 +62,8 @@ Partition partition_by_delay(std::size_t node_count, std::span<const PartitionEd
 }
 
 Partition partition_automatically(std::size_t node_count, std::span<const PartitionEdge> edges, std::uint32_t lps_min) {
-  // As zeta grows, edges merge in order of delay, LPs become fewer and the lookahead longer: find the first delay whose merging
-  // would leave too few LPs; zeta is that delay.
+  // As zeta grows, edges merge in order of delay, LPs become fewer and the lookahead longer: find
+  // the first delay whose merging would leave too few LPs; zeta is that delay.
   std::vector<PartitionEdge> by_delay(edges.begin(), edges.end());
   std::sort(by_delay.begin(), by_delay.end(),
             [](const PartitionEdge& a, const PartitionEdge& b) { return a.min_delay < b.min_delay; });
@@ -94,7 +95,8 @@ Partition partition_merged(const Partition& partition, std::span<const Partition
     neighbours[to].push_back(from);
   }
   const std::uint64_t total = std::accumulate(weight.begin(), weight.end(), std::uint64_t{0});
-  // Group after group grows by the neighbour with most edges into it, of several the lowest, until it has its share.
+  // Group after group grows by the neighbour with most edges into it, of several the lowest, until
+  // it has its share.
   constexpr std::uint32_t none = UINT32_MAX;
   std::vector<std::uint32_t> group_of(partition.lp_count, none);
   std::uint32_t group = 0;
@@ -102,7 +104,8 @@ Partition partition_merged(const Partition& partition, std::span<const Partition
   std::uint32_t first_free = 0;
   while (placed < total) {
     std::vector<std::uint32_t> edges_into(partition.lp_count, 0);
-    std::priority_queue<std::tuple<std::uint32_t, std::uint32_t>> next;  // edges into the group, LP counted from the end
+    // Edges into the group, LP counted from the end
+    std::priority_queue<std::tuple<std::uint32_t, std::uint32_t>> next;
     const std::uint64_t share_end = total * (group + 1) / lps_max;
     while (placed < total && (placed < share_end || group + 1 == lps_max)) {
       std::uint32_t lp = none;

@@ -1,10 +1,12 @@
-// PortMessage: the small record that batch nodes - switches and network cards - send each other by the million.
+// PortMessage: the small record that batch nodes - switches and network cards - send each other by
+// the million.
 //
-// Where it sits: what an Event is to hosts, schedulers and other general entities, a port message is to the nodes of core/engine/batch_node: 24 bytes
-// instead of 64, no key of its own, no queue. A node gets all port messages of a window at once, sorted.
+// Where it sits: what an Event is to hosts, schedulers and other general entities, a port message
+// is to the nodes of core/engine/batch_node: 24 bytes instead of 64, no key of its own, no queue. A
+// node gets all port messages of a window at once, sorted.
 //
-// Order: (time, port). Two port messages never reach one port of a node at one instant, as what a link carries takes time; so the order is total,
-// and depends neither on threads nor on partitions.
+// Order: (time, port). Two port messages never reach one port of a node at one instant, as what a
+// link carries takes time; so the order is total, and depends neither on threads nor on partitions.
 // Thread safety: values.
 #pragma once
 
@@ -24,8 +26,9 @@ struct PortMessage {
     set_payload(value);
   }
 
-  Time time;                               ///< of arrival
-  std::uint32_t port = 0;                  ///< of the receiver at which it arrives; < message_ports_max
+  Time time;  ///< of arrival
+  /// Of the receiver at which it arrives; < message_ports_max.
+  std::uint32_t port = 0;
   std::array<std::uint32_t, 3> payload{};  ///< meaning belongs to the nodes
 
   /// Stores a plain value of at most 12 bytes in the payload.

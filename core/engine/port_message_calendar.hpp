@@ -1,13 +1,18 @@
-// PortMessage calendar: port messages that arrive later than in the next window, by when they are due.
+// PortMessage calendar: port messages that arrive later than in the next window, by when they are
+// due.
 //
-// Where it sits: a BatchProcess keeps one for links that are longer than its windows; most port messages never see it.
+// Where it sits: a BatchProcess keeps one for links that are longer than its windows; most port
+// messages never see it.
 //
-// Model: a ring of buckets, each of one power of two of ticks, for about a thousand windows ahead; beyond, a binary heap. A bit per
-// bucket tells which hold anything. Which port messages of a bucket come first does not matter: receivers sort.
+// Model: a ring of buckets, each of one power of two of ticks, for about a thousand windows ahead;
+// beyond, a binary heap. A bit per bucket tells which hold anything. Which port messages of a
+// bucket come first does not matter: receivers sort.
 //
 // Invariants
-//   1. Every port message put in is taken out once, by the first take_due() with an end beyond its time.
-//   2. Bucket b % bucket_count holds only port messages of bucket number b, with taken_ <= b < taken_ + bucket_count.
+//   1. Every port message put in is taken out once, by the first take_due() with an end beyond its
+//      time.
+//   2. Bucket b % bucket_count holds only port messages of bucket number b, with taken_ <= b <
+//      taken_ + bucket_count.
 // Threads: belongs to one logical process.
 #pragma once
 
@@ -49,7 +54,8 @@ class PortMessageCalendar {
     Time earliest = Time::max();
   };
   std::uint64_t bucket_of(Time time) const { return static_cast<std::uint64_t>(time.in_ticks()) >> shift_; }
-  /// Number of the first bucket from `from` on that holds anything. Requires: there is one in the ring.
+  /// Number of the first bucket from `from` on that holds anything. Requires: there is one in the
+  /// ring.
   std::uint64_t next_bucket(std::uint64_t from) const;
   static bool is_later(const Item& a, const Item& b) { return a.port_message.time > b.port_message.time; }
 

@@ -6,7 +6,8 @@ namespace weft {
 
 namespace {
 
-// About 20 us of watching on current cores: longer than most waits, shorter than the time slice of a thread that shares the core.
+// About 20 us of watching on current cores: longer than most waits, shorter than the time slice of
+// a thread that shares the core.
 constexpr std::uint32_t kSpins = 600;
 
 void pause_core() {

@@ -1,8 +1,9 @@
 // Window barrier: lets every worker of a run wait for the others between two windows.
 //
-// Model: the last to arrive opens the next phase. The others watch for it for a moment, because windows are often microseconds
-// long, and then sleep, because cores may be shared and windows long. With more workers than cores nobody watches.
-// Everything a worker wrote before wait() is seen by all after it.
+// Model: the last to arrive opens the next phase. The others watch for it for a moment, because
+// windows are often microseconds long, and then sleep, because cores may be shared and windows
+// long. With more workers than cores nobody watches. Everything a worker wrote before wait() is
+// seen by all after it.
 // Threads: any number up to `parties`, each calling wait() once per phase.
 #pragma once
 

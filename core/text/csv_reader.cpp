@@ -119,7 +119,8 @@ const char* CsvReader::split(std::size_t offset) {
   }
 }
 
-/// Takes the quoted field that `rest` begins with; what is left is the rest of the line that it ends on. False if it does not end.
+/// Takes the quoted field that `rest` begins with; what is left is the rest of the line that it
+/// ends on. False if it does not end.
 bool CsvReader::take_quoted(std::string_view& rest) {
   const std::string_view text = source_->text();
   const auto open = static_cast<std::size_t>(rest.data() - text.data());

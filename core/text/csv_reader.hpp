@@ -1,13 +1,16 @@
 // CSV reader: comma-separated tables whose first line names the columns, read strictly.
 //
-// Where it sits: under the job-trace readers. Columns are found by name, in any order; each row has as many fields as the header; blank
-// lines are skipped. Fields may be quoted as RFC 4180 says: commas and line ends belong to them then, and "" stands for one quote. Blanks
-// around a field that is not quoted are dropped. A row is counted by the line that it begins on; one whose quotes do not fit ends there, so
-// that a stray quote takes no other row along.
-// Every fault is reported with its line, and with its column where there is one: [missing-column], [unknown-column], [duplicate-column],
-// [wrong-field-count], [bad-quotes], [bad-value], [negative-duration], [out-of-range].
-// A reader that may leave rows out gives a DirtyRows, which then takes the faults of rows; those of the header are errors always.
-// Thread safety: one reader belongs to one thread; the source must outlive it.
+// Where it sits: under the job-trace readers. Columns are found by name, in any order; each row has
+// as many fields as the header; blank lines are skipped. Fields may be quoted as RFC 4180 says:
+// commas and line ends belong to them then, and "" stands for one quote. Blanks around a field that
+// is not quoted are dropped. A row is counted by the line that it begins on; one whose quotes do
+// not fit ends there, so that a stray quote takes no other row along.
+// Every fault is reported with its line, and with its column where there is one: [missing-column],
+// [unknown-column], [duplicate-column], [wrong-field-count], [bad-quotes], [bad-value],
+// [negative-duration], [out-of-range].
+// A reader that may leave rows out gives a DirtyRows, which then takes the faults of rows; those of
+// the header are errors always. Thread safety: one reader belongs to one thread; the source must
+// outlive it.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +34,12 @@ struct CsvColumn {
   bool required = true;
 };
 
-/// A plain number of `unit` ("s", "ms"): exact where it is a whole number of ticks, else to the nearest. None for anything else, and beyond
-/// the clock.
+/// A plain number of `unit` ("s", "ms"): exact where it is a whole number of ticks, else to the
+/// nearest. None for anything else, and beyond the clock.
 std::optional<Duration> parse_plain_duration(std::string_view text, std::string_view unit);
 
-/// "16.0", as tables of floats write a count, without its fraction of zeros; any other text as it is.
+/// "16.0", as tables of floats write a count, without its fraction of zeros; any other text as it
+/// is.
 std::string_view without_zero_fraction(std::string_view text);
 
 enum class OtherColumns : std::uint8_t { allowed, refused };
@@ -49,14 +53,16 @@ class CsvReader {
   CsvReader(const SourceText& source, std::span<const CsvColumn> columns, OtherColumns others, Diagnostics& diagnostics,
             DirtyRows* dirty = nullptr);
 
-  /// Goes to the next row; rows with a wrong number of fields or wrong quotes are reported and skipped.
+  /// Goes to the next row; rows with a wrong number of fields or wrong quotes are reported and
+  /// skipped.
   bool next();
   int line() const { return line_; }
 
   // Fields of the current row; `column` counts in the list given to the constructor.
   bool has(std::size_t column) const { return position_[column] != kAbsent; }
   std::string_view field(std::size_t column) const { return fields_[position_[column]].text; }
-  /// Is there a value: has(), and the field is neither empty nor what programs print for a missing one, "None", "null", "nan" or "NaT"?
+  /// Is there a value: has(), and the field is neither empty nor what programs print for a missing
+  /// one, "None", "null", "nan" or "NaT"?
   bool is_given(std::size_t column) const;
   SourcePlace place(std::size_t column) const;
   std::string name(std::size_t column) const { return std::string(columns_[column].name); }
@@ -65,7 +71,8 @@ class CsvReader {
   /// Did the current row have faults? Always false without a DirtyRows.
   bool is_dirty() const { return dirty_ != nullptr && dirty_->has(line_); }
 
-  // Typed fields. Anything wrong is reported, and none returned. Whole numbers may have a fraction of zeros.
+  // Typed fields. Anything wrong is reported, and none returned. Whole numbers may have a fraction
+  // of zeros.
   std::optional<std::uint64_t> whole_number(std::size_t column, std::uint64_t minimum, std::uint64_t maximum);
   std::optional<std::int32_t> integer(std::size_t column);
   /// parse_plain_duration() from 0 to op_duration_max.

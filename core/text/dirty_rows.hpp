@@ -1,11 +1,14 @@
-// Dirty rows: rows of a foreign table that cannot be used, counted by reason instead of ending the reading.
+// Dirty rows: rows of a foreign table that cannot be used, counted by reason instead of ending the
+// reading.
 //
-// Where it sits: under the job-trace readers. Logs of real clusters hold rows without a duration, that end before they start, that ask
-// for no GPU or are cut off. By default such a row is left out, counted under its reason, and the run says so; with --strict each
-// is an error. What makes a whole file wrong (its header, its encoding) is an error always and does not pass through here.
+// Where it sits: under the job-trace readers. Logs of real clusters hold rows without a duration,
+// that end before they start, that ask for no GPU or are cut off. By default such a row is left
+// out, counted under its reason, and the run says so; with --strict each is an error. What makes a
+// whole file wrong (its header, its encoding) is an error always and does not pass through here.
 //
-// Invariants: 1. a row is counted once in rows(), and once under each of its reasons; 2. memory grows with the number of reasons, not of rows.
-// Thread safety: belongs to one thread; `diagnostics` outlives it.
+// Invariants: 1. a row is counted once in rows(), and once under each of its reasons; 2. memory
+// grows with the number of reasons, not of rows. Thread safety: belongs to one thread;
+// `diagnostics` outlives it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
-// Log: what a part of Weft wants to say while it works. A logger is passed in; there is no global one, and the default says
-// nothing.
+// Log: what a part of Weft wants to say while it works. A logger is passed in; there is no global
+// one, and the default says nothing.
 //
-// Where it sits: tools makes one and hands it down in options (EngineOptions::log). Underneath is spdlog, which no header shows.
-// Messages are whole sentences without a final stop. Results never go through here.
+// Where it sits: tools makes one and hands it down in options (EngineOptions::log). Underneath is
+// spdlog, which no header shows. Messages are whole sentences without a final stop. Results never
+// go through here.
 // Threads: copies share their target; any thread may write.
 #pragma once
 

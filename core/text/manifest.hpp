@@ -1,4 +1,5 @@
-// Run manifest: everything needed to repeat a run - inputs with their hashes, every parameter, seed, version.
+// Run manifest: everything needed to repeat a run - inputs with their hashes, every parameter,
+// seed, version.
 //
 // Where it sits: the assembler of a run fills it; results write it as manifest.json.
 // Thread safety: belongs to one thread.
@@ -19,7 +20,8 @@ std::string sha256_hex(std::string_view bytes);
 
 class RunManifest {
  public:
-  /// An input file as stored (a .gz file is hashed packed). Reads the file. Throws what StoredFile does.
+  /// An input file as stored (a .gz file is hashed packed). Reads the file. Throws what StoredFile
+  /// does.
   void add_input(const std::string& role, const std::string& path, const std::string& format);
   /// Every parameter of a module with its value, default and origin.
   void add_params(const ParamSet& params);

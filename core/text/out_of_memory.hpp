@@ -1,7 +1,7 @@
 // Out of memory: std::bad_alloc that says what the program was at.
 //
-// Where it sits: whoever reads a file or runs a simulation does so inside naming_memory_use(); the command line prints the innermost name.
-// Thread safety: pure functions.
+// Where it sits: whoever reads a file or runs a simulation does so inside naming_memory_use(); the
+// command line prints the innermost name. Thread safety: pure functions.
 #pragma once
 
 #include <exception>
@@ -20,7 +20,8 @@ class OutOfMemory : public std::exception {
   std::string message_;
 };
 
-/// work(); what it runs out of memory at is `stage`, such as "while reading jobs.csv", unless it has said so itself.
+/// work(); what it runs out of memory at is `stage`, such as "while reading jobs.csv", unless it
+/// has said so itself.
 template <class Work>
 auto naming_memory_use(const std::string& stage, const Work& work) {
   try {

@@ -207,7 +207,7 @@ template <class Settings>
 void fill(Settings& settings, const ParamSet& params) {
   param_rows::for_each_row_of<Settings>(params, [&](std::size_t i) { params.table()[i].binding.store(&settings, params, i); });
 }
-/// The same of the parameters that were set; the other members stay as they are.
+/// Fills the members whose parameters were set; the other members keep their values.
 template <class Settings>
 void fill_given(Settings& settings, const ParamSet& params) {
   param_rows::for_each_row_of<Settings>(params, [&](std::size_t i) {

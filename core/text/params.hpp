@@ -30,7 +30,8 @@ class ParamSet;
 
 /// How a row fills the member that it names.
 struct ParamBinding {
-  const void* settings = nullptr;  ///< stands for the type of the struct; null: the row names no member
+  /// Stands for the type of the struct; null: the row names no member.
+  const void* settings = nullptr;
   void (*store)(void* settings, const ParamSet& params, std::size_t row) = nullptr;
   /// Whether the member has the value of the set.
   bool (*holds)(const void* settings, const ParamSet& params, std::size_t row) = nullptr;
@@ -69,7 +70,8 @@ struct ParamSpec {
   std::string_view choices = {};       ///< for ParamKind::choice: "max_min|proportional"
   std::string_view meaning = {};       ///< one sentence
   std::string_view origin = {};        ///< where the default comes from
-  std::string_view word = {};          ///< of an optional member: stands for none; of a bool with choices: for true
+  /// Of an optional member: stands for none; of a bool with choices: for true.
+  std::string_view word = {};
   UnusedList unused = {};
   ParamBinding binding = {};
 };

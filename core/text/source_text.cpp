@@ -12,14 +12,16 @@ namespace weft {
 
 namespace {
 
-/// Offset behind the words of memory from `i` on that hold ASCII only and no zero byte. Most of a large file is such.
+/// Offset behind the words of memory from `i` on that hold ASCII only and no zero byte. Most of a
+/// large file is such.
 std::size_t skip_ascii(std::string_view text, std::size_t i) {
   constexpr std::uint64_t ones = 0x0101010101010101;
   constexpr std::uint64_t top_bits = 0x8080808080808080;
   std::uint64_t word = 0;
   for (; i + sizeof word <= text.size(); i += sizeof word) {
     std::memcpy(&word, text.data() + i, sizeof word);
-    // A top bit of the word itself is no ASCII; one that only the subtraction sets tells a zero byte.
+    // A top bit of the word itself is no ASCII; one that only the subtraction sets tells a zero
+    // byte.
     if (((word | (word - ones)) & top_bits) != 0) break;
   }
   return i;
@@ -61,7 +63,8 @@ SourceText SourceText::read(const std::string& path) {
   return naming_memory_use("while reading " + path, [&path] {
     InputFile file(path);
     std::string text;
-    // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it comes.
+    // What a plain file holds; packed ones hold more. Beyond a gigabyte the text may grow as it
+    // comes.
     constexpr std::uint64_t reserved_max = 1U << 30;
     text.reserve(std::min(file.stored_size(), reserved_max));
     std::vector<char> chunk(1 << 18);

@@ -1,8 +1,9 @@
 // A text or binary input file held in memory, able to say where in it something stands.
 //
-// Where it sits: every reader starts with SourceText::read(); the places it makes end up in diagnostics.
-// gzip files are unpacked while reading (core/text/input_file), so every format may be compressed. A UTF-8 byte order mark is left out.
-// Thread safety: immutable after construction.
+// Where it sits: every reader starts with SourceText::read(); the places it makes end up in
+// diagnostics.
+// gzip files are unpacked while reading (core/text/input_file), so every format may be compressed.
+// A UTF-8 byte order mark is left out. Thread safety: immutable after construction.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +35,8 @@ class SourceText {
   /// Place of a byte offset.
   SourcePlace at_offset(std::size_t offset, int length = 1) const;
 
-  /// Throws InputError [empty-file] for a file of blanks only and [not-utf8] for bytes that are no UTF-8.
+  /// Throws InputError [empty-file] for a file of blanks only and [not-utf8] for bytes that are no
+  /// UTF-8.
   void require_utf8_text(std::string_view what) const;
 
  private:

@@ -1,9 +1,10 @@
-// Text lines: reads a text file front to back, line by line, without holding it in memory; gzip files are unpacked on the way.
+// Text lines: reads a text file front to back, line by line, without holding it in memory; gzip
+// files are unpacked on the way.
 //
-// Where it sits: under the readers of texts that run to hundreds of megabytes (formats/goal). Smaller texts are read with
-// core/text/source_text, which can look anywhere in the file.
-// Invariant: holds one block, or the longest line if that is longer; never more than what the file really holds.
-// Thread safety: one reader belongs to one thread.
+// Where it sits: under the readers of texts that run to hundreds of megabytes (formats/goal).
+// Smaller texts are read with core/text/source_text, which can look anywhere in the file.
+// Invariant: holds one block, or the longest line if that is longer; never more than what the file
+// really holds. Thread safety: one reader belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class TextLines {
   TextLines& operator=(const TextLines&) = delete;
 
   const std::string& path() const;
-  /// Goes to the next line, the first one at first; false at the end of the file. Throws InputError [bad-gzip], [too-large].
+  /// Goes to the next line, the first one at first; false at the end of the file. Throws InputError
+  /// [bad-gzip], [too-large].
   bool next();
   /// Text of the line without its line end; valid until the next call of next().
   std::string_view line() const;

@@ -1,7 +1,7 @@
 // Text pieces: settings that stand in one line of text, taken apart.
 //
-// Where it sits: readers of parameters that hold lists, such as host_groups of topology builders and packet.profiles.
-// Threads: functions without side effects.
+// Where it sits: readers of parameters that hold lists, such as host_groups of topology builders
+// and packet.profiles. Threads: functions without side effects.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ inline std::string_view trimmed(std::string_view text, std::string_view blanks) 
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-/// The part of `rest` before the first of the `marks`; both are taken off. All of it if there is none.
+/// The part of `rest` before the first of the `marks`; both are taken off. All of it if there is
+/// none.
 inline std::string_view next_part(std::string_view& rest, std::string_view marks) {
   const std::size_t end = std::min(rest.find_first_of(marks), rest.size());
   const std::string_view part = rest.substr(0, end);

@@ -70,7 +70,8 @@ class Collector : public google::protobuf::io::ErrorCollector {
   Collector(const SourceText& source, const TabStops& tabs, const Descriptor* root, Diagnostics& diagnostics)
       : source_(source), tabs_(tabs), root_(root), diagnostics_(diagnostics) {}
 
-  /// The parser warns of what it steps over to read on, fields that do not exist: an error like any other.
+  /// The parser warns of what it steps over to read on, fields that do not exist: an error like any
+  /// other.
   void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
     AddError(line, column, message);
   }
@@ -182,7 +183,8 @@ SourcePlace FieldPlaces::of(const google::protobuf::Message& message, const std:
   const auto location = tree_->GetLocation(field, field->is_repeated() ? index : -1);
   if (location.line < 0) return source_->whole_file();
   const std::string_view text = source_->line(static_cast<std::size_t>(location.line) + 1);
-  // The library gives the place of the field's name; the value is what a reader wants to see underlined.
+  // The library gives the place of the field's name; the value is what a reader wants to see
+  // underlined.
   auto column = static_cast<std::size_t>(tabs_->bytes_before(location.line, location.column));
   const std::size_t after_name = column + name.size();
   if (text.substr(std::min(column, text.size()), name.size()) == name && after_name < text.size()) {
@@ -214,7 +216,8 @@ TextprotoDocument::TextprotoDocument(const SourceText& source, google::protobuf:
     for (const Diagnostic& diagnostic : first.all()) diagnostics.add(diagnostic);
     return;
   }
-  // The parser stops at a field that does not exist. Once more, stepping over it, to report them all.
+  // The parser stops at a field that does not exist. Once more, stepping over it, to report them
+  // all.
   Collector collector(source, tabs_, message.GetDescriptor(), diagnostics);
   const std::unique_ptr<google::protobuf::Message> discarded(message.New());
   google::protobuf::TextFormat::Parser lenient;

@@ -1,8 +1,8 @@
 // Protobuf text format, read strictly: hand-written inputs of Weft.
 //
-// An unknown field, a wrong type or a syntax error is an error with file:line:column, a caret and a suggestion.
-// After parsing, `FieldPlaces` tells where a field stands so that checks of meaning point into the file as well.
-// Thread safety: one document belongs to one thread.
+// An unknown field, a wrong type or a syntax error is an error with file:line:column, a caret and a
+// suggestion. After parsing, `FieldPlaces` tells where a field stands so that checks of meaning
+// point into the file as well. Thread safety: one document belongs to one thread.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -18,7 +18,8 @@
 
 namespace weft {
 
-/// Columns as the library counts them, where a tab goes on to the next multiple of eight, and as diagnostics do, in bytes.
+/// Columns as the library counts them, where a tab goes on to the next multiple of eight, and as
+/// diagnostics do, in bytes.
 class TabStops {
  public:
   explicit TabStops(std::string_view text);
@@ -41,7 +42,8 @@ class FieldPlaces {
   FieldPlaces(const SourceText& source, const google::protobuf::TextFormat::ParseInfoTree* tree, const TabStops* tabs)
       : source_(&source), tree_(tree), tabs_(tabs) {}
 
-  /// Place of the value of field `name` of `message` (the index-th, if repeated); the whole file if it was not written.
+  /// Place of the value of field `name` of `message` (the index-th, if repeated); the whole file if
+  /// it was not written.
   SourcePlace of(const google::protobuf::Message& message, const std::string& name, int index = 0) const;
   /// Places inside the index-th value of message field `name`.
   FieldPlaces inside(const google::protobuf::Message& message, const std::string& name, int index = 0) const;
@@ -55,7 +57,8 @@ class FieldPlaces {
 /// A parsed text file and its places. `source` must outlive it.
 class TextprotoDocument {
  public:
-  /// Parses `source` into `message`. Adds every error to `diagnostics`; the message is unusable if there was one.
+  /// Parses `source` into `message`. Adds every error to `diagnostics`; the message is unusable if
+  /// there was one.
   TextprotoDocument(const SourceText& source, google::protobuf::Message& message, Diagnostics& diagnostics);
 
   FieldPlaces places() const { return {*source_, &tree_, &tabs_}; }

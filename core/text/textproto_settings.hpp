@@ -1,7 +1,8 @@
-// Settings in protobuf text: the repeated `set { name: "..." value: "..." }` of a message that names a module or a run.
+// Settings in protobuf text: the repeated `set { name: "..." value: "..." }` of a message that
+// names a module or a run.
 //
-// Where it sits: topology files and scenarios read their settings with it; Set hands each to a ParamSet or to the parameters of a run.
-// Thread safety: pure functions.
+// Where it sits: topology files and scenarios read their settings with it; Set hands each to a
+// ParamSet or to the parameters of a run. Thread safety: pure functions.
 #pragma once
 
 #include <map>
@@ -13,8 +14,9 @@
 
 namespace weft {
 
-/// Calls set(name, value, place of the name) for each setting of `message`. Adds to `diagnostics` what that throws, [missing-field] for one
-/// without a name and [duplicate-setting]. Of a wrong value the value is underlined, otherwise the name.
+/// Calls set(name, value, place of the name) for each setting of `message`. Adds to `diagnostics`
+/// what that throws, [missing-field] for one without a name and [duplicate-setting]. Of a wrong
+/// value the value is underlined, otherwise the name.
 template <class Message, class Set>
 void for_each_setting(const Message& message, const FieldPlaces& places, Diagnostics& diagnostics, const Set& set) {
   std::map<std::string, int> lines;

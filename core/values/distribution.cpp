@@ -17,7 +17,8 @@ constexpr int dropped_bits = 52 - kept_bits;
 
 constexpr std::uint64_t sign = std::uint64_t{1} << 63;
 
-/// Doubles in the order of these numbers: those >= 0 are ordered as their bits are, others the other way.
+/// Doubles in the order of these numbers: those >= 0 are ordered as their bits are, others the
+/// other way.
 std::uint64_t ordered(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   return (bits & sign) == 0 ? bits | sign : ~bits;

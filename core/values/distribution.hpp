@@ -3,9 +3,9 @@
 // Where it sits: summaries of runs, whose transfers may be hundreds of millions.
 //
 // Model: up to exact_max different entries are kept as they are. Beyond that values are counted in
-// buckets of a relative width of 2^-10, each value by its exponent and the first bits of its mantissa, as
-// in HdrHistogram (Tene 2012); a percentile is then off by less than 0.1 %. Results do not depend on the
-// order of the values.
+// buckets of a relative width of 2^-10, each value by its exponent and the first bits of its
+// mantissa, as in HdrHistogram (Tene 2012); a percentile is then off by less than 0.1 %. Results do
+// not depend on the order of the values.
 // Thread safety: values.
 #pragma once
 
@@ -26,9 +26,9 @@ class Distribution {
 
   std::uint64_t count() const { return count_; }
   double max() const { return max_; }
-  /// The value below which `percent` per cent lie, interpolated between neighbours: rank percent/100 x
-  /// (n - 1) of the sorted values counted from 0 (Hyndman and Fan 1996, type 7). 0 if there is no value.
-  /// Requires: 0 <= percent <= 100 (WEFT_CHECK).
+  /// The value below which `percent` per cent lie, interpolated between neighbours: rank
+  /// percent/100 x (n - 1) of the sorted values counted from 0 (Hyndman and Fan 1996, type 7). 0 if
+  /// there is no value. Requires: 0 <= percent <= 100 (WEFT_CHECK).
   double percentile(double percent) const;
   /// Whether percentiles are those of the values themselves.
   bool is_exact() const { return buckets_.empty(); }
@@ -42,8 +42,9 @@ class Distribution {
   double min_ = 0;
   double max_ = 0;
   mutable std::vector<std::pair<double, std::uint64_t>> exact_;  ///< value, times
-  mutable bool is_sorted_ = true;                                ///< exact_ is, and has each value once
-  std::map<std::uint64_t, std::uint64_t> buckets_;               ///< by bucket, in order of value
+  /// exact_ is, and has each value once.
+  mutable bool is_sorted_ = true;
+  std::map<std::uint64_t, std::uint64_t> buckets_;  ///< by bucket, in order of value
 };
 
 }  // namespace weft

@@ -26,7 +26,8 @@ std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter,
 
 namespace {
 
-// ln 2 in two parts: the first has 21 trailing zero bits, so that its product with an exponent is exact.
+// ln 2 in two parts: the first has 21 trailing zero bits, so that its product with an exponent is
+// exact.
 constexpr double kLn2High = 6.93147180369123816490e-01;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 
@@ -34,8 +35,9 @@ constexpr double kLn2Low = 1.90821492927058770002e-10;
 
 double portable_log(double x) {
   WEFT_CHECK(x > 0 && std::isfinite(x), "the logarithm of a finite number above zero");
-  // x = m 2^exponent with m in [sqrt(1/2), sqrt(2)), found by moving that interval's lower end onto a power of two in the upper
-  // half of the representation: no branch on the mantissa, which nobody could predict.
+  // x = m 2^exponent with m in [sqrt(1/2), sqrt(2)), found by moving that interval's lower end onto
+  // a power of two in the upper half of the representation: no branch on the mantissa, which nobody
+  // could predict.
   constexpr std::uint64_t kUpperOfOne = 0x3ff00000;
   constexpr std::uint64_t kUpperOfSqrtHalf = 0x3fe6a09e;
   int exponent = 0;
@@ -47,7 +49,8 @@ double portable_log(double x) {
   const std::uint64_t moved = (bits >> 32) + (kUpperOfOne - kUpperOfSqrtHalf);
   exponent += static_cast<int>(moved >> 20) - 0x3ff;
   const double m = std::bit_cast<double>(((moved & 0xfffff) + kUpperOfSqrtHalf) << 32 | (bits & 0xffffffff));
-  // log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...) with s = (m-1)/(m+1), |s| < 0.172: the term after s^25 is below 2^-64.
+  // log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...) with s = (m-1)/(m+1), |s| < 0.172: the term
+  // after s^25 is below 2^-64.
   const double f = m - 1;
   const double s = f / (m + 1);
   const double z = s * s;
@@ -96,7 +99,8 @@ std::uint64_t RandomStream::below(std::uint64_t n) {
   __extension__ using Wide = unsigned __int128;
   Wide product = static_cast<Wide>(next_u64()) * n;
   if (static_cast<std::uint64_t>(product) < n) {
-    // Of the 2^64 draws, 2^64 mod n are too many: those whose low half is below that are drawn again.
+    // Of the 2^64 draws, 2^64 mod n are too many: those whose low half is below that are drawn
+    // again.
     const std::uint64_t surplus = (0 - n) % n;
     while (static_cast<std::uint64_t>(product) < surplus) product = static_cast<Wide>(next_u64()) * n;
   }

@@ -1,17 +1,20 @@
-// Random: counter-based streams (Philox 4x32-10), the same numbers on every platform and for every number of threads.
+// Random: counter-based streams (Philox 4x32-10), the same numbers on every platform and for every
+// number of threads.
 //
-// Where it sits: whoever draws owns a stream named by (seed, entity, purpose, episode). Streams of different names are
-// independent, so that a new consumer of chance disturbs no other, and an episode (an iteration, a flow) can be repeated exactly
-// by its name alone.
+// Where it sits: whoever draws owns a stream named by (seed, entity, purpose, episode). Streams of
+// different names are independent, so that a new consumer of chance disturbs no other, and an
+// episode (an iteration, a flow) can be repeated exactly by its name alone.
 //
-// Model: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The name is the 64-bit key (seed) and
-// three of the four counter words; the fourth counts blocks of four 32-bit numbers.
+// Model: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The
+// name is the 64-bit key (seed) and three of the four counter words; the fourth counts blocks of
+// four 32-bit numbers.
 //   uniform()         53 random bits / 2^53, in [0, 1)
 //   below(n)          Lemire, "Fast random integer generation in an interval", 2019: no bias
 //   exponential(m)    -m log(1 - U)
 //   normal(m, s)      polar method (Marsaglia and Bray 1964)
 //   lognormal(mu, s)  exp(normal(mu, s))
-// Logarithm and exponential are computed here from IEEE operations only, since libraries differ in the last bit.
+// Logarithm and exponential are computed here from IEEE operations only, since libraries differ in
+// the last bit.
 //
 // Invariant: a stream ends after 2^34 32-bit numbers (WEFT_CHECK).
 // Thread safety: a stream is a value of its owner.
@@ -25,9 +28,11 @@ namespace weft {
 /// The Philox 4x32-10 bijection.
 std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
-/// Natural logarithm of a finite x > 0, within 2 units in the last place, the same on every platform.
+/// Natural logarithm of a finite x > 0, within 2 units in the last place, the same on every
+/// platform.
 double portable_log(double x);
-/// e^x, within 2 units in the last place in the normal range, the same on every platform; 0 below -745, infinity above 709.79.
+/// e^x, within 2 units in the last place in the normal range, the same on every platform; 0 below
+/// -745, infinity above 709.79.
 double portable_exp(double x);
 
 class RandomStream {

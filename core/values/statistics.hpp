@@ -1,9 +1,9 @@
 // Statistics: what a run says about many numbers in a few.
 //
 // Where it sits: the writers of results and reports; models that keep a mean while they run.
-// `Accumulator` keeps count, sum, extremes and spread in constant memory; `Samples` keeps every number and knows percentiles.
-// Results are functions of the numbers in the order they were added: callers add in an order that threads do not change.
-// Thread safety: values.
+// `Accumulator` keeps count, sum, extremes and spread in constant memory; `Samples` keeps every
+// number and knows percentiles. Results are functions of the numbers in the order they were added:
+// callers add in an order that threads do not change. Thread safety: values.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,9 @@ class Samples {
 
   std::size_t size() const { return values_.size(); }
   const Accumulator& summary() const { return summary_; }
-  /// The value below which `percent` per cent lie, interpolated between neighbours: rank percent/100 x (n - 1) of the sorted
-  /// values counted from 0 (Hyndman and Fan 1996, type 7). 0 if there is no value. Requires: 0 <= percent <= 100 (WEFT_CHECK).
+  /// The value below which `percent` per cent lie, interpolated between neighbours: rank
+  /// percent/100 x (n - 1) of the sorted values counted from 0 (Hyndman and Fan 1996, type 7). 0 if
+  /// there is no value. Requires: 0 <= percent <= 100 (WEFT_CHECK).
   double percentile(double percent) const;
   /// In the order added.
   std::span<const double> values() const { return values_; }

@@ -18,10 +18,12 @@ constexpr std::int64_t kBitsPerByte = 8;
 
 struct Unit {
   std::string_view name;
-  std::int64_t scale;  // base units (ticks, bytes, bits per second, millimetres) per 1, multiplied by `scale_divisor`
+  // Base units (ticks, bytes, bits per second, millimetres) per 1, multiplied by `scale_divisor`
+  std::int64_t scale;
 };
 
-// Durations are counted in tenths of a tick here so that the picosecond (a tenth of a tick) has an integer scale.
+// Durations are counted in tenths of a tick here so that the picosecond (a tenth of a tick) has an
+// integer scale.
 constexpr std::int64_t kDurationDivisor = 10;
 constexpr std::array<Unit, 8> kDurationUnits = {{{"ps", 1},
                                                  {"ns", 1'000},
@@ -76,8 +78,9 @@ struct ParsedCount {
   QuantityError error;
 };
 
-/// Reads "<number><unit>" into base units exactly: decimal digits are kept as an integer and a power of ten, so
-/// "0.1us" is exactly 10,000 ticks and a value finer than the base unit is an error rather than a silent rounding.
+/// Reads "<number><unit>" into base units exactly: decimal digits are kept as an integer and a
+/// power of ten, so "0.1us" is exactly 10,000 ticks and a value finer than the base unit is an
+/// error rather than a silent rounding.
 ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std::int64_t divisor, std::string_view what,
                         std::string_view example, std::span<const Unit> spellings = {}) {
   const auto fail = [&](std::string message, std::string help) {
@@ -160,7 +163,8 @@ ParsedQuantity<Quantity> finish(ParsedCount count, Make make) {
   return {make(*count.value), {}};
 }
 
-/// Prints `count` (in 1/divisor base units) with the unit that needs the fewest characters without losing a digit.
+/// Prints `count` (in 1/divisor base units) with the unit that needs the fewest characters without
+/// losing a digit.
 std::string count_text(Wide count, std::span<const Unit> units) {
   if (count == 0) return "0" + std::string(units.front().name);
   std::string best;

@@ -1,11 +1,13 @@
 // Strong units: instants, durations, sizes, rates and lengths.
 //
-// A `Time` is an instant on the simulated clock; a `Duration` is the distance between two instants. One tick of
-// either is 10 ps in a signed 64-bit integer: exact per byte up to 800 Gb/s and for every even packet size at
-// 1.6 Tb/s, and 2.9 years long. `Bytes` are sizes, `Bandwidth` is bits per second, `Length` is metres of fibre.
+// A `Time` is an instant on the simulated clock; a `Duration` is the distance between two instants.
+// One tick of either is 10 ps in a signed 64-bit integer: exact per byte up to 800 Gb/s and for
+// every even packet size at 1.6 Tb/s, and 2.9 years long. `Bytes` are sizes, `Bandwidth` is bits
+// per second, `Length` is metres of fibre.
 //
 //   Time - Time = Duration        Time + Duration = Time        Duration * integer = Duration
-//   transmit_time(Bytes, Bandwidth) = Duration, rounded up       propagation_delay(Length) = Duration
+//   transmit_time(Bytes, Bandwidth) = Duration, rounded up       propagation_delay(Length) =
+//       Duration
 //
 // Nothing else mixes. The factor 8 and the powers of ten live in this file and its source only.
 //
@@ -45,7 +47,8 @@ inline std::int64_t mul(std::int64_t a, std::int64_t b, const char* what) {
 }
 }  // namespace unit_detail
 
-/// A span of simulated time. May be negative as a difference; delays are checked to be >= 0 where they are used.
+/// A span of simulated time. May be negative as a difference; delays are checked to be >= 0 where
+/// they are used.
 class Duration {
  public:
   static constexpr std::int64_t ticks_per_ns = 100;
@@ -82,7 +85,8 @@ class Duration {
   std::int64_t ticks_ = 0;
 };
 
-/// floor(time * numerator / denominator), without overflow in between. Requires: time >= 0, denominator > 0, and the result fits.
+/// floor(time * numerator / denominator), without overflow in between. Requires: time >= 0,
+/// denominator > 0, and the result fits.
 inline Duration scaled(Duration time, std::uint64_t numerator, std::uint64_t denominator) {
   __extension__ using Wide = unsigned __int128;
   return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(time.in_ticks()) * numerator / denominator));
@@ -174,17 +178,19 @@ class Length {
 /// Time to put `size` on a wire of `rate`, rounded up to a tick. Requires: size >= 0, rate > 0.
 Duration transmit_time(Bytes size, Bandwidth rate);
 
-/// Time to move `bits` (may be fractional: what is left of a flow) at `rate_bps`, to the nearest tick but never less
-/// than one tick when bits > 0. Returns Duration::max() when rate_bps is 0. Used by fluid models, whose rates are real.
+/// Time to move `bits` (may be fractional: what is left of a flow) at `rate_bps`, to the nearest
+/// tick but never less than one tick when bits > 0. Returns Duration::max() when rate_bps is 0.
+/// Used by fluid models, whose rates are real.
 Duration fluid_transmit_time(double bits, double rate_bps);
 
 /// Bits that a fluid of `rate_bps` moves in `elapsed`.
 double fluid_bits(double rate_bps, Duration elapsed);
 
-/// Light in fibre: 5 ns per metre (group index about 1.5), rounded up to a tick. Requires: length >= 0.
+/// Light in fibre: 5 ns per metre (group index about 1.5), rounded up to a tick. Requires: length
+/// >= 0.
 Duration propagation_delay(Length length);
 
-// --- Text -----------------------------------------------------------------------------------------------------------
+// --- Text ---
 // A number, optional fraction and exponent, optional blanks, then a unit:
 //   Duration   ps ns us ms s min h d            "1.5us"
 //   Bytes      B kB MB GB TB KiB MiB GiB TiB    "4MiB"
@@ -209,13 +215,15 @@ ParsedQuantity<Bytes> parse_bytes(std::string_view text);
 ParsedQuantity<Bandwidth> parse_bandwidth(std::string_view text);
 ParsedQuantity<Length> parse_length(std::string_view text);
 
-/// Shortest exact text with the largest unit that keeps the number whole or short: "1.5us", "4MiB", "400Gbps", "30m".
+/// Shortest exact text with the largest unit that keeps the number whole or short: "1.5us", "4MiB",
+/// "400Gbps", "30m".
 std::string to_text(Duration value);
 std::string to_text(Bytes value);
 std::string to_text(Bandwidth value);
 std::string to_text(Length value);
 
-/// `size` in `parts` parts that differ by at most one byte and add up exactly; the i-th, with the larger ones first.
+/// `size` in `parts` parts that differ by at most one byte and add up exactly; the i-th, with the
+/// larger ones first.
 Bytes part_of(Bytes size, std::uint32_t parts, std::uint32_t i);
 
 }  // namespace weft

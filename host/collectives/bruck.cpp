@@ -40,14 +40,15 @@ class Bruck final : public CollectiveAlgorithm {
  private:
   static PeerRule peer(std::int32_t offset) { return {PeerRule::Kind::offset, 0, offset}; }
 
-  /// All shares that a rank has after the rounds of smaller distances, beginning with that of the rank `offset` on, unless the receiver has them.
+  /// All shares that a rank has after the rounds of smaller distances, beginning with that of the
+  /// rank `offset` on, unless the receiver has them.
   static PartRange shares(std::uint32_t n, std::int32_t distance, std::int32_t offset) {
     const auto had = static_cast<std::uint32_t>(distance);
     return {0, std::min(had, n - had), {}, {PartIndex::Kind::offset, 0, offset, 1}};
   }
 
-  /// The blocks that travel in the round of a distance, those for the rank `offset` on first. A rank has gathered `distance` blocks for it,
-  /// fewer perhaps for the last one.
+  /// The blocks that travel in the round of a distance, those for the rank `offset` on first. A
+  /// rank has gathered `distance` blocks for it, fewer perhaps for the last one.
   static PartRange blocks(std::uint32_t n, std::int32_t distance, std::int32_t offset) {
     const auto run = static_cast<std::uint32_t>(distance);
     const std::uint32_t rest = n % (2 * run);

@@ -1,6 +1,7 @@
 // Collective algorithms: ways to carry out a collective, chosen by name.
 //
-// Where it sits: the collective library (host/collectives/collective_library) picks an algorithm for each request and keeps the plan that it compiles.
+// Where it sits: the collective library (host/collectives/collective_library) picks an algorithm
+// for each request and keeps the plan that it compiles.
 //
 // Adding one: a file that implements CollectiveAlgorithm, and a line in collective_algorithms().
 // Thread safety: algorithms are immutable.

@@ -402,7 +402,8 @@ std::shared_ptr<const JobCollectives> CollectiveLibrary::try_prepare(const Workl
       if (seen.emplace(workload.role_of[rank], layout).second) of_role.of_each_layout.emplace_back(rank);
     }
   }
-  std::set<std::tuple<std::size_t, std::uint16_t, const CollectivePlan*>> registered;  // role, communicator, plan
+  // Role, communicator, plan
+  std::set<std::tuple<std::size_t, std::uint16_t, const CollectivePlan*>> registered;
   for (std::size_t role = 0; role < workload.roles.size(); ++role) {
     const RoleDag& dag = workload.roles[role];
     for (std::uint32_t i = 0; i < dag.size(); ++i) {

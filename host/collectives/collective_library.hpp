@@ -78,8 +78,9 @@ class CollectiveLibrary {
   static std::string add_operations(JobCollectives& job, const CollectivePlan& plan, std::uint16_t communicator, GroupId group,
                                     std::span<const NodeId> endpoint_of_rank, SwitchOperations& operations);
 
-  std::vector<std::string> chosen_;  ///< per CollectiveType: an algorithm's name, or "" where the rules pick it
-  std::string chosen_protocol_;      ///< likewise
+  /// Per CollectiveType: an algorithm's name, or "" where the rules pick it.
+  std::vector<std::string> chosen_;
+  std::string chosen_protocol_;  ///< likewise
   /// Those that may be taken, by name.
   std::map<std::string, std::shared_ptr<const CollectiveAlgorithm>, std::less<>> algorithms_;
   std::map<std::string, CollectiveProtocol, std::less<>> protocols_;

@@ -1,25 +1,33 @@
-// Collective programs: what each rank of a collective does, as send, receive and reduce steps with dependencies.
+// Collective programs: what each rank of a collective does, as send, receive and reduce steps with
+// dependencies.
 //
-// Where it sits: an algorithm (one file each) compiles a request into a CollectivePlan; each rank's runner executes its program step by step. No
-// global collective state exists, so a collective runs in parallel like everything else, in flow and in packet mode alike.
+// Where it sits: an algorithm (one file each) compiles a request into a CollectivePlan; each rank's
+// runner executes its program step by step. No global collective state exists, so a collective runs
+// in parallel like everything else, in flow and in packet mode alike.
 //
 // Model
-//   - Positions of the group that do the same play one role and share its program. A program names peers and parts relative to the executing
-//     position: by its index in a division of the group into subgroups (subgroups.hpp), of which a plan has several: rings, hosts, rails, trees.
-//   - The buffer of B bytes is cut into `parts`; part i holds floor((i+1)B/parts) - floor(iB/parts) bytes, so sizes add up to B exactly. A message
-//     carries a PartRange: consecutive parts, or blocks that are forwarded. Where phases
-//     overlap, the buffer is cut into shares first and every share into `pieces`; then part k x shares + s is piece k of share s.
-//   - A step runs when its predecessors are done, a send also waits for slots of its connection (slots.hpp). A send is done when its last byte left the source; a receive when the message is here; a
-//     reducing receive when it has also been added up; a join at once.
-//   - An in-network step is carried out by switches for all members of the executing position's subgroup (network/in_network/switch_operations). It
-//     begins when all members have come to it and is done when the network says so. All of them have it at the same index of their
-//     programs. Its parts are what each contributes: one's own share for reduce_scatter and all_gather, which deal with the shares of all
-//     members; the same parts for all otherwise.
-//   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need no search.
-//   - Steps of one channel travel on one connection (queue pair); other channels hash to other paths.
+//   - Positions of the group that do the same play one role and share its program. A program names
+//     peers and parts relative to the executing position: by its index in a division of the group
+//     into subgroups (subgroups.hpp), of which a plan has several: rings, hosts, rails, trees.
+//   - The buffer of B bytes is cut into `parts`; part i holds floor((i+1)B/parts) - floor(iB/parts)
+//     bytes, so sizes add up to B exactly. A message carries a PartRange: consecutive parts, or
+//     blocks that are forwarded. Where phases overlap, the buffer is cut into shares first and
+//     every share into `pieces`; then part k x shares + s is piece k of share s.
+//   - A step runs when its predecessors are done, a send also waits for slots of its connection
+//     (slots.hpp). A send is done when its last byte left the source; a receive when the message is
+//     here; a reducing receive when it has also been added up; a join at once.
+//   - An in-network step is carried out by switches for all members of the executing position's
+//     subgroup (network/in_network/switch_operations). It begins when all members have come to it
+//     and is done when the network says so. All of them have it at the same index of their
+//     programs. Its parts are what each contributes: one's own share for reduce_scatter and
+//     all_gather, which deal with the shares of all members; the same parts for all otherwise.
+//   - A send names the receiving step in the receiver's program (`remote_step`), so arrivals need
+//     no search.
+//   - Steps of one channel travel on one connection (queue pair); other channels hash to other
+//     paths.
 //
-// Invariant: for every peer rule that a program sends by, no position receives from two senders by the same pair of rules (the sender's and the
-// receiver's); folding ranks relies on it.
+// Invariant: for every peer rule that a program sends by, no position receives from two senders by
+// the same pair of rules (the sender's and the receiver's); folding ranks relies on it.
 // Thread safety: plans are immutable and shared by all ranks.
 #pragma once
 
@@ -73,23 +81,28 @@ struct PartIndex {
   std::uint32_t stride = 0;  ///< parts per unit of the index
 };
 
-/// Which parts a message carries: `count` from base + outer + inner on. If `inner` is an offset, parts wrap round after its n x stride.
-/// With a `run`, for blocks of an all-to-all that are forwarded: `run` blocks, of as many sources, of every (2 run)-th part; `count` in
-/// all. `inner` is an offset then.
+/// Which parts a message carries: `count` from base + outer + inner on. If `inner` is an offset,
+/// parts wrap round after its n x stride. With a `run`, for blocks of an all-to-all that are
+/// forwarded: `run` blocks, of as many sources, of every (2 run)-th part; `count` in all. `inner`
+/// is an offset then.
 struct PartRange {
   std::uint32_t base = 0;
   std::uint32_t count = 0;
   PartIndex outer;
   PartIndex inner;
   std::uint32_t run = 0;
-  std::uint32_t blocks = 1;  ///< all_to_all: every part holds blocks of so many senders, which travel together
+  /// all_to_all: every part holds blocks of so many senders, which travel together.
+  std::uint32_t blocks = 1;
 };
 
 struct CollectiveStep {
   StepKind kind = StepKind::join;
   std::uint8_t channel = 0;
-  bool from_splits = false;  ///< carries what the request's split table says for (source, destination), instead of parts
-  PeerRule peer;             ///< in_network: the division whose subgroup takes part; of reduce and broadcast, the root as a member
+  /// Carries what the request's split table says for (source, destination), instead of parts.
+  bool from_splits = false;
+  /// in_network: the division whose subgroup takes part; of reduce and broadcast, the root as a
+  /// member.
+  PeerRule peer;
   std::uint32_t remote_step = 0;  ///< send: index of the receive in the receiver's program
   PartRange parts;
   SwitchOperationKind operation = SwitchOperationKind::all_reduce;  ///< of in_network
@@ -153,15 +166,18 @@ struct CollectivePlan {
   std::string reason;          ///< why the rules chose it; "" where the user did
   CollectiveProtocol protocol;
   CollectiveSlots slots;
-  Duration launch_latency;     ///< from the start of the op to that of its first step, the protocol's base latency included
+  /// From the start of the op to that of its first step, the protocol's base latency included.
+  Duration launch_latency;
   bool uses_switches = false;  ///< has in_network steps
   std::uint32_t parts = 1;
-  std::uint32_t pieces = 1;      ///< of every share; divides `parts`
-  Bytes buffer;                  ///< what is cut into parts
-  std::uint8_t share_order = 0;  ///< the division whose members own the shares in turn, where results are tied to positions
+  std::uint32_t pieces = 1;  ///< of every share; divides `parts`
+  Bytes buffer;              ///< what is cut into parts
+  /// The division whose members own the shares in turn, where results are tied to positions.
+  std::uint8_t share_order = 0;
   std::vector<std::shared_ptr<const Subgroups>> divisions;  ///< [0] is the whole group
-  std::vector<std::uint32_t> role_of;                       ///< per position; empty if all play role 0
-  std::vector<CollectiveProgram> programs;                  ///< per role
+  /// Per position; empty if all play role 0.
+  std::vector<std::uint32_t> role_of;
+  std::vector<CollectiveProgram> programs;  ///< per role
 
   /// Number of the new division.
   std::uint8_t add_division(std::shared_ptr<const Subgroups> division);
@@ -171,14 +187,16 @@ struct CollectivePlan {
 
   /// Positions that take part in an in_network step of `position`, in the subgroup's order.
   std::vector<std::uint32_t> members_of(const CollectiveStep& step, std::uint32_t position) const;
-  /// Position of the other side of a send or receive as seen by `position`; of the root of an in_network step that has one.
+  /// Position of the other side of a send or receive as seen by `position`; of the root of an
+  /// in_network step that has one.
   std::uint32_t peer(const CollectiveStep& step, std::uint32_t position) const;
   PartSpan span(const CollectiveStep& step, std::uint32_t position) const;
   /// What a send or receive moves; of an in_network step, what `position` contributes.
   Bytes message_bytes(const CollectiveStep& step, std::uint32_t position) const;
-  /// The same as bytes on the way, what the protocol costs included.
+  /// Bytes of message_bytes() in the network, with the overhead of the protocol.
   Bytes moved_bytes(const CollectiveStep& step, std::uint32_t position) const;
-  /// What a receive of `position` takes after the message's arrival, but for the adding up; and an in_network step after the result's.
+  /// What a receive of `position` takes after the message's arrival, but for the adding up; and an
+  /// in_network step after the result's.
   Duration hop_latency(const CollectiveStep& step, std::uint32_t position) const;
   /// Whether a message of an all_to_all_v is not sent because it has no bytes.
   bool is_left_out(const CollectiveStep& step, std::uint32_t position) const {

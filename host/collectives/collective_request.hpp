@@ -18,7 +18,8 @@ struct CollectiveRequest {
   const SplitTable* splits = nullptr;   ///< of all_to_all_v; outlives the request
 
   std::uint32_t ranks() const { return layout->ranks(); }
-  /// What the ranks have between them or divide: of all_gather and gather the gathered shards, otherwise `bytes`, of a barrier nothing.
+  /// What the ranks have between them or divide: of all_gather and gather the gathered shards,
+  /// otherwise `bytes`, of a barrier nothing.
   Bytes whole_buffer() const {
     return type == CollectiveType::all_gather || type == CollectiveType::gather ? bytes * ranks() : bytes;
   }

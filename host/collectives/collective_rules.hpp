@@ -1,12 +1,15 @@
-// Collective rules: a table that says which algorithm and which protocol fit a collective, by its size, its ranks and where they are.
+// Collective rules: a table that says which algorithm and which protocol fit a collective, by its
+// size, its ranks and where they are.
 //
-// Where it sits: the collective library asks it where `auto` is chosen (collective.all_reduce = auto and so on). Rules are a file in protobuf text
-// format (rules_file.proto). Those built in are host/collectives/built_in_rules.textproto, whose comments say where each threshold comes from;
+// Where it sits: the collective library asks it where `auto` is chosen (collective.all_reduce =
+// auto and so on). Rules are a file in protobuf text format (rules_file.proto). Those built in are
+// host/collectives/built_in_rules.textproto, whose comments say where each threshold comes from;
 // `weft modules --rules` prints it.
 //
-// Model: the first rule whose conditions hold and whose algorithm can carry out the request stands. A rule that names no protocol leaves it to later
-// rules; one that names no algorithm is for any. What is chosen depends on the request and its group's layout, never on what else runs, so that equal
-// requests are carried out alike wherever they occur.
+// Model: the first rule whose conditions hold and whose algorithm can carry out the request stands.
+// A rule that names no protocol leaves it to later rules; one that names no algorithm is for any.
+// What is chosen depends on the request and its group's layout, never on what else runs, so that
+// equal requests are carried out alike wherever they occur.
 // Thread safety: immutable.
 #pragma once
 
@@ -61,20 +64,24 @@ class CollectiveRules {
   const std::string* find_algorithm(const CollectiveRequest& request, const std::function<bool(const std::string&)>& can) const;
   const std::string* find_protocol(const CollectiveRequest& request, std::string_view algorithm) const;
 
-  /// `can` tells whether an algorithm carries out the request. Requires: some rule without conditions names an algorithm that can.
+  /// `can` tells whether an algorithm carries out the request. Requires: some rule without
+  /// conditions names an algorithm that can.
   const std::string& algorithm(const CollectiveRequest& request, const std::function<bool(const std::string&)>& can) const;
-  /// The protocol for a request that is carried out by `algorithm`. Requires: some rule without conditions names a protocol and no algorithm.
+  /// The protocol for a request that is carried out by `algorithm`. Requires: some rule without
+  /// conditions names a protocol and no algorithm.
   const std::string& protocol(const CollectiveRequest& request, std::string_view algorithm) const;
 
  private:
   std::vector<CollectiveRule> rules_;
 };
 
-/// Throws InputError with every error of the file: those of core/text/textproto, [no-rules], [unknown-collective], [unknown-algorithm],
-/// [unknown-protocol], [unsupported-collective], [missing-field], [bad-value], [out-of-range].
+/// Throws InputError with every error of the file: those of core/text/textproto, [no-rules],
+/// [unknown-collective], [unknown-algorithm], [unknown-protocol], [unsupported-collective],
+/// [missing-field], [bad-value], [out-of-range].
 std::vector<CollectiveRule> read_collective_rules(const SourceText& source);
 
-/// Their text, as a file. One of the rules has no conditions and an algorithm for every type, the last none and a protocol.
+/// Their text, as a file. One of the rules has no conditions and an algorithm for every type, the
+/// last none and a protocol.
 std::string_view built_in_rules_text();
 
 }  // namespace weft

@@ -107,7 +107,8 @@ class DataFlow {
       bool is_ordered = true;
       for (const std::uint32_t part : parts_used(p, step)) {
         if (!is_ordered) break;
-        // The last users first: where steps are in order, one look finds that those before are in order as well.
+        // The last users first: where steps are in order, one look finds that those before are in
+        // order as well.
         for (std::size_t k = users[part].size(); k > 0 && is_ordered; --k) {
           const std::uint32_t other = users[part][k - 1];
           const Use use = use_of(program.step(other));
@@ -342,11 +343,14 @@ class DataFlow {
   const CollectivePlan& plan_;
   std::size_t faults_max_;
   std::uint32_t ranks_;
-  std::vector<NumberSet> held_;                               ///< by position and part
-  std::vector<std::vector<std::uint32_t>> pending_;           ///< by position and step: what it waits for
-  std::vector<std::vector<std::vector<NumberSet>>> arrived_;  ///< by position and step: a message's parts
+  std::vector<NumberSet> held_;  ///< by position and part
+  /// By position and step: what it waits for.
+  std::vector<std::vector<std::uint32_t>> pending_;
+  /// By position and step: a message's parts.
+  std::vector<std::vector<std::vector<NumberSet>>> arrived_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t>
-      joined_;                                                  ///< by (first member, step): members of an in_network step
+      /// By (first member, step): members of an in_network step.
+      joined_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ready_;  ///< (position, step)
   std::vector<DataFlowFault> faults_;
 };

@@ -1,23 +1,32 @@
-// Double binary tree: two trees carry half of the buffer each, in pieces that follow one another; who is inside one tree is a leaf of the other.
+// Double binary tree: two trees carry half of the buffer each, in pieces that follow one another;
+// who is inside one tree is a leaf of the other.
 //
-// Model (Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and scan, Parallel Computing 35, 2009; for
-// all_reduce as in NCCL 2.4: Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019)
-//   - A tree joins hosts (binary_tree); inside a host the members are a chain behind its head, the member that talks to other hosts' heads.
-//     The first tree has its heads on the first rail and its chains run by rail, the second on the last rail and back. Where every two members
-//     have a cable of their own, chains are ways that use all of them (GroupLayout::chain_of_host).
-//   - all_reduce: hosts in order of first appearance; in the second tree mirrored if their number is even, shifted by one if odd.
-//   - broadcast, reduce: both trees hang under the root, which is the head of its host. The other hosts follow in order, beginning behind
-//     the root's; in the second tree their order is mirrored or shifted. So the root sends or receives every byte once, everybody else as
-//     well, and no inner host passes on more than it gets.
-//   - Half a buffer is cut into pieces of at most `piece`, but never into more than 512. Every piece goes up (is reduced), comes down (is
-//     distributed), or both. To a neighbour one message goes at a time; messages to several neighbours share the link.
-//   - A pair of trees uses two channels. More channels are more pairs, each on its share of the buffer, with heads on other rails.
+// Model (Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and
+// scan, Parallel Computing 35, 2009; for all_reduce as in NCCL 2.4: Jeaugey, Massively scale your
+// deep learning training with NCCL 2.4, 2019)
+//   - A tree joins hosts (binary_tree); inside a host the members are a chain behind its head, the
+//     member that talks to other hosts' heads. The first tree has its heads on the first rail and
+//     its chains run by rail, the second on the last rail and back. Where every two members have a
+//     cable of their own, chains are ways that use all of them (GroupLayout::chain_of_host).
+//   - all_reduce: hosts in order of first appearance; in the second tree mirrored if their number
+//     is even, shifted by one if odd.
+//   - broadcast, reduce: both trees hang under the root, which is the head of its host. The other
+//     hosts follow in order, beginning behind the root's; in the second tree their order is
+//     mirrored or shifted. So the root sends or receives every byte once, everybody else as well,
+//     and no inner host passes on more than it gets.
+//   - Half a buffer is cut into pieces of at most `piece`, but never into more than 512. Every
+//     piece goes up (is reduced), comes down (is distributed), or both. To a neighbour one message
+//     goes at a time; messages to several neighbours share the link.
+//   - A pair of trees uses two channels. More channels are more pairs, each on its share of the
+//     buffer, with heads on other rails.
 //
-// With n = 2^j hosts of one rank, link rate R, k pieces per tree, alpha = time of an empty message and g = what a sender takes from one
-// message to the next:
+// With n = 2^j hosts of one rank, link rate R, k pieces per tree, alpha = time of an empty message
+// and g = what a sender takes from one message to the next:
 //   broadcast, reduce  j (alpha + B/(kR)) + (k-1) (g + B/(kR))
-//   all_reduce         2 j alpha + (2j-1) B/R for k = 1; near 2 B/R for many pieces, as a ring's, with a latency that grows with log n
-// With g = 0 the first is the two-tree bound of Sanders et al. for a root of one port per direction.
+//   all_reduce         2 j alpha + (2j-1) B/R for k = 1; near 2 B/R for many pieces, as a ring's,
+//                      with a latency that grows with log n
+// With g = 0 the first is the two-tree bound of Sanders et al. for a root of one port per
+// direction.
 #pragma once
 
 #include "host/collectives/collective.hpp"

@@ -35,7 +35,8 @@ InsideLinks links_among(const Topology& topology, std::span<const NodeId> member
 
 bool joins_gpus(NodeKind kind) { return kind == NodeKind::nvswitch || is_endpoint(kind); }
 
-/// Where an endpoint's traffic to other hosts goes through: its NIC, or itself where its ports are its own.
+/// Where an endpoint's traffic to other hosts goes through: its NIC, or itself where its ports are
+/// its own.
 NodeId nic_of(const Topology& topology, NodeId endpoint) {
   for (const LinkId link : topology.out_links(endpoint)) {
     const NodeId next = topology.link(link).destination;

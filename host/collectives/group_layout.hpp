@@ -1,12 +1,15 @@
-// Group layout: where the members of a group are - which of them share a host, and as which of its GPUs.
+// Group layout: where the members of a group are - which of them share a host, and as which of its
+// GPUs.
 //
-// Where it sits: the collective library makes one per placed group and shares equal ones; algorithms that care about the topology (rings with several
-// channels, hierarchical) take their orders from it.
+// Where it sits: the collective library makes one per placed group and shares equal ones;
+// algorithms that care about the topology (rings with several channels, hierarchical) take their
+// orders from it.
 //
-// Model: hosts are numbered in order of first appearance among the positions; a member's rail is the number of its GPU within its host. What joins
-// members of one host is told by the worst pair of the group, what their hosts are built of by the first member's, but for NICs, of which the least
-// host's count: as in NCCL, whose ranks agree on the fewest channels and the lowest rate that any of them has found. Groups with equal layouts run
-// equal programs.
+// Model: hosts are numbered in order of first appearance among the positions; a member's rail is
+// the number of its GPU within its host. What joins members of one host is told by the worst pair
+// of the group, what their hosts are built of by the first member's, but for NICs, of which the
+// least host's count: as in NCCL, whose ranks agree on the fewest channels and the lowest rate that
+// any of them has found. Groups with equal layouts run equal programs.
 // Thread safety: immutable.
 #pragma once
 
@@ -35,13 +38,16 @@ std::string_view to_text(InsideLinks links);
 
 /// What the members' hosts are built of, as a library that tunes itself to its machine sees it.
 struct HostHardware {
-  std::string machine;          ///< what the topology calls the server; "" where it has no name
-  std::uint32_t gpus = 1;       ///< of a host, members or not
-  std::uint32_t nics = 1;       ///< that members use, of the host where these are fewest
-  std::int64_t nvlink_bps = 0;  ///< of all NVLinks of a GPU together, each way; 0 where there are none
-  std::int64_t nic_bps = 0;     ///< of all ports of a NIC together, each way, of the slowest host; 0 where there is no network
-  bool rails_meet = false;      ///< NICs of equal number share a leaf, others of a host do not
-  double oversubscription = 1;  ///< of the leafs: what they have below over what they have above, at least 1
+  std::string machine;     ///< what the topology calls the server; "" where it has no name
+  std::uint32_t gpus = 1;  ///< of a host, members or not
+  std::uint32_t nics = 1;  ///< that members use, of the host where these are fewest
+  /// Of all NVLinks of a GPU together, each way; 0 where there are none.
+  std::int64_t nvlink_bps = 0;
+  /// Of all ports of a NIC together, each way, of the slowest host; 0 where there is no network.
+  std::int64_t nic_bps = 0;
+  bool rails_meet = false;  ///< NICs of equal number share a leaf, others of a host do not
+  /// Of the leafs: what they have below over what they have above, at least 1.
+  double oversubscription = 1;
   friend auto operator<=>(const HostHardware&, const HostHardware&) = default;
 };
 
@@ -72,7 +78,8 @@ class GroupLayout {
   const HostHardware& hardware() const { return hardware_; }
   void set_hardware(const HostHardware& hardware) { hardware_ = hardware; }
 
-  /// Whether a path between two members holds more than slots do, so that messages are cut (collective.chunk). False until set.
+  /// Whether a path between two members holds more than slots do, so that messages are cut
+  /// (collective.chunk). False until set.
   bool is_far_apart() const { return is_far_apart_; }
   void set_far_apart(bool is_far_apart) { is_far_apart_ = is_far_apart; }
 
@@ -81,11 +88,14 @@ class GroupLayout {
   /// Position of a host's k-th member by rail. Requires: the host has so many.
   std::uint32_t member_of_host(std::uint32_t host, std::uint32_t k) const { return hosts_->member(some_member_[host], k); }
   std::uint32_t members_of_host(std::uint32_t host) const { return hosts_->size_at(some_member_[host]); }
-  /// A host's members in the order of a chain that begins with the k-th, k = `start`: by rising rail and round, or by falling rail if `backwards`. Where
-  /// every two have a cable of their own, in zigzag (start, +1, -1, +2, -2 ..., or mirrored), so that the chains from all starts take each cable once in each direction if
-  /// their number is even (the Walecki decomposition of complete graphs into Hamiltonian paths; Alspach, "The wonderful Walecki construction", 2008).
+  /// A host's members in the order of a chain that begins with the k-th, k = `start`: by rising
+  /// rail and round, or by falling rail if `backwards`. Where every two have a cable of their own,
+  /// in zigzag (start, +1, -1, +2, -2 ..., or mirrored), so that the chains from all starts take
+  /// each cable once in each direction if their number is even (the Walecki decomposition of
+  /// complete graphs into Hamiltonian paths; Alspach, "The wonderful Walecki construction", 2008).
   std::vector<std::uint32_t> chain_of_host(std::uint32_t host, std::uint32_t start, bool backwards) const;
-  /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless all hosts have equally many members.
+  /// The k-th members by rail of all hosts, in order of host; for every k a subgroup. Null unless
+  /// all hosts have equally many members.
   const std::shared_ptr<const Subgroups>& rails() const { return rails_; }
 
   friend std::partial_ordering operator<=>(const GroupLayout& a, const GroupLayout& b) {
@@ -110,7 +120,8 @@ class GroupLayout {
   std::shared_ptr<const Subgroups> rails_;
 };
 
-/// Whether a path from the first endpoint to another holds more than `bytes` per round trip, by propagation alone.
+/// Whether a path from the first endpoint to another holds more than `bytes` per round trip, by
+/// propagation alone.
 bool holds_more(const Topology& topology, std::span<const NodeId> endpoints, Bytes bytes);
 
 }  // namespace weft

@@ -46,7 +46,8 @@ class HalvingDoubling {
   bool has_extra(std::uint32_t position) const { return position < 2 * extras_ && position % 2 == 1; }
   std::uint32_t position_in_core(std::uint32_t number) const { return number < extras_ ? 2 * number + 1 : number + extras_; }
 
-  /// In an all_reduce distances double while indices halve, hence numbers with their bits in reverse.
+  /// In an all_reduce distances double while indices halve, hence numbers with their bits in
+  /// reverse.
   std::vector<std::uint32_t> core_order() const {
     std::vector<std::uint32_t> order;
     for (std::uint32_t index = 0; index < core_; ++index) {
@@ -71,7 +72,8 @@ class HalvingDoubling {
     return first >= pairs_ ? Cut::singles : Cut::both;
   }
 
-  /// Members of the core do the same if their blocks hold equally many shares; of a size, only one block can have members of both kinds.
+  /// Members of the core do the same if their blocks hold equally many shares; of a size, only one
+  /// block can have members of both kinds.
   RoleNumbers::Description description(std::uint32_t position) const {
     if (is_extra(position)) return {};
     RoleNumbers::Description blocks = {has_extra(position) ? 1U : 0U};
@@ -102,7 +104,8 @@ class HalvingDoubling {
     CollectiveProgramBuilder builder;
     if (is_extra(position)) {
       builder.add({StepKind::send, 0, false, neighbour(+1), kFoldedIn, handed_in(0)});
-      // What the neighbour sums up of a reduce_scatter lacks the extra rank's part of its own share.
+      // What the neighbour sums up of a reduce_scatter lacks the extra rank's part of its own
+      // share.
       const StepKind kind = type_ == CollectiveType::reduce_scatter ? StepKind::receive_reduce : StepKind::receive;
       builder.add({kind, 0, false, neighbour(+1), 0, handed_back(0)});
       return std::move(builder).build();
@@ -140,7 +143,8 @@ class HalvingDoubling {
                         {receive_kind, 0, false, partner, 0, block(position, received, bit)});
   }
 
-  // What goes between an extra rank and its neighbour, as seen from where the extra rank is `extra` positions on.
+  // What goes between an extra rank and its neighbour, as seen from where the extra rank is `extra`
+  // positions on.
   PartRange handed_in(std::int32_t extra) const {
     if (type_ == CollectiveType::all_reduce) return whole_buffer();
     return type_ == CollectiveType::all_gather ? share_of(extra) : all_shares_but(extra);

@@ -1,25 +1,35 @@
-// Hierarchical: first among the GPUs of a host, then along the rails (GPUs of equal number in all hosts), then inside the hosts again.
+// Hierarchical: first among the GPUs of a host, then along the rails (GPUs of equal number in all
+// hosts), then inside the hosts again.
 //
 // Model, with H hosts of G ranks, a buffer of B bytes, P pieces:
-//   all_reduce      reduce-scatter inside the hosts, all-reduce of every GPU's share along its rail, all-gather inside the hosts
+//   all_reduce      reduce-scatter inside the hosts, all-reduce of every GPU's share along its
+//                   rail, all-gather inside the hosts
 //   reduce_scatter  reduce-scatter inside, reduce-scatter along the rails
 //   all_gather      all-gather along the rails, all-gather inside
-//   broadcast       the root scatters inside its host, its host broadcasts along the rails, all-gather inside
-//   all_to_all      PXN: inside its host every GPU gives GPU r the blocks for GPU r of all hosts; that one sends what its host has for another as
-//                   one message along its rail: H-1 messages between hosts per GPU instead of (H-1) G. In one piece, direct at both levels.
-// Pieces go through the phases like through a pipeline: piece k+1 is inside the hosts while piece k is on the rails; a phase takes one piece after
-// the other. (all_reduce: Cho et al., BlueConnect, MLSys 2019; pieces over levels: Rashidi et al., Themis, ISCA 2022; PXN: NVIDIA, Doubling
-// all2all performance with NCCL 2.12, 2022; broadcast by scatter and all-gather: van de Geijn, 1994.)
+//   broadcast       the root scatters inside its host, its host broadcasts along the rails,
+//                   all-gather inside
+//   all_to_all      PXN: inside its host every GPU gives GPU r the blocks for GPU r of all hosts;
+//                   that one sends what its host has for another as one message along its rail: H-1
+//                   messages between hosts per GPU instead of (H-1) G. In one piece, direct at both
+//                   levels.
+// Pieces go through the phases like through a pipeline: piece k+1 is inside the hosts while piece k
+// is on the rails; a phase takes one piece after the other. (all_reduce: Cho et al., BlueConnect,
+// MLSys 2019; pieces over levels: Rashidi et al., Themis, ISCA 2022; PXN: NVIDIA, Doubling all2all
+// performance with NCCL 2.12, 2022; broadcast by scatter and all-gather: van de Geijn, 1994.)
 //
-// With t_i = time of a piece's phase inside a host and t_b = time of its phase on the rails, an all_reduce takes 2 t_i + P t_b if t_b is the
-// longest. Rings, at rates R_i of a GPU's NVLink and R_b of its NIC, alpha = time of an empty message:
+// With t_i = time of a piece's phase inside a host and t_b = time of its phase on the rails, an
+// all_reduce takes 2 t_i + P t_b if t_b is the longest. Rings, at rates R_i of a GPU's NVLink and
+// R_b of its NIC, alpha = time of an empty message:
 //   t_i = (G-1) (alpha_i + B/(P G R_i)),  t_b = 2 (H-1) (alpha_b + B/(P G H R_b))
-// All ranks together send as much as on one ring: 2 (n-1) B for all_reduce, (n-1) B for reduce_scatter; all_to_all sends (H (G-1) + (H-1) G) B.
+// All ranks together send as much as on one ring: 2 (n-1) B for all_reduce, (n-1) B for
+// reduce_scatter; all_to_all sends (H (G-1) + (H-1) G) B.
 //
-// Shares are numbered rail after rail, so that what a phase moves is consecutive; the buffer of a type whose result is tied to positions is taken to
-// be cut in that order. With one level (one host, or hosts of one rank) there is nothing to overlap, hence one piece, but for broadcast.
-// Memory: a program has at most about P x 4 (H + G) steps, shared by all ranks (two of them in a broadcast's host of the root); P is lowered
-// where P x 2 max(H, G) would exceed 65,536 rounds, at 4,096 hosts to 8.
+// Shares are numbered rail after rail, so that what a phase moves is consecutive; the buffer of a
+// type whose result is tied to positions is taken to be cut in that order. With one level (one
+// host, or hosts of one rank) there is nothing to overlap, hence one piece, but for broadcast.
+// Memory: a program has at most about P x 4 (H + G) steps, shared by all ranks (two of them in a
+// broadcast's host of the root); P is lowered where P x 2 max(H, G) would exceed 65,536 rounds, at
+// 4,096 hosts to 8.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +39,15 @@
 
 namespace weft {
 
-/// How the members of a subgroup exchange: with each other, or by what switches add up and multiply (sharp).
-/// In the order of the parameters' choices, "direct|ring" and "direct|ring|nvls".
+/// How the members of a subgroup exchange: with each other, or by what switches add up and multiply
+/// (sharp). In the order of the parameters' choices, "direct|ring" and "direct|ring|nvls".
 enum class Exchange : std::uint8_t { direct, ring, in_network };
 
 Module<CollectiveAlgorithmFactory> hierarchical_algorithm();
 
-/// What it does with these exchanges, which sharp shares. A phase in switches has one step per piece; of reduce_scatter, all_gather and
-/// all_reduce, and a barrier is then an all_reduce of nothing. Requires of compile(): no other type if `between` is in_network.
+/// What it does with these exchanges, which sharp shares. A phase in switches has one step per
+/// piece; of reduce_scatter, all_gather and all_reduce, and a barrier is then an all_reduce of
+/// nothing. Requires of compile(): no other type if `between` is in_network.
 std::unique_ptr<CollectiveAlgorithm> make_hierarchical(Exchange inside, Exchange between, std::uint32_t pieces);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // Job collectives: the plans of everything that the ranks of one placed job ask for.
 //
-// Where it sits: the collective library prepares one when a job has been placed; the job's rank runners look their collectives up in it.
-// Thread safety: immutable once prepared.
+// Where it sits: the collective library prepares one when a job has been placed; the job's rank
+// runners look their collectives up in it. Thread safety: immutable once prepared.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace weft {
 
 class JobCollectives {
  public:
-  /// The plan for a member of `group` at `position`; null for a group of one rank, which has nothing to do. Requires: `op` is a collective of the
-  /// job's workload.
+  /// The plan for a member of `group` at `position`; null for a group of one rank, which has
+  /// nothing to do. Requires: `op` is a collective of the job's workload.
   const CollectivePlan* find(const Op& op, GroupId group, std::uint32_t position) const;
-  /// The operation in switches that an in_network step of a plan of `group` joins, as a Transfer's destination. Requires: find() returned
-  /// the plan.
+  /// The operation in switches that an in_network step of a plan of `group` joins, as a Transfer's
+  /// destination. Requires: find() returned the plan.
   NodeId switch_operation(const CollectivePlan& plan, std::uint16_t communicator, GroupId group, const CollectiveStep& step,
                           std::uint32_t position) const;
   /// Whether any plan has in_network steps.
@@ -38,8 +38,8 @@ class JobCollectives {
   struct RequestHash {
     std::size_t operator()(const CollectiveRequest& request) const noexcept;
   };
-  /// An operation in switches of one group: communicator, group, division of the plan, kind, channel, root and the subgroup's first member
-  /// as positions.
+  /// An operation in switches of one group: communicator, group, division of the plan, kind,
+  /// channel, root and the subgroup's first member as positions.
   using SwitchKey = std::tuple<const CollectivePlan*, std::uint16_t, GroupId, std::uint8_t, SwitchOperationKind, std::uint8_t,
                                std::uint32_t, std::uint32_t>;
   static SwitchKey switch_key(const CollectivePlan& plan, std::uint16_t communicator, GroupId group, const CollectiveStep& step,

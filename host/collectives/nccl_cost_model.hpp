@@ -2,11 +2,11 @@
 //
 // Where it sits: the NCCL tuner (host/collectives/nccl_tuner) takes the choice with the least time.
 //
-// Model: latency + bytes / rate, as in NCCL's src/graph/tuning.cc, with the constants of the machine
-// (host/collectives/nccl_constants). With n ranks on H hosts of G, a buffer of B bytes, and p = 2
-// passes for all_reduce, else 1:
-//   ring       base + (p (n-1) - p (H-1)) inside hop + p (H-1) network hop
-//              + p (n-1)/n B / min(NVLink, NICs of a host)
+// Model: latency + bytes / rate, as in NCCL's src/graph/tuning.cc, with the constants of the
+// machine (host/collectives/nccl_constants). With n ranks on H hosts of G, a buffer of B bytes, and
+// p = 2 passes for all_reduce, else 1:
+//   ring       base + (p (n-1) - p (H-1)) inside hop + p (H-1) network hop + p (n-1)/n B /
+//              min(NVLink, NICs of a host)
 //   tree       base + 2 ((G-1) inside hop + log2 H network hop) + B / (NICs/2), NICs for two hosts
 //   nvls       base + (1 + 1/n) B / NVLink
 //   nvls_tree  base + 2 log2 H network hop + B / min(NICs/2, NVLink G/(G+1)), NICs for two hosts

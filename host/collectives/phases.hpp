@@ -1,9 +1,11 @@
-// Phases: the exchanges that collective algorithms are put together from, within subgroups and on a slice of the buffer.
+// Phases: the exchanges that collective algorithms are put together from, within subgroups and on a
+// slice of the buffer.
 //
 // Where it sits: ring, direct, pairwise and hierarchical add steps to their programs with these.
 //
-// Model: a phase runs inside every subgroup of a division at once, on a slice of the buffer: part k x stride of the slice is where member
-// k's share begins, or the share of the member at position k, where results are tied to positions.
+// Model: a phase runs inside every subgroup of a division at once, on a slice of the buffer: part k
+// x stride of the slice is where member k's share begins, or the share of the member at position k,
+// where results are tied to positions.
 // Thread safety: values.
 #pragma once
 
@@ -23,23 +25,26 @@ struct PhaseGround {
   std::uint32_t width = 1;    ///< parts of a share
   std::uint32_t base = 0;     ///< the slice begins at part base + outer
   PartIndex outer;
-  bool by_position = false;  ///< shares are ordered by the members' positions in the group instead of by their indices
+  /// Shares are ordered by the members' positions in the group instead of by their indices.
+  bool by_position = false;
   std::uint32_t blocks = 1;  ///< PartRange::blocks of all messages
 
-  /// The shares of `count` members from this index on, relative to the executing one. Requires: count 1, or width == stride.
+  /// The shares of `count` members from this index on, relative to the executing one. Requires:
+  /// count 1, or width == stride.
   PartRange shares(std::int32_t from_offset, std::uint32_t count = 1) const;
   PeerRule neighbour(std::int32_t offset) const { return {PeerRule::Kind::offset, division, offset}; }
 };
 
-/// Rounds in which every member sends to the next one and receives from the previous one. A member sends one message at a time: a send waits for the
-/// previous send and for the data it forwards.
+/// Rounds in which every member sends to the next one and receives from the previous one. A member
+/// sends one message at a time: a send waits for the previous send and for the data it forwards.
 class RingRounds {
  public:
   /// Nothing of the phase starts before `entry`.
   RingRounds(CollectiveProgramBuilder& builder, const PhaseGround& ground, std::optional<std::uint32_t> entry = {})
       : builder_(builder), ground_(ground), entry_(entry) {}
 
-  /// The member sends `count` shares from `from_offset` on; what it receives is what its left neighbour sends.
+  /// The member sends `count` shares from `from_offset` on; what it receives is what its left
+  /// neighbour sends.
   void add(std::int32_t from_offset, std::uint32_t count, StepKind receive_kind);
   /// n-1 rounds that leave every member with the sum of the share `finished_offset` from it.
   void reduce_scatter(std::int32_t finished_offset);
@@ -62,13 +67,15 @@ enum class Carries : std::uint8_t {
   splits,       ///< what the request's split table says
 };
 
-/// Adds an exchange: steps first + 2(k-1) and first + 2(k-1) + 1 are the send to the member k on and the receive from the one k back. Nothing of it
-/// starts before `entry`. Returns `first`; 2(n-1) steps follow it.
+/// Adds an exchange: steps first + 2(k-1) and first + 2(k-1) + 1 are the send to the member k on
+/// and the receive from the one k back. Nothing of it starts before `entry`. Returns `first`;
+/// 2(n-1) steps follow it.
 std::uint32_t add_exchange(CollectiveProgramBuilder& builder, const PhaseGround& ground, Carries carries, StepKind receive_kind,
                            std::optional<std::uint32_t> entry = {});
 
-/// Adds one operation that switches carry out for every subgroup: on each member's share of the slice for reduce_scatter and all_gather, on
-/// the whole slice of members x stride parts otherwise. `root` is an index in the subgroup, of reduce and broadcast. Returns the step.
+/// Adds one operation that switches carry out for every subgroup: on each member's share of the
+/// slice for reduce_scatter and all_gather, on the whole slice of members x stride parts otherwise.
+/// `root` is an index in the subgroup, of reduce and broadcast. Returns the step.
 std::uint32_t add_in_network(CollectiveProgramBuilder& builder, const PhaseGround& ground, SwitchOperationKind operation,
                              std::uint32_t root, std::optional<std::uint32_t> entry = {});
 

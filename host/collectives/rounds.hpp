@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// A send waits for the send and the receive of the round before. A round has two steps, of which either may be a join instead.
+/// A send waits for the send and the receive of the round before. A round has two steps, of which
+/// either may be a join instead.
 class Rounds {
  public:
   explicit Rounds(CollectiveProgramBuilder& builder) : builder_(builder) {}

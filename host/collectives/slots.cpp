@@ -84,7 +84,8 @@ std::vector<LimitedConnection> CollectiveSlots::limited(const CollectivePlan& pl
 }
 
 std::uint32_t CollectiveSlots::told_from(const LimitedConnection& connection) const {
-  // Whatever the sender does not know of, it can send the largest message: it has all but told_from() - 1 slots then.
+  // Whatever the sender does not know of, it can send the largest message: it has all but
+  // told_from() - 1 slots then.
   return std::max(1U, std::min((count_ + 1) / 2, count_ - connection.largest + 1));
 }
 

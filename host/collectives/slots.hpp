@@ -1,23 +1,27 @@
 // Slots: how much a rank may have on its way to a peer that the peer has not taken over yet.
 //
-// Where it sits: the collective library gives every plan its slots; rank runners keep their accounts of them.
+// Where it sits: the collective library gives every plan its slots; rank runners keep their
+// accounts of them.
 //
-// Model (NCCL: NCCL_STEPS slots of NCCL_BUFFSIZE / NCCL_STEPS bytes for every channel and peer): a connection is what goes from one
-// rank to another over one channel. A message takes a slot for every `size` of its bytes, at least one and at most half of all, as
-// longer ones stream through. They are taken from when the message is handed over until the receiver has taken it over, that is
-// when its receive step is done, and the sender has been told. The receiver tells it by a message of its own without bytes, once
-// half of the slots are free again, or as many as a message needs. A message that finds too few slots waits, and those of the
-// connection after it.
+// Model (NCCL: NCCL_STEPS slots of NCCL_BUFFSIZE / NCCL_STEPS bytes for every channel and peer): a
+// connection is what goes from one rank to another over one channel. A message takes a slot for
+// every `size` of its bytes, at least one and at most half of all, as longer ones stream through.
+// They are taken from when the message is handed over until the receiver has taken it over, that is
+// when its receive step is done, and the sender has been told. The receiver tells it by a message
+// of its own without bytes, once half of the slots are free again, or as many as a message needs. A
+// message that finds too few slots waits, and those of the connection after it.
 //
-// Chunks (NCCL: chunkSteps of slots, half of all, for rings of the Simple protocol): a message longer than a chunk may be cut into
-// equal parts of no more than that, which go one after the other: each is handed over when the one before has left, and takes slots
-// of its own. All but the last of a message are taken over when they have arrived. So no more is ever under way than slots hold; of
-// a message that is not cut all of it is. Messages of an all_to_all_v are not cut. Chunks are not posted ahead: where slots do not
-// bind, each costs the 1.2 us from one to the next (a ring of 1 GiB among 16 ranks on two hosts of H100, in chunks of 2 MiB: 2.6 %,
-// and 32 times the messages).
+// Chunks (NCCL: chunkSteps of slots, half of all, for rings of the Simple protocol): a message
+// longer than a chunk may be cut into equal parts of no more than that, which go one after the
+// other: each is handed over when the one before has left, and takes slots of its own. All but the
+// last of a message are taken over when they have arrived. So no more is ever under way than slots
+// hold; of a message that is not cut all of it is. Messages of an all_to_all_v are not cut. Chunks
+// are not posted ahead: where slots do not bind, each costs the 1.2 us from one to the next (a ring
+// of 1 GiB among 16 ranks on two hosts of H100, in chunks of 2 MiB: 2.6 %, and 32 times the
+// messages).
 //
-// A connection over which no more goes than there are slots needs no accounts. Sizes are taken as those of equal parts, so that
-// both ends count alike. A collective begins with all slots free.
+// A connection over which no more goes than there are slots needs no accounts. Sizes are taken as
+// those of equal parts, so that both ends count alike. A collective begins with all slots free.
 // Thread safety: immutable after construction.
 #pragma once
 
@@ -47,7 +51,8 @@ class CollectiveSlots {
 
   /// No limit.
   CollectiveSlots() = default;
-  /// Requires: count >= 1, size > 0. The plan is complete but for its slots. `chunk`: zero cuts no message.
+  /// Requires: count >= 1, size > 0. The plan is complete but for its slots. `chunk`: zero cuts no
+  /// message.
   CollectiveSlots(const CollectivePlan& plan, std::uint32_t count, Bytes size, Bytes chunk = Bytes::zero());
 
   std::uint32_t count() const { return count_; }
@@ -66,7 +71,8 @@ class CollectiveSlots {
   bool limits() const { return limits_; }
   /// In no particular order, but the same at every call.
   std::vector<LimitedConnection> limited(const CollectivePlan& plan, std::uint32_t position) const;
-  /// What a receiver tells its sender of, once so many slots of a connection are free that it does not know of.
+  /// What a receiver tells its sender of, once so many slots of a connection are free that it does
+  /// not know of.
   std::uint32_t told_from(const LimitedConnection& connection) const;
 
  private:

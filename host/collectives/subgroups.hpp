@@ -1,10 +1,11 @@
 // Subgroups: an order of a group's members, or of several parts of the group: rings, hosts, rails.
 //
-// Where it sits: collective programs name their peers by index in a division of the group into subgroups (collective_program), so that
-// thousands of ranks share one program whatever the order in which their rings visit them.
+// Where it sits: collective programs name their peers by index in a division of the group into
+// subgroups (collective_program), so that thousands of ranks share one program whatever the order
+// in which their rings visit them.
 //
-// Model: every position 0..n-1 of a group is in one subgroup or in none, and has an index 0..size-1 there. The whole group in order of position is
-// the trivial division; it takes no memory.
+// Model: every position 0..n-1 of a group is in one subgroup or in none, and has an index 0..size-1
+// there. The whole group in order of position is the trivial division; it takes no memory.
 // Thread safety: immutable.
 #pragma once
 
@@ -36,7 +37,8 @@ class Subgroups {
   // Requires: contains(position).
   std::uint32_t index_of(std::uint32_t position) const { return is_whole_group() ? position : places_[position].index; }
   std::uint32_t size_at(std::uint32_t position) const { return is_whole_group() ? positions_ : places_[position].size; }
-  /// Position of the member with `index` in the subgroup of `position`. Requires: index < size_at(position).
+  /// Position of the member with `index` in the subgroup of `position`. Requires: index <
+  /// size_at(position).
   std::uint32_t member(std::uint32_t position, std::uint32_t index) const {
     return is_whole_group() ? index : members_[places_[position].first + index];
   }

@@ -1,10 +1,12 @@
 // Compute clock: when the compute ops of a rank end, at a speed that changes while they run.
 //
-// Where it sits: each rank runner has one; hosts change its speed when they throttle, runners when communication slows kernels down.
+// Where it sits: each rank runner has one; hosts change its speed when they throttle, runners when
+// communication slows kernels down.
 //
-// Model: an op of duration d at speed 1 is done when the integral of the speed since its start has reached d. GPU ops run at host speed x GPU speed,
-// CPU ops at host speed. An op whose speed never changes from 1 ends after exactly d; otherwise ends are rounded up to a tick.
-// Every change gives the op a new end; the events of old ends are told by their version.
+// Model: an op of duration d at speed 1 is done when the integral of the speed since its start has
+// reached d. GPU ops run at host speed x GPU speed, CPU ops at host speed. An op whose speed never
+// changes from 1 ends after exactly d; otherwise ends are rounded up to a tick. Every change gives
+// the op a new end; the events of old ends are told by their version.
 // Invariant: finishes are a function of the sequence of calls.
 // Threads: belongs to its rank.
 #pragma once

@@ -1,14 +1,17 @@
 // Holdups: why a port of a network card that has data to send does not send it.
 //
-// Where it sits: every port of host/transport/nic has one; the summary of a run in packet mode prints their sum.
+// Where it sits: every port of host/transport/nic has one; the summary of a run in packet mode
+// prints their sum.
 //
-// Model: from the instant at which the cable is free until the next packet begins, data of the port's queue pairs stands still, if there is any, for one reason, the
-// first of
+// Model: from the instant at which the cable is free until the next packet begins, data of the
+// port's queue pairs stands still, if there is any, for one reason, the first of
 //   pause                  what is ready has been paused by the switch
-//   congestion control     a queue pair waits because its rate, or its own window, is below what its way can do
-//   acknowledgements       one waits for acknowledgements, its window being as large as what its way holds: others share the way, or packets are lost
-// A queue pair that is slow by its rate limit holds nothing up; nor does one beside others that fill the cable.
-// Threads: values.
+//   congestion control     a queue pair waits because its rate, or its own window, is below what
+//                          its route can do
+//   acknowledgements       one waits for acknowledgements, its window being as large as what its
+//                          route holds: others share the route, or packets are lost
+// A queue pair that is slow by its rate limit holds nothing up; nor does one beside others that
+// fill the cable. Threads: values.
 #pragma once
 
 #include <algorithm>

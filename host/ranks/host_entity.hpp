@@ -1,13 +1,17 @@
-// Host entity: a server in the simulation. Starts the ranks placed on it and routes their timers and network notices.
+// Host entity: a server in the simulation. Starts the ranks placed on it and routes their timers
+// and network notices.
 //
-// Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one of its endpoints; transfers go out through
-// the NetworkPort and come back as transfer_sent / transfer_delivered; finished iterations go to the scheduler as `iteration_done`.
-// `stop_job` takes the runners of an attempt away; timers and notices that come for them afterwards are dropped.
-// `send_data` makes it send what lies on it; what arrives for its ranks before they begin goes to the scheduler as `data_arrived`.
-// An endpoint runs one rank at a time (the scheduler never places two).
+// Where it sits: the scheduler's `start_job` makes it create one RankRunner per rank placed on one
+// of its endpoints; transfers go out through the NetworkPort and come back as transfer_sent /
+// transfer_delivered; finished iterations go to the scheduler as `iteration_done`. `stop_job` takes
+// the runners of an attempt away; timers and notices that come for them afterwards are dropped.
+// `send_data` makes it send what lies on it; what arrives for its ranks before they begin goes to
+// the scheduler as `data_arrived`. An endpoint runs one rank at a time (the scheduler never places
+// two).
 //
-// Parameters: host_params(). Records of what ran are kept per host and read after the run; an unfinished run tells which ranks wait.
-// Threads: belongs to its logical process; records may be read by anyone once the engine has stopped.
+// Parameters: host_params(). Records of what ran are kept per host and read after the run; an
+// unfinished run tells which ranks wait. Threads: belongs to its logical process; records may be
+// read by anyone once the engine has stopped.
 #pragma once
 
 #include <memory>
@@ -47,8 +51,9 @@ struct WaitingRank {
   std::vector<OpId> ops;
 };
 
-/// Over all of a rank's iterations of an attempt so far, by communicator: time with its communication under way and no GPU compute op running. When
-/// several communicators are under way, each counts.
+/// Over all of a rank's iterations of an attempt so far, by communicator: time with its
+/// communication under way and no GPU compute op running. When several communicators are under way,
+/// each counts.
 struct RankExposure {
   AttemptId attempt;
   RankId rank;
@@ -86,7 +91,8 @@ class HostEntity final : public Entity {
   double speed_ = 1;
   std::vector<NodeId> endpoints_;
   std::vector<std::unique_ptr<RankRunner>> runners_;  ///< per local endpoint; null while idle
-  std::unordered_set<AttemptId> stopped_;             ///< attempts whose messages nobody takes any more
+  /// Attempts whose messages nobody takes any more.
+  std::unordered_set<AttemptId> stopped_;
   std::vector<OpRecord> records_;
   std::vector<RankExposure> exposures_;   ///< of ranks that have ended
   std::vector<SlotHoldup> slot_holdups_;  ///< likewise

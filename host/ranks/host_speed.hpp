@@ -1,10 +1,13 @@
-// Host speed: how fast the hosts of a run compute, as a function of time - stragglers, thermal throttling, power caps.
+// Host speed: how fast the hosts of a run compute, as a function of time - stragglers, thermal
+// throttling, power caps.
 //
-// Where it sits: made by the assembler of a run from the scenario's entries and the parameters of stragglers; host entities hand it to their ranks.
+// Where it sits: made by the assembler of a run from the scenario's entries and the parameters of
+// stragglers; host entities hand it to their ranks.
 //
-// Model: a host's speed is the product of the factors of all entries that hold for it at the time, and of straggler_speed if it is a
-// straggler. Compute ops take 1 / speed of their time. Whether a host is a straggler is drawn from the stream (seed, host).
-// Thread safety: immutable after construction.
+// Model: a host's speed is the product of the factors of all entries that hold for it at the time,
+// and of straggler_speed if it is a straggler. Compute ops take 1 / speed of their time. Whether a
+// host is a straggler is drawn from the stream (seed, host). Thread safety: immutable after
+// construction.
 #pragma once
 
 #include <cstdint>

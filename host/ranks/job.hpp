@@ -1,17 +1,23 @@
 // Job: what the scheduler and the hosts tell each other about a job that runs.
 //
-// Where it sits: the scheduler entity places a job, publishes this attempt of it on GPUs as a `RunningJob` in the `JobTable`, and sends `start_job` to every
-// host that has at least one of its ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds. `stop_job` ends the
-// attempt before: ranks vanish at once, and what they have handed to the network goes no further, but for packets on their way, which nobody takes. Where the
-// scheduler only leaves out iterations, it crosses the network of packet mode all the same.
-// Data and checkpoints: before a job's ranks begin, an attempt of its own may bring them what they need (`data`): `send_data` makes the hosts where it lies
-// send it, and the hosts of the ranks tell of each part that has arrived. What a rank sends to the store when it writes a checkpoint is taken there without
-// a word. The last checkpoint of a job that leaves its GPUs is an attempt of its own (`send_checkpoint`), and the store tells of each part that has arrived.
-// All messages travel with at least the control-plane delay declared at connection time (design: "Control is a node too"). A stop may overtake the
-// start that it is about: the attempt then never begins on that host.
+// Where it sits: the scheduler entity places a job, publishes this attempt of it on GPUs as a
+// `RunningJob` in the `JobTable`, and sends `start_job` to every host that has at least one of its
+// ranks. Each host runs its ranks' DAGs up to the last iteration and reports every rank's rounds.
+// `stop_job` ends the attempt before: ranks vanish at once, and what they have handed to the
+// network goes no further, but for packets on their way, which nobody takes. Where the scheduler
+// only leaves out iterations, it crosses the network of packet mode all the same.
+// Data and checkpoints: before a job's ranks begin, an attempt of its own may bring them what they
+// need (`data`): `send_data` makes the hosts where it lies send it, and the hosts of the ranks tell
+// of each part that has arrived. What a rank sends to the store when it writes a checkpoint is
+// taken there without a word. The last checkpoint of a job that leaves its GPUs is an attempt of
+// its own (`send_checkpoint`), and the store tells of each part that has arrived. All messages
+// travel with at least the control-plane delay declared at connection time (design: "Control is a
+// node too"). A stop may overtake the start that it is about: the attempt then never begins on that
+// host.
 //
-// Threads: a slot of the JobTable is written once by the scheduler's logical process before it sends `start_job`, and read by others only
-// after they received that or what follows from it; the kernel's barrier between windows orders the two. Afterwards the slot is immutable, and it never
+// Threads: a slot of the JobTable is written once by the scheduler's logical process before it
+// sends `start_job`, and read by others only after they received that or what follows from it; the
+// kernel's barrier between windows orders the two. Afterwards the slot is immutable, and it never
 // moves.
 #pragma once
 
@@ -45,9 +51,11 @@ struct RunningJob {
   JobId job;
   std::shared_ptr<const Workload> workload;
   std::shared_ptr<const std::vector<NodeId>> endpoint_of_rank;  ///< per rank, all distinct
-  std::uint64_t first_iteration = 0;                            ///< those before it were done in earlier attempts
-  std::uint64_t iterations = 1;                                 ///< of the job; > first_iteration
-  /// After every so many iterations of the job a rank stands still to write a checkpoint, but for the last; 0: never.
+  /// Those before it were done in earlier attempts.
+  std::uint64_t first_iteration = 0;
+  std::uint64_t iterations = 1;  ///< of the job; > first_iteration
+  /// After every so many iterations of the job a rank stands still to write a checkpoint, but for
+  /// the last; 0: never.
   std::uint64_t checkpoint_every = 0;
   Duration checkpoint_write;  ///< how long that takes
   std::shared_ptr<const JobCollectives> collectives;
@@ -55,10 +63,12 @@ struct RunningJob {
   std::shared_ptr<const JobFolding> folding;  ///< if not null, only representatives run
   /// Not null: no rank runs in this attempt, which only brings them that.
   std::shared_ptr<const std::vector<StoredData>> data;
-  /// If not null, what each rank sends to its store with a checkpoint; at most one entry per rank, ascending.
+  /// If not null, what each rank sends to its store with a checkpoint; at most one entry per rank,
+  /// ascending.
   std::shared_ptr<const std::vector<StoredData>> checkpoint;
   bool is_in_flow_mode = false;  ///< in a run in packet mode: its transfers are flows
-  /// No rank runs in this attempt, which only takes `checkpoint` there before the job leaves its GPUs.
+  /// No rank runs in this attempt, which only takes `checkpoint` there before the job leaves its
+  /// GPUs.
   bool is_last_checkpoint = false;
 
   bool has_checkpoint_after(std::uint64_t iterations_ended) const {
@@ -82,7 +92,8 @@ class JobTable {
   std::uint32_t size() const { return size_; }
 
  private:
-  /// Each chunk is as large as all before it, and one more times the first, so that no slot ever moves.
+  /// Each chunk is as large as all before it, and one more times the first, so that no slot ever
+  /// moves.
   struct Position {
     static constexpr std::uint64_t kFirst = 64;
     explicit constexpr Position(std::uint32_t attempt)
@@ -109,12 +120,14 @@ class AttemptFoldings final : public TransferFolding {
 
 /// Event kinds between scheduler and hosts.
 enum JobEvent : std::uint16_t {
-  start_job = 200,        ///< scheduler -> host, payload StartJob
-  iteration_done = 201,   ///< host -> scheduler, payload IterationDone; the last one of a rank ends that rank
-  stop_job = 202,         ///< scheduler -> host, payload StopJob
-  send_data = 203,        ///< scheduler -> host where data lies, payload StartJob
-  data_arrived = 204,     ///< host of a rank or of a store -> scheduler, payload DataArrived
-  send_checkpoint = 205,  ///< scheduler -> host of ranks that are over, payload StartJob: what they have done by then
+  start_job = 200,  ///< scheduler -> host, payload StartJob
+  /// Host -> scheduler, payload IterationDone; the last one of a rank ends that rank.
+  iteration_done = 201,
+  stop_job = 202,      ///< scheduler -> host, payload StopJob
+  send_data = 203,     ///< scheduler -> host where data lies, payload StartJob
+  data_arrived = 204,  ///< host of a rank or of a store -> scheduler, payload DataArrived
+  /// Scheduler -> host of ranks that are over, payload StartJob: what they have done by then.
+  send_checkpoint = 205,
 };
 
 struct StartJob {
@@ -122,7 +135,8 @@ struct StartJob {
 };
 struct StopJob {
   AttemptId attempt;
-  /// 1: what its ranks have handed to the network goes no further. 0: the job gets on, and is only not simulated.
+  /// 1: what its ranks have handed to the network goes no further. 0: the job gets on, and is only
+  /// not simulated.
   std::uint32_t is_over = 1;
 };
 
@@ -137,8 +151,9 @@ struct IterationDone {
   RankId rank;
   std::uint32_t iteration = 0;  ///< from 0
   std::uint32_t reserved = 0;
-  Time end;                        ///< when it ended at the rank
-  Duration exposed_communication;  ///< of this round: communication under way and no compute op running
+  Time end;  ///< when it ended at the rank
+  /// Of this round: communication under way and no compute op running.
+  Duration exposed_communication;
 };
 static_assert(sizeof(IterationDone) == 32);
 

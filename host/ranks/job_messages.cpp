@@ -135,7 +135,8 @@ std::uint64_t JobMessages::sizes_hash(const CollectivePlan& plan, std::uint32_t 
   SizeHashes& known = found->second;
   std::vector<std::uint32_t> residues;
   for (const PartIndex& index : known.indices) {
-    // Sizes repeat, so that of an offset's parts only the rest by the period matters, if they wrap round after full periods.
+    // Sizes repeat, so that of an offset's parts only the rest by the period matters, if they wrap
+    // round after full periods.
     const Subgroups& division = *plan.divisions[index.division];
     const std::uint64_t first = std::uint64_t{division.index_of(position)} * index.stride;
     const std::uint64_t wrap = std::uint64_t{division.size_at(position)} * index.stride;
@@ -183,7 +184,8 @@ std::uint64_t JobMessages::costs_hash(const CollectiveProtocol& protocol) {
   return hash;
 }
 
-/// Messages of the job at hand with their paths, and the first colours of its ranks. False if folding cannot be looked for.
+/// Messages of the job at hand with their paths, and the first colours of its ranks. False if
+/// folding cannot be looked for.
 bool JobMessages::collect_messages() {
   const PlacedJob& job = jobs_[job_];
   const Workload& workload = *job.workload;
@@ -241,7 +243,8 @@ std::pair<std::uint32_t, bool> JobMessages::note_kind(std::uint32_t connection, 
 bool JobMessages::add_controls(std::uint32_t rank, const CollectivePlan& plan, std::uint32_t position, std::uint16_t communicator,
                                std::span<const RankId> group) {
   const std::vector<Route>& routes = routes_of(plan, position);
-  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> slots;  // by peer and channel, which several routes may share
+  // By peer and channel, which several routes may share
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> slots;
   const auto peer_of = [&](const Route& route) { return plan.peer(plan.program_of(position).step(route.step), position); };
   for (const Route& route : routes) slots[{peer_of(route), route.channel}] += route.slots;
   for (const Route& route : routes) {

@@ -1,11 +1,15 @@
-// Job messages: who sends what to whom in placed jobs, every message that repeats once, with the way it takes.
+// Job messages: who sends what to whom in placed jobs, every message that repeats once, with the
+// way it takes.
 //
-// Where it sits: host/symmetry/rank_folding looks for ranks that are alike by them, host/symmetry/job_link_demand for the links that a job loads.
+// Where it sits: host/symmetry/rank_folding looks for ranks that are alike by them,
+// host/symmetry/job_link_demand for the links that a job loads.
 //
-// Model: ranks are numbered through, job after job. A message stands for all that a rank sends to another by one rule and connection; a kind is what
-// messages of one rule and connection have in common, a rule being how sender and receiver find each other: a distance in the group, a neighbour in a
-// tree. The first colour of a rank is what tells it apart whatever its neighbours are: its job, role, host and the sizes of what it sends.
-// Cost: 16 bytes and a few operations per message, so that the millions of an all-to-all can be looked at.
+// Model: ranks are numbered through, job after job. A message stands for all that a rank sends to
+// another by one rule and connection; a kind is what messages of one rule and connection have in
+// common, a rule being how sender and receiver find each other: a distance in the group, a
+// neighbour in a tree. The first colour of a rank is what tells it apart whatever its neighbours
+// are: its job, role, host and the sizes of what it sends. Cost: 16 bytes and a few operations per
+// message, so that the millions of an all-to-all can be looked at.
 // Threads: one.
 #pragma once
 
@@ -59,11 +63,13 @@ class JobMessages {
   JobMessages(std::span<const PlacedJob> jobs, const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
               const Limits& limits);
 
-  /// False if a transfer has several queue pairs on different paths, if adaptive routing may choose between paths, or beyond the limits.
+  /// False if a transfer has several queue pairs on different paths, if adaptive routing may choose
+  /// between paths, or beyond the limits.
   bool collect();
 
   const std::vector<Message>& all() const { return messages_; }
-  /// Control messages, by which receivers tell senders of slots: of zero bytes, so that only their delays matter.
+  /// Control messages, by which receivers tell senders of slots: of zero bytes, so that only their
+  /// delays matter.
   const std::vector<Message>& controls() const { return controls_; }
   const std::vector<Kind>& kinds() const { return kinds_; }
   const FoldingPaths& paths() const { return paths_; }
@@ -104,7 +110,8 @@ class JobMessages {
   bool add_message(std::uint32_t rank, RankId to, std::uint32_t connection, std::uint64_t rule, bool in_collective);
   bool add_controls(std::uint32_t rank, const CollectivePlan& plan, std::uint32_t position, std::uint16_t communicator,
                     std::span<const RankId> group);
-  /// Number of the kind, and whether the pair of rank and communicator at hand has sent none of it yet.
+  /// Number of the kind, and whether the pair of rank and communicator at hand has sent none of it
+  /// yet.
   std::pair<std::uint32_t, bool> note_kind(std::uint32_t connection, std::uint64_t rule, bool in_collective);
 
   std::span<const PlacedJob> jobs_;

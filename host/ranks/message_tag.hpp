@@ -1,13 +1,15 @@
 // Message tag: the 64 bits of a transfer by which the receiving rank knows what has arrived.
 //
-// Where it sits: made for every placed job from its workload and its collectives; rank runners pack a tag for every transfer and unpack it
-// on arrival.
+// Where it sits: made for every placed job from its workload and its collectives; rank runners pack
+// a tag for every transfer and unpack it on arrival.
 //
-// Model: a collective message names the collective (communicator, ordinal among its collectives) and the receiving step. A point-to-point message
-// names the communicator, the user's tag (as an index into the run's sorted tags) and the ordinal among equal sends. Both carry the iteration,
-// modulo what the bits hold. The fields are as wide as this job needs them and the iteration gets the rest, 32 bits if they are there: a rank may
-// be almost half that many iterations ahead of its peer before two iterations could be confused, and that is refused ([ran-ahead]).
-// Thread safety: immutable after construction.
+// Model: a collective message names the collective (communicator, ordinal among its collectives)
+// and the receiving step. A point-to-point message names the communicator, the user's tag (as an
+// index into the run's sorted tags) and the ordinal among equal sends. Both carry the iteration,
+// modulo what the bits hold. The fields are as wide as this job needs them and the iteration gets
+// the rest, 32 bits if they are there: a rank may be almost half that many iterations ahead of its
+// peer before two iterations could be confused, and that is refused ([ran-ahead]). Thread safety:
+// immutable after construction.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,8 @@ struct MessageTag {
   std::uint32_t iteration = 0;
   std::uint32_t communicator = 0;
   std::uint32_t ordinal = 0;  ///< RoleDag::match_ordinal
-  /// Collective: step of the receiver's program, of a control message the number of slots; point to point: index of the user's tag.
+  /// Collective: step of the receiver's program, of a control message the number of slots; point to
+  /// point: index of the user's tag.
   std::uint32_t detail = 0;
 
   friend bool operator==(const MessageTag&, const MessageTag&) = default;
@@ -38,8 +41,9 @@ constexpr std::uint32_t connection_number(std::uint16_t communicator, std::uint8
 static_assert(connection_number(UINT16_MAX, UINT8_MAX) < 1U << transfer_connection_bits);
 /// Channels whose slots can be told of.
 inline constexpr std::uint8_t channels_with_slots = 32;
-/// Of what receivers tell senders of their slots (collectives/slots) in collectives of a type: those of several types may find the same peer by several
-/// rules, which folding tells apart by connection. Requires: channel < channels_with_slots.
+/// Of what receivers tell senders of their slots (collectives/slots) in collectives of a type:
+/// those of several types may find the same peer by several rules, which folding tells apart by
+/// connection. Requires: channel < channels_with_slots.
 constexpr std::uint32_t slots_connection(std::uint16_t communicator, std::uint8_t channel, CollectiveType type) {
   return control_connection | connection_number(communicator, static_cast<std::uint8_t>(channel + static_cast<std::uint8_t>(type) *
                                                                                                       channels_with_slots));
@@ -57,17 +61,21 @@ class MessageTags {
   /// Fewest bits that the iteration needs.
   static constexpr int iteration_bits_min = 16;
 
-  /// Throws InputError [too-many-messages] if the workload leaves the iteration fewer than iteration_bits_min.
+  /// Throws InputError [too-many-messages] if the workload leaves the iteration fewer than
+  /// iteration_bits_min.
   MessageTags(const Workload& workload, const JobCollectives& collectives);
 
   std::uint64_t pack(const MessageTag& tag) const;
   MessageTag unpack(std::uint64_t packed) const;
-  /// As pack(), but equal for all messages of one collective: what its arrivals are collected under.
+  /// As pack(), but equal for all messages of one collective: what its arrivals are collected
+  /// under.
   std::uint64_t pack_stream(MessageTag tag) const;
-  /// Whether `iteration` of a tag is `current` or a later one, as far as the bits can tell: false for half of their range and more.
+  /// Whether `iteration` of a tag is `current` or a later one, as far as the bits can tell: false
+  /// for half of their range and more.
   bool ahead_of(std::uint32_t iteration, std::uint64_t current) const;
 
-  /// Position of a user's tag among the distinct ones of the workload. Requires: the workload uses it.
+  /// Position of a user's tag among the distinct ones of the workload. Requires: the workload uses
+  /// it.
   std::uint32_t index_of(std::uint32_t user_tag) const;
   int iteration_bits() const { return iteration_bits_; }
 

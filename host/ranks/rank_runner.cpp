@@ -86,7 +86,8 @@ void RankRunner::note_round(Time now) {
 }
 
 void RankRunner::run_ready(EventContext& context) {
-  // Ops that take no time finish inside start_op and make others ready; this loop, not recursion, runs them all.
+  // Ops that take no time finish inside start_op and make others ready; this loop, not recursion,
+  // runs them all.
   if (running_ready_) return;
   running_ready_ = true;
   for (std::size_t next = 0; next < ready_.size(); ++next) start_op(ready_[next], context);

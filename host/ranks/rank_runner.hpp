@@ -1,26 +1,30 @@
 // Rank runner: executes the DAG of one rank, iteration after iteration.
 //
-// Where it sits: a host entity owns one per rank placed on it and forwards timers and network notices; the runner hands transfers to the
-// network and reports finished iterations.
+// Where it sits: a host entity owns one per rank placed on it and forwards timers and network
+// notices; the runner hands transfers to the network and reports finished iterations.
 //
 // Model
-//   - An op is ready when all its predecessors are done (streams are edges already, workloads/dag/dag.hpp). Ready ops start at once:
-//     computation and communication overlap unless an edge forbids it.
-//   - compute takes its duration at the host's speed (host/ranks/host_speed), after kernel_launch_latency if it runs on the GPU; while
-//     communication is under way, GPU compute runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
-//     is done when its last byte has left; a receive when the matching message has arrived; an in_network step when the network delivers to
-//     the rank itself. Messages are eager: they may arrive before the receiver asks for them; a collective's as far as there are slots
+//   - An op is ready when all its predecessors are done (streams are edges already,
+//     workloads/dag/dag.hpp). Ready ops start at once: computation and communication overlap unless
+//     an edge forbids it.
+//   - compute takes its duration at the host's speed (host/ranks/host_speed), after
+//     kernel_launch_latency if it runs on the GPU; while communication is under way, GPU compute
+//     runs compute_slowdown times slower. A collective runs its program (host/collectives). A send
+//     is done when its last byte has left; a receive when the matching message has arrived; an
+//     in_network step when the network delivers to the rank itself. Messages are eager: they may
+//     arrive before the receiver asks for them; a collective's as far as there are slots
 //     (host/collectives/slots).
 //   - A group of one rank has nothing to exchange: its collectives take no time.
-//   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the transfer, as fused GPU kernels do.
-//   - Exposed communication: time with at least one communication op under way and no GPU compute op running;
-//     CPU ops (Processor::cpu) do not hide it.
+//   - Reducing costs reduction_time_per_mib on top of the arrival; zero means hidden behind the
+//     transfer, as fused GPU kernels do.
+//   - Exposed communication: time with at least one communication op under way and no GPU compute
+//     op running; CPU ops (Processor::cpu) do not hide it.
 //
-//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as that takes. Its bytes, if the job says how many, go to the
-//     store beside what follows.
+//   - After iterations at which the job writes a checkpoint, a rank stands still for as long as
+//     that takes. Its bytes, if the job says how many, go to the store beside what follows.
 //
-// Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when its iteration i has ended, and the checkpoint
-// after it is written.
+// Invariants: 1. every op runs exactly once per iteration; 2. iteration i+1 of a rank starts when
+// its iteration i has ended, and the checkpoint after it is written.
 // Threads: belongs to the logical process of its host.
 #pragma once
 
@@ -40,17 +44,20 @@ namespace weft {
 
 /// Timer events of a host about its ranks.
 enum RankTimer : std::uint16_t {
-  compute_done = 300,        ///< payload RankTimerPayload
-  receive_done = 301,        ///< payload RankTimerPayload: a received message has been taken over and added up
+  compute_done = 300,  ///< payload RankTimerPayload
+  /// Payload RankTimerPayload: a received message has been taken over and added up.
+  receive_done = 301,
   launch_done = 302,         ///< payload RankTimerPayload: a collective's first steps may run
   checkpoint_written = 303,  ///< payload RankTimerPayload: the next iteration begins
 };
 
 struct RankTimerPayload {
-  std::uint32_t slot = 0;    ///< which of the host's endpoints
-  std::uint32_t index = 0;   ///< compute_done, launch_done: op; receive_done: step
-  std::uint64_t stream = 0;  ///< compute_done: ComputeClock's version; receive_done: the collective, as MessageTags::pack_stream
-  AttemptId attempt;         ///< of the rank's job; another may run at that endpoint by now
+  std::uint32_t slot = 0;   ///< which of the host's endpoints
+  std::uint32_t index = 0;  ///< compute_done, launch_done: op; receive_done: step
+  /// compute_done: ComputeClock's version; receive_done: the collective, as
+  /// MessageTags::pack_stream.
+  std::uint64_t stream = 0;
+  AttemptId attempt;  ///< of the rank's job; another may run at that endpoint by now
   std::uint32_t reserved = 0;
 };
 
@@ -114,8 +121,10 @@ class RankRunner {
   struct SlotAccount {
     LimitedConnection connection;
     NodeId peer;
-    std::uint32_t taken = 0;  ///< a sender's: by what is on its way. A receiver's: free again, and the sender does not know of it
-    std::uint32_t told = 0;   ///< a receiver's: what the sender knows of
+    /// A sender's: by what is on its way. A receiver's: free again, and the sender does not know of
+    /// it.
+    std::uint32_t taken = 0;
+    std::uint32_t told = 0;            ///< a receiver's: what the sender knows of
     Fifo<std::uint32_t> waiting = {};  ///< a sender's: steps that wait for slots
     std::uint32_t leaving = 0;         ///< a sender's: messages whose last byte has not left
     Time held_since = Time::max();     ///< a sender's: some wait and nothing is leaving
@@ -129,9 +138,11 @@ class RankRunner {
     const CollectiveProgram* program = nullptr;
     std::uint32_t position = 0;
     std::uint32_t steps_left = 0;
-    std::vector<std::uint32_t> pending;  ///< per step: predecessors, plus one for the message of a receive
-    std::vector<std::uint32_t> chunks;   ///< per step, handed over or arrived; empty if no message is cut
-    std::vector<SlotAccount> accounts;   ///< of connections with more to carry than they have slots
+    /// Per step: predecessors, plus one for the message of a receive.
+    std::vector<std::uint32_t> pending;
+    /// Per step, handed over or arrived; empty if no message is cut.
+    std::vector<std::uint32_t> chunks;
+    std::vector<SlotAccount> accounts;  ///< of connections with more to carry than they have slots
   };
   struct SendKey {
     std::uint64_t tag = 0;
@@ -153,7 +164,8 @@ class RankRunner {
     OpId op;                   ///< of a point-to-point send
   };
 
-  /// More rounds than this in one instant are refused: nobody means them, and they would run for ever.
+  /// More rounds than this in one instant are refused: nobody means them, and they would run for
+  /// ever.
   static constexpr std::uint64_t rounds_per_instant_max = 1'000'000;
 
   RankTimerPayload timer(std::uint32_t index, std::uint64_t stream = 0) const { return {slot_, index, stream, job_.attempt, 0}; }

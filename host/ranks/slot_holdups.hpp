@@ -1,11 +1,12 @@
 // Slot holdups: how long sends of collectives waited for slots while the wire stood still for them.
 //
-// Where it sits: rank runners note them, hosts keep them, and what a run says of its slots (tools/simulation/run_notes) reads them when
-// it is over.
+// Where it sits: rank runners note them, hosts keep them, and what a run says of its slots
+// (tools/simulation/run_notes) reads them when it is over.
 //
-// Model: a connection (host/collectives/slots) is held up from when a send waits for slots and nothing else of the connection is
-// leaving its source, until the news of free slots lets the send go. A send that waits behind others that are still leaving loses
-// nothing. Whether slots are to blame or the receiver, who may take over late, is not told apart here.
+// Model: a connection (host/collectives/slots) is held up from when a send waits for slots and
+// nothing else of the connection is leaving its source, until the news of free slots lets the send
+// go. A send that waits behind others that are still leaving loses nothing. Whether slots are to
+// blame or the receiver, who may take over late, is not told apart here.
 // Threads: values.
 #pragma once
 

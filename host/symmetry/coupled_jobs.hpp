@@ -1,11 +1,14 @@
-// Coupled jobs: which of the jobs that use the network at present can slow each other down, and how ranks of those fold together.
+// Coupled jobs: which of the jobs that use the network at present can slow each other down, and how
+// ranks of those fold together.
 //
-// Where it sits: with fast forward the scheduler tells it which jobs run; a job that starts or stops concerns only those that are coupled with it, and all
-// others keep their pace (scheduler/fast_forward/fast_forward).
+// Where it sits: with fast forward the scheduler tells it which jobs run; a job that starts or
+// stops concerns only those that are coupled with it, and all others keep their pace
+// (scheduler/fast_forward/fast_forward).
 //
-// Model: a link that all jobs together cannot fill (host/symmetry/job_link_demand) holds nobody back. Two jobs that share a link which they and others could fill are
-// coupled, and so is whoever is coupled with a job that is. As max-min rates of one such set depend on nothing outside it, neither do the times of
-// its jobs. A job whose links are not known is coupled with all.
+// Model: a link that all jobs together cannot fill (host/symmetry/job_link_demand) holds nobody
+// back. Two jobs that share a link which they and others could fill are coupled, and so is whoever
+// is coupled with a job that is. As max-min rates of one such set depend on nothing outside it,
+// neither do the times of its jobs. A job whose links are not known is coupled with all.
 //
 // Invariant: every job that is in belongs to one set.
 // Thread safety: belongs to the scheduler's logical process.
@@ -26,8 +29,8 @@ namespace weft {
 
 class CoupledJobs {
  public:
-  /// Keeps references. `fold_tolerance`: for RankFolding::find(), which requires max-min rates; none: ranks are not folded. `known`: on the same
-  /// topology and settings; may be null.
+  /// Keeps references. `fold_tolerance` is for RankFolding::find(), which requires max-min rates.
+  /// Without it ranks are not folded. `known`: on the same topology and settings; may be null.
   CoupledJobs(const Topology& topology, const FlowSettings& settings, const HostSpeeds& speeds,
               std::optional<Duration> fold_tolerance, const KnownLinkDemands* known = nullptr);
 
@@ -38,7 +41,8 @@ class CoupledJobs {
   bool contains(JobId job) const { return members_.contains(job); }
   /// Itself included, ascending. Requires: it is in.
   const std::vector<JobId>& set_of(JobId job) const { return *members_.at(job).set; }
-  /// By place in `jobs`; null if no two ranks of them are alike or ranks are not folded. Requires: they are in.
+  /// By place in `jobs`; null if no two ranks of them are alike or ranks are not folded. Requires:
+  /// they are in.
   std::shared_ptr<const RankFolding> fold(std::span<const JobId> jobs) const;
 
  private:
@@ -48,7 +52,8 @@ class CoupledJobs {
     std::shared_ptr<const std::vector<JobId>> set;
   };
   struct OfLink {
-    std::vector<std::pair<JobId, double>> jobs;  ///< with what each can put on it, in bits per second
+    /// With what each can put on it, in bits per second.
+    std::vector<std::pair<JobId, double>> jobs;
   };
 
   bool holds_back(LinkId link) const;

@@ -28,7 +28,7 @@ FoldingPaths::FoldingPaths(const Topology& topology, const FlowSettings& setting
 }
 
 FoldingPaths::RankPath FoldingPaths::find_path(NodeId endpoint) const {
-  // All ways to packet switches, depth first; servers are small.
+  // All paths to packet switches, depth first; servers are small.
   std::vector<RankPath> paths;
   std::vector<LinkId> taken;
   const auto search = [&](const auto& self, NodeId at) -> void {

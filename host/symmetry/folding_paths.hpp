@@ -1,12 +1,14 @@
 // Folding paths: the paths of many messages, put together from pieces that they share.
 //
-// Where it sits: host/symmetry/rank_folding looks at every message of a job several times; it asks here for what each crosses.
+// Where it sits: host/symmetry/rank_folding looks at every message of a job several times; it asks
+// here for what each crosses.
 //
-// Model: an endpoint with a single way to a first packet switch is simply attached. Between two such endpoints of different hosts every
-// sprayed path is the way up to the one's switch, the paths between the two switches, and the way down from the other's: the middle is the
-// same for all endpoints of the two switches. Where the middle branches and paths are hashed, and for everything else (inside a host,
-// several ports, routes that a user gave), a message has a piece of its own or shares one with messages between the same endpoints.
-// Threads: one.
+// Model: an endpoint with a single way to a first packet switch is simply attached. Between two
+// such endpoints of different hosts every sprayed path is the way up to the one's switch, the paths
+// between the two switches, and the way down from the other's: the middle is the same for all
+// endpoints of the two switches. Where the middle branches and paths are hashed, and for everything
+// else (inside a host, several ports, routes that a user gave), a message has a piece of its own or
+// shares one with messages between the same endpoints. Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +33,7 @@ class FoldingPaths {
   struct Piece {
     std::uint32_t first = 0;  ///< of its hops
     std::uint32_t count = 0;
-    bool is_whole = false;     ///< or between the ways of both endpoints
+    bool is_whole = false;     ///< or between the paths of both endpoints
     bool inside_host = false;  ///< other latencies, no headers
     PathDelay delay;
   };
@@ -46,14 +48,15 @@ class FoldingPaths {
   FoldingPaths(const FoldingPaths&) = delete;
   FoldingPaths& operator=(const FoldingPaths&) = delete;
 
-  /// Number of the piece of a message between two ranks. None if the message has queue pairs that are hashed onto different paths, if its
-  /// path depends on what is under way, or beyond hops_max.
+  /// Number of the piece of a message between two ranks. None if the message has queue pairs that
+  /// are hashed onto different paths, if its path depends on what is under way, or beyond hops_max.
   std::optional<std::uint32_t> piece_of(std::uint32_t source, std::uint32_t destination, std::uint32_t connection);
 
   std::size_t piece_count() const { return pieces_.size(); }
   const Piece& piece(std::uint32_t number) const { return pieces_[number]; }
   std::span<const Hop> hops(const Piece& piece) const { return std::span(hops_).subspan(piece.first, piece.count); }
-  /// What messages that the rank sends cross on their way from its endpoint to its packet switch; empty unless it is simply attached.
+  /// What messages that the rank sends cross on their way from its endpoint to its packet switch;
+  /// empty unless it is simply attached.
   std::span<const LinkId> way_up(std::uint32_t rank) const { return paths_[rank].crossed_up; }
   /// What those that it receives cross from the switch on.
   std::span<const LinkId> way_down(std::uint32_t rank) const { return paths_[rank].crossed_down; }

@@ -23,7 +23,8 @@ class Demands {
     if (largest == 0) crossed_.push_back(link);
     largest = std::max(largest, share);
   }
-  /// All that has been crossed since the last call belongs to this attaching link; none() if it is not known.
+  /// All that has been crossed since the last call belongs to this attaching link; none() if it is
+  /// not known.
   void end(LinkId attaching) {
     const double rate_bps = attaching.is_none() ? unbounded : static_cast<double>(topology_.link(attaching).rate.in_bps());
     for (const LinkId link : crossed_) {
@@ -109,7 +110,7 @@ std::vector<LinkDemand> demands_of(const JobMessages& sent, const Topology& topo
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::vector<LinkDemand> demands;
   for (const LinkId link : used) {
-    // The ways of one end are not among the links that the other end was asked for.
+    // The paths of one end are not among the links that the other end was asked for.
     const double by_senders = sending.most_bps(link) > 0 ? sending.most_bps(link) : unbounded;
     const double by_receivers = receiving.most_bps(link) > 0 ? receiving.most_bps(link) : unbounded;
     demands.push_back({link, std::min(by_senders, by_receivers)});

@@ -16,7 +16,8 @@ namespace weft {
 
 namespace {
 
-/// Numbers equal values alike, from 0 in order of first appearance; returns how many there are. Entries of `skip` stay as they are.
+/// Numbers equal values alike, from 0 in order of first appearance; returns how many there are.
+/// Entries of `skip` stay as they are.
 template <class Skip>
 std::uint32_t renumber(const std::vector<std::uint64_t>& signatures, std::vector<std::uint32_t>& classes, const Skip& skip) {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers;
@@ -61,7 +62,8 @@ class FoldingSearch {
     std::vector<std::uint64_t> links;
   };
 
-  /// Links that hold nobody back. Those by which hosts are attached bound what others may carry, and so are not among them.
+  /// Links that hold nobody back. Those by which hosts are attached bound what others may carry,
+  /// and so are not among them.
   void find_free_links() {
     for (const auto& [link, most_bps] : demands_of(sent_, topology_)) {
       // Sums of shares round.
@@ -114,8 +116,8 @@ class FoldingSearch {
       piece_hash_[i] = combined_hash(tolerance_ > Duration::zero() ? 0 : piece.count, piece.inside_host ? 1 : 0);
       for (const FoldingPaths::Hop& hop : paths_.hops(piece)) piece_hash_[i] += hop_hash(hop.link, hop.load);
     }
-    // Sums, so that the order in which neighbours are met does not matter. What a link sees is the sum over messages of kind x load: it is added
-    // up by piece first.
+    // Sums, so that the order in which neighbours are met does not matter. What a link sees is the
+    // sum over messages of kind x load: it is added up by piece first.
     up_kinds_.assign(rank_count_, 0);
     down_kinds_.assign(rank_count_, 0);
     piece_kinds_.assign(paths_.piece_count(), 0);
@@ -194,7 +196,8 @@ class FoldingSearch {
     }
   }
 
-  /// Classes are numbered in order of their first ranks, and none has ranks of two jobs: those of a job follow those of the job before.
+  /// Classes are numbered in order of their first ranks, and none has ranks of two jobs: those of a
+  /// job follow those of the job before.
   void choose_representatives() {
     RankFolding& folding = *folding_;
     std::uint32_t classes = 0;
@@ -246,7 +249,8 @@ class FoldingSearch {
     link_classes_ += static_cast<std::uint32_t>(numbers.size());
   }
 
-  /// Members of a class look alike under hashes that did not make the classes, too. What chance let through once, it does not twice.
+  /// Members of a class look alike under hashes that did not make the classes, too. What chance let
+  /// through once, it does not twice.
   bool passes_a_second_look() {
     Signatures seen;
     look(0x5851f42d4c957f2dULL, seen);
@@ -264,8 +268,9 @@ class FoldingSearch {
   /// What the messages of a class and kind come to together.
   struct Sum {
     std::int64_t messages = 0;
-    PathDelay delay;                                      ///< sums of each of its members
-    std::vector<std::pair<std::uint32_t, double>> loads;  ///< on links that hold nobody back, by class
+    PathDelay delay;  ///< sums of each of its members
+    /// On links that hold nobody back, by class.
+    std::vector<std::pair<std::uint32_t, double>> loads;
   };
   using Loads = std::vector<std::pair<std::uint32_t, double>>;
   static void add_load(Loads& loads, std::uint32_t link_class, double load) {
@@ -305,7 +310,8 @@ class FoldingSearch {
     return sums;
   }
 
-  /// Of every message of a representative: one link of each class that it crosses, with what that link carries of the whole kind.
+  /// Of every message of a representative: one link of each class that it crosses, with what that
+  /// link carries of the whole kind.
   void lay_paths() {
     RankFolding& folding = *folding_;
     folding.relations_.resize(rank_classes_);
@@ -387,7 +393,8 @@ class FoldingSearch {
   std::uint32_t link_classes_ = 0;
   std::vector<std::uint32_t> link_class_;
   std::vector<bool> link_used_;
-  std::vector<bool> is_free_;                 ///< by LinkId: holds nobody back, and folding is loose
+  /// By LinkId: holds nobody back, and folding is loose.
+  std::vector<bool> is_free_;
   std::map<Duration, Duration> delay_class_;  ///< by delay; empty unless folding is loose
   std::vector<LinkId> representative_of_class_;
   std::vector<std::uint32_t> link_class_sizes_;
@@ -408,8 +415,9 @@ std::shared_ptr<const RankFolding> RankFolding::find(std::vector<PlacedJob> jobs
   return FoldingSearch(std::move(jobs), topology, settings, speeds, tolerance, limits).find();
 }
 
-/// A collective's message does not say by which rule it is sent. Messages of several rules between two ranks have one path and, in collectives, need
-/// no sender, so that any of them will do; point-to-point messages have one rule, and come first.
+/// A collective's message does not say by which rule it is sent. Messages of several rules between
+/// two ranks have one path and, in collectives, need no sender, so that any of them will do;
+/// point-to-point messages have one rule, and come first.
 const RankFolding::Relation& RankFolding::relation_of(std::uint32_t place, const Transfer& transfer) const {
   const RankId source = rank_at(place, transfer.source);
   const RankId destination = rank_at(place, transfer.destination);

@@ -1,7 +1,9 @@
-// Congestion control: how fast a queue pair sends, and how much of what it sent may be unacknowledged, by what comes back.
+// Congestion control: how fast a queue pair sends, and how much of what it sent may be
+// unacknowledged, by what comes back.
 //
-// Where it sits: chosen by name from congestion_algorithms(). A network card keeps a CongestionState for each queue pair that it opens, and tells the
-// algorithm what happens to the queue pair.
+// Where it sits: chosen by name from congestion_algorithms(). A network card keeps a
+// CongestionState for each queue pair that it opens, and tells the algorithm what happens to the
+// queue pair.
 //
 //   dcqcn   rates by congestion notifications (host/transport/dcqcn)
 //   dctcp   windows by marks that acknowledgements echo (host/transport/dctcp)
@@ -9,7 +11,8 @@
 //   swift   windows by round-trip times (host/transport/swift)
 //   none    line rate: pauses alone hold queue pairs back
 //
-// All that an algorithm knows of a queue pair is in that state, a plain value: what it does is a function of the state and of what it is told.
+// All that an algorithm knows of a queue pair is in that state, a plain value: what it does is a
+// function of the state and of what it is told.
 //
 // Threads: algorithms are immutable; a CongestionState belongs to its card.
 #pragma once
@@ -37,28 +40,35 @@ enum class MarkFeedback : std::uint8_t {
   echoes,         ///< in acknowledgements: whether the packet that each answers was marked
 };
 
-/// What an algorithm asks to be measured of packets that are acknowledged; what nobody asks for costs nothing. Requires that it has a window.
+/// What an algorithm asks to be measured of packets that are acknowledged; what nobody asks for
+/// costs nothing. Requires that it has a window.
 struct Measures {
   bool round_trips = false;
-  bool telemetry = false;  ///< of every hop (network/packet/telemetry); ways are to be one per queue pair
+  /// Of every hop (network/packet/telemetry); routes are to be one per queue pair.
+  bool telemetry = false;
 };
 
 /// What a new queue pair can do.
 struct QueuePairLimits {
-  Bandwidth line;               ///< of its port, or less where something else limits it
-  Duration round_trip;          ///< of a full packet and its acknowledgement where nothing else is under way
-  Bytes full_packet;            ///< on the wire
-  std::int64_t window_max = 0;  ///< bytes that it may have under way whatever the algorithm says; 0: any
-  std::uint32_t switches = 0;   ///< on its way
+  Bandwidth line;  ///< of its port, or less where something else limits it
+  /// Of a full packet and its acknowledgement where nothing else is under way.
+  Duration round_trip;
+  Bytes full_packet;  ///< on the wire
+  /// Bytes that it may have under way whatever the algorithm says; 0: any.
+  std::int64_t window_max = 0;
+  std::uint32_t switches = 0;  ///< on its route
 };
 
-/// An answer came. Bytes on the wire, each packet counted as a full one. What was asked for is of the last packet that it acknowledges, if that was sent once.
+/// An answer came. Bytes on the wire, each packet counted as a full one. What was asked for is of
+/// the last packet that it acknowledges, if that was sent once.
 struct Acknowledgement {
-  std::int64_t bytes = 0;      ///< with a window: of the packet that was answered; else what was acknowledged for the first time
+  /// With a window: of the packet that was answered; else what was acknowledged for the first time.
+  std::int64_t bytes = 0;
   std::int64_t in_flight = 0;  ///< sent and not acknowledged, now
   bool marked = false;         ///< the packet that was answered
   Time now = {};
-  std::uint64_t acknowledged = 0;                  ///< packets of the queue pair, from its first one on
+  /// Packets of the queue pair, from its first one on.
+  std::uint64_t acknowledged = 0;
   std::uint64_t next = 0;                          ///< number of the packet that goes out next
   Duration round_trip = {};                        ///< zero: not known
   std::span<const HopTelemetry> hops = {};         ///< empty: not known
@@ -115,17 +125,19 @@ class CongestionAlgorithm {
 
   /// A queue pair is opened.
   virtual CongestionState begin(const QueuePairLimits& limits) const = 0;
-  /// A packet of so many bytes on the wire goes out. Returns the rate that paces it, in bits per second.
+  /// A packet of so many bytes on the wire goes out. Returns the rate that paces it, in bits per
+  /// second.
   virtual double on_sent(CongestionState& state, std::int64_t bytes, Time now) const = 0;
-  /// Bytes that may be sent and not acknowledged; a packet may be in any case. Where there is a window, every packet asks for an answer.
-  /// Either always or never no_window.
+  /// Bytes that may be sent and not acknowledged; a packet may be in any case. Where there is a
+  /// window, every packet asks for an answer. Either always or never no_window.
   virtual std::int64_t window(const CongestionState&) const { return no_window; }
   virtual void on_notification(CongestionState&, const Notification&) const {}
   virtual void on_acknowledged(CongestionState&, const Acknowledgement&) const {}
   virtual void on_loss(CongestionState&, const Loss&) const {}
 };
 
-/// Makes an algorithm, with parameters from its module's table. Throws InputError [bad-value] for texts that are no sizes.
+/// Makes an algorithm, with parameters from its module's table. Throws InputError [bad-value] for
+/// texts that are no sizes.
 using CongestionAlgorithmFactory = std::shared_ptr<const CongestionAlgorithm> (*)(const ParamSet& params);
 
 /// Every algorithm there is.

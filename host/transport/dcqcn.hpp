@@ -1,32 +1,25 @@
-// DCQCN: the rate of a queue pair, as its sender sets it by the congestion notifications (CNP) that come back.
+// DCQCN: the rate of a queue pair, which its sender sets by congestion notifications (CNP).
 //
-// Where it sits: one of the algorithms of host/transport/congestion_control, with a DcqcnState per queue pair. Switches mark (network/packet/ecn_marking), the receiver's card answers marks with notifications.
+// Where it sits: an algorithm of host/transport/congestion_control, with a DcqcnState per queue
+// pair. Switches mark packets (network/packet/ecn_marking); the receiver's card answers marks by
+// CNPs.
 //
-// Model (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3.1, equations 1 to 4, figure 7):
-//   at line rate, nothing runs until the first notification; alpha = 1
-//   notification    target = rate;  rate = rate (1 - alpha / 2);  alpha = (1 - g) alpha + g;  all counters and timers begin anew
-//   alpha_interval without a notification                          alpha = (1 - g) alpha
-//   increase: every rate_interval, and every byte_counter bytes; with t and b how often each has happened since the last notification
-//     max(t, b) < fast_recovery        fast recovery        rate = (target + rate) / 2
-//     min(t, b) > hyper_after          hyper increase       target += hyper_increase x (min(t, b) - hyper_after), then as above; the paper has
-//                                                           hyper_after = fast_recovery
-//     else                             additive increase    target += additive_increase, then as above
-//   With `keeps_target`, of notifications between two increases only the first sets the target: after a burst of them the rate goes back half-way
-//   to what it was before the burst.
-//   With `awaits_round_trips`, where a round trip of the queue pair's way takes longer than these times do, alpha_interval, rate_interval and decrease_interval last
-//   as long as it, and a notification that comes before all is acknowledged that was sent at the last one that counted does not count: it tells of a
-//   queue that has been answered.
-//   rate and target stay between minimum_rate and the line's rate. Notifications less than decrease_interval after one that counted do not count.
-//   Steps and minimum_rate are rates, or shares of the line's rate: so one set of numbers fits links of any rate.
+// Model (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section
+// 3.1, equations 1 to 4, figure 7): a queue pair starts at line rate with alpha = 1.
+//   notification      target = rate;  rate = rate (1 - alpha / 2);  alpha = (1 - g) alpha + g; all
+//                     counters and timers begin anew
+//   alpha_interval    without a notification: alpha = (1 - g) alpha
+//   increase          every rate_interval, and every byte_counter bytes. With t and b the number of
+//                     each since the last notification:
+//     max(t, b) < fast_recovery   rate = (target + rate) / 2
+//     min(t, b) > hyper_after     target += hyper_increase (min(t, b) - hyper_after), then the same
+//     else                        target += additive_increase, then the same
+// Rate and target remain between minimum_rate and line rate. Steps and minimum_rate are rates or
+// shares of the line rate. docs/internals/packet_mode.md has the options (`is_periodic`,
+// `keeps_target`, `awaits_round_trips`, `hyper_by_timer`, `hyper_grows`).
 //
-// As network cards and the simulators around HPCC have it (`is_periodic`): notifications only set two flags, which are looked at when time comes, counted from
-// the first notification:
-//   every alpha_interval      alpha = (1 - g) alpha + g if there was a notification since the last look, else (1 - g) alpha
-//   every decrease_interval   if there was one, target and rate as above with the alpha of now; counters and timers begin anew
-// With `hyper_by_timer`, t alone decides which increase it is; without `hyper_grows`, hyper increases are all of one size.
-//
-// Timers need no events: the state is brought to an instant when it is asked for. It is the same bits however often that is.
-// Threads: values; functions without side effects.
+// Timers need no events: the state is brought to an instant when it is asked for, and is the same
+// bits however often that is. Threads: values; functions without side effects.
 #pragma once
 
 #include <algorithm>
@@ -77,12 +70,14 @@ struct DcqcnState {
   double target_bps = 0;
   double alpha = 1;
   double line_bps = 0;
-  Time alpha_at;                   ///< of the next decay; of the last look at it, if periodic. Counts once a notification came
+  /// Of the next decay; of the last look at it, if periodic. Counts once a notification came.
+  Time alpha_at;
   Time increase_at = Time::max();  ///< by the timer
-  Time cut_at;                     ///< of the last notification that counted; of the first, if periodic
-  Time alpha_due = Time::max();    ///< when a notification will show in alpha, if periodic
-  Time cut_due = Time::max();      ///< when it will show in the rate
-  std::int64_t bytes_left = 0;     ///< until the next increase by bytes
+  /// Of the last notification that counted; of the first, if periodic.
+  Time cut_at;
+  Time alpha_due = Time::max();  ///< when a notification will show in alpha, if periodic
+  Time cut_due = Time::max();    ///< when it will show in the rate
+  std::int64_t bytes_left = 0;   ///< until the next increase by bytes
   std::uint32_t timer_count = 0;
   std::uint32_t byte_count = 0;
   bool notified = false;   ///< ever
@@ -93,7 +88,8 @@ struct DcqcnState {
 /// The reaction point's arithmetic.
 class Dcqcn {
  public:
-  /// Requires: 0 < g <= 1, alpha_interval and rate_interval > 0, decrease_interval too if periodic (WEFT_CHECK).
+  /// Requires: 0 < g <= 1, alpha_interval and rate_interval > 0, decrease_interval too if periodic
+  /// (WEFT_CHECK).
   explicit Dcqcn(const DcqcnSettings& settings);
 
   DcqcnState begin(Bandwidth line, Duration round_trip = {}) const;

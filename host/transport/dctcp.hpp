@@ -6,12 +6,15 @@
 //
 // Model (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1; RFC 8257, section
 // 3.3):
-//   about once a round trip - when so much was answered as was under way when the last began - with F the share of it that came marked
+//   about once a round trip - when so much was answered as was under way when the last began - with
+//   F the share of it that came marked
 //                                     alpha = (1 - g) alpha + g F
 //   a mark                            window = window (1 - alpha / 2)
 //   something is missing, or nothing was acknowledged for too long
-//                                     window = half of what it was (RFC 5681 would begin with a packet after a time-out)
-//                                     both once in a window of data: not again before so much was answered as was under way
+//                                     window = half of what it was (RFC 5681 would begin with a
+//                                     packet after a time-out)
+//                                     both once in a window of data: not again before so much was
+//                                     answered as was under way
 //   unmarked, and the window full     window += increase packets a round trip; by default one for
 //                                     every 100 Gb/s of the line, as windows grow with it
 //   The window is never below a packet.
@@ -36,7 +39,8 @@ struct DctcpSettings {
 
   double g;
   std::optional<std::uint32_t> increase;  ///< packets; none: by the line
-  std::optional<Bytes> initial_window;    ///< on the wire; none: what the line carries in a round trip, and a packet
+  /// On the wire; none: what the line carries in a round trip, and a packet.
+  std::optional<Bytes> initial_window;
 };
 
 struct DctcpState {

@@ -1,9 +1,11 @@
 // Flow list source: replays a flow list - starts each transfer at its time and counts what arrived.
 //
-// Where it sits: stands in for all hosts in `weft run --flows`: every notice of the network comes to this one entity. In packet mode every host has
-// a sink instead, beside its cards, and the flows are there before the run begins.
-// Flows of one instant start in file order. Each flow has its own connection number (its place in the file), so equal pairs hash apart.
-// Threads: belongs to its logical process; counters may be read once the engine has stopped.
+// Where it sits: stands in for all hosts in `weft run --flows`: every notice of the network comes
+// to this one entity. In packet mode every host has a sink instead, beside its cards, and the flows
+// are there before the run begins.
+// Flows of one instant start in file order. Each flow has its own connection number (its place in
+// the file), so equal pairs hash apart. Threads: belongs to its logical process; counters may be
+// read once the engine has stopped.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +58,8 @@ Transfer transfer_of(const FlowList& flows, std::uint32_t place);
 /// Places in the list by start, and of equal starts ascending.
 std::vector<std::uint32_t> by_start(const FlowList& flows);
 
-/// Adds [unknown-endpoint] for flows from or to a node that is not an endpoint of the topology, [self-flow] for flows to their own source, and
-/// [no-flows] for an empty list.
+/// Adds [unknown-endpoint] for flows from or to a node that is not an endpoint of the topology,
+/// [self-flow] for flows to their own source, and [no-flows] for an empty list.
 void check_flow_list(const FlowList& flows, const Topology& topology, const std::string& file, Diagnostics& diagnostics);
 
 }  // namespace weft

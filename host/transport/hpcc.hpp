@@ -1,16 +1,23 @@
-// HPCC: the window of a queue pair, by what switches tell of the ports on its way.
+// HPCC: the window of a queue pair, by what switches tell of the ports on its route.
 //
-// Where it sits: one of the algorithms of host/transport/congestion_control, with an HpccState per queue pair. Asks for telemetry.
+// Where it sits: one of the algorithms of host/transport/congestion_control, with an HpccState per
+// queue pair. Asks for telemetry.
 //
-// Model (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1, equations 1 to 4); T the round trip when nothing else is under way, of
-// each port B its rate, q its queue, tx its bytes, between this acknowledgement and the one before it:
+// Model (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1, equations
+// 1 to 4); T the round trip when nothing else is under way, of each port B its rate, q its queue,
+// tx its bytes, between this acknowledgement and the one before it:
 //   load of a port    u = min(q, q before) / (B T) + tx rate / B
-//   load              U = (1 - tau/T) U + tau/T max u, with tau the time between the two at the port of max u, T at most
-//   window            W = Wc / (U / eta) + W_AI    if U >= eta or the last max_stage round trips only added
+//   load              U = (1 - tau/T) U + tau/T max u, with tau the time between the two at the
+//                     port of max u, T at most
+//   window            W = Wc / (U / eta) + W_AI    if U >= eta or the last max_stage round trips
+//                     only added
 //                     W = Wc + W_AI                else
-//   Once a round trip - when a packet is acknowledged that was sent after the last such step - Wc becomes W.
+//   Once a round trip - when a packet is acknowledged that was sent after the last such step - Wc
+//   becomes W.
 //   A packet may go as long as less than W is under way.
-//   W begins with line x T, is at most what its way holds, and packets go out at W / T. W_AI = line x T (1 - eta) / flows (section 3.3).
+//   W begins with line x T, is at most what its route holds, and packets go out at W / T. W_AI =
+//   line
+//   x T (1 - eta) / flows (section 3.3).
 // Threads: values; functions without side effects.
 #pragma once
 

@@ -8,7 +8,8 @@ namespace weft {
 Duration IdealTransferTime::of(const Transfer& transfer) const {
   struct Load {
     Bytes bytes;
-    Duration rest_min = Duration::max();  ///< from there to the destination, for the last packet of a queue pair
+    /// From there to the destination, for the last packet of a queue pair.
+    Duration rest_min = Duration::max();
   };
   std::map<LinkId, Load> loads;
   const auto parts = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transfer.size.count(), 1, model_.flow.queue_pairs));
@@ -58,7 +59,8 @@ Duration IdealTransferTime::on_one_route(const PacketTrain& train, const PacketT
   const Duration spaced = spacing(train, route, rate_max);
   Duration first;                                // until the first full packet has come to the hop
   Duration last = spaced * (train.packets - 1);  // until the last packet has
-  Duration behind = spaced * between;            // what those between them take at the slowest hop so far
+  // What those between them take at the slowest hop so far
+  Duration behind = spaced * between;
   for (std::size_t hop = 0; hop < route.links.size(); ++hop) {
     const Bandwidth rate = planner_.rate_of(route, hop);
     first += EgressPort::least_time(train.full, rate);

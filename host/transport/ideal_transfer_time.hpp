@@ -28,10 +28,11 @@ class IdealTransferTime {
   Duration spacing(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const;
   /// The time until all packets of a queue pair have come to the end of one route.
   Duration on_one_route(const PacketTrain& train, const PacketTopology::Route& route, Bandwidth rate_max) const;
-  /// The time until all packets of a sprayed queue pair have arrived. Between the first link and the
-  /// last each packet may take the best route for itself and overtake larger ones. All have arrived
-  /// when three things have happened: the last packet has come, the last full packet has come, and
-  /// the last link has carried all of them. `onward` is the rest of the route of the last packet.
+  /// The time until all packets of a sprayed queue pair have arrived. Between the first link and
+  /// the last each packet may take the best route for itself and overtake larger ones. All have
+  /// arrived when three things have happened: the last packet has come, the last full packet has
+  /// come, and the last link has carried all of them. `onward` is the rest of the route of the last
+  /// packet.
   Duration sprayed(const PacketTrain& train, const PacketTopology::Route& route, NodeId destination, Bandwidth rate_max,
                    const PacketTopology::LeastRoute& onward) const;
   /// The best route from the first switch until the card at the end has the packet.

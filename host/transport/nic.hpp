@@ -1,20 +1,22 @@
-// NIC: the network cards of a host. Queue pairs send messages as packets, at the rate that congestion
-// control gives each; arriving packets are put in order, acknowledged and delivered to the hosts.
+// NIC: the network cards of a host. Queue pairs send messages as packets, at the rate that
+// congestion control gives each; arriving packets are put in order, acknowledged and delivered to
+// the hosts.
 //
 // Where it sits: hosts hand over transfers by transfer_start, as to the flow fabric, and hear
-// transfer_sent and transfer_delivered. Packets come from and go to the switches at the other ends of
-// the cards' cables (network/packet/packet_switch). All ports of a host are one node, since the queue
-// pairs of a transfer may use any of them.
+// transfer_sent and transfer_delivered. Packets come from and go to the switches at the other ends
+// of the cards' cables (network/packet/packet_switch). All ports of a host are one node, since the
+// queue pairs of a transfer may use any of them.
 //
-// Model: docs/internals/packet_mode.md, "The network card". host/transport/nic_sender has the sending
-// side and retransmission, host/transport/nic_receiver the receiving side, host/transport/nic_port
-// pauses and turns at a port, host/transport/sending_queue_pair windows and congestion control.
+// Model: docs/internals/packet_mode.md, "The network card". host/transport/nic_sender has the
+// sending side and retransmission, host/transport/nic_receiver the receiving side,
+// host/transport/nic_port pauses and turns at a port, host/transport/sending_queue_pair windows and
+// congestion control.
 //
 // Invariants
 //   1. Every transfer is sent and delivered exactly once, unless its attempt is stopped. With one
 //      queue pair, transfers of a connection and priority are delivered in order.
-//   2. At one instant: events come first (transfers, stopped attempts, changes of cables and routes),
-//      then packets, then what ports begin to send, by port number.
+//   2. At one instant: events come first (transfers, stopped attempts, changes of cables and
+//      routes), then packets, then what ports begin to send, by port number.
 // Threads: as BatchNode.
 #pragma once
 

@@ -3,8 +3,8 @@
 // Where it sits: the sending side of a card (host/transport/nic_sender) has one per cable.
 //
 // Model: the port takes one packet at a time. Acknowledgements go first, then the highest priority
-// that is not paused; within a priority queue pairs take turns. A queue pair whose next packet has a
-// later time (pacing) waits in a heap. Where the host is slow (NicSettings::drain_rate), arriving
+// that is not paused; within a priority queue pairs take turns. A queue pair whose next packet has
+// a later time (pacing) waits in a heap. Where the host is slow (NicSettings::drain_rate), arriving
 // data waits in the card; the port pauses its switch while too much waits.
 // Threads: belongs to its node.
 #pragma once
@@ -116,8 +116,8 @@ struct NicPort {
 
   /// A pause or resume came. Returns whether a resume may let senders go on.
   bool on_pfc(const Packet& frame, Time time, Duration pause_time);
-  /// The cable went out: pauses and acknowledgements that wait are void. Calls `on_lost` for each of
-  /// the latter.
+  /// The cable went out: pauses and acknowledgements that wait are void. Calls `on_lost` for each
+  /// of the latter.
   template <class OnLost>
   void cut(Time time, const OnLost& on_lost) {
     for (std::uint32_t priority = 0; priority < packet_classes_max; ++priority) {
@@ -148,10 +148,13 @@ struct NicPort {
   Time resumes_at = Time::max();  ///< when it resumes the switch, unless more data comes
   std::uint8_t answering = 0;     ///< bit per priority: acknowledgements wait
   std::array<Fifo<Packet>, packet_classes_max> answers;
-  std::array<Fifo<std::uint32_t>, packet_classes_max> lines;  ///< senders whose time has come, by priority
-  std::vector<Timed> paced;                                   ///< heap of senders whose time has not come
-  std::vector<Timed> timers;                                  ///< heap of retransmission timers
-  std::vector<std::uint32_t> timed_out;                       ///< senders whose timer ran out while they could not send
+  /// Senders whose time has come, by priority.
+  std::array<Fifo<std::uint32_t>, packet_classes_max> lines;
+  /// Heap of senders whose time has not come.
+  std::vector<Timed> paced;
+  std::vector<Timed> timers;  ///< heap of retransmission timers
+  /// Senders whose timer ran out while they could not send.
+  std::vector<std::uint32_t> timed_out;
 
  private:
   static std::uint32_t take(std::vector<Timed>& heap) {

@@ -1,7 +1,7 @@
 // NIC receiver: the receiving side of a host's network cards - order, acknowledgements, delivery.
 //
-// Where it sits: host/transport/nic hands it every packet of data that arrives. Its acknowledgements
-// leave by the ports of the sending side (host/transport/nic_sender).
+// Where it sits: host/transport/nic hands it every packet of data that arrives. Its
+// acknowledgements leave by the ports of the sending side (host/transport/nic_sender).
 //
 // Model: as host/transport/nic says under "receiving".
 // Threads: belongs to its node.
@@ -47,8 +47,8 @@ class NicReceiver {
   };
 
   void on_early(Receiver& receiver, const Packet& packet, std::uint32_t ahead, Time now, BatchContext& context);
-  /// A missing packet has come. Packets that were reported before it were sent again before it: those
-  /// that have not come are missing again.
+  /// A missing packet has come. Packets that were reported before it were sent again before it:
+  /// those that have not come are missing again.
   void report_again(Receiver& receiver, const Packet& packet, std::uint64_t filled, Time now, BatchContext& context);
   /// Acknowledges all that has arrived in order.
   void acknowledge(Receiver& receiver, const Packet& data, Time now, BatchContext& context);

@@ -1,11 +1,11 @@
 // NIC reports: what a host's network cards count, and what they tell hosts and the flow fabric.
 //
-// Where it sits: the sending and the receiving side of host/transport/nic write it; results are read
-// from it after the run.
+// Where it sits: the sending and the receiving side of host/transport/nic write it; results are
+// read from it after the run.
 //
 // Invariant: hosts hear of everything in order of (time, port, order of the calls), whatever order
-// the ports were brought forward in. So it does not matter where windows begin and end.
-// Threads: belongs to its node.
+// the ports were brought forward in. So it does not matter where windows begin and end. Threads:
+// belongs to its node.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,8 @@ class NicReports {
   /// A message to a host or to the flow fabric.
   struct Notice {
     Time now;
-    std::uint32_t order = 0;  ///< at one instant: 0 for what an arrival causes, then ports by number
+    /// At one instant: 0 for what an arrival causes, then ports by number.
+    std::uint32_t order = 0;
     EntityId target;
     Duration delay;
     TransferEvent kind = transfer_sent;

@@ -9,8 +9,9 @@
 #include "core/containers/cache.hpp"
 #include "core/containers/free_slots.hpp"
 
-// Attributes: functions that run for every packet are inlined into the loop over a window, and those
-// that run rarely are kept out of it. bench/packet (run/shift, run/random) is slower without them.
+// Attributes: functions that run for every packet are inlined into the loop over a window, and
+// those that run rarely are kept out of it. bench/packet (run/shift, run/random) is slower without
+// them.
 namespace weft {
 
 NicSender::NicSender(const NicSettings& settings, const std::vector<EgressPort>& ports, std::uint32_t card, QueuePairs& queue_pairs,
@@ -71,7 +72,9 @@ NicSender::NicSender(const NicSettings& settings, const std::vector<EgressPort>&
 
 void NicSender::stop(AttemptId attempt, Time now, BatchContext& context) {
   stopped_.insert(attempt);
-  const auto is_of_attempt = [&](const SendingQueuePair::Part& part) { return outgoing_[part.transfer].transfer.attempt == attempt; };
+  const auto is_of_attempt = [&](const SendingQueuePair::Part& part) {
+    return outgoing_[part.transfer].transfer.attempt == attempt;
+  };
   std::set<std::uint32_t> left_behind;
   std::erase_if(sender_by_key_, [&](const auto& entry) {
     SendingQueuePair& sender = *senders_[entry.second];

@@ -1,7 +1,7 @@
 // NIC sender: the sending side of a host's network cards - ports, queue pairs, retransmission.
 //
-// Where it sits: host/transport/nic hands it transfers, acknowledgements, pauses and changes of cables
-// and routes; host/transport/nic_receiver leaves acknowledgements at its ports.
+// Where it sits: host/transport/nic hands it transfers, acknowledgements, pauses and changes of
+// cables and routes; host/transport/nic_receiver leaves acknowledgements at its ports.
 //
 // Model: as host/transport/nic says under "sending" and "retransmission". What one port sends
 // concerns no other port. So each port is brought forward by itself (run_until()) when something
@@ -38,7 +38,8 @@ class NicSender {
   // --- Transfers, cables and routes ---
 
   void begin(const Transfer& transfer, Time now, BatchContext& context);
-  /// Queue pairs with unfinished transfers of the attempt close, with what others have left on them.
+  /// Queue pairs with unfinished transfers of the attempt close, with what others have left on
+  /// them.
   void stop(AttemptId attempt, Time now, BatchContext& context);
   void change_port(std::uint32_t port, std::int64_t rate_bps, Time now, BatchContext& context);
   void change_flow_load(std::uint32_t port, std::int64_t load_bps, Time now, BatchContext& context);

@@ -34,15 +34,18 @@ struct NicSettings {
   std::uint32_t ack_interval = 0;        ///< packets per acknowledgement; at least 1
   Duration retransmission_timeout = {};  ///< zero: never
   std::uint8_t adapts_timeout = 0;       ///< bit per priority
-  std::uint32_t retries = 0;             ///< timeouts in a row before a queue pair gives up; 0: any number
+  /// Timeouts in a row before a queue pair gives up; 0: any number.
+  std::uint32_t retries = 0;
   bool slow_restart = false;
   Duration pause_time = {};  ///< that of the switches; zero: until resumed
   /// Priority of acknowledgements; none: the priority of the data that they acknowledge.
   std::optional<std::uint32_t> answer_priority = 0U;
-  bool uses_priorities = true;       ///< of transfers; otherwise all transfers have the lowest
-  bool keeps_early = false;          ///< the receiver keeps packets that arrive before their turn
-  bool reports_gaps = true;          ///< the receiver reports the packets that are missing before them
-  bool window_follows_rate = false;  ///< QueuePairPlan::window shrinks with the rate of congestion control
+  bool uses_priorities = true;  ///< of transfers; otherwise all transfers have the lowest
+  bool keeps_early = false;     ///< the receiver keeps packets that arrive before their turn
+  /// The receiver reports the packets that are missing before them.
+  bool reports_gaps = true;
+  /// QueuePairPlan::window shrinks with the rate of congestion control.
+  bool window_follows_rate = false;
   std::shared_ptr<const CongestionAlgorithm> congestion = nullptr;
   Duration receive_latency = {};
   Duration completion_latency = {};
@@ -77,8 +80,8 @@ struct NicWiring {
   std::function<QueuePairPlan(const Transfer& transfer, std::uint32_t queue_pair)> plan;
   std::function<EntityId(NodeId endpoint)> host_of;
   std::atomic<std::uint64_t>* delivered = nullptr;  ///< counts deliveries, if not null
-  /// The flow fabric, where flows share the cables: it hears of every transfer that was acknowledged
-  /// in full, `fabric_delay` later. Otherwise none.
+  /// The flow fabric, where flows share the cables: it hears of every transfer that was
+  /// acknowledged in full, `fabric_delay` later. Otherwise none.
   EntityId fabric = EntityId::none();
   Duration fabric_delay = {};
   /// Makes plan() use this version of the routes from now on.

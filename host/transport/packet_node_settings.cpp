@@ -14,7 +14,8 @@ namespace weft {
 namespace {
 
 constexpr Bytes default_buffer = Bytes::of(32'000'000);
-const Bandwidth ecn_rate = Bandwidth::gbps(100);  // of the port that ecn_kmin and ecn_kmax are given for
+// Of the port that ecn_kmin and ecn_kmax are given for
+const Bandwidth ecn_rate = Bandwidth::gbps(100);
 
 Bytes largest_packet_of(const FlowSettings& flow) {
   const Bytes largest = flow.wire_format.full_packet();

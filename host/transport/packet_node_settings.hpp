@@ -4,8 +4,8 @@
 // host/transport/packet_network_checks tells the user which of them cannot work.
 //
 // Model: the memory B of a switch has three parts.
-//   headroom   per port and lossless priority: what can arrive after a pause was asked for, by cable
-//              and rate (network/packet/shared_buffer)
+//   headroom   per port and lossless priority: what can arrive after a pause was asked for, by
+//              cable and rate (network/packet/shared_buffer)
 //   reserved   per port and priority
 //   pool       the rest, shared under a dynamic threshold
 // Cables longer than packet.pfc_reach have neither headroom nor pauses: packets that arrive by them

@@ -35,7 +35,7 @@ struct StoppedQueuePair {
   Duration without_answer;
 };
 
-/// The switch on a transfer's ways that dropped most packets, of anybody.
+/// The switch on a transfer's routes that dropped most packets, of anybody.
 struct WorstSwitch {
   NodeId node = NodeId::none();  ///< none() if none was dropped
   std::uint64_t drops = 0;
@@ -47,13 +47,14 @@ struct LinkPause {
   PauseSpan span;
 };
 
-/// A transfer whose queue pairs had smaller windows than its way holds.
+/// A transfer whose queue pairs had smaller windows than its route holds.
 struct NarrowWindow {
   Transfer transfer;
-  Bytes window;         ///< of all its queue pairs
-  Bandwidth rate;       ///< of its way
-  Duration round_trip;  ///< from a packet's first bit until it is acknowledged, while nothing else is under way
-  Bytes held;           ///< by its way: the product of these
+  Bytes window;    ///< of all its queue pairs
+  Bandwidth rate;  ///< of its route
+  /// From a packet's first bit until it is acknowledged, while nothing else is under way.
+  Duration round_trip;
+  Bytes held;  ///< by its route: the product of these
 };
 
 /// A cable that may bring more after a pause was asked for than there is headroom for.
@@ -78,14 +79,16 @@ class PacketResults {
   /// In order of time.
   std::vector<StoppedQueuePair> given_up(const Engine& engine) const;
   WorstSwitch worst_switch(const Engine& engine, const Transfer& transfer) const;
-  /// How often cards may send again what does not come; none: as often as they like, or queue pairs give up before.
+  /// How often cards may send again what does not come; none: as often as they like, or queue pairs
+  /// give up before.
   std::optional<std::uint64_t> repeats_max() const;
   /// Packets sent again, by host.
   std::vector<std::uint64_t> repeats(const Engine& engine) const;
-  /// Of transfers that were larger than their windows, the one whose window is the smallest part of what its way holds; none if all
-  /// windows were large enough.
+  /// Of transfers that were larger than their windows, the one whose window is the smallest part of
+  /// what its route holds; none if all windows were large enough.
   std::optional<NarrowWindow> narrowest_window(const Engine& engine) const;
-  /// Of cables that have carried something, the one that is furthest from the headroom that it needs (packet.unsafe).
+  /// Of cables that have carried something, the one that is furthest from the headroom that it
+  /// needs (packet.unsafe).
   std::optional<ShortHeadroom> shortest_headroom(std::span<const LinkUsage> usage) const;
   /// When the last packet of data came to a card, in time or once more.
   Time last_data(const Engine& engine) const;
@@ -95,10 +98,11 @@ class PacketResults {
   std::vector<LinkPause> pauses(const Engine& engine, Time end) const;
   /// What watchdogs found, by (time, link, priority).
   std::vector<LinkStorm> storms(const Engine& engine) const;
-  /// Links that wait for each other in a circle: what came by each waits in its switch for room at the end of the next, and at the last for the first.
-  /// Empty if there is no such circle.
+  /// Links that wait for each other in a circle: what came by each waits in its switch for room at
+  /// the end of the next, and at the last for the first. Empty if there is no such circle.
   std::vector<LinkId> deadlock(const Engine& engine) const;
-  /// Adds what links between hosts and switches have carried by `now`; by LinkId. Utilization is over begin .. end.
+  /// Adds what links between hosts and switches have carried by `now`; by LinkId. Utilization is
+  /// over begin .. end.
   void add_usage(const Engine& engine, Time begin, Time end, Time now, std::vector<LinkUsage>& usage) const;
 
  private:

@@ -28,7 +28,7 @@ ParamTable packet_params();
 /// What a queue pair may have under way.
 struct QueuePairWindow {
   bool is_limited = true;
-  std::optional<Bytes> bytes = {};  ///< on the wire; none: what its way holds
+  std::optional<Bytes> bytes = {};  ///< on the wire; none: what its route holds
 
   bool operator==(const QueuePairWindow&) const = default;
 };
@@ -39,12 +39,13 @@ struct PacketSettings {
   /// that contradict each other, and what read_switch_profiles() does.
   PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> congestion);
 
-  std::shared_ptr<const CongestionAlgorithm> congestion;  ///< the one that `packet.congestion_control` names
+  /// The one that `packet.congestion_control` names.
+  std::shared_ptr<const CongestionAlgorithm> congestion;
   std::uint32_t ack_interval;
   bool answers_with_data;  ///< in the priority of what they answer; else in one of their own
   bool selective_repeat;   ///< else go-back-N
   QueuePairWindow window;
-  bool paces_by_route;  ///< no queue pair is faster than the slowest link of its way
+  bool paces_by_route;  ///< no queue pair is faster than the slowest link of its route
   bool window_follows_rate;
   Duration retransmission_timeout;
   enum class Adaptive : std::uint8_t { off, lossy, on };
@@ -56,9 +57,10 @@ struct PacketSettings {
   std::optional<Bytes> buffer;  ///< of each switch; none: as the topology says
   Bytes reserved;
   double alpha;
-  double lossy_alpha;             ///< of egress queues
-  std::optional<Bytes> headroom;  ///< of each port and lossless priority; none: as cable and rate need
-  Duration pfc_reach;             ///< cables that take longer, one way, have no pauses
+  double lossy_alpha;  ///< of egress queues
+  /// Of each port and lossless priority; none: as cable and rate need.
+  std::optional<Bytes> headroom;
+  Duration pfc_reach;  ///< cables that take longer, one way, have no pauses
   std::optional<Bytes> resume_offset;
   Duration pause_time;
   bool is_unsafe;  ///< headroom may be less than what can come after a pause
@@ -69,13 +71,15 @@ struct PacketSettings {
   Bytes ecn_kmin;  ///< of a port of 100 Gb/s, like the next
   Bytes ecn_kmax;
   double ecn_pmax;
-  bool marks_at_dequeue;                ///< else as packets join a queue
-  Duration adaptive_band;               ///< ports that make a packet wait at most so much longer than the best are as good
+  bool marks_at_dequeue;  ///< else as packets join a queue
+  /// Ports that make a packet wait at most so much longer than the best are as good.
+  Duration adaptive_band;
   std::vector<SwitchProfile> profiles;  ///< the last one that names something stands
   double beside_flows_min;              ///< of a cable that packets share with flows
   bool drops_early;                     ///< lossy priorities, where others mark
   std::vector<std::uint32_t> lossy;     ///< priorities
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;  ///< priority and weight; others are strict
+  /// Priority and weight; others are strict.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> weights;
 };
 
 }  // namespace weft

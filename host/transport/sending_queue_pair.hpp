@@ -5,11 +5,11 @@
 // decides by it what may be sent and what is sent again.
 //
 // Model: packets are numbered in 64 bits, of which packets carry 32. In flight are the packets from
-// `acknowledged` to `next`; at most `window` of them. The window is the least of what the route holds
-// (QueuePairPlan::window), what congestion control allows, and slow restart (RestartWindow).
+// `acknowledged` to `next`; at most `window` of them. The window is the least of what the route
+// holds (QueuePairPlan::window), what congestion control allows, and slow restart (RestartWindow).
 // An acknowledgement is asked for by every packet where congestion control has a window of its own;
-// otherwise by every `ask_interval`th packet and by the packet that fills the window.
-// Threads: belongs to its node.
+// otherwise by every `ask_interval`th packet and by the packet that fills the window. Threads:
+// belongs to its node.
 #pragma once
 
 #include <algorithm>
@@ -60,8 +60,10 @@ struct RestartWindow {
   std::uint64_t threshold = 0;        ///< up to which it grows by every acknowledged packet
   std::uint64_t full = 0;             ///< at which it ends
   std::uint64_t counted = 0;          ///< acknowledged since it grew last
-  std::uint64_t cut_at = 0;           ///< packets before this one were sent before the last cut: their losses count as one
-  std::uint64_t in_flight = 0;        ///< with gaps reported: sent since the cut, and neither answered nor found missing
+  /// Packets before this one were sent before the last cut: their losses count as one.
+  std::uint64_t cut_at = 0;
+  /// With gaps reported: sent since the cut, and neither answered nor found missing.
+  std::uint64_t in_flight = 0;
 
   bool is_on() const { return window != UINT64_MAX; }
   void cut(std::uint64_t packets_in_flight, std::uint64_t acknowledged, std::uint64_t sent_once);
@@ -148,21 +150,23 @@ struct SendingQueuePair {
   bool is_cut_off = false;  ///< no route works
   bool is_slowed = false;   ///< its rate is below that of its route
   QueuePairWait wait = QueuePairWait::nothing;
-  bool is_closed = false;       ///< it never sends again, whatever acknowledgements still come
-  bool asks_always = false;     ///< congestion control has a window of its own
-  std::uint32_t sending = 0;    ///< which of `parts` packet `next` belongs to
-  Fifo<Part> parts;             ///< not acknowledged in full
-  Fifo<std::uint64_t> again;    ///< packets to send again, with selective repeat
-  std::uint64_t reported = 0;   ///< packets before this one were reported missing, or are not
-  std::uint64_t recover = 0;    ///< packets before this one were sent before the last timeout, with selective repeat
+  bool is_closed = false;      ///< it never sends again, whatever acknowledgements still come
+  bool asks_always = false;    ///< congestion control has a window of its own
+  std::uint32_t sending = 0;   ///< which of `parts` packet `next` belongs to
+  Fifo<Part> parts;            ///< not acknowledged in full
+  Fifo<std::uint64_t> again;   ///< packets to send again, with selective repeat
+  std::uint64_t reported = 0;  ///< packets before this one were reported missing, or are not
+  /// Packets before this one were sent before the last timeout, with selective repeat.
+  std::uint64_t recover = 0;
   std::uint64_t burst_end = 0;  ///< end of the burst of packets sent again since
   std::uint64_t burst = 0;      ///< packets of that burst
   std::uint64_t next = 0;       ///< the packet to send next
   std::uint64_t sent_once = 0;  ///< packets before this one were sent before
   std::uint64_t acknowledged = 0;
   std::uint64_t end = 0;
-  Time next_at;                ///< by pacing
-  Time progress_at;            ///< when something was acknowledged, sending began, or the timer ran out
+  Time next_at;  ///< by pacing
+  /// When something was acknowledged, sending began, or the timer ran out.
+  Time progress_at;
   Time stalled_since;          ///< when something was acknowledged, or sending began
   std::uint32_t timeouts = 0;  ///< in a row
   Duration round_trip;         ///< on idle links

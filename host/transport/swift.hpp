@@ -1,16 +1,21 @@
 // Swift: the window of a queue pair, by round-trip times.
 //
-// Where it sits: one of the algorithms of host/transport/congestion_control, with a SwiftState per queue pair. Asks for round-trip times.
+// Where it sits: one of the algorithms of host/transport/congestion_control, with a SwiftState per
+// queue pair. Asks for round-trip times.
 //
-// Model (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020, algorithm 1 and section 3.5), of the delay in
-// the fabric; cwnd in packets:
+// Model (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the
+// Datacenter", SIGCOMM 2020, algorithm 1 and section 3.5), of the delay in the fabric; cwnd in
+// packets:
 //   target    base_target + hop_target x hops + clamp(a / sqrt(cwnd) + b, 0, flow_range)
 //             a = flow_range / (1 / sqrt(flow_min) - 1 / sqrt(flow_max)),  b = - a / sqrt(flow_max)
-//   delay < target     cwnd += increase / cwnd for each packet acknowledged, increase itself if cwnd < 1
+//   delay < target     cwnd += increase / cwnd for each packet acknowledged, increase itself if
+//                      cwnd < 1
 //   else               cwnd x= max(1 - beta (delay - target) / delay, 1 - decrease_max)
 //   something lost     cwnd x= 1 - decrease_max
-//   Decreases at most once in a round trip. Below one packet, packets are paced: one every round trip / cwnd.
-//   As network cards have no slow start, cwnd begins with what the line carries in a round trip and a packet, and is at most what its way holds.
+//   Decreases at most once in a round trip. Below one packet, packets are paced: one every round
+//   trip / cwnd.
+//   As network cards have no slow start, cwnd begins with what the line carries in a round trip and
+//   a packet, and is at most what its route holds.
 // Threads: values; functions without side effects.
 #pragma once
 

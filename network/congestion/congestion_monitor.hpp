@@ -1,28 +1,25 @@
-// Congestion monitor: finds the transfers that get less than the links of their own hosts would give them, and the links that keep it from them.
+// Congestion monitor: finds transfers that get less than the links of their own hosts would give
+// them, and the links that slow them (Arcadia, section 10.1).
 //
-// Where it sits: the flow fabric tells it of every flow (FlowFabric::watch_congestion), the flow model of every change of rates; after the run whoever writes
-// results takes periods() and totals(). Source: Arcadia, section 10.1: jobs that fail to fully use the bandwidth between their hosts and the leaf
-// switches.
+// Where it sits: the flow fabric tells it of every flow (FlowFabric::watch_congestion), the flow
+// model of every change of rates. Whoever writes results reads periods() and totals() after the
+// run.
 //
-// Model. Of a flow f of job J with weight w, priority p and rate r, on link l with load a(f, l) (1, but for sprayed and folded transfers):
-//   - Its access links are the links of its path with an end in the host of its source or of its destination; of an operation in switches
-//     and of folded transfers, which stand for those of several hosts, those with an end in any host.
-//   - What an access link l of capacity C would give it, if nobody but J used it, is its fair share of what J's flows of higher priority leave:
-//       possible(f, l) = w (C - what J's flows of priority > p move over l) / sum over J's flows g of priority p of w(g) a(g, l)
-//     possible(f) = min over access links of possible(f, l), and its cap.
-//   - f is slowed while r < possible(f), by more than 1e-6 of it. Its bottleneck is then the first link of its path that is full (1e-9), of flows of priority
-//     >= p, on which no flow of priority p has a higher rate per weight, and which either is no access link or is used by other jobs too. So says
-//     max-min fairness: there is one, unless the flow stands still at a link without capacity, which is no congestion.
-//   - Others cause it if a flow of another job, of priority >= p, moves over the bottleneck at that moment; else the job itself does.
-//   - A period of a link and a cause (network/congestion/congestion_periods) begins when the link slows the first flow, and ends when it has slowed none for `gap`.
-// Transfers inside a host are never slowed in this sense, but count among their job's on the links that they share with others.
-// Left out: that some flows of J could have more than their fair share where others cannot use theirs; what stands still at a link without capacity; rates of allocation policies other than max_min, which have no bottlenecks in this sense.
+// Model, of a flow f of job J with weight w, priority p, rate r and load a(f, l) on link l:
+//   possible(f, l) = w (C - what J's flows of priority > p move over l)
+//                    / sum over J's flows g of priority p of w(g) a(g, l)
+//   for every access link l of capacity C: a link of its path with an end in one of its hosts;
+//   possible(f) is the least over its access links and its cap.
+// Flow f is slowed while r < possible(f), by more than 1e-6 of it. Its bottleneck is the first full
+// link of its path on which no flow of its priority has a higher rate per weight. Other jobs cause
+// it if one of their flows of priority >= p crosses the bottleneck; otherwise the job itself does.
+// docs/internals/flow_mode.md has periods, limits and the cost.
 //
-// Cost: a batch looks at all flows on links of the flows that came, left or changed their rate: about what a solve from nothing costs.
 // Invariants
-//   1. Every flow of the model is told of before its first rates, and all belong to jobs.
+//   1. The monitor hears of every flow before its first rates, and every flow belongs to a job.
 //   2. What it finds depends on the sequence of calls only.
-// Threads: belongs to the fabric's logical process; periods() and totals() may be called by anyone once the engine has stopped.
+// Threads: belongs to the fabric's logical process; periods() and totals() may be called by anyone
+// once the engine has stopped.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +77,8 @@ class CongestionMonitor final : public RateObserver {
   /// Since the last change of rates. Requires: the flow is under way.
   const Finding& finding(FlowSlot slot) const { return flows_[slot.index()].finding; }
 
-  /// All periods up to `now`, as far as flows were simulated; of one link and cause in order of time.
+  /// All periods up to `now`, as far as flows were simulated; of one link and cause in order of
+  /// time.
   std::vector<CongestionPeriod> periods(Time now) const;
   /// By JobId; shorter if the last jobs had no flows.
   std::vector<CongestionTotals> totals(Time now) const;

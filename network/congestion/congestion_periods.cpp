@@ -11,8 +11,8 @@ namespace weft {
 
 namespace {
 
-/// The span into which a job went that was last seen on the link, or last slowed, at `seen`; none if it was not within `gap` of it, or was simulated
-/// again since.
+/// The span into which a job went that was last seen on the link, or last slowed, at `seen`; none
+/// if it was not within `gap` of it, or was simulated again since.
 std::optional<FastForwardSpan> span_after(const FastForwardSpans& fast_forwards, JobId job, Time seen, Duration gap) {
   const auto of_job = fast_forwards.find(job);
   if (of_job == fast_forwards.end()) return std::nullopt;

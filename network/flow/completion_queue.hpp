@@ -1,13 +1,17 @@
-// Completion queue: which flows finish next, when finish times move often and few flows are near their end.
+// Completion queue: which flows finish next, when finish times move often and few flows are near
+// their end.
 //
 // Where it sits: flow_model keeps one; every change of a rate moves a finish time here.
 //
-// Model: flows that finish before the horizon are near and wait in a heap; the others are far and in no order. Heap keys are lower bounds: a
-// finish that moves later is left where it is and corrected when it surfaces, only one that moves earlier is pushed again. When the heap runs
-// empty the horizon is set anew so that an eighth of the far flows are near. The horizon lies after all flows that finish at its
-// last instant, so a tie is never cut in two. Flows that never finish (Time::max()) stay far.
+// Model: flows that finish before the horizon are near and wait in a heap; the others are far and
+// in no order. Heap keys are lower bounds: a finish that moves later is left where it is and
+// corrected when it surfaces, only one that moves earlier is pushed again. When the heap runs empty
+// the horizon is set anew so that an eighth of the far flows are near. The horizon lies after all
+// flows that finish at its last instant, so a tie is never cut in two. Flows that never finish
+// (Time::max()) stay far.
 //
-// Invariant: next() and take_due() depend on the finish times set, not on the order in which they were set.
+// Invariant: next() and take_due() depend on the finish times set, not on the order in which they
+// were set.
 // Threads: one.
 #pragma once
 
@@ -21,7 +25,8 @@ namespace weft {
 
 class CompletionQueue {
  public:
-  /// The flow finishes at `finish` now; it may be new, or known with another finish. Time::max() = never.
+  /// The flow finishes at `finish` now; it may be new, or known with another finish. Time::max() =
+  /// never.
   void set(FlowSlot flow, Time finish);
   void remove(FlowSlot flow);
   Time finish(FlowSlot flow) const { return items_[flow.index()].finish; }
@@ -49,7 +54,8 @@ class CompletionQueue {
   void push_far(FlowSlot flow);
   void leave_far(FlowSlot flow);
   void pop_entry();
-  /// Makes the top of the heap an entry that counts, with its true finish. False if the heap ran empty.
+  /// Makes the top of the heap an entry that counts, with its true finish. False if the heap ran
+  /// empty.
   bool clean_top();
   /// Moves the horizon so that flows become near. False if no flow ever finishes.
   bool refill();

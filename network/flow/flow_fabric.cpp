@@ -109,7 +109,8 @@ void FlowFabric::share_with_packets(TellOfLoad tell) {
 }
 
 void FlowFabric::plan_settle(Time at, EventContext& context) {
-  // A completion that moved later leaves its old event behind; it then finds nothing to do and plans the next.
+  // A completion that moved later leaves its old event behind; it then finds nothing to do and
+  // plans the next.
   if (!planned_.empty() && planned_.back() <= at) return;
   planned_.push_back(at);
   context.schedule(at - context.now(), EventClass::settle, kSettle);

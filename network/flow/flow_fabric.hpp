@@ -1,45 +1,27 @@
-// Flow fabric: the network of a run in flow mode, one entity that all hosts send their transfers to.
+// Flow fabric: the network of a run in flow mode. It is one entity that all hosts send their
+// transfers to.
 //
-// Where it sits: hosts start transfers through a FlowNetworkPort; the fabric splits them into flows (queue pairs), chooses their paths
-// (network/routing/ecmp, spray or adaptive), shares the links among them (flow_model) and sends transfer_sent and transfer_delivered to the hosts concerned.
+// Where it sits: hosts start transfers through a FlowNetworkPort. The fabric splits a transfer into
+// flows (queue pairs), chooses their paths (network/routing/ecmp, spray or adaptive), and shares
+// the links among them (network/flow/flow_model). It sends transfer_sent and transfer_delivered.
 //
-// Timing of a transfer between hosts, handed over at t:
+// Timing of a transfer between hosts that is handed over at t:
 //   enters     t + wqe_latency
-//   leaves     when the last of its queue pairs has moved wire_bytes(its part) at its rate, which is at most flow.queue_pair_rate_max
+//   leaves     when the last of its queue pairs has moved the wire bytes of its part
 //   sent       leaves + completion_latency, at the source
-//   delivered  max over queue pairs of (its leaving + the delay of its path, network/routing/path_delay) + receive_latency
-// Inside a host (network/flow/inside_host) nvlink_latency takes the place of wqe_latency and completion_latency that of receive_latency, there is one
-// flow, and no headers. Without GPUDirect transfers between hosts take longer at both ends and cross more links (network/flow/staging). Where an
-// efficiency is below 1 all takes as many more wire bytes (flow_settings). A transfer of zero bytes leaves when it enters.
-//
-// An operation in switches (switch_operations) is one flow, which starts when the last of its members' transfers has entered; its members
-// enter with the latencies above and are told as network_model says. Each member's transfer is counted and observed on its own, from when
-// it was handed over, with the top of the tree for its destination; what it takes alone includes waiting for the other members.
-//
-// Of an attempt that is stopped all transfers end at once, and those that enter later are dropped: nobody hears of them any more, and they are not observed.
-//
-// A cable of which the scheduler says that it carries less has that capacity from then on. One that is out carries nothing, and what crosses it stands still. When
-// it has been out for `reroute` (take_other_routes_after), whoever crosses it goes on over other ways (network/routing/available_routes), as do flows that begin from then on;
-// when it has been back for as long, the ways are as before. Where next hops are weighed by capacity (network/routing/hop_weights), weights
-// follow what a cable carries after as long, and what is under way is divided anew. Adaptive routing leaves flows where they are
-// unless they cross a cable that is out. Transfers of zero bytes take latency only, whatever is out, and operations in switches
-// wait for the cables of their tree.
-//
-// In packet mode it moves what stays inside hosts, and transfers of jobs in flow mode. Where there are such (share_with_packets), flows stand for the packets of
-// the other jobs' transfers, one per queue pair from when they are handed over until the last acknowledgement, with no end of their own: so both get their
-// max-min share of every link. Whoever knows the ports is told what flows take.
-//
-// All that enters and ends at one instant is one batch and one solve: it waits for the event of class `settle` at that instant.
-// Use:
-//   FlowFabric(topology, settings, make_policy(...), entity_of_host, &observer)
-//   builder.connect(host, fabric, settings.host_to_fabric_min()); builder.connect(fabric, host, settings.fabric_to_host_min());
+//   delivered  last over all queue pairs: its leaving + the delay of its path + receive_latency
+// All transfers that enter or end at one instant are one batch and one solve. Transfers inside a
+// host, operations in switches, cables that fail, stopped attempts and packets beside flows:
+// docs/internals/flow_mode.md.
 //
 // Invariants
-//   1. Every transfer that enters gets exactly one transfer_sent and one transfer_delivered, one that joins an operation in switches the
-//      latter only, unless its attempt is stopped or a link without capacity stops it for good; then it is in unfinished() and the run ends without it. An operation
-//      that a member never joins stays waiting; the ranks in it know whom they wait for.
+//   1. A transfer that enters gets exactly one transfer_sent and one transfer_delivered; a member
+//      of an operation in switches gets the latter only. Exceptions: its attempt is stopped, or a
+//      link without capacity holds it for good. The run ends without the latter; unfinished() has
+//      them.
 //   2. Transfers are numbered in order of entering, which depends on the order of events only.
-// Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone once the engine has stopped.
+// Threads: handle() as any entity; the observer is called from it. Counters may be read by anyone
+// once the engine has stopped.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +65,8 @@ struct FlowFabricCounters {
 /// A host's door to the flow fabric: a message with the latency of the work queue or of NVLink.
 class FlowNetworkPort final : public NetworkPort {
  public:
-  /// `fabric` is the fabric's entity. Keeps a reference to the topology. Any host may use the same port.
+  /// `fabric` is the fabric's entity. Keeps a reference to the topology. Any host may use the same
+  /// port.
   FlowNetworkPort(const Topology& topology, const FlowSettings& settings, EntityId fabric);
 
   void start(const Transfer& transfer, EventContext& context) const override;
@@ -98,32 +81,36 @@ class FlowNetworkPort final : public NetworkPort {
 
 class FlowFabric final : public Entity {
  public:
-  /// Keeps a reference to the topology. `policy` was made for link_capacities_bps(topology). `entity_of_host` is indexed by HostId.
-  /// `observer` may be null, and so may `folding`, which outlives the fabric. `operations` is where those that transfers join are
-  /// registered, and outlives the fabric; null if there are none.
+  /// Keeps a reference to the topology. `policy` was made for link_capacities_bps(topology).
+  /// `entity_of_host` is indexed by HostId. `observer` may be null, and so may `folding`, which
+  /// outlives the fabric. `operations` is where those that transfers join are registered, and
+  /// outlives the fabric; null if there are none.
   FlowFabric(const Topology& topology, const FlowSettings& settings, std::unique_ptr<AllocationPolicy> policy,
              std::vector<EntityId> entity_of_host, FlowObserver* observer = nullptr, const TransferFolding* folding = nullptr,
              const SwitchOperations* operations = nullptr);
 
   void handle(const Event& event, EventContext& context) override;
 
-  /// From a change of a cable until ways change for it; at once unless told otherwise.
+  /// From a change of a cable until routes change for it; at once unless told otherwise.
   void take_other_routes_after(Duration reroute) { outages_.set_reroute(reroute); }
 
   /// Tells it of every flow, from now on; it outlives the fabric.
   void watch_congestion(CongestionMonitor& monitor);
   using TellOfLoad = std::function<void(const FlowLoads::LinkLoad& load, double capacity_bps, EventContext& context)>;
-  /// Some transfers are packets, and from now on `tell` is called at every change of what flows take of a link. Not beside watch_congestion().
+  /// Some transfers are packets, and from now on `tell` is called at every change of what flows
+  /// take of a link. Not beside watch_congestion().
   void share_with_packets(TellOfLoad tell);
 
   FlowFabricCounters counters() const;
   /// Until when flows have been under way, as of the last change.
   Time busy_until() const { return busy_until_; }
   bool is_busy() const { return model_.active_flows() > 0; }
-  /// By LinkId, what links have carried by `now`, which is not before the last event that the fabric handled. Utilization is over begin .. end: from the
-  /// start of the first job or flow until the last has ended, and what it left behind.
+  /// By LinkId, what links have carried by `now`, which is not before the last event that the
+  /// fabric handled. Utilization is over begin .. end: from the start of the first job or flow
+  /// until the last has ended, and what it left behind.
   std::vector<LinkUsage> link_usage(Time begin, Time end, Time now) const;
-  /// Transfers that have not left their source, in order of entering; of every operation in switches under way, the first member's.
+  /// Transfers that have not left their source, in order of entering; of every operation in
+  /// switches under way, the first member's.
   std::vector<UnfinishedTransfer> unfinished() const;
 
  private:
@@ -140,7 +127,8 @@ class FlowFabric final : public Entity {
     bool is_folded = false;
     bool is_of_packets = false;
   };
-  /// What a flow's completion needs: which transfer, and how far it is from the source to the destination.
+  /// What a flow's completion needs: which transfer, and how far it is from the source to the
+  /// destination.
   struct ActiveFlow {
     std::uint32_t transfer = 0;  ///< slot of a transfer or of a joint operation
     Duration path_delay;
@@ -161,9 +149,9 @@ class FlowFabric final : public Entity {
     Time begun;
     Duration moving_alone;
   };
-  /// What members have in common: stay, operation, tag.
+  /// What members have in common: attempt, operation, tag.
   using JointKey = std::tuple<AttemptId, NodeId, std::uint64_t>;
-  /// Whose packets they are: stay, source, destination, connection, tag.
+  /// Whose packets they are: attempt, source, destination, connection, tag.
   using PacketsKey = std::tuple<AttemptId, NodeId, NodeId, std::uint32_t, std::uint64_t>;
   static PacketsKey packets_key(const Transfer& t) { return {t.attempt, t.source, t.destination, t.connection, t.tag}; }
 
@@ -173,11 +161,11 @@ class FlowFabric final : public Entity {
   bool is_stopped(AttemptId attempt) const {
     return !attempt.is_none() && attempt.index() < stopped_.size() && stopped_[attempt.index()];
   }
-  /// Ends all that belongs to stays that have been stopped.
+  /// Ends all that belongs to attempts that have been stopped.
   void cancel_stopped(Time now);
   void change_cables(Time now);
   void change_routes(Time now);
-  /// Flows whose ways have changed go on over the new ones.
+  /// Flows whose routes have changed go on over the new ones.
   void move_flows(Time now);
   void tell_congestion(FlowSlot flow, const ActiveTransfer& active, const LinkFolding* folding);
   /// Where bytes of transfers folded by this are counted.
@@ -201,8 +189,8 @@ class FlowFabric final : public Entity {
   Duration delay_of(const ActiveTransfer& active, PathDelay path, std::uint32_t queue_pair) const;
   /// A queue pair of the transfer being started takes so much over a link.
   void load_alone(LinkId link, double wire_bits);
-  /// Of the queue pairs told of since the last call: when the last of them has left if nothing else moves. The most loaded link decides, or how
-  /// fast the largest of them may go.
+  /// Of the queue pairs told of since the last call: when the last of them has left if nothing else
+  /// moves. The most loaded link decides, or how fast the largest of them may go.
   Duration moving_time_alone(Bytes largest, double cap_bps);
   EntityId host_entity(NodeId endpoint) const;
 
@@ -240,9 +228,11 @@ class FlowFabric final : public Entity {
   std::vector<std::uint32_t> free_joint_;
   std::multimap<PacketsKey, std::uint32_t> packets_;                       ///< slots of transfers
   std::unordered_map<std::uint32_t, std::vector<FlowSlot>> packet_flows_;  ///< by these
-  std::map<JointKey, std::uint32_t> waiting_;                              ///< slots of operations that not all members have joined
-  std::vector<ActiveFlow> flows_;                                          ///< by flow slot
-  std::vector<Time> planned_;                                              ///< settle events under way, latest first
+  /// Slots of operations that not all members have joined.
+  std::map<JointKey, std::uint32_t> waiting_;
+  std::vector<ActiveFlow> flows_;  ///< by flow slot
+  /// Settle events under way, latest first.
+  std::vector<Time> planned_;
   std::vector<FlowCompletion> done_;
   std::uint32_t next_id_ = 0;
   std::uint64_t started_ = 0;
@@ -252,7 +242,8 @@ class FlowFabric final : public Entity {
   std::vector<LinkId> staged_links_;  ///< of the path that path_of() returned last
   std::vector<double> staged_loads_;
   std::vector<LinkId> loaded_links_;  ///< by the transfer being started
-  std::vector<double> load_bits_;     ///< by link: wire bits of that transfer; 0 but on loaded_links_
+  /// By link: wire bits of that transfer; 0 but on loaded_links_.
+  std::vector<double> load_bits_;
 };
 
 }  // namespace weft

@@ -1,9 +1,10 @@
 // Flow loads: what flows take of each link.
 //
-// Where it sits: in packet mode, where some jobs are in flow mode, the flow fabric has one and tells the ports of cables what it finds.
+// Where it sits: in packet mode, where some jobs are in flow mode, the flow fabric has one and
+// tells the ports of cables what it finds.
 //
-// Model: the sum of rate x load over the flows on a link, each rounded to bits per second, so that the sum is exact whatever the order. Flows that only
-// stand for packets do not count.
+// Model: the sum of rate x load over the flows on a link, each rounded to bits per second, so that
+// the sum is exact whatever the order. Flows that only stand for packets do not count.
 // Threads: belongs to the fabric's logical process.
 #pragma once
 
@@ -44,9 +45,10 @@ class FlowLoads final : public RateObserver {
   void add(FlowSlot slot, double rate_bps, std::int64_t sign);
 
   const FlowLinkGraph& graph_;
-  std::vector<Flow> flows_;              ///< by slot
-  std::vector<std::int64_t> load_bps_;   ///< by LinkId
-  std::map<LinkId, std::int64_t> told_;  ///< of links that have changed since: the load at the last call
+  std::vector<Flow> flows_;             ///< by slot
+  std::vector<std::int64_t> load_bps_;  ///< by LinkId
+  /// Of links that have changed since: the load at the last call.
+  std::map<LinkId, std::int64_t> told_;
 };
 
 }  // namespace weft

@@ -125,11 +125,13 @@ void FlowModel::settle(Time now) {
   rate_changes_ += changed.size();
   for (const FlowSlot slot : changed) {
     Flow& flow = flows_[slot.index()];
-    // A flow not yet moving started somewhere between the last batch and now: its clock starts here.
+    // A flow not yet moving started somewhere between the last batch and now: its clock starts
+    // here.
     flow.remaining_bits = remaining_bits(flow, now);
     flow.last_change = now;
     flow.rate_bps = policy_->rate(slot);
-    // Its finish was rounded to a tick after now, so that something remains, whatever rounding says.
+    // Its finish was rounded to a tick after now, so that something remains, whatever rounding
+    // says.
     const double left_bits = std::max(flow.remaining_bits, 1e-6);
     const Duration left = fluid_transmit_time(left_bits, flow.rate_bps);
     queue_.set(slot, left > Time::max() - now ? Time::max() : now + left);

@@ -1,22 +1,28 @@
-// Flow model: fluid flows over links in simulated time. Rates from an allocation policy, finish times from the rates.
+// Flow model: fluid flows over links in simulated time. Rates from an allocation policy, finish
+// times from the rates.
 //
-// Where it sits: flow_fabric drives it with one batch per instant; it knows links and time, but neither hosts nor latencies.
+// Where it sits: flow_fabric drives it with one batch per instant; it knows links and time, but
+// neither hosts nor latencies.
 //
-// Model: between changes a flow moves at a constant rate; what remains of it is remaining - rate x (now - last change), brought forward
-// only when its rate changes. It finishes at last change + remaining / rate, rounded to the nearest tick (fluid_transmit_time), never at
-// the instant of the change itself. Flows whose rate does not change are not touched.
+// Model: between changes a flow moves at a constant rate; what remains of it is remaining - rate x
+// (now - last change), brought forward only when its rate changes. It finishes at last change +
+// remaining / rate, rounded to the nearest tick (fluid_transmit_time), never at the instant of the
+// change itself. Flows whose rate does not change are not touched.
 //
 //   model.take_completions(now, done);        flows that end now leave
 //   model.start(...); model.start(...);       others begin
 //   model.settle(now);                        one solve for all of it
 //   model.next_completion();                  and the instant to come back at
 //
-// A flow with rate 0 does not finish until something changes; it is in stalled_flows() so that nobody waits for it in silence.
+// A flow with rate 0 does not finish until something changes; it is in stalled_flows() so that
+// nobody waits for it in silence.
 //
 // Invariants
-//   1. Every instant is one batch: completions, starts and capacity changes of one instant make one solve.
+//   1. Every instant is one batch: completions, starts and capacity changes of one instant make one
+//      solve.
 //   2. `now` never goes back and never passes next_completion() (WEFT_CHECK).
-//   3. Bytes of a link count each finished flow exactly; flows under way and cancelled ones count as far as they have come.
+//   3. Bytes of a link count each finished flow exactly; flows under way and cancelled ones count
+//      as far as they have come.
 // Threads: one (the policy may use others inside settle()).
 #pragma once
 
@@ -46,10 +52,12 @@ struct FlowRequest {
   Bytes wire_bytes;              ///< > 0
   double weight = 1.0;
   double cap_bps = std::numeric_limits<double>::infinity();
-  std::uint64_t owner = 0;             ///< comes back on completion
-  std::span<const double> loads = {};  ///< by link of the path, what it carries per byte of the flow; empty: 1 each
-  std::uint8_t priority = 0;           ///< class; a higher one goes first (network/max_min/flow_link_graph)
-  std::uint32_t account = 0;           ///< where its bytes are counted; small numbers
+  std::uint64_t owner = 0;  ///< comes back on completion
+  /// By link of the path, what it carries per byte of the flow; empty: 1 each.
+  std::span<const double> loads = {};
+  /// Class; a higher one goes first (network/max_min/flow_link_graph)
+  std::uint8_t priority = 0;
+  std::uint32_t account = 0;  ///< where its bytes are counted; small numbers
 };
 
 /// A flow that has moved all its bytes.
@@ -63,16 +71,19 @@ struct FlowCompletion {
 struct StalledFlow {
   std::uint64_t owner = 0;
   std::uint64_t serial = 0;
-  LinkId link;  ///< of its path: one without capacity, or else one that others fill, or else the first
+  /// Of its path: one without capacity, or else one that others fill, or else the first.
+  LinkId link;
 };
 
 /// Watches rates. Called from within FlowModel's calls of the same instant.
 class RateObserver {
  public:
   virtual ~RateObserver() = default;
-  /// The flow is still in the policy's graph, with its last rate; its slot may be taken again at once.
+  /// The flow is still in the policy's graph, with its last rate; its slot may be taken again at
+  /// once.
   virtual void on_flow_leaves(FlowSlot flow, Time now) = 0;
-  /// Flows that are new or whose rate moved, each once; those that left at this instant were told of before.
+  /// Flows that are new or whose rate moved, each once; those that left at this instant were told
+  /// of before.
   virtual void on_rates_changed(std::span<const FlowSlot> changed, Time now, const AllocationPolicy& policy) = 0;
 };
 
@@ -86,11 +97,14 @@ class FlowModel {
   /// The flow begins at the next settle().
   FlowSlot start(const FlowRequest& request);
   void set_capacity(LinkId link, Bandwidth capacity);
-  /// The flow leaves before its end; its capacity is free after settle(). Requires: it is under way and does not end by `now`.
+  /// The flow leaves before its end; its capacity is free after settle(). Requires: it is under way
+  /// and does not end by `now`.
   void cancel(FlowSlot flow, Time now);
-  /// The flow goes on over other links with what is left of it. Returns its new slot. Requires: as cancel().
+  /// The flow goes on over other links with what is left of it. Returns its new slot. Requires: as
+  /// cancel().
   FlowSlot move(FlowSlot flow, std::span<const LinkId> path, std::span<const double> loads, Time now);
-  /// Removes the flows that end at `now` and appends them to `done` in order of their start. Their capacity is free after settle().
+  /// Removes the flows that end at `now` and appends them to `done` in order of their start. Their
+  /// capacity is free after settle().
   void take_completions(Time now, std::vector<FlowCompletion>& done);
   /// Brings rates and finish times up to date. Does nothing if nothing changed since the last call.
   void settle(Time now);
@@ -136,7 +150,8 @@ class FlowModel {
       double parts = 0;
     };
     std::vector<Bytes> whole;
-    std::vector<double> parts;  ///< bytes of flows with loads other than 1; empty if there were none
+    /// Bytes of flows with loads other than 1; empty if there were none.
+    std::vector<double> parts;
     std::vector<std::unordered_map<LinkId, OfLink>> by_account;
     void add(std::uint32_t account, std::span<const FlowLinkGraph::Hop> hops, std::span<const double> loads, Bytes moved);
   };

@@ -31,9 +31,13 @@ enum class QueuePairShare : std::uint8_t {
 
 /// How a flow gets from leaf to leaf.
 enum class Routing : std::uint8_t {
-  single,    ///< every queue pair takes one shortest path, by its hash or its destination (network/routing/ecmp)
-  spray,     ///< every queue pair is spread over all shortest paths (network/routing/spray)
-  adaptive,  ///< every queue pair takes one shortest path, chosen switch by switch by what is under way when it starts (network/routing/adaptive)
+  /// Every queue pair takes one shortest path, by its hash or its destination
+  /// (network/routing/ecmp)
+  single,
+  spray,  ///< every queue pair is spread over all shortest paths (network/routing/spray)
+  /// Every queue pair takes one shortest path, chosen switch by switch by what is under way when it
+  /// starts (network/routing/adaptive)
+  adaptive,
   adaptive_global,  ///< likewise, chosen by what is under way on whole paths
 };
 
@@ -42,8 +46,9 @@ constexpr bool is_adaptive(Routing routing) { return routing == Routing::adaptiv
 
 /// What Transfer::priority does.
 enum class Priorities : std::uint8_t {
-  strict,  ///< on every link classes of a higher number go first, and the others share what they leave
-  none,    ///< all transfers are of one class
+  /// On every link classes of a higher number go first, and the others share what they leave.
+  strict,
+  none,  ///< all transfers are of one class
 };
 
 /// Which switches can add up what passes through them (network/in_network/switch_operations).
@@ -72,7 +77,8 @@ struct FlowSettings {
   double network_efficiency;
   double nvls_efficiency;
   std::uint32_t queue_pairs;
-  std::optional<Bandwidth> queue_pair_rate_max;  ///< of packets with their headers, between hosts; none: unlimited
+  /// Of packets with their headers, between hosts; none: unlimited.
+  std::optional<Bandwidth> queue_pair_rate_max;
   QueuePairShare share;
   Routing routing;
   PathRule path_rule;
@@ -85,7 +91,7 @@ struct FlowSettings {
   /// What `payload` takes of the links that it crosses: between hosts with headers, and divided by
   /// the efficiency there, rounded up.
   Bytes wire_bytes(Bytes payload, bool inside_host) const;
-  /// The same of what switches add up or multiply.
+  /// Wire bytes of an operand that switches reduce or multicast.
   Bytes operation_wire_bytes(Bytes operand, bool inside_host) const;
 
   /// The most that a queue pair moves of wire_bytes() per second, infinite where nothing limits it.

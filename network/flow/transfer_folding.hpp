@@ -1,10 +1,13 @@
 // Transfer folding: lets one transfer stand for many that are alike at every instant.
 //
-// Where it sits: the flow fabric asks it when ranks are folded (host/symmetry/rank_folding makes one); without folding there is none.
+// Where it sits: the flow fabric asks it when ranks are folded (host/symmetry/rank_folding makes
+// one); without folding there is none.
 //
-// Model: some jobs are folded, perhaps together, others are not. Ranks of folded ones fall into classes whose members behave alike. Only a representative of each class runs. A transfer that it starts stands for
-// one transfer of every member; on each link that it touches, `load` of them cross. Its delivery is handed to the representative of the
-// destination's class, under the name of the source that this representative expects it from.
+// Model: some jobs are folded, perhaps together, others are not. Ranks of folded ones fall into
+// classes whose members behave alike. Only a representative of each class runs. A transfer that it
+// starts stands for one transfer of every member; on each link that it touches, `load` of them
+// cross. Its delivery is handed to the representative of the destination's class, under the name of
+// the source that this representative expects it from.
 // Threads: immutable.
 #pragma once
 
@@ -32,11 +35,13 @@ class TransferFolding {
   virtual ~TransferFolding() = default;
 
   struct FoldedPath {
-    std::span<const LinkId> links;   ///< one of each class of links that the transfers cross
-    std::span<const double> loads;   ///< by link: how many of the transfers (or parts of one) it carries
+    std::span<const LinkId> links;  ///< one of each class of links that the transfers cross
+    /// By link: how many of the transfers (or parts of one) it carries.
+    std::span<const double> loads;
     std::uint32_t multiplicity = 1;  ///< how many transfers there are
     PathDelay delay;                 ///< their mean
-    /// What it was folded by, which outlives the run; null: the transfer stands for itself, and the other members say nothing.
+    /// What it was folded by, which outlives the run; null: the transfer stands for itself, and the
+    /// other members say nothing.
     const LinkFolding* folding = nullptr;
   };
   /// Requires: the source is a representative, if ranks of its job are folded.

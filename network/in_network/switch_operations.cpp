@@ -53,7 +53,8 @@ Streams downward(SwitchOperationKind kind, double n) {
 std::vector<double> loads_of(const SwitchTree& tree, const Streams& streams, NodeId root) {
   std::vector<double> loads(tree.branches.size(), 0);
   for (const std::uint32_t leaf : tree.leaves) loads[leaf] = tree.branches[leaf].node == root ? streams.of_root : streams.of_others;
-  // Children come after their parents, so that a branch's sum is complete when its turn comes from the end.
+  // Children come after their parents, so that a branch's sum is complete when its turn comes from
+  // the end.
   for (std::size_t i = tree.branches.size(); i-- > 0;) {
     const SwitchTree::Branch& branch = tree.branches[i];
     if (branch.is_switch && streams.merge) loads[i] = std::min(loads[i], 1.0);

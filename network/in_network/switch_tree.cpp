@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-/// The ways from all members to the first one, as nodes with a cable each to the next.
+/// The routes from all members to the first one, as nodes with a cable each to the next.
 class TreeSearch {
  public:
   TreeSearch(const Topology& topology, std::span<const NodeId> members, std::uint64_t seed, const HopWeights* weights)
@@ -55,9 +55,10 @@ class TreeSearch {
     return index;
   }
 
-  /// Adds a shortest path from a node, `hops` away from its member, up to the tree. It must not meet the tree inside the target's host,
-  /// whose NICs would have to pass on what comes from one switch and goes to another. Of several next hops the hash names the one to try
-  /// first. False if none leads there.
+  /// Adds a shortest path from a node, `hops` away from its member, up to the tree. It must not
+  /// meet the tree inside the target's host, whose NICs would have to pass on what comes from one
+  /// switch and goes to another. Of several next hops the hash names the one to try first. False if
+  /// none leads there.
   bool walk(NodeId at, std::uint64_t hops) {
     if (number_.contains(at)) return nodes_.size() == 1 || topology_.node(at).host != topology_.node(target_).host;
     if (dead_ends_.contains(at)) return false;
@@ -154,8 +155,9 @@ class TreeSearch {
   NodeId target_;
   std::unordered_map<NodeId, std::uint32_t> number_;
   std::vector<NodeId> nodes_;
-  std::vector<LinkId> next_;              ///< by node; none() at the target
-  std::unordered_set<NodeId> dead_ends_;  ///< nodes from which the walk at hand does not reach the tree
+  std::vector<LinkId> next_;  ///< by node; none() at the target
+  /// Nodes from which the walk at hand does not reach the tree.
+  std::unordered_set<NodeId> dead_ends_;
   bool all_meet_ = true;
 };
 

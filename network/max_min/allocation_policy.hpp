@@ -1,23 +1,31 @@
 // Allocation policy: decides the rates of all flows that share links, whenever flows come and go.
 //
-// Where it sits: flow_model hands it the flows of a batch and asks for rates; chosen by name from allocation_policies().
+// Where it sits: flow_model hands it the flows of a batch and asks for rates; chosen by name from
+// allocation_policies().
 //
 //   max_min            weighted max-min fairness, exact (network/max_min/max_min_solver)
-//   quantum_filling    the paper's progressive filling by a fixed quantum (network/max_min/quantum_filling), the reference
+//   quantum_filling    the paper's progressive filling by a fixed quantum
+//                      (network/max_min/quantum_filling), the reference
 //
-// Both know weights and priorities, so that what is shared among whom is the demand's to say and no policy of its own:
-//   proportional to queue pairs   every queue pair a flow of weight 1 (network/flow/flow_settings, share = per_queue_pair): where they meet, a
-//                                 transfer of n queue pairs gets n times what one of a single queue pair gets
+// Both know weights and priorities, so that what is shared among whom is the demand's to say and no
+// policy of its own:
+//   proportional to queue pairs   every queue pair a flow of weight 1 (network/flow/flow_settings,
+//                                 share = per_queue_pair): where they meet, a transfer of n queue
+//                                 pairs gets n times what one of a single queue pair gets
 //   equal per transfer            weights of 1/n (share = per_transfer)
-//   strict priority               FlowDemand::priority: a class shares what the classes above it leave
+//   strict priority               FlowDemand::priority: a class shares what the classes above it
+//                                 leave
 //
-// Use: any number of add_flow, remove_flow and set_capacity calls make one batch; update() brings the rates up to date and tells which
-// changed. Rates are only meaningful after update(). A policy may keep whatever state makes the next update cheap.
+// Use: any number of add_flow, remove_flow and set_capacity calls make one batch; update() brings
+// the rates up to date and tells which changed. Rates are only meaningful after update(). A policy
+// may keep whatever state makes the next update cheap.
 //
 // Invariants
-//   1. After update() no link carries more than its capacity, up to rounding, and no flow more than its cap.
+//   1. After update() no link carries more than its capacity, up to rounding, and no flow more than
+//      its cap.
 //   2. Rates are a function of the sequence of calls: neither of threads nor of addresses.
-//   3. The list of update() names every flow added in the batch and still there, and every other flow whose rate moved, each once.
+//   3. The list of update() names every flow added in the batch and still there, and every other
+//      flow whose rate moved, each once.
 // Threads: belongs to one thread; update() may use others inside.
 #pragma once
 

@@ -34,7 +34,8 @@ void BucketSolve::run(const FlowLinkGraph& graph, std::span<const LinkId> links,
   graph_ = &graph;
   state_ = &state;
   begin(links);
-  // A link without capacity would spread the shares over every bucket there is, and needs no search: its flows stand still.
+  // A link without capacity would spread the shares over every bucket there is, and needs no
+  // search: its flows stand still.
   for (const LinkId link : links) {
     if (state.work[link.index()].unfixed > 0 && graph.capacity(link) == 0) fix_link(link, 0.0);
   }
@@ -89,7 +90,8 @@ void BucketSolve::lay_buckets(std::span<const LinkId> links) {
   }
   heads_.clear();
   if (waiting == 0) return;
-  // Shares rise later; what rises past the last bucket stays in it and is ordered by its heap alone. Few links need few buckets.
+  // Shares rise later; what rises past the last bucket stays in it and is ordered by its heap
+  // alone. Few links need few buckets.
   key_min_ = leading_bits(share_min);
   const std::uint64_t octaves_above = 8 * 128;
   const std::uint64_t range = leading_bits(share_max) - key_min_ + 1 + octaves_above;

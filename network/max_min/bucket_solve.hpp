@@ -1,23 +1,30 @@
 // Bucket solve: exact weighted max-min rates of a set of links and all flows on them, from nothing.
 //
-// Where it sits: MaxMinLayer calls it for a segment of which much changed, and takes over the levels. The links must be closed: every link of
-// a flow on one of them is among them.
+// Where it sits: MaxMinLayer calls it for a segment of which much changed, and takes over the
+// levels. The links must be closed: every link of a flow on one of them is among them.
 //
-// Model: water filling by links. A link's share is (capacity - rates of its fixed flows) / (weight of the others), rates and weights times
-// the loads. The link of least share is a bottleneck: its level becomes that share, its flows are fixed at weight x level and leave the
-// other links' shares, which can only rise. Links wait in buckets by the leading bits of the share (sign, exponent, 7 bits of fraction);
-// buckets are emptied upwards and inside a bucket a small heap orders by (share, link). Shares are recomputed when a link is popped: one
-// whose share has left the bucket is moved first, even when it is alone there, for links that still wait in the buckets between may be
-// smaller. Flows with a cap are sorted by cap / weight and fixed as soon as no share is below that.
-// So that rounding does not pile up over a link's flows, the remainder is a compensated sum, the sum of weights is added up afresh whenever
-// it has halved and right before the link is fixed (unless all weights are 1, when it is exact), and a share never counts as lower than the
-// highest level among the link's fixed flows.
+// Model: water filling by links. A link's share is (capacity - rates of its fixed flows) / (weight
+// of the others), rates and weights times the loads. The link of least share is a bottleneck: its
+// level becomes that share, its flows are fixed at weight x level and leave the other links'
+// shares, which can only rise. Links wait in buckets by the leading bits of the share (sign,
+// exponent, 7 bits of fraction); buckets are emptied upwards and inside a bucket a small heap
+// orders by (share, link). Shares are recomputed when a link is popped: one whose share has left
+// the bucket is moved first, even when it is alone there, for links that still wait in the buckets
+// between may be smaller. Flows with a cap are sorted by cap / weight and fixed as soon as no share
+// is below that.
+// So that rounding does not pile up over a link's flows, the remainder is a compensated sum, the
+// sum of weights is added up afresh whenever it has halved and right before the link is fixed
+// (unless all weights are 1, when it is exact), and a share never counts as lower than the highest
+// level among the link's fixed flows.
 // (Max-min: Bertsekas and Gallager, Data Networks, section 6.5.2.)
 //
 // Invariants
-//   1. The result is a function of the graph (order of members included) and of the list of links, not of what the object did before.
-//   2. level is infinite for a link that is nobody's bottleneck; of several tied links the one of smallest id carries the level.
-// Threads: one object per thread; calls at the same time must have no link in common, and then may share `state`.
+//   1. The result is a function of the graph (order of members included) and of the list of links,
+//      not of what the object did before.
+//   2. level is infinite for a link that is nobody's bottleneck; of several tied links the one of
+//      smallest id carries the level.
+// Threads: one object per thread; calls at the same time must have no link in common, and then may
+// share `state`.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +52,9 @@ struct BucketSolveState {
   /// Fits the arrays to the graph.
   void resize(const FlowLinkGraph& graph);
 
-  std::vector<double> rates;   ///< by flow slot: the result
-  std::vector<double> levels;  ///< by link: the result, rate per weight; infinite = not a bottleneck
+  std::vector<double> rates;  ///< by flow slot: the result
+  /// By link: the result, rate per weight; infinite = not a bottleneck.
+  std::vector<double> levels;
   std::vector<LinkWork> work;  ///< by link
 };
 

@@ -1,21 +1,26 @@
-// Flow-link graph: which flows use which links, with capacities, weights and caps; the problem that rate allocation solves.
+// Flow-link graph: which flows use which links, with capacities, weights and caps; the problem that
+// rate allocation solves.
 //
-// Where it sits: an allocation policy owns one and keeps it up as flows come and go; bucket_solve, level_repair, segments and the audits
-// read it.
+// Where it sits: an allocation policy owns one and keeps it up as flows come and go; bucket_solve,
+// level_repair, segments and the audits read it.
 //
-// Model: a bipartite graph. Each flow knows its links and where it stands in their lists of members; each link knows its members. Adding
-// and removing a flow costs its path length, whatever else there is (a removed member's place is taken by the last one).
-// Capacities, caps and rates share one unit, whichever the user takes; weights and loads are pure numbers. A flow loads a link with its rate
-// times the hop's load: 1 for an ordinary flow, a fraction where a transfer is sprayed over several paths, a count where one flow stands for
-// many alike (host/symmetry/rank_folding). A flow has a priority class: of those on a link, flows of a higher number go first, as in Ethernet
-// (IEEE 802.1Q), and the others share what they leave.
+// Model: a bipartite graph. Each flow knows its links and where it stands in their lists of
+// members; each link knows its members. Adding and removing a flow costs its path length, whatever
+// else there is (a removed member's place is taken by the last one). Capacities, caps and rates
+// share one unit, whichever the user takes; weights and loads are pure numbers. A flow loads a link
+// with its rate times the hop's load: 1 for an ordinary flow, a fraction where a transfer is
+// sprayed over several paths, a count where one flow stands for many alike
+// (host/symmetry/rank_folding). A flow has a priority class: of those on a link, flows of a higher
+// number go first, as in Ethernet (IEEE 802.1Q), and the others share what they leave.
 //
 // Invariants
-//   1. capacity finite and >= 0; weight and loads finite and > 0; cap >= 0, perhaps infinite; priority < priority_classes; a flow has at
-//      least one link (WEFT_CHECK).
-//   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and there are no other members.
+//   1. capacity finite and >= 0; weight and loads finite and > 0; cap >= 0, perhaps infinite;
+//      priority < priority_classes; a flow has at least one link (WEFT_CHECK).
+//   2. members(l)[h.position] == {f, i} for the i-th hop h = {l, position} of every flow f, and
+//      there are no other members.
 //   3. A link that stands n times in a flow's path carries that flow's rate n times.
-// Slots of removed flows are used again, the last removed first. Threads: one writer and nobody else, or any number of readers.
+// Slots of removed flows are used again, the last removed first. Threads: one writer and nobody
+// else, or any number of readers.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -56,7 +61,8 @@ class FlowLinkGraph {
   explicit FlowLinkGraph(std::vector<double> capacities);
 
   FlowSlot add(const FlowDemand& demand);
-  /// For a graph of some of the flows of another, where `slot` is the flow's; whoever has begun so chooses every slot.
+  /// For a graph of some of the flows of another, where `slot` is the flow's; whoever has begun so
+  /// chooses every slot.
   void add_as(FlowSlot slot, const FlowDemand& demand);
   void remove(FlowSlot flow);
   void set_capacity(LinkId link, double capacity);
@@ -112,9 +118,12 @@ class FlowLinkGraph {
   std::vector<Flow> flows_;
   std::vector<FlowSlot> free_slots_;
   std::vector<Hop> hops_;
-  std::vector<double> loads_;                          ///< as hops_; empty until a flow brings loads
-  std::vector<std::uint8_t> priorities_;               ///< as flows_; empty until a flow brings another than 0
-  std::vector<std::vector<std::uint32_t>> free_hops_;  ///< by length: places in hops_ where a path of that length fits
+  /// As hops_; empty until a flow brings loads.
+  std::vector<double> loads_;
+  /// As flows_; empty until a flow brings another than 0.
+  std::vector<std::uint8_t> priorities_;
+  /// By length: places in hops_ where a path of that length fits.
+  std::vector<std::vector<std::uint32_t>> free_hops_;
   std::size_t flow_count_ = 0;
   std::size_t weighted_flows_ = 0;  ///< with a weight other than 1
   std::size_t capped_flows_ = 0;

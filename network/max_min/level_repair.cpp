@@ -203,7 +203,8 @@ void LevelRepair::sum(std::uint32_t id) {
   link.next_known = true;
   link.next = LevelState::infinite;
   if (wanted <= capacity * (1 + LevelState::same_level)) return;
-  // Flows that want less than an equal share leave the rest to the others, whose share can only grow.
+  // Flows that want less than an equal share leave the rest to the others, whose share can only
+  // grow.
   double share = capacity / weight;
   std::size_t sharing = members.size();
   while (sharing > 0) {
@@ -273,12 +274,14 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     state_->find_least(slot);
   }
   if (flow.least == before.least) {
-    // Only the link that limits the flow may see another u, which is no lower than its level before and after.
+    // Only the link that limits the flow may see another u, which is no lower than its level before
+    // and after.
     if (flow.limit != LevelState::by_itself && flow.limit != id) links[flow.limit].next_known = false;
     return;
   }
   state_->touch(slot, touched);
-  // Copies, so that nothing is read again after each write to a link; and no branches, as none could be foreseen.
+  // Copies, so that nothing is read again after each write to a link; and no branches, as none
+  // could be foreseen.
   const LevelState::Limits after = flow;
   const double weight = flow.weight;
   const double more = weight * (after.least - before.least);
@@ -292,7 +295,8 @@ inline void LevelRepair::tell(FlowSlot slot, std::uint32_t id, std::vector<FlowS
     const double load = loads.empty() ? 1.0 : loads[i];
     const int filled = before.fills(other_id, other.level) ? 1 : 0;
     const int fills = after.fills(other_id, other.level) ? 1 : 0;
-    // Not held against excess_max: a link with so much more than its capacity is summed before its excess counts.
+    // Not held against excess_max: a link with so much more than its capacity is summed before its
+    // excess counts.
     other.excess += more * load;
     other.weight += weight * load * (fills - filled);
     ++other.changes;

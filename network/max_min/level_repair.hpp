@@ -1,35 +1,25 @@
-// Level repair: brings weighted max-min levels up to date after a batch of changes by touching only what changes.
+// Level repair: updates weighted max-min levels after a batch of changes, and visits only links and
+// flows that the changes affect.
 //
-// Where it sits: MaxMinLayer keeps one LevelState for its graph, tells it of every flow that comes or goes, and runs a LevelRepair per segment
-// and batch; where most of a segment changes it takes network/max_min/bucket_solve instead and hands the levels over.
+// Where it sits: MaxMinLayer keeps one LevelState for its graph, tells it of every flow that comes
+// or goes, and runs a LevelRepair per segment and batch. Where most of a segment changes,
+// network/max_min/bucket_solve solves it instead, and the layer hands the levels over.
 //
-// Model: every link l has a level, infinite if it limits nobody; the rate per weight of flow f is the least of the levels of its links and of
-// its own bound: cap / weight, or what it would get if it were alone, the least capacity / a(f, l) of its links, where a = weight x load and
-// capacity is the highest that the link ever had. (The latter is never below the rate and changes none. It keeps flows that meet no others,
-// and their links, out of all that follows.) Let u(f, l) be that least without l: what f would get if l were not there. A link is in order if
-//
+// Model: every link l has a level, infinite if it limits no flow. The rate per weight of flow f is
+// the least of the levels of its links and of its own bound. Let u(f, l) be that least without l, a
+// = weight x load. Link l is in order if
 //   E(l):   level = infinite,                                     if sum over f of a u <= capacity
 //           the root of sum over f of a min(level, u) = capacity, else
-//
-// If all links are in order, the rates are the max-min fair ones, ties and zero capacities included: sum of a min(level, u) is what the
-// link carries, so nothing is overloaded; a link of finite level is full, and no flow on it has more per weight than one that it limits.
-// Which of several tied links carries the level does not matter.
-//
-// Order: when u of a flow moves from x to y, only links with a level above min(x, y) are affected, and their new level is at least
-// that. Links are therefore taken in order of min(level, new level): all below is final, and a link falls to a level or rises from it
-// once. Any order would be exact, this one ends soon. Per link the excess = sum of a min(level, u) - capacity is kept up with every change,
-// so that a link in order is known as such without looking at its flows. (What flows get is kept by the levels as they are, in order or not, so
-// that min(level, u) is just what the flow gets, and the excess what the link carries beyond its capacity.)
-// Levels that move by less than 1e-12 of themselves are left alone.
+// If all links are in order, the rates are max-min fair, ties and zero capacities included.
+// docs/internals/flow_solver.md has the proof, the order of repairs and the bounds of flows.
 //
 // Invariants
-//   1. After run() returned true every link is in order: what it carries is within 1e-12 of what E says, relative to its capacity where the
-//      level is infinite and to the part of the flows that get the level or more where it is finite. (A level is off by more where few of
-//      these want more than it, and a rate where it is a small rest that flows limited elsewhere leave.) False means that the repair was
-//      given up as too much work: levels are then undefined until taken over from a full solve.
+//   1. After run() returned true every link is in order. The relative error of what a link carries
+//      is below 1e-12. False: the repair was given up as too much work, and levels are undefined
+//      until they are taken over from a full solve.
 //   2. The result is a function of the sequence of calls.
-//   3. A link twice in a path is one link with two loads.
-// Threads: calls at the same time must not share a link or flow; each needs a LevelRepair of its own.
+//   3. A link that a path crosses twice is one link with two loads.
+// Threads: calls at the same time must not share a link or flow; each needs its own LevelRepair.
 #pragma once
 
 #include <array>
@@ -57,9 +47,11 @@ class LevelState {
   void on_added(FlowSlot flow);
   /// Before the flow is removed from the graph.
   void on_removed(FlowSlot flow);
-  /// After the capacity changed. True if it never was so high: bounds of the link's flows, and so loads of all their links, may have moved.
+  /// After the capacity changed. True if it never was so high: bounds of the link's flows, and so
+  /// loads of all their links, may have moved.
   bool on_capacity_changed(LinkId link);
-  /// Levels of these links, and of no other link of their flows, were found in another way. By link id.
+  /// Levels of these links, and of no other link of their flows, were found in another way. By link
+  /// id.
   void take_over(std::span<const LinkId> links, std::span<const double> levels);
   /// The link has no flows any more.
   void reset(LinkId link) { links_[link.index()] = Link(graph_.capacity(link)); }
@@ -67,7 +59,8 @@ class LevelState {
   double level(LinkId link) const { return links_[link.index()].level; }
   /// False also where only adding up again can tell.
   bool is_in_order(LinkId link) const { return links_[link.index()].is_in_order(); }
-  /// Notes that the flow's rate may have moved: appends it to `touched` unless it stands in such a list already.
+  /// Notes that the flow's rate may have moved: appends it to `touched` unless it stands in such a
+  /// list already.
   void touch(FlowSlot flow, std::vector<FlowSlot>& touched) {
     if (flows_[flow.index()].touched) return;
     flows_[flow.index()].touched = true;
@@ -87,8 +80,9 @@ class LevelState {
   friend class LevelRepair;
   static constexpr std::uint32_t by_itself = UINT32_MAX;
   static constexpr double same_level = 1e-12;  // relative
-  /// Of the capacity: half of what E lets an infinite level exceed it by. The other half is for what rounding does to a kept excess: less than
-  /// 2e-15 per change, as long as the excess stays below excess_max.
+  /// Of the capacity: half of what E lets an infinite level exceed it by. The other half is for
+  /// what rounding does to a kept excess: less than 2e-15 per change, as long as the excess stays
+  /// below excess_max.
   static constexpr double surely_fits = 0.5e-12;
   static constexpr double excess_max = 4;            // of the capacity; not kept above
   static constexpr std::uint32_t changes_max = 256;  // of an excess before it is summed afresh
@@ -99,10 +93,11 @@ class LevelState {
     explicit Link(double capacity_now) : excess(-capacity_now), capacity(capacity_now) {}
 
     double level = infinite;
-    double excess;      ///< sum of a min(level, u) - capacity, which is load - capacity; if known
-    double weight = 0;  ///< sum of a over flows with u >= level, if the level is finite and the excess known
-    double capacity;    ///< as in the graph
-    double next = 0;    ///< the level that puts the link in order, if known
+    double excess;  ///< sum of a min(level, u) - capacity, which is load - capacity; if known
+    /// Sum of a over flows with u >= level, if the level is finite and the excess known.
+    double weight = 0;
+    double capacity;  ///< as in the graph
+    double next = 0;  ///< the level that puts the link in order, if known
     double key = infinite;
     std::uint32_t version = 0;  ///< of the queue entry that counts
     std::uint32_t changes = 0;  ///< of the excess since it was summed
@@ -162,9 +157,10 @@ class LevelState {
 
   const FlowLinkGraph& graph_;
   std::vector<Link> links_;
-  std::vector<double> highest_;                         ///< by link: the most its capacity ever was
-  std::vector<Flow> flows_;                             ///< by slot
-  std::vector<std::vector<std::uint32_t>> long_paths_;  ///< by slot, where links_inside are not enough
+  std::vector<double> highest_;  ///< by link: the most its capacity ever was
+  std::vector<Flow> flows_;      ///< by slot
+  /// By slot, where links_inside are not enough.
+  std::vector<std::vector<std::uint32_t>> long_paths_;
 };
 
 class LevelRepair {
@@ -175,8 +171,8 @@ class LevelRepair {
     std::uint64_t flows_visited = 0;
   };
 
-  /// Puts the links in order, and whichever these disturb; touches the flows whose rate may move. Gives up after about `work_max` looks at
-  /// flows.
+  /// Puts the links in order, and whichever these disturb; touches the flows whose rate may move.
+  /// Gives up after about `work_max` looks at flows.
   bool run(LevelState& state, std::span<const LinkId> links, std::uint64_t work_max, std::vector<FlowSlot>& touched);
 
   const Counters& counters() const { return counters_; }
@@ -186,7 +182,8 @@ class LevelRepair {
     double key;
     std::uint32_t link;
     std::uint32_t version;
-    /// For the standard heaps, which keep the greatest in front: the smallest key, then the smallest link, is greatest.
+    /// For the standard heaps, which keep the greatest in front: the smallest key, then the
+    /// smallest link, is greatest.
     friend bool operator<(const Entry& a, const Entry& b) { return a.key != b.key ? a.key > b.key : a.link > b.link; }
   };
   struct Share {

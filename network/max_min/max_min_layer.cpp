@@ -11,7 +11,8 @@ namespace weft {
 namespace {
 
 constexpr double kSameRate = 1e-12;
-constexpr std::size_t kLooksPerChange = 16;  // of a repair: a guess, which decides about waking threads only
+// Of a repair: a guess, which decides about waking threads only
+constexpr std::size_t kLooksPerChange = 16;
 
 }  // namespace
 

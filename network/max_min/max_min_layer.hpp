@@ -1,22 +1,31 @@
-// Max-min layer: exact weighted max-min fair rates of the flows of one priority class, brought up to date after every batch of changes.
+// Max-min layer: exact weighted max-min fair rates of the flows of one priority class, brought up
+// to date after every batch of changes.
 //
-// Where it sits: MaxMinSolver has one for each class in use and tells it what more important classes leave of the links. It knows neither
-// time nor topology: links are numbers with a capacity.
+// Where it sits: MaxMinSolver has one for each class in use and tells it what more important
+// classes leave of the links. It knows neither time nor topology: links are numbers with a
+// capacity.
 //
-// Model: link l has a level: the rate per weight above which none of its flows goes, infinite if it limits nobody; rate of flow f =
-// weight x min(cap / weight, levels of its links, what it would get if it were alone).
-// update() goes through the segments (network/max_min/segments) that changed, in parallel: where a batch touches little it repairs levels
-// (network/max_min/level_repair), where it touches much, or a repair spreads over most of the segment, it solves the segment from nothing
-// (network/max_min/bucket_solve). Where a flow takes the place of another of the same load, as steps of a collective follow each other, links stay in
-// order and nothing is done. There is no rate quantum.
+// Model: link l has a level: the rate per weight above which none of its flows goes, infinite if it
+// limits nobody; rate of flow f = weight x min(cap / weight, levels of its links, what it would get
+// if it were alone).
+// update() goes through the segments (network/max_min/segments) that changed, in parallel: where a
+// batch touches little it repairs levels (network/max_min/level_repair), where it touches much, or
+// a repair spreads over most of the segment, it solves the segment from nothing
+// (network/max_min/bucket_solve). Where a flow takes the place of another of the same load, as
+// steps of a collective follow each other, links stay in order and nothing is done. There is no
+// rate quantum.
 //
-// A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not really reach are not re-timed.
+// A rate that moved by less than 1e-12 of itself keeps its old value: flows that a change does not
+// really reach are not re-timed.
 //
 // Invariants
-//   1. After update() rates are max-min fair on the capacities given, ties and zero capacities included (a flow on a link of zero capacity
-//      has rate 0), as exactly as network/max_min/level_repair says.
-//   2. Rates are the same bits for any number of threads, and the same up to rounding for any re-partition interval.
-// Threads: belongs to one thread; update() uses those of its workspace. Layers that share one are updated one after another.
+//   1. After update() rates are max-min fair on the capacities given, ties and zero capacities
+//      included (a flow on a link of zero capacity has rate 0), as exactly as
+//      network/max_min/level_repair says.
+//   2. Rates are the same bits for any number of threads, and the same up to rounding for any
+//      re-partition interval.
+// Threads: belongs to one thread; update() uses those of its workspace. Layers that share one are
+// updated one after another.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +61,15 @@ class MaxMinLayer {
  public:
   struct Options {
     std::uint32_t repartition_updates = 5;  ///< see network/max_min/segments
-    /// Batches that look at fewer flow-link pairs than this, as far as one can tell beforehand, are not worth waking threads for.
+    /// Batches that look at fewer flow-link pairs than this, as far as one can tell beforehand, are
+    /// not worth waking threads for.
     std::size_t parallel_incidences_min = 8192;
-    /// Segments of whose links a batch puts a larger part out of order are solved from nothing: 0 solves all so, infinity none.
+    /// Segments of whose links a batch puts a larger part out of order are solved from nothing: 0
+    /// solves all so, infinity none.
     double repaired_part_max = 0.3;
-    /// A repair is given up after so many looks at flows per flow-link pair of the segment. A safety net: where a change moves most rates of a
-    /// segment a repair takes one look per pair, and two thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that
+    /// A repair is given up after so many looks at flows per flow-link pair of the segment. A
+    /// safety net: where a change moves most rates of a segment a repair takes one look per pair,
+    /// and two thirds of the time of a solve from nothing (bench/flow, replace_*/65536), so that
     /// nothing is gained by foreseeing it.
     std::uint64_t repair_looks_max = 4;
   };
@@ -73,13 +85,15 @@ class MaxMinLayer {
   void remove(FlowSlot flow);
   void set_capacity(LinkId link, double capacity);
 
-  /// Writes the rates that moved, by slot, and tells which: flows added since the last call, whose rate must be NaN before, and all others
-  /// whose rate moved. The result is valid until the next call.
+  /// Writes the rates that moved, by slot, and tells which: flows added since the last call, whose
+  /// rate must be NaN before, and all others whose rate moved. The result is valid until the next
+  /// call.
   std::span<const FlowSlot> update(std::span<double> rates);
 
   const FlowLinkGraph& graph() const { return graph_; }
   const Segments& segments() const { return segments_; }
-  /// Rate per weight above which no flow on the link goes; infinite where other links, caps or their being alone limit all flows.
+  /// Rate per weight above which no flow on the link goes; infinite where other links, caps or
+  /// their being alone limit all flows.
   double level(LinkId link) const { return levels_.level(link); }
 
  private:
@@ -105,11 +119,14 @@ class MaxMinLayer {
   FlowLinkGraph graph_;
   Segments segments_;
   LevelState levels_;
-  std::vector<LinkId> dirty_;                 ///< links with changes since the last update, each once
+  /// Links with changes since the last update, each once.
+  std::vector<LinkId> dirty_;
   std::vector<std::uint32_t> pairs_changed_;  ///< by link, in this batch; 0 if not in dirty_
-  std::vector<FlowSlot> moved_;               ///< added in this batch or whose bound moved; some may be gone again
+  /// Added in this batch or whose bound moved; some may be gone again.
+  std::vector<FlowSlot> moved_;
   std::vector<std::uint32_t> task_of_segment_;
-  std::vector<Task> tasks_;  ///< the first task_count_ are this batch's, the others keep their memory
+  /// The first task_count_ are this batch's, the others keep their memory.
+  std::vector<Task> tasks_;
   std::size_t task_count_ = 0;
   std::vector<FlowSlot> changed_;
 };

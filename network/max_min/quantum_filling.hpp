@@ -1,14 +1,18 @@
-// Quantum filling: the paper's flow rate update, literally. Progressive filling in steps of a fixed rate.
+// Quantum filling: the paper's flow rate update, literally. Progressive filling in steps of a fixed
+// rate.
 //
-// Where it sits: the allocation policy `quantum_filling`; a reference for the exact solver and a proof that policies can be exchanged.
+// Where it sits: the allocation policy `quantum_filling`; a reference for the exact solver and a
+// proof that policies can be exchanged.
 //
-// Model (paper, appendix B, algorithm 1): all rates start at 0; in every round each flow gains weight x quantum unless one of its links is
-// full; rounds go on until no flow gains. Priority classes are filled one after another, the highest first. A link counts as full for a
-// flow when the gain no longer fits, so that capacities are never exceeded; a flow also stops where its cap would be. All flows are
-// computed anew in every update.
+// Model (paper, appendix B, algorithm 1): all rates start at 0; in every round each flow gains
+// weight x quantum unless one of its links is full; rounds go on until no flow gains. Priority
+// classes are filled one after another, the highest first. A link counts as full for a flow when
+// the gain no longer fits, so that capacities are never exceeded; a flow also stops where its cap
+// would be. All flows are computed anew in every update.
 //
-// Invariant: a rate is at most one gain away from where filling in infinitely small steps would stop it on its bottleneck, plus the gains
-// that other flows of that link could not take. A flow for which not even one gain fits has rate 0.
+// Invariant: a rate is at most one gain away from where filling in infinitely small steps would
+// stop it on its bottleneck, plus the gains that other flows of that link could not take. A flow
+// for which not even one gain fits has rate 0.
 // Threads: as AllocationPolicy.
 #pragma once
 

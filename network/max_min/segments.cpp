@@ -9,7 +9,8 @@ namespace weft {
 
 namespace {
 
-/// Goes from the links on the stack to everything they reach. first_flow(flow) and first_link(link) tell whether they see it for the first time.
+/// Goes from the links on the stack to everything they reach. first_flow(flow) and first_link(link)
+/// tell whether they see it for the first time.
 template <class FirstFlow, class FirstLink>
 void search(const FlowLinkGraph& graph, std::vector<LinkId>& stack, FirstFlow first_flow, FirstLink first_link) {
   while (!stack.empty()) {

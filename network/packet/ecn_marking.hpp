@@ -1,8 +1,10 @@
-// ECN marking: which packets a switch marks, by the length of the queue that they join (RED as DCQCN uses it).
+// ECN marking: which packets a switch marks, by the length of the queue that they join (RED as
+// DCQCN uses it).
 //
-// Model: mark with probability 0 up to Kmin, rising to Pmax at Kmax, 1 above (Zhu et al., "Congestion Control for Large-Scale RDMA
-// Deployments", SIGCOMM 2015, figure 5; Floyd and Jacobson, "Random Early Detection Gateways", 1993, on the queue of the instant).
-// Each port draws from a stream of its own, one number per packet that finds its queue between Kmin and Kmax.
+// Model: mark with probability 0 up to Kmin, rising to Pmax at Kmax, 1 above (Zhu et al.,
+// "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, figure 5; Floyd and
+// Jacobson, "Random Early Detection Gateways", 1993, on the queue of the instant). Each port draws
+// from a stream of its own, one number per packet that finds its queue between Kmin and Kmax.
 // Threads: values.
 #pragma once
 

@@ -27,6 +27,7 @@ Duration EgressPort::least_time(Bytes size, Bandwidth rate) {
   return Duration::ticks(static_cast<std::int64_t>(static_cast<Wide>(size.count()) * byte_work / static_cast<Wide>(rate.in_bps())));
 }
 
+// bench/packet (run/shift) wants this rare case kept out of the loops that send packets.
 [[gnu::noinline]] void EgressPort::give_turn_to_flows(Time start, Bandwidth load) {
   __extension__ using Wide = unsigned __int128;
   // A cable may have become slower than flows know yet.

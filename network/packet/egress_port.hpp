@@ -1,12 +1,15 @@
-// Egress port: one direction of a cable, as its sender sees it - how long packets take, and until when the wire is busy.
+// Egress port: one direction of a cable, as its sender sees it - how long packets take, and until
+// when the wire is busy.
 //
 // Where it sits: whoever sends packets has one per cable (network/packet/packet_switch).
 //
-// Model: a packet of b bytes occupies the wire for 8 b / rate; what rounding up to ticks adds is taken off the next, so that a busy wire never
-// drifts: n bytes in a row take 8 n / rate rounded up, at least a tick per packet. Its last bit is at the other end after the propagation
-// delay. Store and forward: that is when it has arrived. A cable that is out takes no packet in; what is on it arrives.
-// Where flows of flow mode take a part of the cable, each packet crosses it at the whole rate, and after it is the flows' turn, for as long as their part needs;
-// only pauses go meanwhile.
+// Model: a packet of b bytes occupies the wire for 8 b / rate; what rounding up to ticks adds is
+// taken off the next, so that a busy wire never drifts: n bytes in a row take 8 n / rate rounded
+// up, at least a tick per packet. Its last bit is at the other end after the propagation delay.
+// Store and forward: that is when it has arrived. A cable that is out takes no packet in; what is
+// on it arrives. Where flows of flow mode take a part of the cable, each packet crosses it at the
+// whole rate, and after it is the flows' turn, for as long as their part needs; only pauses go
+// meanwhile.
 // Threads: belongs to its node.
 #pragma once
 
@@ -32,7 +35,8 @@ class EgressPort {
   Bandwidth rate() const { return Bandwidth::bps(static_cast<std::int64_t>(rate_bps_)); }
   double rate_bps() const { return static_cast<double>(rate_bps_); }
   std::uint64_t bytes_sent() const { return bytes_sent_; }
-  /// Whether flows take a part of it from now on: give_turn_to_flows() is then to be called after every packet.
+  /// Whether flows take a part of it from now on: give_turn_to_flows() is then to be called after
+  /// every packet.
   void set_shared_with_flows(bool is_shared) {
     duties_ = static_cast<std::uint8_t>(is_shared ? duties_ | shared_bit : duties_ & ~shared_bit);
     if (is_shared) return;
@@ -47,16 +51,18 @@ class EgressPort {
   /// The packet that has just been sent began at `start`; flows take `load` of the cable.
   void give_turn_to_flows(Time start, Bandwidth load);
 
-  /// The least that so many bytes ever take, one after another: rounded down, as rounding up may have been paid before them.
+  /// The least that so many bytes ever take, one after another: rounded down, as rounding up may
+  /// have been paid before them.
   static Duration least_time(Bytes size, Bandwidth rate);
 
-  /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives what it takes and the propagation delay later.
+  /// The packet goes out now, its first bit at `start` >= free_at(). Its last arrives what it takes
+  /// and the propagation delay later.
   void send(const Packet& packet, Time start, BatchContext& context) {
     free_at_ = start + Duration::ticks(ticks_for(packet.wire_bytes()));
     bytes_sent_ += packet.wire_bytes();
     context.send(target_, free_at_ + delay_, target_port_, packet);
   }
-  /// Likewise, as soon as no other packet is on its way into the cable.
+  /// Sends a pause as soon as no other packet is entering the cable.
   void send_pause(const Packet& frame, Time now, BatchContext& context);
 
  private:
@@ -77,7 +83,8 @@ class EgressPort {
   Duration delay_;
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t rate_bps_ = 0;
-  std::uint64_t ahead_ = 0;           ///< how much too long the last packet took, in 1 / rate_bps_ ticks
+  /// How much too long the last packet took, in 1 / rate_bps_ ticks.
+  std::uint64_t ahead_ = 0;
   std::uint32_t ticks_per_byte_ = 0;  ///< 0 if not whole
   std::uint32_t turn_of_flows_ = 0;   ///< in ticks, up to free_at_; 0 where they have none
   EntityId target_;

@@ -1,7 +1,8 @@
 // Packet: what travels in packet mode, 12 bytes in a port message.
 //
-// Where it sits: network cards (host/) make and take packets, switches (network/packet/packet_switch) pass them on. A packet names its queue pair;
-// where that leads is in QueuePairs.
+// Where it sits: network cards (host/) make and take packets, switches
+// (network/packet/packet_switch) pass them on. A packet names its queue pair; where that leads is
+// in QueuePairs.
 // Threads: values.
 #pragma once
 
@@ -23,11 +24,13 @@ enum class PacketKind : std::uint8_t {
 /// Priorities on the wire, as those of transfers.
 inline constexpr std::uint32_t packet_classes_max = 8;
 
-/// Three words, so that a copy is read as it was written; the third is read and written by the functions below.
+/// Three words, so that a copy is read as it was written; the third is read and written by the
+/// functions below.
 struct Packet {
   std::uint32_t queue_pair = 0;
   std::uint32_t sequence = 0;  ///< number of the packet in its queue pair, modulo 2^32
-  /// From the lowest: size 16, hop 6, collects telemetry 1, asks for an answer 1, kind 3, priority 3, congestion experienced 1, ends message or echoes a mark 1.
+  /// From the lowest: size 16, hop 6, collects telemetry 1, asks for an answer 1, kind 3, priority
+  /// 3, congestion experienced 1, ends message or echoes a mark 1.
   std::uint32_t bits = 0;
 
   Packet() = default;
@@ -36,15 +39,18 @@ struct Packet {
         sequence(number),
         bits(wire_size | static_cast<std::uint32_t>(kind) << kind_shift | traffic_class << priority_shift) {}
 
-  std::uint32_t wire_bytes() const { return bits & 0xffffU; }      ///< headers, preamble and gap included
-  std::uint32_t hop() const { return bits >> hop_shift & 0x3fU; }  ///< which of its route's ports it leaves by next
+  /// Headers, preamble and gap included.
+  std::uint32_t wire_bytes() const { return bits & 0xffffU; }
+  /// Which of its route's ports it leaves by next.
+  std::uint32_t hop() const { return bits >> hop_shift & 0x3fU; }
   PacketKind kind() const { return static_cast<PacketKind>(bits >> kind_shift & 7U); }
   std::uint32_t priority() const { return bits >> priority_shift & 7U; }
   bool congestion_experienced() const { return (bits & congestion_bit) != 0; }  ///< ECN
   bool ends_message() const { return (bits & end_bit) != 0; }
   bool collects_telemetry() const { return (bits & telemetry_bit) != 0; }
   bool asks_for_answer() const { return (bits & answer_bit) != 0; }  ///< AckReq of RoCE
-  bool echoes_mark() const { return (bits & end_bit) != 0; }         ///< of acknowledgements: what they acknowledge came marked
+  /// Of acknowledgements: what they acknowledge came marked.
+  bool echoes_mark() const { return (bits & end_bit) != 0; }
 
   void next_hop() { bits += 1U << hop_shift; }
   void mark() { bits |= congestion_bit; }
@@ -70,11 +76,12 @@ inline void add_arrival(Fingerprint& chain, const Packet& packet, Time now) {
   chain.add(packet.bits);
 }
 
-/// A pause or resume of one priority; takes the place of `sequence` in a Packet of kind pfc.
-/// On the wire: 64 bytes, preamble and gap (IEEE 802.1Qbb-2011, clause 36; IEEE 802.3-2018, clause 31).
+/// A pause or resume of one priority; takes the place of `sequence` in a Packet of kind pfc. On the
+/// wire: 64 bytes, preamble and gap (IEEE 802.1Qbb-2011, clause 36; IEEE 802.3-2018, clause 31).
 inline constexpr std::uint16_t pfc_frame_wire_bytes = 84;
 inline constexpr std::uint32_t pfc_pause = 1;
-inline constexpr std::uint32_t pfc_pause_for_good = 2;  ///< until resumed: stands for a pause that is refreshed in time
+/// Until resumed: stands for a pause that is refreshed in time.
+inline constexpr std::uint32_t pfc_pause_for_good = 2;
 inline constexpr std::uint32_t pfc_resume = 0;
 
 }  // namespace weft

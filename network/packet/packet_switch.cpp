@@ -119,6 +119,8 @@ void PacketSwitch::prefetch() const {
   buffer_.prefetch();
 }
 
+// Attributes here and below: bench/packet (run/shift, run/random) wants the work on every packet
+// inlined into the loop over a window, and the rare cases kept out of it.
 [[gnu::flatten]] BatchNode::WindowOutcome PacketSwitch::run_window(Time end, const Arrivals& arrivals, BatchContext& context) {
   swept_ = {};
   std::span<const Event> changes = arrivals.events;
@@ -160,7 +162,8 @@ void PacketSwitch::prefetch() const {
   return swept_;
 }
 
-/// Conservation: what came in has been sent on or dropped, or is held by the accounts; and that is what waits in the queues.
+/// Conservation: what came in has been sent on or dropped, or is held by the accounts; and that is
+/// what waits in the queues.
 void PacketSwitch::audit() const {
   std::int64_t waiting = 0;
   for (std::uint32_t port = 0; port < ports_.size(); ++port) {
@@ -173,7 +176,7 @@ void PacketSwitch::audit() const {
   WEFT_CHECK(audited_.in == audited_.out + audited_.dropped + waiting, "what came to a switch left it, waits, or was dropped");
 }
 
-// --- In ---------------------------------------------------------------------------------------------------------------------------
+// --- In ---
 
 void PacketSwitch::admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now,
                          BatchContext& context) {
@@ -301,7 +304,7 @@ void PacketSwitch::count_drop(const Packet& packet, std::uint32_t account) {
   if constexpr (audits_state) audited_.dropped += packet.wire_bytes();
 }
 
-// --- Out --------------------------------------------------------------------------------------------------------------------------
+// --- Out ---
 
 /// Sends what begins before `until`. Requires: nothing else happens at this port before.
 void PacketSwitch::bring_forward(std::uint32_t port, Time until, BatchContext& context) {
@@ -420,7 +423,7 @@ void PacketSwitch::set_next_start(std::uint32_t port_number, Time earliest) {
   next_start_.set(port_number, next);
 }
 
-// --- PFC --------------------------------------------------------------------------------------------------------------------------
+// --- PFC ---
 
 /// The other end of the cable asks for a pause or lets go.
 [[gnu::noinline]] void PacketSwitch::on_pfc(const Packet& frame, std::uint32_t port_number, Time now) {
@@ -465,7 +468,8 @@ void PacketSwitch::send_pfc(std::uint32_t account, std::uint32_t what, Time now,
   set_next_start(port_number, now);
 }
 
-/// Empties the queues that have been stuck for so long by now. Requires: what was paused is known as of now.
+/// Empties the queues that have been stuck for so long by now. Requires: what was paused is known
+/// as of now.
 [[gnu::noinline]] void PacketSwitch::look_for_storms(std::uint32_t port_number, Time now, BatchContext& context) {
   Port& port = ports_[port_number];
   for (std::uint32_t priority = 0; priority < class_count_; ++priority) {
@@ -490,7 +494,8 @@ void PacketSwitch::drop_queue(std::uint32_t port_number, std::uint32_t priority,
   }
 }
 
-/// Whether what comes for the priority is dropped: in a storm, or as the cable is out. Requires: the port was brought to `now`.
+/// Whether what comes for the priority is dropped: in a storm, or as the cable is out. Requires:
+/// the port was brought to `now`.
 bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time now) {
   Port& port = ports_[port_number];
   if ((port.stormy >> priority & 1U) == 0) return false;
@@ -502,7 +507,7 @@ bool PacketSwitch::drops(std::uint32_t port_number, std::uint32_t priority, Time
   return false;
 }
 
-// --- Cables and ways --------------------------------------------------------------------------------------------------------------
+// --- Cables and routes ---
 
 [[gnu::noinline]] void PacketSwitch::take_event(const Event& event, BatchContext& context) {
   const Time now = event.key.time;

@@ -1,36 +1,25 @@
-// Packet switch: takes packets in, keeps them in shared memory, and sends them on - with PFC, ECN and scheduling - outcome window by window.
+// Packet switch: receives packets, keeps them in shared memory, and sends them on, with PFC, ECN
+// and scheduling, window by window.
 //
-// Where it sits: stands for one packet switch of a topology. What its neighbours send arrives after propagation and the time that its ingress
-// pipeline takes, pauses as well (IEEE 802.1Qbb, annex O, allows for such a reaction time): parsing and look-up come before the memory.
+// Where it sits: one node per packet switch of a topology. Packets and pauses of its neighbours
+// arrive after propagation and the time of its ingress pipeline (IEEE 802.1Qbb, annex O).
 //
 // Model of a packet that arrives at t:
-//   t          its route says by which (egress port, priority) it goes on; what comes for one in a storm is dropped (network/packet/pfc_watchdog). Else it
-//              is charged to an account in network/packet/shared_buffer: a lossless priority to (ingress port, priority), and past the threshold a pause goes
-//              the other way; a lossy one to (egress port, priority), and past the threshold the packet is dropped. Then it joins the queue, marked by
-//              network/packet/ecn_marking. What comes by a cable without headroom is lossy in every priority
-//   its turn   first bit leaves: strict priorities first, the highest number first, then the others by deficit round robin; the account
-//              is released, which may send a resume. For a packet that collects telemetry, what is left in the port's queues and what it has ever sent is
-//              written down (network/packet/telemetry)
-// An account lets go when a packet of its own leaves or is dropped and it has fallen far enough by then, as in the simulators around HPCC; that
-// others have left room is not noticed before.
-// A pause or resume leaves by the cable of its port ahead of all queues, after the packet under way. It holds for `pause_time` and is sent again
-// after half of that as long as it is needed. Queues that pauses hold for too long are emptied by a watchdog, if there is one
-// (network/packet/pfc_watchdog).
-//
-// A port whose cable goes out drops what waits for it, and what comes for it until the cable is back or switches choose ports again (`routes_change`); the
-// other end's pauses are void. When the cable is back, the switch sends for every lossless priority whether it asks for a pause; what comes before that
-// is heeded and finds no headroom is dropped. On a slow cable pauses last as much longer (network/packet/pause_clock).
-//
-// How it is outcome: events of one port concern no other port, but for the accounts. As long as no account asks for a pause, ports are therefore
-// brought forward one at a time, when a packet joins them (`bring_forward`), and what has left since is not yet taken off the accounts: they
-// are upper bounds. Only where a bound exceeds a threshold all ports are brought to the same instant, which makes accounts exact; and while a
-// pause is asked for, ports go forward together, in order of time (`in_step_`).
+//   t          its route gives (egress port, priority). A lossless packet is charged to the account
+//              of (ingress port, priority), and past the threshold a pause leaves; a lossy one is
+//              charged to (egress port, priority), and past the threshold it is dropped
+//              (network/packet/shared_buffer). Then it joins the queue, perhaps marked
+//              (ecn_marking)
+//   its turn   strict priorities first, the highest number first, then deficit round robin. Its
+//              account is released, which may send a resume; telemetry is written
+// A pause leaves ahead of all queues, holds for `pause_time`, and is sent again after half of that.
+// Cables that fail, watchdogs, and how ports are brought forward: docs/internals/packet_mode.md.
 //
 // Invariants
-//   1. Lossless priorities lose nothing (a WEFT_CHECK; not where `may_overflow` says so) but what the watchdog drops, and what comes by or waits for a cable that is or ever was out or slow:
-//      there a pause may come too late.
-//   2. At one instant: changes of cables and ways, in order of their events; what arrives by port number, and leaves at once if its port is idle; then
-//      departures by port number.
+//   1. Lossless priorities lose nothing (a WEFT_CHECK, unless `may_overflow`). Exceptions: what the
+//      watchdog drops, and packets of a cable that was ever out or slow.
+//   2. At one instant: changes of cables and routes, in order of their events; then arrivals by
+//      port number, which leave at once if their port is idle; then departures by port number.
 // Threads: as BatchNode.
 #pragma once
 
@@ -59,43 +48,53 @@ namespace weft {
 /// How a priority is treated.
 struct PacketClass {
   bool lossless = true;
-  bool marks = false;                                ///< ECN, by the curve of the port
-  std::uint32_t weight = 0;                          ///< bytes per turn of deficit round robin; 0: strict priority
-  bool drops_early = false;                          ///< WRED: what the curve would mark is dropped; lossy priorities only
-  std::optional<double> alpha = std::nullopt;        ///< of its accounts of ingress ports; none: that of the buffer
-  std::optional<double> queue_alpha = std::nullopt;  ///< of its egress queues where it is lossy; none: that of the buffer
+  bool marks = false;  ///< ECN, by the curve of the port
+  /// Bytes per turn of deficit round robin; 0: strict priority.
+  std::uint32_t weight = 0;
+  /// WRED: what the curve would mark is dropped; lossy priorities only.
+  bool drops_early = false;
+  /// Of its accounts of ingress ports; none: that of the buffer.
+  std::optional<double> alpha = std::nullopt;
+  /// Of its egress queues where it is lossy; none: that of the buffer.
+  std::optional<double> queue_alpha = std::nullopt;
 };
 
 /// How a switch sends on the packets of queue pairs whose route leaves it to the switches.
 struct PortChoice {
-  /// Appends the ports that lead to an endpoint, at least one; and as many weights, or always none: all ports are alike.
+  /// Appends the ports that lead to an endpoint, at least one; and as many weights, or always none:
+  /// all ports are alike.
   std::function<void(NodeId endpoint, std::vector<std::uint16_t>& ports, std::vector<std::int64_t>& weights)> ports_to;
   std::uint64_t seed = 0;
-  /// One of the ports at which the packet would wait least, by hash, whatever their weights; else one of all of them. The hash is
-  /// of queue pair and number.
+  /// One of the ports at which the packet would wait least, by hash, whatever their weights; else
+  /// one of all of them. The hash is of queue pair and number.
   bool adaptive = false;
-  /// So much longer than at the best one, a port still counts as one of them: if all packets that find the same queues took the same port, as queues fill
-  /// in turn, flows would settle on ports, and meet others further on that their switch does not see.
+  /// So much longer than at the best one, a port still counts as one of them: if all packets that
+  /// find the same queues took the same port, as queues fill in turn, flows would settle on ports,
+  /// and meet others further on that their switch does not see.
   Duration adaptive_band = {};
-  /// From now on ports_to() goes by this version of the ways.
+  /// From now on ports_to() goes by this version of the routes.
   std::function<void(std::uint32_t version)> take_routes = nullptr;
 };
 
 struct PacketSwitchSettings {
   SharedBufferSettings buffer;
   std::vector<PacketClass> classes;  ///< by priority
-  Duration pause_time;               ///< at full rate; zero: until resumed; else at least pause_time_min() of every port
-  Bytes largest_packet;              ///< on the wire; resume_offset is no less
+  /// At full rate; zero: until resumed; else at least pause_time_min() of every port.
+  Duration pause_time;
+  Bytes largest_packet;  ///< on the wire; resume_offset is no less
   PfcWatchdogSettings watchdog = {};
-  std::uint64_t seed = 0;         ///< of marking
-  bool marks_at_dequeue = false;  ///< by what waits behind a packet that leaves; else by what waits before one that comes
+  std::uint64_t seed = 0;  ///< of marking
+  /// By what waits behind a packet that leaves; else by what waits before one that comes.
+  bool marks_at_dequeue = false;
   PortChoice port_choice = {};
-  bool keeps_pauses = false;      ///< for pauses()
-  bool may_overflow = false;      ///< headroom is less than it should be: what finds none is dropped
+  bool keeps_pauses = false;  ///< for pauses()
+  /// Headroom is less than it should be: what finds none is dropped.
+  bool may_overflow = false;
   bool writes_telemetry = false;  ///< for packets that collect it
 };
 
-/// The shortest pause that can be sent again before it runs out: it is after half of that, when the cable is free.
+/// The shortest pause that can be sent again before it runs out: it is after half of that, when the
+/// cable is free.
 Duration pause_time_min(Bandwidth rate, Bytes largest_packet, std::uint32_t priorities);
 
 struct PacketPortCounters {
@@ -107,7 +106,9 @@ struct PacketPortCounters {
   std::uint64_t queue_drops = 0;     ///< of what was to leave by it in lossy ones
   std::uint64_t headroom_drops = 0;  ///< of `drops`, as headroom was full
   Duration paused;                   ///< while the other end paused any priority
-  Duration waiting;  ///< of data packets that left by it or still wait, all together: from arrival until the first bit leaves
+  /// Of data packets that left by it or still wait, all together: from arrival until the first bit
+  /// leaves.
+  Duration waiting;
 };
 
 class PacketSwitch final : public BatchNode {
@@ -115,9 +116,10 @@ class PacketSwitch final : public BatchNode {
   /// Both directions of a cable.
   struct Cable {
     EgressPort out;
-    std::int64_t headroom =
-        0;         ///< bytes, for what comes in by it, per lossless priority; 0: nothing that comes in by it is lossless
-    EcnCurve ecn;  ///< of its queues
+    /// Bytes per lossless priority for packets that arrive by it; 0: everything that arrives by it
+    /// is lossy.
+    std::int64_t headroom = 0;
+    EcnCurve ecn;                                ///< of its queues
     std::vector<EcnCurve> ecn_of_priority = {};  ///< where they differ; empty: they do not
   };
 
@@ -129,13 +131,15 @@ class PacketSwitch final : public BatchNode {
 
   /// As of `now`, the time until which the run has come.
   PacketPortCounters counters(std::uint32_t port, Time now) const;
-  /// While the other end of the port's cable paused any priority, as of `now`, the time until which the run has come. Requires: settings.keeps_pauses.
+  /// While the other end of the port's cable paused any priority, as of `now`, the time until which
+  /// the run has come. Requires: settings.keeps_pauses.
   std::vector<PauseSpan> pauses(std::uint32_t port, Time now) const {
     return contention_[port].pauses.spans(ports_[port].paused, now);
   }
   /// Times a pause was sent, refreshes not counted.
   std::uint64_t pauses_sent() const { return pauses_sent_; }
-  /// Packets that came in by `from`, for which it asks for a pause, wait at `to`, where the other end does.
+  /// Packets that came in by `from`, for which it asks for a pause, wait at `to`, where the other
+  /// end does.
   struct Blocked {
     std::uint32_t from = 0;  ///< port
     std::uint32_t to = 0;    ///< likewise
@@ -163,14 +167,16 @@ class PacketSwitch final : public BatchNode {
     EgressPort out;
     std::uint8_t waiting = 0;  ///< bit per priority: packets wait
     std::uint8_t paused = 0;   ///< bit per priority: by the other end
-    std::uint8_t stormy = 0;   ///< bit per priority: the watchdog drops what comes for it; all while the cable is out
-    std::uint8_t turn = 0;     ///< of deficit round robin
+    /// Bit per priority: the watchdog drops what comes for it; all while the cable is out.
+    std::uint8_t stormy = 0;
+    std::uint8_t turn = 0;  ///< of deficit round robin
   };
   static_assert(sizeof(Port) == 64);
   /// What only packets that wait need.
   struct Contention {
     std::int64_t peak = 0;  ///< bytes waiting
-    /// Ticks at which data packets left the queues less those at which they joined, modulo 2^64, and how many wait.
+    /// Ticks at which data packets left the queues less those at which they joined, modulo 2^64,
+    /// and how many wait.
     std::uint64_t waited_ticks = 0;
     std::uint64_t data_waiting = 0;
     void note_joined(const Packet& packet, Time now) {
@@ -227,7 +233,8 @@ class PacketSwitch final : public BatchNode {
 
   Queue& queue(std::uint32_t port, std::uint32_t priority) { return queues_[account_of(port, priority)]; }
   std::uint32_t account_of(std::uint32_t port, std::uint32_t priority) const { return port * class_count_ + priority; }
-  /// Of packets that come in by a port, if they are lossless there; else of the queue that they are to join.
+  /// Of packets that come in by a port, if they are lossless there; else of the queue that they are
+  /// to join.
   bool is_lossless(std::uint32_t port, std::uint32_t priority) const {
     return (lossless_ >> priority & 1U) != 0 && (!has_lossy_cables_ || buffer_.is_lossless(account_of(port, priority)));
   }
@@ -235,7 +242,8 @@ class PacketSwitch final : public BatchNode {
   /// Bytes.
   std::int64_t waiting_at(std::uint32_t port) const;
   void admit(const Packet& packet, const QueuePairs::Route& route, std::uint32_t port, Time now, BatchContext& context);
-  /// From now until a packet that joins last would leave by the port; max() where it would be dropped.
+  /// From now until a packet that joins last would leave by the port; max() where it would be
+  /// dropped.
   Duration wait_at(std::uint32_t port, std::uint32_t priority, Time now);
   std::uint32_t choose_port(const Packet& packet, NodeId endpoint, Time now, BatchContext& context);
   void join_queue(const Packet& packet, std::uint32_t account, std::uint32_t to, Time now, BatchContext& context);
@@ -275,7 +283,8 @@ class PacketSwitch final : public BatchNode {
   std::uint8_t lossless_ = 0;       ///< likewise
   bool may_overflow_ = false;
   bool has_lossy_cables_ = false;  ///< some have no headroom, and there is a lossless priority
-  std::uint32_t of_queues_ = 0;    ///< the first account of an egress queue: lossy priorities use those of their ports otherwise
+  /// The first account of an egress queue: lossy priorities use those of their ports otherwise.
+  std::uint32_t of_queues_ = 0;
   const QueuePairs& routes_;
   SharedBuffer buffer_;
   std::vector<Port> ports_;
@@ -286,11 +295,12 @@ class PacketSwitch final : public BatchNode {
   PortChoice port_choice_;
   std::vector<std::uint32_t> choices_begin_;  ///< by endpoint, over choices_; 0: not asked for yet
   std::vector<std::uint16_t> choices_;        ///< how many, and these ports
-  std::vector<std::int64_t> choice_weights_;  ///< of these ports, at their places in choices_; empty: all alike
-  std::vector<std::int64_t> weights_;         ///< of the ports that were asked for last
-  std::vector<Duration> waits_;               ///< at the ports of a choice
-  std::vector<Asking> asking_;                ///< accounts that ask for a pause
-  bool in_step_ = false;                      ///< ports are brought forward together
+  /// Of these ports, at their places in choices_; empty: all alike.
+  std::vector<std::int64_t> choice_weights_;
+  std::vector<std::int64_t> weights_;  ///< of the ports that were asked for last
+  std::vector<Duration> waits_;        ///< at the ports of a choice
+  std::vector<Asking> asking_;         ///< accounts that ask for a pause
+  bool in_step_ = false;               ///< ports are brought forward together
   std::uint64_t pauses_sent_ = 0;
   std::vector<PauseStorm> storms_;
   WindowOutcome swept_;

@@ -1,10 +1,13 @@
-// Packet topology: a topology as packets see it - hosts and packet switches, joined by cables from port to port.
+// Packet topology: a topology as packets see it - hosts and packet switches, joined by cables from
+// port to port.
 //
-// Where it sits: host/transport/packet_network makes its nodes and their ports by it, and asks it for the routes of queue pairs.
+// Where it sits: host/transport/packet_network makes its nodes and their ports by it, and asks it
+// for the routes of queue pairs.
 //
-// Model: a host is one node, whose ports are the cables that leave it, wherever inside they begin; what lies between a GPU and a port (PCIe
-// switches, NICs) delays and limits queue pairs but queues nothing; those of a GPU by one port share what leads to it. Nodes are numbered: hosts first, then packet switches. The ports of a node
-// are numbered in order of their links.
+// Model: a host is one node, whose ports are the cables that leave it, wherever inside they begin;
+// what lies between a GPU and a port (PCIe switches, NICs) delays and limits queue pairs but queues
+// nothing; those of a GPU by one port share what leads to it. Nodes are numbered: hosts first, then
+// packet switches. The ports of a node are numbered in order of their links.
 // Threads: immutable; any thread may ask.
 #pragma once
 
@@ -50,24 +53,27 @@ class PacketTopology {
     QueuePairs::Ports ports{};  ///< of the nodes that a packet leaves
     std::vector<LinkId> links;  ///< between nodes
     Duration inside_hosts;      ///< propagation before the first of them and after the last
-    Bandwidth inside_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());  ///< the least there
-    Bandwidth source_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());  ///< the least before the first of them
+    /// The least there.
+    Bandwidth inside_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());
+    /// The least before the first of them.
+    Bandwidth source_rate = Bandwidth::bps(std::numeric_limits<std::int64_t>::max());
   };
-  /// The one of network/routing/ecmp. Throws InputError [relaying-host] where it leads through a third host, [long-path]
-  /// where it has more hops than a route holds.
+  /// The one of network/routing/ecmp. Throws InputError [relaying-host] where it leads through a
+  /// third host, [long-path] where it has more hops than a route holds.
   Route route(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) const;
-  /// While some links are avoided; none where no way is left, or only such as way() throws for.
+  /// While some links are avoided; none where no route is left, or only such as way() throws for.
   std::optional<Route> reroute(const AvailableRoutes& routes, NodeId source, NodeId destination, std::uint32_t connection,
                                std::uint32_t queue_pair) const;
-  /// Appends the ports of a switch that lead to an endpoint over fewest links, and through no host; where all that are left lead through one, those of the
-  /// topology's own ways. Appends as many weights, where next hops have some. Throws InputError [relaying-host] where one of these
-  /// does.
+  /// Appends the ports of a switch that lead to an endpoint over fewest links, and through no host;
+  /// where all that are left lead through one, those of the topology's own routes. Appends as many
+  /// weights, where next hops have some. Throws InputError [relaying-host] where one of these does.
   void ports_to(const AvailableRoutes& routes, std::uint32_t node, NodeId endpoint, std::vector<std::uint16_t>& ports,
                 std::vector<std::int64_t>& weights) const;
-  /// What all ways from a node to an endpoint can carry together while nothing is out. Requires: the rule has weights.
+  /// What all routes from a node to an endpoint can carry together while nothing is out. Requires:
+  /// the rule has weights.
   Bandwidth capacity(NodeId from, NodeId endpoint) const { return own_.between(from, endpoint).weights->capacity(from, endpoint); }
-  /// Of all ways from a switch to an endpoint while nothing is out: the least sum of what `cost` says of their links, and the link that ends all of them;
-  /// none() if they end in several.
+  /// Of all routes from a switch to an endpoint while nothing is out: the least sum of what `cost`
+  /// says of their links, and the link that ends all of them; none() if they end in several.
   struct LeastRoute {
     Duration cost;
     LinkId last = LinkId::none();
@@ -84,7 +90,8 @@ class PacketTopology {
  private:
   struct Followed {
     Route route;
-    HostId relay = HostId::none();  ///< a third host that it leads through, where it was followed no further
+    /// A third host that it leads through, where it was followed no further.
+    HostId relay = HostId::none();
     bool is_too_long = false;
   };
   Followed follow(const WeighedRoutes& routes, NodeId source, NodeId destination, std::uint32_t connection,

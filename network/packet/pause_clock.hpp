@@ -1,7 +1,9 @@
-// Pause clock: until when the other end of a cable has paused which priorities (PFC), and for how long that has been in all.
+// Pause clock: until when the other end of a cable has paused which priorities (PFC), and for how
+// long that has been in all.
 //
-// Where it sits: switches and network cards keep one per port. Which priorities are paused, a bit each, stands with the port itself, since every
-// packet asks for it; the functions here change those bits.
+// Where it sits: switches and network cards keep one per port. Which priorities are paused, a bit
+// each, stands with the port itself, since every packet asks for it; the functions here change
+// those bits.
 // Threads: belongs to its node.
 #pragma once
 
@@ -22,7 +24,8 @@ struct PauseSpan {
   Time end;
 };
 
-/// A pause says how many times of 512 bits it lasts (IEEE 802.1Qbb): longer on a cable that is slower than it was, up to an hour.
+/// A pause says how many times of 512 bits it lasts (IEEE 802.1Qbb): longer on a cable that is
+/// slower than it was, up to an hour.
 inline Duration pause_time_at(Bandwidth rate, Bandwidth full_rate, Duration at_full_rate) {
   if (rate == full_rate) return at_full_rate;
   const double slower = static_cast<double>(full_rate.in_bps()) / static_cast<double>(rate.in_bps());
@@ -66,7 +69,8 @@ class PauseClock {
   Duration total(std::uint8_t paused, Time now) const {
     return paused == 0 ? before_ : before_ + (std::min(end_of_span(paused), now) - since_);
   }
-  /// When any priority was paused, as of `now`, the time until which the run has come. Requires: keep_spans().
+  /// When any priority was paused, as of `now`, the time until which the run has come. Requires:
+  /// keep_spans().
   std::vector<PauseSpan> spans(std::uint8_t paused, Time now) const {
     std::vector<PauseSpan> all = spans_;
     if (paused != 0 && since_ < now) all.push_back({since_, std::min(end_of_span(paused), now)});

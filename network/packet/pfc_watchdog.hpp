@@ -1,12 +1,14 @@
 // PFC watchdog: finds queues that pauses have held for too long.
 //
-// Where it sits: switches that have one keep it per port, beside its PauseClock. It is for pauses that do not end by themselves: of switches that wait
-// for each other in a circle.
+// Where it sits: switches that have one keep it per port, beside its PauseClock. It is for pauses
+// that do not end by themselves: of switches that wait for each other in a circle.
 //
-// Model: a queue is stuck while packets wait in it and the other end pauses its priority. Stuck for `detection` without a break, it is in a storm:
-// the switch drops what waits in it, and all that comes for it, until its priority has not been paused for `restoration`. What is dropped on arrival
-// is charged to no account, and switches that choose ports by what waits there choose no port in a storm if there is another. Switches in the field look
-// every so often and find a storm late by up to that; here it is found to the tick.
+// Model: a queue is stuck while packets wait in it and the other end pauses its priority. Stuck for
+// `detection` without a break, it is in a storm: the switch drops what waits in it, and all that
+// comes for it, until its priority has not been paused for `restoration`. What is dropped on
+// arrival is charged to no account, and switches that choose ports by what waits there choose no
+// port in a storm if there is another. Switches in the field look every so often and find a storm
+// late by up to that; here it is found to the tick.
 // Threads: belongs to its switch.
 #pragma once
 
@@ -40,7 +42,8 @@ class PfcWatchdog {
  public:
   /// Packets wait or a pause came: as long as both hold, the priority is stuck since now.
   void set_stuck(std::uint32_t priority, Time now) { since_[priority] = now; }
-  /// When the first of the priorities that are stuck, a bit each, is in a storm; max() if none is stuck.
+  /// When the first of the priorities that are stuck, a bit each, is in a storm; max() if none is
+  /// stuck.
   Time due(std::uint8_t stuck, const PfcWatchdogSettings& settings) const {
     Time first = Time::max();
     for (std::uint8_t left = stuck; left != 0; left &= static_cast<std::uint8_t>(left - 1)) {

@@ -1,17 +1,21 @@
-// Queue pairs: what everyone on the way knows of them - their routes - and what their receivers know of their messages.
+// Queue pairs: what everyone on the way knows of them - their routes - and what their receivers
+// know of their messages.
 //
-// Where it sits: the network card that opens a queue pair writes its route and, message by message, what it is to carry. Every node on the way
-// reads the route, hop by hop, and the card at the end the messages, one by one (in RDMA this stands in packets' headers).
+// Where it sits: the network card that opens a queue pair writes its route and, message by message,
+// what it is to carry. Every node on the way reads the route, hop by hop, and the card at the end
+// the messages, one by one (in RDMA this stands in packets' headers).
 //
-// Model: ids are made of the opening card, a row and a place, so that cards open queue pairs without asking each other; a row of a card
-// holds `per_row` queue pairs, next to each other in memory. Messages stand in pages of a few, linked; their sender uses a page again when all
+// Model: ids are made of the opening card, a row and a place, so that cards open queue pairs
+// without asking each other; a row of a card holds `per_row` queue pairs, next to each other in
+// memory. Messages stand in pages of a few, linked; their sender uses a page again when all
 // messages in it were acknowledged, so that its receiver is done with it.
 //
 // Invariants
-//   1. Routes never move, and but for `receiver` are written before the first packet that names them is sent; so are messages before their first
-//      packet.
-// Threads: open() of different cards may be called at the same time, so may append() and discard() for different queue pairs. A route may be read
-// by whoever got a packet that names it, and a message by who got its first packet: a window's end lies between.
+//   1. Routes never move, and but for `receiver` are written before the first packet that names
+//      them is sent; so are messages before their first packet.
+// Threads: open() of different cards may be called at the same time, so may append() and discard()
+// for different queue pairs. A route may be read by whoever got a packet that names it, and a
+// message by who got its first packet: a window's end lies between.
 #pragma once
 
 #include <array>
@@ -33,7 +37,8 @@ struct Message {
   std::uint32_t number = 0;  ///< of the transfer among those of its card
   std::uint32_t parts = 1;   ///< queue pairs that carry it
   Time entered;              ///< when the card got the transfer
-  Duration inside_hosts;     ///< what both ends take between the GPU and the card, added when it is delivered
+  /// What both ends take between the GPU and the card, added when it is delivered.
+  Duration inside_hosts;
 };
 
 struct MessagePage {
@@ -64,10 +69,12 @@ class MessageReader {
 class QueuePairs {
  public:
   static constexpr std::uint32_t hops_max = 13;
-  /// Ports of the nodes that a packet leaves, in order, counted from 0 at each node; the first is the sending card's.
+  /// Ports of the nodes that a packet leaves, in order, counted from 0 at each node; the first is
+  /// the sending card's.
   using Ports = std::array<std::uint16_t, hops_max>;
   static constexpr std::uint32_t none = UINT32_MAX;
-  /// In the place of the second port: switches choose for each packet by where it goes, which takes the next two places.
+  /// In the place of the second port: switches choose for each packet by where it goes, which takes
+  /// the next two places.
   static constexpr std::uint16_t by_destination = UINT16_MAX;
   static void set_destination(Ports& ports, NodeId endpoint) {
     ports = {ports[0]};
@@ -91,8 +98,9 @@ class QueuePairs {
 
   explicit QueuePairs(std::uint32_t cards);
 
-  /// A new queue pair of the card: how many it opened before is its number. Returns its id. `continued`: the one whose packets it carries on by another
-  /// route, which so has two ids or more.
+  /// A new queue pair of the card: how many it opened before is its number. Returns its id.
+  /// `continued`: the one whose packets it carries on by another route, which so has two ids or
+  /// more.
   std::uint32_t open(std::uint32_t card, std::uint32_t number, const Route& route, std::uint32_t continued = none);
   /// Whose packets it carries on; `none` if it began by itself. Any thread may ask.
   std::uint32_t predecessor_of(std::uint32_t queue_pair) const;

@@ -1,20 +1,27 @@
-// Shared buffer: a switch's packet memory as its ingress ports account for it, and when they must ask for a pause (PFC).
+// Shared buffer: a switch's packet memory as its ingress ports account for it, and when they must
+// ask for a pause (PFC).
 //
 // Where it sits: every PacketSwitch has one.
 //
-// Model: what waits in a switch is charged to an account from arrival until its first bit leaves: in lossless priorities to the port and priority that it
-// came in by, which can ask for a pause; in lossy ones to the egress queue that it joins, so that a full queue takes nothing from those beside it (as
-// lossless ingress and lossy egress profiles do in the Switch Abstraction Interface and SONiC). An account has
+// Model: what waits in a switch is charged to an account from arrival until its first bit leaves:
+// in lossless priorities to the port and priority that it came in by, which can ask for a pause; in
+// lossy ones to the egress queue that it joins, so that a full queue takes nothing from those
+// beside it (as lossless ingress and lossy egress profiles do in the Switch Abstraction Interface
+// and SONiC). An account has
 //   reserved   bytes of its own,
-//   shared     what of it exceeds that comes out of the pool, up to  alpha x (pool - what all accounts have taken of it)   (dynamic
-//              threshold: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), with the account's alpha,
-//   headroom   of lossless priorities: beyond the threshold, for what is still on its way when a pause has been asked for.
-// A lossless account asks for a pause when a packet makes it exceed reserved + threshold, and lets go when it has fallen to `resume_offset`
-// below, all headroom free. A lossy account takes no packet beyond reserved + threshold.
+//   shared     what of it exceeds that comes out of the pool, up to  alpha x (pool - what all
+//              accounts have taken of it)   (dynamic threshold: Choudhury and Hahne, IEEE/ACM
+//              Transactions on Networking 6(2), 1998), with the account's alpha,
+//   headroom   of lossless priorities: beyond the threshold, for what is still on its way when a
+//              pause has been asked for.
+// A lossless account asks for a pause when a packet makes it exceed reserved + threshold, and lets
+// go when it has fallen to `resume_offset` below, all headroom free. A lossy account takes no
+// packet beyond reserved + threshold.
 //
 // Invariants
 //   1. Headroom never overflows, given pauses that reach the sender as headroom_bytes() assumes.
-//   2. Taken shares are the sum over accounts of what exceeds their reserved bytes and stands not in headroom.
+//   2. Taken shares are the sum over accounts of what exceeds their reserved bytes and stands not
+//      in headroom.
 // Threads: belongs to its switch.
 #pragma once
 
@@ -28,9 +35,11 @@
 
 namespace weft {
 
-/// What may arrive by a cable beyond the threshold: the packet that exceeds it; what comes while the pause waits for a packet of the largest
-/// size that has just begun, and for pauses of other priorities; what comes while the pause is on its way, takes effect there, and what was sent
-/// before that is on its way back (`round_trip`); and the packet that has just begun at the other end.
+/// What may arrive by a cable beyond the threshold: the packet that exceeds it; what comes while
+/// the pause waits for a packet of the largest size that has just begun, and for pauses of other
+/// priorities; what comes while the pause is on its way, takes effect there, and what was sent
+/// before that is on its way back (`round_trip`); and the packet that has just begun at the other
+/// end.
 Bytes headroom_bytes(Bandwidth rate, Duration round_trip, Bytes largest_packet, std::uint32_t priorities);
 
 struct SharedBufferSettings {
@@ -66,8 +75,8 @@ class SharedBuffer {
     a.bytes = bytes;
     return true;
   }
-  /// Returns whether it fits, which it does as long as the other end gets every pause in time; if not, nothing is done. Requires: the account is
-  /// lossless.
+  /// Returns whether it fits, which it does as long as the other end gets every pause in time; if
+  /// not, nothing is done. Requires: the account is lossless.
   [[nodiscard]] bool charge_headroom(std::size_t account, std::int64_t bytes) {
     Account& a = accounts_[account];
     if (a.in_headroom + bytes > rules_[account].headroom) return false;

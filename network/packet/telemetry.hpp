@@ -1,13 +1,16 @@
-// In-band telemetry: what switches write about the ports that a packet leaves them by, for the congestion control of its sender.
+// In-band telemetry: what switches write about the ports that a packet leaves them by, for the
+// congestion control of its sender.
 //
-// Where it sits: network cards whose congestion control asks for it (host/transport/congestion_control) keep a TelemetryRing for each queue pair and set the packets'
+// Where it sits: network cards whose congestion control asks for it
+// (host/transport/congestion_control) keep a TelemetryRing for each queue pair and set the packets'
 // flag; network/packet/packet_switch writes; the card reads when the packet is acknowledged.
 //
-// Model: a packet of number n writes to slot n modulo the ring's size, a record per switch. On the wire the records would take some bytes of every packet; here
-// they take none.
+// Model: a packet of number n writes to slot n modulo the ring's size, a record per switch. On the
+// wire the records would take some bytes of every packet; here they take none.
 //
-// Invariant: at any time one node has a packet, and so its slot. A slot is used again only when its packet was acknowledged, as a window is no larger than a
-// ring; packets that are sent again do not write, so that whoever is late has no slot.
+// Invariant: at any time one node has a packet, and so its slot. A slot is used again only when its
+// packet was acknowledged, as a window is no larger than a ring; packets that are sent again do not
+// write, so that whoever is late has no slot.
 // Threads: a slot belongs to the node that has its packet; a window's end lies between two of them.
 #pragma once
 
@@ -31,7 +34,7 @@ struct HopTelemetry {
 
 class TelemetryRing {
  public:
-  /// For windows of up to `packets`, over ways by so many switches.
+  /// For windows of up to `packets`, over routes by so many switches.
   TelemetryRing(std::uint64_t packets, std::uint32_t switches)
       : mask_(static_cast<std::uint32_t>(std::bit_ceil(packets) - 1)),
         switches_(switches),

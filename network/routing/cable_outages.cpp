@@ -26,7 +26,8 @@ bool CableOutages::take(Time now) {
     const auto [at, cable] = route_changes_.front();
     const LinkId reverse = topology_.reverse(cable);
     const double share = shares_now_[cable.index()];
-    // It has turned once more since, and its turn comes; or it was away for too short a time to be noticed.
+    // It has turned once more since, and its turn comes; or it was away for too short a time to be
+    // noticed.
     if (turned_.at(cable) + reroute_ != at || shares_[cable.index()] == share) continue;
     shares_[cable.index()] = shares_[reverse.index()] = share;
     avoided_[cable.index()] = avoided_[reverse.index()] = share == 0;

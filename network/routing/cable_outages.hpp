@@ -1,10 +1,12 @@
-// Cable outages: which cables are out or slow, as far as the network has noticed: it leads its ways around those that are out.
+// Cable outages: which cables are out or slow, as far as the network has noticed: it leads its
+// routes around those that are out.
 //
-// Where it sits: whoever decides about ways has one - network/flow/flow_fabric, and in packet mode network/routing/route_manager - and tells it what cables carry.
+// Where it sits: whoever decides about routes has one - network/flow/flow_fabric, and in packet
+// mode network/routing/route_manager - and tells it what cables carry.
 //
-// Model: a cable that has been out for `reroute` without a break is avoided, until it has been back for as long. Where the network
-// weighs next hops by capacity (follow_shares), it notices likewise that a cable carries another share of its rate.
-// Threads: belongs to its owner.
+// Model: a cable that has been out for `reroute` without a break is avoided, until it has been back
+// for as long. Where the network weighs next hops by capacity (follow_shares), it notices likewise
+// that a cable carries another share of its rate. Threads: belongs to its owner.
 #pragma once
 
 #include <deque>
@@ -36,11 +38,12 @@ class CableOutages {
   bool take(Time now);
   /// By LinkId, alike in both directions; empty before the first change.
   const std::vector<bool>& avoided() const { return avoided_; }
-  /// Of its rate that a link carries: 0 if it is avoided, else 1 unless shares are followed. Likewise.
+  /// Of its rate that a link carries: 0 if it is avoided, else 1 unless shares are followed.
+  /// By LinkId, alike in both directions; empty before the first change.
   const std::vector<double>& shares() const { return shares_; }
 
  private:
-  /// When a change of a cable shows in the ways.
+  /// When a change of a cable shows in the routes.
   struct RoutesChange {
     Time at;
     LinkId cable;

@@ -12,7 +12,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio: spreads small numbers
+// 2^64 / golden ratio: spreads small numbers
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
 
 /// The tuple that switches see of a queue pair.
 EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {

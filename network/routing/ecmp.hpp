@@ -1,23 +1,29 @@
-// ECMP paths: which of the shortest paths a flow takes, by hashing as switches do, or by its destination.
+// ECMP paths: which of the shortest paths a flow takes, by hashing as switches do, or by its
+// destination.
 //
-// Where it sits: flow_fabric asks for the path of every queue pair of a transfer; Routes (topologies) says which next hops there are.
+// Where it sits: flow_fabric asks for the path of every queue pair of a transfer; Routes
+// (topologies) says which next hops there are.
 //
-// Model, by hash: at every node with n next hops towards the destination the flow takes number floor(n x h / 2^64), where h is a hash of
-// (source, destination, UDP source port) seeded by the run's ECMP seed and the node. Equal tuples take equal paths; each switch hashes
-// independently of the others, so that there is no polarisation. Where next hops are weighed by capacity (network/routing/hop_weights), it
-// takes the one in whose part of the sum of weights h lies. A transfer is split over n queue pairs (QP scaling), each with a source
-// port of its own unless there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al., "RDMA over
-// Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which is as good as having a port each.
-// By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012):
-// destinations are numbered leaf by leaf, and there cable by cable. The first switch with n > 1 next hops takes number d mod n, and the next goes
-// on with d / n. In a fat tree, where all ways up have as many choices, a switch so has one port for a destination, and shift permutations never
-// meet on their way up; on other networks the port may depend on how far a flow has come. Where the user has given a switch a route
-// (network/routing/static_routes), that goes first.
+// Model, by hash: at every node with n next hops towards the destination the flow takes number
+// floor(n x h / 2^64), where h is a hash of (source, destination, UDP source port) seeded by the
+// run's ECMP seed and the node. Equal tuples take equal paths; each switch hashes independently of
+// the others, so that there is no polarisation. Where next hops are weighed by capacity
+// (network/routing/hop_weights), it takes the one in whose part of the sum of weights h lies. A
+// transfer is split over n queue pairs (QP scaling), each with a source port of its own unless
+// there are fewer. E-ECMP hashes the queue pair's number at the destination too (Gangidi et al.,
+// "RDMA over Ethernet for Distributed AI Training at Meta Scale", SIGCOMM 2024, section 4.2), which
+// is as good as having a port each. By destination (D-mod-k: Zahavi, "Fat-Tree Routing and Node
+// Ordering Providing Contention Free Traffic for MPI Global Collectives", 2012): destinations are
+// numbered leaf by leaf, and there cable by cable. The first switch with n > 1 next hops takes
+// number d mod n, and the next goes on with d / n. In a fat tree, where all routes up have as many
+// choices, a switch so has one port for a destination, and shift permutations never meet on their
+// way up; on other networks the port may depend on how far a flow has come. Where the user has
+// given a switch a route (network/routing/static_routes), that goes first.
 //
 // Next hops are those of network/routing/available_routes where links are out.
 //
-// Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next tuple that maps to it. What is cached shows
-// in no result.
+// Paths are kept in a cache of bounded size, direct mapped: an entry is overwritten by the next
+// tuple that maps to it. What is cached shows in no result.
 //
 // Invariant: path() is a pure function of (topology, rule, arguments).
 // Threads: EcmpPaths belongs to one; the rest are pure functions.
@@ -45,7 +51,8 @@ struct PathRule {
   std::uint64_t seed = 0;                                ///< of hashing
   std::shared_ptr<const StaticRoutes> routes = nullptr;  ///< by_destination: go first; null: none
   PathWeights weights = PathWeights::equal;              ///< by_hash: of next hops
-  std::uint32_t source_ports = 0;  ///< queue pair q of connection c has UDP source port (c + q) mod so many; 0: each its own
+  /// Queue pair q of connection c has UDP source port (c + q) mod so many; 0: each its own.
+  std::uint32_t source_ports = 0;
 };
 
 /// What switches hash of a queue pair.
@@ -66,15 +73,16 @@ class EcmpHash {
   std::uint64_t tuple_;
 };
 
-/// Links from endpoint to endpoint, in order. Requires: source != destination, a path exists (WEFT_CHECK).
+/// Links from endpoint to endpoint, in order. Requires: source != destination, a path exists
+/// (WEFT_CHECK).
 std::vector<LinkId> ecmp_path(const Topology& topology, const PathRule& rule, NodeId source, NodeId destination,
                               std::uint32_t connection, std::uint32_t queue_pair);
 
-/// The same over these routes, which connect the two.
+/// Links from endpoint to endpoint over these routes. Requires: they connect the two.
 std::vector<LinkId> ecmp_path(const Topology& topology, const WeighedRoutes& routes, const PathRule& rule, NodeId source,
                               NodeId destination, std::uint32_t connection, std::uint32_t queue_pair);
 
-/// The same, of which many are kept.
+/// ECMP paths with a cache of bounded size.
 class EcmpPaths {
  public:
   /// Keeps a reference to the topology. `cache_entries` >= 1 is rounded up to a power of two.

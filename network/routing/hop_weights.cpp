@@ -52,12 +52,13 @@ NodeId only_switch_of(const Topology& topology, NodeId endpoint) {
 
 }  // namespace
 
-/// Nodes by distance from the first, the destination last, so that links lead from smaller numbers to larger ones.
+/// Nodes by distance from the first, the destination last, so that links lead from smaller numbers
+/// to larger ones.
 struct HopWeights::Paths {
   std::vector<NodeId> nodes;
   std::vector<std::uint32_t> hops_begin;  ///< by node, over the following
   std::vector<std::int64_t> weights;      ///< by hop
-  std::vector<std::int64_t> capacity;     ///< by node, to where its ways meet
+  std::vector<std::int64_t> capacity;     ///< by node, to where its routes meet
   std::vector<std::uint32_t> meet;        ///< by node
 
   /// c(), by numbers.
@@ -97,7 +98,8 @@ HopWeights::Paths HopWeights::find_paths(NodeId at, NodeId destination) const {
   std::unordered_map<NodeId, std::uint32_t> number_of{{at, 0}};
   std::vector<LinkId> hops;
   paths.nodes.push_back(at);
-  // Next hops lie on shortest ways, so that all nodes of one distance come before those of the next.
+  // Next hops lie on shortest paths, so that all nodes of one distance come before those of the
+  // next.
   for (std::size_t i = 0; i < paths.nodes.size(); ++i) {
     paths.hops_begin.push_back(static_cast<std::uint32_t>(links.size()));
     const NodeId node = paths.nodes[i];
@@ -119,7 +121,8 @@ HopWeights::Paths HopWeights::find_paths(NodeId at, NodeId destination) const {
   std::vector<std::int64_t> rate_to(paths.nodes.size(), 0);  // of the node at hand
   const auto far_end = [&](std::uint32_t hop) { return number_of.at(topology_.link(links[hop]).destination); };
   for (std::uint32_t node = last; node-- > 0;) {
-    // Immediate post-dominators, as Cooper, Harvey and Kennedy find them ("A Simple, Fast Dominance Algorithm", 2001).
+    // Immediate post-dominators, as Cooper, Harvey and Kennedy find them ("A Simple, Fast Dominance
+    // Algorithm", 2001).
     std::uint32_t meet = far_end(paths.hops_begin[node]);
     for (std::uint32_t hop = paths.hops_begin[node] + 1; hop < paths.hops_begin[node + 1]; ++hop) {
       for (std::uint32_t other = far_end(hop); other != meet;) {

@@ -1,14 +1,21 @@
-// Path delay: what the way of a message takes beside the time in which the message leaves its source.
+// Path delay: what the way of a message takes beside the time in which the message leaves its
+// source.
 //
-// Where it sits: flow_fabric adds up the delays of links along paths, network/routing/spray and host/symmetry/folding_paths as well; switch_operations what is fixed.
+// Where it sits: flow_fabric adds up the delays of links along paths, network/routing/spray and
+// host/symmetry/folding_paths as well; switch_operations what is fixed.
 //
-// Model: a message whose bits leave at the rate that its slowest link gives them has arrived after that time and
+// Model: a message whose bits leave at the rate that its slowest link gives them has arrived after
+// that time and
 //   fixed     propagation of every cable, and switching where a cable ends at a packet switch
-//   packets   every cable of the network carries whole packets, since switches store a packet before they forward it (Forwarding): the last packet,
-//             behind a full one if there are several, crosses each but the slowest once more. With N full packets of F bytes, cables of rates r and
-//             the slowest m:  N F / m + sum over cables of F / r - F / m  is the time of N packets in a pipeline.
-// A cable that carries a share of the message only (network/routing/spray) counts as so much faster when the slowest is looked for. Links inside hosts store
-// nothing, but may be the slowest. So a message that meets nobody takes as long as packet by packet (host/transport/packet_network).
+//   packets   every cable of the network carries whole packets, since switches store a packet
+//             before they forward it (Forwarding): the last packet, behind a full one if there are
+//             several, crosses each but the slowest once more. With N full packets of F bytes,
+//             cables of rates r and
+//             the slowest m:  N F / m + sum over cables of F / r - F / m  is the time of N packets
+//                             in a pipeline.
+// A cable that carries a share of the message only (network/routing/spray) counts as so much faster
+// when the slowest is looked for. Links inside hosts store nothing, but may be the slowest. So a
+// message that meets nobody takes as long as packet by packet (host/transport/packet_network).
 // Threads: values.
 #pragma once
 

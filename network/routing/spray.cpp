@@ -63,7 +63,8 @@ const SprayedPath& SprayPaths::path(NodeId source, NodeId destination) {
     at = topology_.link(hop).destination;
   }
   if (at == destination) return path;
-  // Level by level: next hops lie on shortest paths, so every node is met at one distance only, and every link once.
+  // Level by level: next hops lie on shortest paths, so every node is met at one distance only, and
+  // every link once.
   level_ = {at};
   reached_[at.index()] = {1.0, path.delay};
   while (level_.front() != destination) {

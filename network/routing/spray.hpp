@@ -1,14 +1,17 @@
-// Spray: a flow spread over all of its shortest paths, evenly or by their capacity, as packet spraying does on average.
+// Spray: a flow spread over all of its shortest paths, evenly or by their capacity, as packet
+// spraying does on average.
 //
-// Where it sits: flow_fabric asks for it instead of network/routing/ecmp when `flow.routing` is spray; Routes (topologies) says which next hops there are.
+// Where it sits: flow_fabric asks for it instead of network/routing/ecmp when `flow.routing` is
+// spray; Routes (topologies) says which next hops there are.
 //
-// Model: at every node what arrives is divided evenly among the next hops towards the destination, or by their weights
-// (network/routing/hop_weights). A link carries the fraction of the flow that reaches it: its load. No two flows collide by chance.
-// Reordering costs nothing here; a network that sprays has to pay for it elsewhere.
+// Model: at every node what arrives is divided evenly among the next hops towards the destination,
+// or by their weights (network/routing/hop_weights). A link carries the fraction of the flow that
+// reaches it: its load. No two flows collide by chance. Reordering costs nothing here; a network
+// that sprays has to pay for it elsewhere.
 //
 // Paths are kept in a cache of bounded size, direct mapped, as in network/routing/ecmp.
-// Invariants: 1. paths are a pure function of the topology and of what is out or slow; 2. the loads of links that leave the source
-// add up to 1, as do those that enter the destination.
+// Invariants: 1. paths are a pure function of the topology and of what is out or slow; 2. the loads
+// of links that leave the source add up to 1, as do those that enter the destination.
 // Threads: one.
 #pragma once
 

@@ -49,7 +49,7 @@ class RoutesReader {
     int to = 0;     ///< number in the route
   };
   enum class Mark : std::uint8_t { unseen, open, done };
-  /// Of a search: a node, and the ways from it that were not followed yet.
+  /// Of a search: a node, and the routes from it that were not followed yet.
   struct Step {
     NodeId node;
     std::vector<LinkId> next_links;
@@ -130,7 +130,8 @@ class RoutesReader {
     return {};
   }
 
-  /// Invariant 1: a search from a switch that has a route, by all ways that may be taken from there; nodes done lead there.
+  /// Invariant 1: a search from a switch that has a route, by all routes that may be taken from
+  /// there; nodes done lead there.
   bool leads_there(const Entry& entry, NodeId to) {
     if (marks_[entry.at.index()] != Mark::unseen) return true;
     steps_.clear();
@@ -197,7 +198,8 @@ class RoutesReader {
   std::shared_ptr<StaticRoutes> routes_ = std::make_shared<StaticRoutes>();
   std::map<NodeId, std::vector<Entry>> entries_of_;  ///< by destination
   std::vector<Mark> marks_;                          ///< by node
-  std::vector<Step> steps_;                          ///< from a switch with a route to where the search is
+  /// From a switch with a route to where the search is.
+  std::vector<Step> steps_;
 };
 
 }  // namespace

@@ -1,11 +1,14 @@
-// Static routes: tables of switches that a user gives, by which packets leave whatever the shortest paths say.
+// Static routes: tables of switches that a user gives, by which packets leave whatever the shortest
+// paths say.
 //
-// Where it sits: the run reads the file that `flow.routes` names (network/routes_file.proto) and hands the table to the path rule
-// (network/routing/ecmp), which asks it at every switch before its own rule.
+// Where it sits: the run reads the file that `flow.routes` names (network/routes_file.proto) and
+// hands the table to the path rule (network/routing/ecmp), which asks it at every switch before its
+// own rule.
 //
 // Invariants
-//   1. From wherever a route leads, its destination is reached, whichever of the shortest next hops are taken where there is no route: neither
-//      in a circle nor through another endpoint, and once in the destination's host, never out of it again.
+//   1. From wherever a route leads, its destination is reached, whichever of the shortest next hops
+//      are taken where there is no route: neither in a circle nor through another endpoint, and
+//      once in the destination's host, never out of it again.
 // Threads: immutable.
 #pragma once
 
@@ -36,8 +39,9 @@ class StaticRoutes {
   std::unordered_map<std::uint64_t, LinkId> links_;
 };
 
-/// Throws InputError with every error of the file: those of core/text/textproto, [missing-field], [unknown-node], [not-a-switch],
-/// [not-an-endpoint], [no-cable], [duplicate-route]; or, of the routes together, one of [routing-loop] and [relaying-host] for each destination.
+/// Throws InputError with every error of the file: those of core/text/textproto, [missing-field],
+/// [unknown-node], [not-a-switch], [not-an-endpoint], [no-cable], [duplicate-route]; or, of the
+/// routes together, one of [routing-loop] and [relaying-host] for each destination.
 std::shared_ptr<const StaticRoutes> read_static_routes(const SourceText& source, const Topology& topology);
 
 }  // namespace weft

@@ -1,11 +1,13 @@
 // Unloaded paths: what a message between two endpoints takes while nothing else is under way.
 //
-// Where it sits: what a run says of slots and windows (tools/simulation/run_notes) holds them against the bandwidth-delay products of
-// paths.
+// Where it sits: what a run says of slots and windows (tools/simulation/run_notes) holds them
+// against the bandwidth-delay products of paths.
 //
-// Model: as network/flow/flow_fabric moves a message that meets nobody. Its queue pairs share it evenly; the rate of all together is the
-// least, over the links of their paths, of the link's rate over the part of the message that crosses it, and no more than the caps
-// of queue pairs and of staging. Under adaptive routing queue pairs take the paths that they would take by hash, which are as long.
+// Model: as network/flow/flow_fabric moves a message that meets nobody. Its queue pairs share it
+// evenly; the rate of all together is the least, over the links of their paths, of the link's rate
+// over the part of the message that crosses it, and no more than the caps of queue pairs and of
+// staging. Under adaptive routing queue pairs take the paths that they would take by hash, which
+// are as long.
 //
 // Threads: one.
 #pragma once
