@@ -1,9 +1,11 @@
 #include "core/check.hpp"
 
+#include <fmt/format.h>
+
 namespace weft {
 
 void fail_check(const char* expression, const std::string& expectation, const char* file, int line) {
-  throw CheckFailure(std::string(file) + ":" + std::to_string(line) + ": check failed: " + expectation + " (" + expression + ")");
+  throw CheckFailure(fmt::format("{}:{}: check failed: {} ({})", file, line, expectation, expression));
 }
 
 }  // namespace weft

@@ -15,18 +15,18 @@ constexpr std::array<NamedValue, A + B> join(const std::array<NamedValue, A>& a,
   return all;
 }
 
-constexpr std::string_view kMachine = "the table of its name: weft modules machine";
+constexpr std::string_view machine_table = "the table of its name: weft modules machine";
 
-constexpr std::array<NamedValue, 1> hgx_a100 = {{{"nccl.machine", "hgx_a100", kMachine}}};
-constexpr std::array<NamedValue, 1> hgx_h100 = {{{"nccl.machine", "hgx_h100", kMachine}}};
-constexpr std::array<NamedValue, 1> hgx_h200 = {{{"nccl.machine", "hgx_h200", kMachine}}};
-constexpr std::array<NamedValue, 1> hgx_b200 = {{{"nccl.machine", "hgx_b200", kMachine}}};
-constexpr std::array<NamedValue, 1> gb200_nvl72 = {{{"nccl.machine", "gb200_nvl72", kMachine}}};
-constexpr std::array<NamedValue, 1> gb300_nvl72 = {{{"nccl.machine", "gb300_nvl72", kMachine}}};
-constexpr std::array<NamedValue, 1> mi300x = {{{"nccl.machine", "mi300x", kMachine}}};
-constexpr std::array<NamedValue, 1> mi355x_8 = {{{"nccl.machine", "mi355x_8", kMachine}}};
+constexpr std::array<NamedValue, 1> hgx_a100 = {{{"nccl.machine", "hgx_a100", machine_table}}};
+constexpr std::array<NamedValue, 1> hgx_h100 = {{{"nccl.machine", "hgx_h100", machine_table}}};
+constexpr std::array<NamedValue, 1> hgx_h200 = {{{"nccl.machine", "hgx_h200", machine_table}}};
+constexpr std::array<NamedValue, 1> hgx_b200 = {{{"nccl.machine", "hgx_b200", machine_table}}};
+constexpr std::array<NamedValue, 1> gb200_nvl72 = {{{"nccl.machine", "gb200_nvl72", machine_table}}};
+constexpr std::array<NamedValue, 1> gb300_nvl72 = {{{"nccl.machine", "gb300_nvl72", machine_table}}};
+constexpr std::array<NamedValue, 1> mi300x = {{{"nccl.machine", "mi300x", machine_table}}};
+constexpr std::array<NamedValue, 1> mi355x_8 = {{{"nccl.machine", "mi355x_8", machine_table}}};
 constexpr std::array<NamedValue, 2> gh200 = {{
-    {"nccl.machine", "gh200", kMachine},
+    {"nccl.machine", "gh200", machine_table},
     {"flow.protocol", "infiniband", "TACC, Vista: NDR InfiniBand"},
 }};
 

@@ -42,19 +42,22 @@ class SwitchOperationName {
   static constexpr std::uint32_t count_max = 1U << 30;
 
   /// Requires: number < count_max.
-  constexpr SwitchOperationName(std::uint32_t number, bool inside_host) : bits_(kMark | (inside_host ? kInside : 0) | number) {}
+  constexpr SwitchOperationName(std::uint32_t number, bool inside_host)
+      : bits_(switch_operation_mark | (inside_host ? inside_host_mark : 0) | number) {}
   static constexpr SwitchOperationName of(NodeId destination) {
-    return {destination.index() & (count_max - 1), (destination.index() & kInside) != 0};
+    return {destination.index() & (count_max - 1), (destination.index() & inside_host_mark) != 0};
   }
-  static constexpr bool is_one(NodeId destination) { return !destination.is_none() && (destination.index() & kMark) != 0; }
+  static constexpr bool is_one(NodeId destination) {
+    return !destination.is_none() && (destination.index() & switch_operation_mark) != 0;
+  }
 
   constexpr std::uint32_t number() const { return bits_ & (count_max - 1); }
-  constexpr bool is_inside_host() const { return (bits_ & kInside) != 0; }
+  constexpr bool is_inside_host() const { return (bits_ & inside_host_mark) != 0; }
   constexpr NodeId as_destination() const { return NodeId(bits_); }
 
  private:
-  static constexpr std::uint32_t kMark = 1U << 31;
-  static constexpr std::uint32_t kInside = 1U << 30;
+  static constexpr std::uint32_t switch_operation_mark = 1U << 31;
+  static constexpr std::uint32_t inside_host_mark = 1U << 30;
   std::uint32_t bits_;
 };
 

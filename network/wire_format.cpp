@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 
@@ -13,34 +15,33 @@ namespace {
 
 using Scope = WireHeader::Scope;
 
-constexpr WireHeader kPreamble = {"preamble and start delimiter", Bytes::of(8), Scope::outside_mtu,
-                                  "IEEE 802.3 clause 3.2.1-3.2.2"};
-constexpr WireHeader kGap = {"interpacket gap", Bytes::of(12), Scope::outside_mtu, "IEEE 802.3 clause 4.4.2: 96 bit times"};
-constexpr WireHeader kEthernet = {"Ethernet header", Bytes::of(14), Scope::outside_mtu,
-                                  "IEEE 802.3 clause 3.1: addresses and type"};
-constexpr WireHeader kFrameCheck = {"frame check sequence", Bytes::of(4), Scope::outside_mtu, "IEEE 802.3 clause 3.2.9"};
-constexpr WireHeader kIpv4 = {"IPv4 header", Bytes::of(20), Scope::outside_mtu, "RFC 791, no options"};
-constexpr WireHeader kIpv6 = {"IPv6 header", Bytes::of(40), Scope::outside_mtu, "RFC 8200, no extensions"};
-constexpr WireHeader kUdp = {"UDP header", Bytes::of(8), Scope::outside_mtu, "RFC 768; RoCEv2 uses port 4791"};
-constexpr WireHeader kBth = {"base transport header", Bytes::of(12), Scope::outside_mtu,
-                             "InfiniBand Architecture volume 1, section 9.2"};
-constexpr WireHeader kIcrc = {"invariant CRC", Bytes::of(4), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.1"};
-constexpr WireHeader kReth = {"RDMA extended transport header", Bytes::of(16), Scope::per_message,
-                              "InfiniBand Architecture volume 1, section 9.3.3: first packet of an RDMA write"};
+constexpr WireHeader preamble = {"preamble and start delimiter", Bytes::of(8), Scope::outside_mtu, "IEEE 802.3 clause 3.2.1-3.2.2"};
+constexpr WireHeader interpacket_gap = {"interpacket gap", Bytes::of(12), Scope::outside_mtu,
+                                        "IEEE 802.3 clause 4.4.2: 96 bit times"};
+constexpr WireHeader ethernet = {"Ethernet header", Bytes::of(14), Scope::outside_mtu, "IEEE 802.3 clause 3.1: addresses and type"};
+constexpr WireHeader frame_check = {"frame check sequence", Bytes::of(4), Scope::outside_mtu, "IEEE 802.3 clause 3.2.9"};
+constexpr WireHeader ipv4 = {"IPv4 header", Bytes::of(20), Scope::outside_mtu, "RFC 791, no options"};
+constexpr WireHeader ipv6 = {"IPv6 header", Bytes::of(40), Scope::outside_mtu, "RFC 8200, no extensions"};
+constexpr WireHeader udp = {"UDP header", Bytes::of(8), Scope::outside_mtu, "RFC 768; RoCEv2 uses port 4791"};
+constexpr WireHeader bth = {"base transport header", Bytes::of(12), Scope::outside_mtu,
+                            "InfiniBand Architecture volume 1, section 9.2"};
+constexpr WireHeader icrc = {"invariant CRC", Bytes::of(4), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.1"};
+constexpr WireHeader reth = {"RDMA extended transport header", Bytes::of(16), Scope::per_message,
+                             "InfiniBand Architecture volume 1, section 9.3.3: first packet of an RDMA write"};
 
-constexpr std::array kRoceV2Ipv4 = {kPreamble, kGap, kEthernet, kFrameCheck, kIpv4, kUdp, kBth, kIcrc, kReth};
-constexpr std::array kRoceV2Ipv6 = {kPreamble, kGap, kEthernet, kFrameCheck, kIpv6, kUdp, kBth, kIcrc, kReth};
-constexpr std::array kInfiniBand = {
-    WireHeader{"local route header", Bytes::of(8), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.7"}, kBth,
-    kIcrc, WireHeader{"variant CRC", Bytes::of(2), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.2"}, kReth};
-constexpr std::array kHpcc = {
+constexpr std::array roce_v2_ipv4 = {preamble, interpacket_gap, ethernet, frame_check, ipv4, udp, bth, icrc, reth};
+constexpr std::array roce_v2_ipv6 = {preamble, interpacket_gap, ethernet, frame_check, ipv6, udp, bth, icrc, reth};
+constexpr std::array infini_band = {
+    WireHeader{"local route header", Bytes::of(8), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.7"}, bth, icrc,
+    WireHeader{"variant CRC", Bytes::of(2), Scope::outside_mtu, "InfiniBand Architecture volume 1, section 7.8.2"}, reth};
+constexpr std::array hpcc_headers = {
     WireHeader{"all headers", Bytes::of(48), Scope::outside_mtu, "the HPCC ns-3 simulator: 48 B per packet of 1,000 B payload"}};
 
-constexpr std::array<ProtocolStack, 5> kStacks = {{
-    {"rocev2_ipv4", "RoCEv2 over IPv4 and Ethernet; the MTU is the path MTU, and holds payload", kRoceV2Ipv4},
-    {"rocev2_ipv6", "RoCEv2 over IPv6 and Ethernet; the MTU is the path MTU, and holds payload", kRoceV2Ipv6},
-    {"infiniband", "native InfiniBand; the MTU holds payload", kInfiniBand},
-    {"hpcc", "48 B of headers per packet, as the HPCC simulator counts; the MTU holds payload", kHpcc},
+constexpr std::array<ProtocolStack, 5> stacks = {{
+    {"rocev2_ipv4", "RoCEv2 over IPv4 and Ethernet; the MTU is the path MTU, and holds payload", roce_v2_ipv4},
+    {"rocev2_ipv6", "RoCEv2 over IPv6 and Ethernet; the MTU is the path MTU, and holds payload", roce_v2_ipv6},
+    {"infiniband", "native InfiniBand; the MTU holds payload", infini_band},
+    {"hpcc", "48 B of headers per packet, as the HPCC simulator counts; the MTU holds payload", hpcc_headers},
     {"none", "payload only", {}},
 }};
 
@@ -54,11 +55,11 @@ Bytes sum_of(const ProtocolStack& stack, Scope scope) {
 
 }  // namespace
 
-std::span<const ProtocolStack> protocol_stacks() { return kStacks; }
+std::span<const ProtocolStack> protocol_stacks() { return stacks; }
 
 const ProtocolStack& protocol_stack(std::string_view name) {
-  const auto found = std::find_if(kStacks.begin(), kStacks.end(), [&](const ProtocolStack& stack) { return stack.name == name; });
-  WEFT_CHECK(found != kStacks.end(), "protocol stack \"" + std::string(name) + "\" exists");
+  const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const ProtocolStack& stack) { return stack.name == name; });
+  WEFT_CHECK(found != stacks.end(), fmt::format("protocol stack \"{}\" exists", name));
   return *found;
 }
 
@@ -67,9 +68,9 @@ WireFormat::WireFormat(const ProtocolStack& stack, Bytes mtu) {
   overhead_per_packet_ = sum_of(stack, Scope::outside_mtu);
   content_per_packet_ = mtu;
   if (content_per_packet_ <= overhead_per_message_) {
-    fail("mtu-too-small", "an MTU of " + to_text(mtu) + " leaves no room for payload under protocol " + std::string(stack.name),
+    fail("mtu-too-small", fmt::format("an MTU of {} leaves no room for payload under protocol {}", to_text(mtu), stack.name),
          {"flow.mtu", 0, 0, 1, ""},
-         "the first header of a message takes " + to_text(overhead_per_message_) + " of it; 1024B and 4096B are usual");
+         fmt::format("the first header of a message takes {} of it; 1024B and 4096B are usual", to_text(overhead_per_message_)));
   }
 }
 

@@ -11,13 +11,13 @@ namespace {
 
 // So many nodes before its turn a node is fetched into the cache, and then what it points at:
 // clusters are larger than caches.
-constexpr std::size_t kNodesAhead = 4;
-constexpr std::size_t kStatesAhead = 2;
+constexpr std::size_t nodes_ahead = 4;
+constexpr std::size_t states_ahead = 2;
 // So many port messages from elsewhere before its own the end of the list that one joins is
 // fetched, twice as many before it where that list is.
-constexpr std::size_t kMessagesAhead = 8;
-constexpr std::size_t kNodeBytes = 640;    // of a node itself, about
-constexpr std::size_t kInsertionMax = 24;  // so few are sorted without buckets
+constexpr std::size_t messages_ahead = 8;
+constexpr std::size_t node_bytes = 640;    // of a node itself, about
+constexpr std::size_t insertion_max = 24;  // so few are sorted without buckets
 
 /// Checks on the way that no two are of one port and instant. Requires: those that are come in
 /// order of their places, and so end side by side.
@@ -84,9 +84,9 @@ void BatchProcess::receive(std::span<const PortMessageTo> port_messages) {
   // Fetched: the receiver's slot, and then the end of its list.
   const auto slot_of = [&](std::size_t i) { return &slots_[port_messages[i].local]; };
   for (std::size_t i = 0; i < port_messages.size(); ++i) {
-    if (i + 2 * kMessagesAhead < port_messages.size()) cache::fetch(slot_of(i + 2 * kMessagesAhead), sizeof(NodeSlot));
-    if (i + kMessagesAhead < port_messages.size()) {
-      cache::fetch(slot_of(i + kMessagesAhead)->lists[(window_number_ + 1) % 2].end, sizeof(PortMessage));
+    if (i + 2 * messages_ahead < port_messages.size()) cache::fetch(slot_of(i + 2 * messages_ahead), sizeof(NodeSlot));
+    if (i + messages_ahead < port_messages.size()) {
+      cache::fetch(slot_of(i + messages_ahead)->lists[(window_number_ + 1) % 2].end, sizeof(PortMessage));
     }
     put(port_messages[i].local, port_messages[i].port_message);
   }
@@ -127,12 +127,12 @@ std::uint64_t BatchProcess::run_window(const Window& window, Outbox& outbox) {
 BatchProcess::Failure BatchProcess::run_all(std::uint64_t& handled) {
   Failure first;
   for (std::size_t i = 0; i < now_.size(); ++i) {
-    if (i + kNodesAhead < now_.size()) {
-      cache::fetch(slots_[now_[i + kNodesAhead]].node, kNodeBytes);
+    if (i + nodes_ahead < now_.size()) {
+      cache::fetch(slots_[now_[i + nodes_ahead]].node, node_bytes);
     }
-    if (i + kStatesAhead < now_.size()) {
-      prefetch_messages(now_[i + kStatesAhead]);
-      if (const BatchNode* const node = slots_[now_[i + kStatesAhead]].node) node->prefetch();
+    if (i + states_ahead < now_.size()) {
+      prefetch_messages(now_[i + states_ahead]);
+      if (const BatchNode* const node = slots_[now_[i + states_ahead]].node) node->prefetch();
     }
     try {
       handled += run_window(now_[i]);
@@ -275,7 +275,7 @@ void BatchProcess::take(PortMessageList& list, std::uint32_t local) {
 /// Keys of port_messages_, ascending, and all different.
 std::span<const std::uint64_t> BatchProcess::sort() {
   const std::span<std::uint64_t> keys = std::span(keys_).first(due_);
-  if (due_ <= kInsertionMax) {
+  if (due_ <= insertion_max) {
     insertion_sort(keys);
     return keys;
   }

@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/engine/agenda.hpp"
 #include "core/engine/batch_process.hpp"
 #include "core/engine/channel.hpp"
@@ -27,18 +29,18 @@ namespace {
 
 using WallClock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kSliceEvents = 16384;  // about a millisecond of work
+constexpr std::uint64_t slice_events = 16384;  // about a millisecond of work
 // One window in so many is timed per logical process,
-constexpr std::uint64_t kTimedWindows = 16;
+constexpr std::uint64_t timed_windows = 16;
 // And every one after one that had at least so many events for each
-constexpr std::uint64_t kTimedEvents = 256;
+constexpr std::uint64_t timed_events_min = 256;
 // The clock is read at least once in so many windows
-constexpr std::uint64_t kWindowsPerLook = 16;
+constexpr std::uint64_t windows_per_look = 16;
 // Or after so many events of the coordinating worker
-constexpr std::uint64_t kEventsPerLook = 4096;
+constexpr std::uint64_t events_per_look = 4096;
 // The first look at the balance comes after this part of its interval
-constexpr std::uint64_t kFirstLookShare = 32;
-constexpr auto kProgressInterval = std::chrono::milliseconds(200);
+constexpr std::uint64_t first_look_share = 32;
+constexpr auto progress_interval = std::chrono::milliseconds(200);
 
 /// A logical process and what its worker knows about it.
 struct alignas(64) LpSlot : Agenda::Item {
@@ -281,8 +283,8 @@ void Engine::State::redeal() {
   fill_agendas();
   ++redeals;
   if (options.log.wants(LogLevel::debug)) {
-    options.log.debug("re-dealt " + std::to_string(slots.size()) + " logical processes: the busiest worker was " +
-                      std::to_string(static_cast<int>(before * 100)) + " % above the mean");
+    options.log.debug(fmt::format("re-dealt {} logical processes: the busiest worker was {} % above the mean", slots.size(),
+                                  static_cast<int>(before * 100)));
   }
 }
 
@@ -347,7 +349,7 @@ void Engine::State::run_processes(Worker& me, const Window& window, bool timed) 
     }
   }
   const std::uint64_t runs = me.counters.lp_runs - runs_before;
-  me.has_long_windows = runs > 0 && me.counters.events - events_before >= kTimedEvents * runs;
+  me.has_long_windows = runs > 0 && me.counters.events - events_before >= timed_events_min * runs;
 }
 
 void Engine::State::publish(Worker& worker, std::size_t parity) {
@@ -403,7 +405,8 @@ void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& wat
   }
   const bool look_always = options.redeal_every_windows > 0 || options.alternate_every_windows > 0 ||
                            (workers.size() > 1 && options.measure_pace && pace.trying());
-  if (!look_always && ++watch.windows_since_look < kWindowsPerLook && me.counters.events - watch.events_at_look < kEventsPerLook) {
+  if (!look_always && ++watch.windows_since_look < windows_per_look &&
+      me.counters.events - watch.events_at_look < events_per_look) {
     return;
   }
   watch.windows_since_look = 0;
@@ -417,7 +420,7 @@ void Engine::State::coordinate(Worker& me, const RunControl& control, Watch& wat
   report.solo = wants_solo(wall_ns, events, report.solo);
   report.redeal = !report.solo && wants_redeal(wall_ns);
   if (control.progress && now >= watch.next_progress) {
-    watch.next_progress = now + kProgressInterval;
+    watch.next_progress = now + progress_interval;
     control.progress({reached, events});
   }
 }
@@ -438,7 +441,7 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
   Watch watch;
   if (coordinating) {
     watch.start = WallClock::now();
-    watch.next_progress = watch.start + kProgressInterval;
+    watch.next_progress = watch.start + progress_interval;
   }
   Time reached;
   bool solo = false;  // the window that is over was run by the coordinating worker alone
@@ -504,11 +507,11 @@ void Engine::State::work(Worker& me, const RunControl& control, WindowBarrier& b
     if (coordinating) ++windows;
     ++window_number;
     const Window current{decision.begin, std::min(later(decision.begin, window_span), until),
-                         sliced ? kSliceEvents : std::numeric_limits<std::uint64_t>::max()};
+                         sliced ? slice_events : std::numeric_limits<std::uint64_t>::max()};
     const auto crew = solo ? everyone : own;
     for (const auto& worker : crew) worker->outbox->open_window(current.end);
     for (const auto& worker : crew) {
-      run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % kTimedWindows == 0));
+      run_processes(*worker, current, !alone && !solo && (worker->has_long_windows || window_number % timed_windows == 0));
     }
   }
 }
@@ -647,7 +650,8 @@ Engine EngineBuilder::build(EngineOptions options) && {
   auto state = std::make_unique<Engine::State>();
   EntityDirectory& directory = state->directory;
   for (Registered& registered : registered_) {
-    WEFT_CHECK(registered.entity != nullptr, "every entity that was declared is defined, but " + registered.name + " is not");
+    WEFT_CHECK(registered.entity != nullptr,
+               fmt::format("every entity that was declared is defined, but {} is not", registered.name));
     directory.entities_.push_back(std::move(registered.entity));
     directory.names_.push_back(std::move(registered.name));
   }
@@ -698,14 +702,13 @@ Engine EngineBuilder::build(EngineOptions options) && {
   }
   for (const Event& event : initial_) state->slots[directory.place(event.target).lp.index()].process->post_initial(event);
   state->options = std::move(options);
-  state->balance_wait_ns = state->balance_interval_ns() / kFirstLookShare;
+  state->balance_wait_ns = state->balance_interval_ns() / first_look_share;
   state->next_balance_ns = state->balance_wait_ns;
   state->make_workers(std::clamp(partition.lp_count, 1U, state->options.threads));
   if (state->options.log.wants(LogLevel::info)) {
-    state->options.log.info(
-        std::to_string(count) + " entities in " + std::to_string(partition.lp_count) + " logical processes on " +
-        std::to_string(state->workers.size()) + " threads, " +
-        (partition.lookahead == Duration::max() ? std::string("which never meet") : "lookahead " + to_text(partition.lookahead)));
+    state->options.log.info(fmt::format(
+        "{} entities in {} logical processes on {} threads, {}", count, partition.lp_count, state->workers.size(),
+        partition.lookahead == Duration::max() ? std::string("which never meet") : "lookahead " + to_text(partition.lookahead)));
   }
   return Engine(std::move(state));
 }

@@ -3,6 +3,8 @@
 #include <exception>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/engine/event_digest.hpp"
 
@@ -70,14 +72,14 @@ void EventProcess::write_fingerprints(std::span<std::uint64_t> chain_of_entity) 
 
 Event EventProcess::make(EntityId target, Duration delay, EventClass event_class, std::uint16_t kind) {
   if (target == current_member_->id) {
-    WEFT_CHECK(delay >= Duration::zero(), "an event is scheduled " + to_text(delay) + " from now, not in the past");
+    WEFT_CHECK(delay >= Duration::zero(), fmt::format("an event is scheduled {} from now, not in the past", to_text(delay)));
   } else {
     WEFT_CHECK(target.index() < directory_->size(), "a message goes to an entity that exists");
     const Duration* min_delay = directory_->find_min_delay(current_member_->id, target);
     WEFT_CHECK(min_delay != nullptr,
-               "a message goes to an entity that was connected; \"" + directory_->name(target) + "\" was not");
-    WEFT_CHECK(delay >= *min_delay, "a message to \"" + directory_->name(target) + "\" travels at least the declared " +
-                                        to_text(*min_delay) + ", but was sent with " + to_text(delay));
+               fmt::format("a message goes to an entity that was connected; \"{}\" was not", directory_->name(target)));
+    WEFT_CHECK(delay >= *min_delay, fmt::format("a message to \"{}\" travels at least the declared {}, but was sent with {}",
+                                                directory_->name(target), to_text(*min_delay), to_text(delay)));
   }
   Event event;
   event.key.time = current_.key.time + delay;
@@ -100,7 +102,7 @@ void EventProcess::post(const Event& event) {
 
 void EventProcess::rethrow_with_place() {
   const std::string place =
-      "at t=" + to_text(current_.key.time.since_start()) + ", entity \"" + directory_->name(current_.target) + "\": ";
+      fmt::format("at t={}, entity \"{}\": ", to_text(current_.key.time.since_start()), directory_->name(current_.target));
   try {
     throw;
   } catch (const OverflowFailure& failure) {

@@ -4,13 +4,13 @@
 
 namespace weft {
 
-EventQueue::EventQueue() : heap_(kRoot, Record{0, 0}) {}
+EventQueue::EventQueue() : heap_(root_place, Record{0, 0}) {}
 
 void EventQueue::push(const Event& event) {
   std::size_t slot = 0;
   if (free_slots_.empty()) {
     slot = slab_.size();
-    WEFT_CHECK(slot <= kSlotMask, "a queue holds at most 2^30 events");
+    WEFT_CHECK(slot <= slot_mask, "a queue holds at most 2^30 events");
     slab_.push_back(event);
   } else {
     slot = free_slots_.back();
@@ -18,14 +18,14 @@ void EventQueue::push(const Event& event) {
     slab_[slot] = event;
   }
   const std::uint64_t order = static_cast<std::uint64_t>(event.key.event_class) << 32 | event.key.source.index();
-  const Record record{event.key.time.in_ticks(), order << kSlotBits | slot};
+  const Record record{event.key.time.in_ticks(), order << slot_bits | slot};
   heap_.push_back(record);
   sift_up(heap_.size() - 1, record);
 }
 
 Event EventQueue::pop() {
   WEFT_CHECK(!empty(), "pop() from a queue that holds an event");
-  const std::size_t slot = slot_of(heap_[kRoot]);
+  const std::size_t slot = slot_of(heap_[root_place]);
   __builtin_prefetch(&slab_[slot]);
   const Record last = heap_.back();
   heap_.pop_back();
@@ -33,10 +33,10 @@ Event EventQueue::pop() {
     // Walk the hole down to a leaf along the smallest children, then lift the last record from
     // there: it came from the bottom and nearly always belongs there, which saves one comparison
     // per level.
-    std::size_t hole = kRoot;
+    std::size_t hole = root_place;
     const std::size_t end = heap_.size();
     std::size_t child = first_child_of(hole);
-    for (; child + kArity <= end; child = first_child_of(hole)) {
+    for (; child + arity <= end; child = first_child_of(hole)) {
       // A knock-out without branches on the outcomes, which nobody could predict.
       const std::size_t left = child + static_cast<std::size_t>(precedes(heap_[child + 1], heap_[child]));
       const std::size_t right = child + 2 + static_cast<std::size_t>(precedes(heap_[child + 3], heap_[child + 2]));
@@ -60,7 +60,7 @@ Event EventQueue::pop() {
 }
 
 void EventQueue::sift_up(std::size_t place, Record record) {
-  while (place > kRoot) {
+  while (place > root_place) {
     const std::size_t parent = parent_of(place);
     if (!precedes(record, heap_[parent])) break;
     heap_[place] = heap_[parent];

@@ -29,13 +29,13 @@ namespace weft {
 template <class T>
 struct CacheLineAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
+  static constexpr std::align_val_t alignment{64};
 
   CacheLineAllocator() = default;
   template <class U>
   CacheLineAllocator(const CacheLineAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), alignment)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, alignment); }
   friend bool operator==(const CacheLineAllocator&, const CacheLineAllocator&) { return true; }
 };
 
@@ -43,12 +43,12 @@ class EventQueue {
  public:
   EventQueue();
 
-  bool empty() const { return heap_.size() == kRoot; }
-  std::size_t size() const { return heap_.size() - kRoot; }
+  bool empty() const { return heap_.size() == root_place; }
+  std::size_t size() const { return heap_.size() - root_place; }
   /// Time of the next event; Time::max() if there is none.
-  Time top_time() const { return empty() ? Time::max() : Time::at_ticks(heap_[kRoot].time_ticks); }
+  Time top_time() const { return empty() ? Time::max() : Time::at_ticks(heap_[root_place].time_ticks); }
   /// The next event. Requires: !empty().
-  const Event& top() const { return slab_[slot_of(heap_[kRoot])]; }
+  const Event& top() const { return slab_[slot_of(heap_[root_place])]; }
 
   void push(const Event& event);
   /// Removes and returns the next event. Requires: !empty().
@@ -62,19 +62,19 @@ class EventQueue {
   static_assert(sizeof(Record) == 16);
 
   /// The root's place in heap_, so that children start on a multiple of four.
-  static constexpr std::size_t kRoot = 3;
-  static constexpr std::size_t kArity = 4;
-  static constexpr int kSlotBits = 30;
-  static constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;
+  static constexpr std::size_t root_place = 3;
+  static constexpr std::size_t arity = 4;
+  static constexpr int slot_bits = 30;
+  static constexpr std::uint64_t slot_mask = (std::uint64_t{1} << slot_bits) - 1;
 
-  static std::size_t parent_of(std::size_t place) { return (place - kRoot - 1) / kArity + kRoot; }
-  static std::size_t first_child_of(std::size_t place) { return (place - kRoot) * kArity + 1 + kRoot; }
-  static std::size_t slot_of(const Record& record) { return record.order_and_slot & kSlotMask; }
+  static std::size_t parent_of(std::size_t place) { return (place - root_place - 1) / arity + root_place; }
+  static std::size_t first_child_of(std::size_t place) { return (place - root_place) * arity + 1 + root_place; }
+  static std::size_t slot_of(const Record& record) { return record.order_and_slot & slot_mask; }
 
   /// Everything that orders two records but the sequence number.
   __extension__ using Order = unsigned __int128;
   static Order order_of(const Record& record) {
-    return static_cast<Order>(static_cast<std::uint64_t>(record.time_ticks)) << 64 | (record.order_and_slot & ~kSlotMask);
+    return static_cast<Order>(static_cast<std::uint64_t>(record.time_ticks)) << 64 | (record.order_and_slot & ~slot_mask);
   }
   bool precedes(const Record& a, const Record& b) const {
     const Order order_a = order_of(a);

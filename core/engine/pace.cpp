@@ -6,7 +6,7 @@ namespace weft {
 
 Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
   const std::uint64_t elapsed_ns = wall_ns - since_wall_ns_;
-  if (elapsed_ns < (trying() ? kTrialNs : hold_ns_)) return mode_;
+  if (elapsed_ns < (trying() ? trial_ns : hold_ns_)) return mode_;
   const double pace = static_cast<double>(std::max(events, since_events_) - since_events_) / static_cast<double>(elapsed_ns);
   if (trying()) longest_ns_ = std::max(longest_ns_, elapsed_ns);
   switch (step_) {
@@ -16,9 +16,9 @@ Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       break;
     case Step::before:
       pace_before_ = pace;
-      if (!compared_ && elapsed_ns >= kLongTrialNs) {
+      if (!compared_ && elapsed_ns >= long_trial_ns) {
         compared_ = true;
-        hold_ns_ = kTrialsApart * elapsed_ns;
+        hold_ns_ = trials_apart * elapsed_ns;
         step_ = Step::hold;
         break;
       }
@@ -33,7 +33,7 @@ Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       break;
     case Step::after: {
       const auto [lesser, greater] = std::minmax(pace_before_, pace);
-      if (lesser < pace_of_other_ && pace_of_other_ < greater && tries_ < kTriesMax) {
+      if (lesser < pace_of_other_ && pace_of_other_ < greater && tries_ < tries_max) {
         pace_before_ = pace;
         mode_ = other();
         step_ = Step::other;
@@ -43,8 +43,8 @@ Pace::Mode Pace::look(std::uint64_t wall_ns, std::uint64_t events) {
       const bool other_is_better = pace_of_other_ > (lesser + greater) / 2;
       if (other_is_better) mode_ = other();
       compared_ = true;
-      hold_ns_ = other_is_better ? kHoldNsMin : std::min(kHoldGrowth * hold_ns_, kHoldNsMax);
-      if (longest_ns_ >= kLongTrialNs) hold_ns_ = std::max(hold_ns_, kTrialsApart * longest_ns_);
+      hold_ns_ = other_is_better ? hold_ns_min : std::min(hold_growth * hold_ns_, hold_ns_max);
+      if (longest_ns_ >= long_trial_ns) hold_ns_ = std::max(hold_ns_, trials_apart * longest_ns_);
       longest_ns_ = 0;
       step_ = Step::hold;
       break;

@@ -34,13 +34,13 @@ class Pace {
   Mode look(std::uint64_t wall_ns, std::uint64_t events);
 
  private:
-  static constexpr std::uint64_t kTrialNs = 5'000'000;
-  static constexpr std::uint64_t kLongTrialNs = 2 * kTrialNs;
-  static constexpr std::uint64_t kHoldNsMin = 25'000'000;
-  static constexpr std::uint64_t kHoldNsMax = 3'200'000'000;
-  static constexpr std::uint64_t kHoldGrowth = 4;
-  static constexpr std::uint64_t kTrialsApart = 40;
-  static constexpr int kTriesMax = 4;
+  static constexpr std::uint64_t trial_ns = 5'000'000;
+  static constexpr std::uint64_t long_trial_ns = 2 * trial_ns;
+  static constexpr std::uint64_t hold_ns_min = 25'000'000;
+  static constexpr std::uint64_t hold_ns_max = 3'200'000'000;
+  static constexpr std::uint64_t hold_growth = 4;
+  static constexpr std::uint64_t trials_apart = 40;
+  static constexpr int tries_max = 4;
 
   enum class Step : std::uint8_t { warm_up, before, other, after, hold };
 
@@ -51,7 +51,7 @@ class Pace {
   bool compared_ = false;         ///< or found windows long
   int tries_ = 0;                 ///< of the other way, in this comparison
   std::uint64_t longest_ns_ = 0;  ///< trial of this comparison
-  std::uint64_t hold_ns_ = kHoldNsMin;
+  std::uint64_t hold_ns_ = hold_ns_min;
   std::uint64_t since_wall_ns_ = 0;
   std::uint64_t since_events_ = 0;
   double pace_before_ = 0;  ///< events per ns, like the next

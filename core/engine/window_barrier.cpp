@@ -8,7 +8,7 @@ namespace {
 
 // About 20 us of watching on current cores: longer than most waits, shorter than the time slice of
 // a thread that shares the core.
-constexpr std::uint32_t kSpins = 600;
+constexpr std::uint32_t spins = 600;
 
 void pause_core() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -21,7 +21,7 @@ void pause_core() {
 }  // namespace
 
 WindowBarrier::WindowBarrier(std::uint32_t parties)
-    : parties_(parties), spins_max_(parties <= std::thread::hardware_concurrency() ? kSpins : 0) {}
+    : parties_(parties), spins_max_(parties <= std::thread::hardware_concurrency() ? spins : 0) {}
 
 void WindowBarrier::wait() {
   const std::uint32_t phase = phase_.load(std::memory_order_relaxed);

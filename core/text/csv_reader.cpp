@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/counted.hpp"
 #include "core/text/plain_number.hpp"
@@ -58,7 +60,7 @@ CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> column
       diagnostics_(&diagnostics),
       dirty_(dirty),
       columns_(columns.begin(), columns.end()),
-      position_(columns.size(), kAbsent) {
+      position_(columns.size(), absent) {
   source.require_utf8_text("CSV table");
   const std::size_t errors_before = diagnostics.error_count();
   if (const char* const wrong = split(0)) {
@@ -78,18 +80,18 @@ CsvReader::CsvReader(const SourceText& source, std::span<const CsvColumn> column
       if (others == OtherColumns::refused) {
         diagnostics.error("unknown-column", "there is no column " + in_quotes(name), place, suggestion(name, known, "column"));
       }
-    } else if (position_[at] != kAbsent) {
-      diagnostics.error("duplicate-column", "column " + in_quotes(name) + " stands twice", place, "remove one of them");
+    } else if (position_[at] != absent) {
+      diagnostics.error("duplicate-column", fmt::format("column {} stands twice", in_quotes(name)), place, "remove one of them");
     } else {
       position_[at] = f;
     }
   }
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (!columns_[c].required || position_[c] != kAbsent) continue;
+    if (!columns_[c].required || position_[c] != absent) continue;
     const std::string alike = closest(columns_[c].name, unclaimed);
     diagnostics.error("missing-column", "the table has no column " + in_quotes(columns_[c].name), source.at(1, 0),
-                      alike.empty() ? "the first line names the columns; " + in_quotes(columns_[c].name) + " is needed"
-                                    : "is it the one called " + in_quotes(alike) + "?");
+                      alike.empty() ? fmt::format("the first line names the columns; {} is needed", in_quotes(columns_[c].name))
+                                    : fmt::format("is it the one called {}?", in_quotes(alike)));
   }
   usable_ = diagnostics.error_count() == errors_before;
 }
@@ -162,7 +164,7 @@ bool CsvReader::next() {
       continue;
     }
     report("", {Severity::error, "wrong-field-count",
-                "this row has " + counted(fields_.size(), "field", "fields") + ", the header " + std::to_string(field_count_),
+                fmt::format("this row has {}, the header {}", counted(fields_.size(), "field", "fields"), field_count_),
                 source_->at(line_, 0), "give every column a value"});
   }
   return false;
@@ -207,12 +209,11 @@ std::optional<std::uint64_t> CsvReader::whole_number(std::size_t column, std::ui
   const auto value = plain_number<std::uint64_t>(text);
   const std::string name = std::string(columns_[column].name);
   if (!value && !is_digits(text)) {
-    fault(column, "bad-value", name + " is no whole number: " + in_quotes(text), "write digits only, like 8");
+    fault(column, "bad-value", fmt::format("{} is no whole number: {}", name, in_quotes(text)), "write digits only, like 8");
     return std::nullopt;
   }
   if (!value || *value < minimum || *value > maximum) {
-    fault(column, "out-of-range", name + " is " + std::string(text),
-          "at least " + std::to_string(minimum) + " and at most " + std::to_string(maximum));
+    fault(column, "out-of-range", fmt::format("{} is {}", name, text), fmt::format("at least {} and at most {}", minimum, maximum));
     return std::nullopt;
   }
   return value;
@@ -221,7 +222,7 @@ std::optional<std::uint64_t> CsvReader::whole_number(std::size_t column, std::ui
 std::optional<std::int32_t> CsvReader::integer(std::size_t column) {
   const std::string_view text = field(column);
   if (const auto value = plain_number<std::int32_t>(without_zero_fraction(text))) return value;
-  fault(column, "bad-value", std::string(columns_[column].name) + " is no integer: " + in_quotes(text),
+  fault(column, "bad-value", fmt::format("{} is no integer: {}", columns_[column].name, in_quotes(text)),
         "write digits only, like -1 or 3");
   return std::nullopt;
 }
@@ -231,7 +232,7 @@ std::optional<Duration> CsvReader::duration(std::size_t column, std::string_view
   const std::string name = std::string(columns_[column].name);
   const std::optional<Duration> value = parse_plain_duration(text, unit);
   if (!value) {
-    fault(column, "bad-value", name + " is no number of " + std::string(unit) + ": " + in_quotes(text),
+    fault(column, "bad-value", fmt::format("{} is no number of {}: {}", name, unit, in_quotes(text)),
           "write a plain number, like 3600 or 0.5; the unit is " + std::string(unit));
     return std::nullopt;
   }

@@ -59,7 +59,7 @@ class CsvReader {
   int line() const { return line_; }
 
   // Fields of the current row; `column` counts in the list given to the constructor.
-  bool has(std::size_t column) const { return position_[column] != kAbsent; }
+  bool has(std::size_t column) const { return position_[column] != absent; }
   std::string_view field(std::size_t column) const { return fields_[position_[column]].text; }
   /// Is there a value: has(), and the field is neither empty nor what programs print for a missing
   /// one, "None", "null", "nan" or "NaT"?
@@ -79,7 +79,7 @@ class CsvReader {
   std::optional<Duration> duration(std::size_t column, std::string_view unit);
 
  private:
-  static constexpr std::size_t kAbsent = SIZE_MAX;
+  static constexpr std::size_t absent = SIZE_MAX;
   /// A field of a row, and where in the text it stands with its quotes.
   struct Field {
     std::string_view text;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 
 namespace weft {
@@ -33,10 +35,10 @@ std::string printable(std::string_view text) {
     const unsigned char c = static_cast<unsigned char>(text.front());
     const std::size_t length = utf8_length(text);
     if (length == 0 || (length == 1 && (c < 0x20 || c == 0x7F) && c != '\t')) {
-      constexpr char kHex[] = "0123456789abcdef";
+      constexpr char hex_digits[] = "0123456789abcdef";
       out += "\\x";
-      out += kHex[c >> 4];
-      out += kHex[c & 15];
+      out += hex_digits[c >> 4];
+      out += hex_digits[c & 15];
       text.remove_prefix(1);
     } else {
       out += c == '\t' ? std::string(" ") : std::string(text.substr(0, length));
@@ -76,18 +78,18 @@ std::string joined_text(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
-constexpr std::string_view kTooManyErrors = "too-many-errors";
+constexpr std::string_view too_many_errors = "too-many-errors";
 
 /// The line that ends a report of more errors than are kept.
 Diagnostic left_out(std::size_t count, SourcePlace whole_file) {
-  return {Severity::error, std::string(kTooManyErrors), counted(count, "more error is", "more errors are") + " not shown",
+  return {Severity::error, std::string(too_many_errors), counted(count, "more error is", "more errors are") + " not shown",
           std::move(whole_file), "mend the errors above and check again"};
 }
 
 /// How many errors `error` stands for: 1, or as many as left_out() was told.
 std::size_t error_count_of(const Diagnostic& error) {
   std::size_t count = 1;
-  if (error.code == kTooManyErrors) std::from_chars(error.message.data(), error.message.data() + error.message.size(), count);
+  if (error.code == too_many_errors) std::from_chars(error.message.data(), error.message.data() + error.message.size(), count);
   return count;
 }
 
@@ -107,23 +109,24 @@ std::string Diagnostic::to_text() const {
     if (place.column > 0) text += ":" + std::to_string(place.column);
   }
   text += severity == Severity::error ? ": error: " : ": warning: ";
-  text += printable(message) + " [" + code + "]\n";
+  text += fmt::format("{} [{}]\n", printable(message), code);
   if (place.line > 0 && !place.line_text.empty()) {
     const std::string_view source = place.line_text;
     const auto first = static_cast<std::size_t>(place.shown_from);
     const std::size_t column = place.column > 0 ? static_cast<std::size_t>(place.column) - 1 : 0;
     const std::string number = std::to_string(place.line);
     const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
-    text += margin + number + " | " + printable(source) + "\n";
+    text += fmt::format("{}{} | {}\n", margin, number, printable(source));
     if (place.column > 0 && column >= first) {
       const std::size_t offset = std::min(column - first, source.size());
       const std::size_t length = static_cast<std::size_t>(std::max(place.length, 1));
       const std::size_t underlined = std::max<std::size_t>(columns(printable(source.substr(offset, length))), 1);
       text += std::string(margin.size() + number.size(), ' ') + " | ";
-      text += std::string(columns(printable(source.substr(0, offset))), ' ') + "^" + std::string(underlined - 1, '~') + "\n";
+      text +=
+          fmt::format("{}^{}\n", std::string(columns(printable(source.substr(0, offset))), ' '), std::string(underlined - 1, '~'));
     }
   }
-  if (!help.empty()) text += "  help: " + printable(help) + "\n";
+  if (!help.empty()) text += fmt::format("  help: {}\n", printable(help));
   return text;
 }
 
@@ -146,7 +149,7 @@ void Diagnostics::add(Diagnostic diagnostic) {
   const bool is_error = diagnostic.severity == Severity::error;
   if (is_error) error_count_ += error_count_of(diagnostic);
   // What another report left out is counted with what this one leaves out, and told in one line.
-  const bool is_kept = error_count_ <= kept_errors_max && diagnostic.code != kTooManyErrors;
+  const bool is_kept = error_count_ <= kept_errors_max && diagnostic.code != too_many_errors;
   if (!is_error || is_kept) kept_.push_back(std::move(diagnostic));
 }
 
@@ -187,12 +190,12 @@ std::string closest(std::string_view text, std::span<const std::string> candidat
 
 std::string suggestion(std::string_view text, std::span<const std::string> candidates, std::string_view noun) {
   const std::string best = closest(text, candidates);
-  if (!best.empty()) return "did you mean \"" + best + "\"?";
-  if (candidates.empty()) return "no " + std::string(noun) + " is known here";
-  constexpr std::size_t kListed = 16;
+  if (!best.empty()) return fmt::format("did you mean \"{}\"?", best);
+  if (candidates.empty()) return fmt::format("no {} is known here", noun);
+  constexpr std::size_t listed = 16;
   std::string list = "known: ";
-  for (std::size_t i = 0; i < std::min(candidates.size(), kListed); ++i) list += (i == 0 ? "" : ", ") + candidates[i];
-  if (candidates.size() > kListed) list += ", and " + std::to_string(candidates.size() - kListed) + " more";
+  for (std::size_t i = 0; i < std::min(candidates.size(), listed); ++i) list += (i == 0 ? "" : ", ") + candidates[i];
+  if (candidates.size() > listed) list += fmt::format(", and {} more", candidates.size() - listed);
   return list;
 }
 

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -38,7 +40,8 @@ std::atomic<std::int64_t> unpacked_bytes_max{InputFile::unpacked_max_default.cou
   std::sort(siblings.begin(), siblings.end());
   const std::string best = closest(fs::path(path).filename().string(), siblings);
   if (!best.empty()) {
-    help = "did you mean \"" + (fs::path(path).has_parent_path() ? (fs::path(path).parent_path() / best).string() : best) + "\"?";
+    help = fmt::format("did you mean \"{}\"?",
+                       fs::path(path).has_parent_path() ? (fs::path(path).parent_path() / best).string() : best);
   }
   fail(path, "no-file", "there is no such file", help);
 }
@@ -49,7 +52,7 @@ std::atomic<std::int64_t> unpacked_bytes_max{InputFile::unpacked_max_default.cou
                            : S_ISSOCK(mode) ? "a socket"
                            : S_ISCHR(mode)  ? "a character device"
                                             : "a block device";
-  fail(path, "not-a-file", std::string("this is ") + what + ", a regular file is needed",
+  fail(path, "not-a-file", fmt::format("this is {}, a regular file is needed", what),
        "write its content to a file, or give it on standard input and name the input \"-\"");
 }
 

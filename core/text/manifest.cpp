@@ -23,11 +23,11 @@ class Sha256 {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned length = 0;
     EVP_DigestFinal_ex(context_.get(), digest.data(), &length);
-    constexpr char kHex[] = "0123456789abcdef";
+    constexpr char hex_digits[] = "0123456789abcdef";
     std::string text;
     for (unsigned i = 0; i < length; ++i) {
-      text += kHex[digest[i] >> 4];
-      text += kHex[digest[i] & 15];
+      text += hex_digits[digest[i] >> 4];
+      text += hex_digits[digest[i] & 15];
     }
     return text;
   }

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 std::string OptionNames::operator()(std::string_view option, std::string_view value) const {
   std::string text(option);
-  if (are_fields_) return value.empty() ? text : text + ": " + std::string(value);
+  if (are_fields_) return value.empty() ? text : fmt::format("{}: {}", text, value);
   std::replace(text.begin(), text.end(), '_', '-');
-  return "--" + text + (value.empty() ? "" : "=" + std::string(value));
+  return fmt::format("--{}{}", text, value.empty() ? "" : "=" + std::string(value));
 }
 
 }  // namespace weft

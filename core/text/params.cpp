@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -40,11 +42,10 @@ Magnitude measure(const ParamSpec& spec, std::string_view text) {
       std::int64_t value = 0;
       const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
       if (ec == std::errc::result_out_of_range)
-        return {false, 0, {"\"" + std::string(text) + "\" is out of range", "a 64-bit whole number is expected"}};
+        return {false, 0, {fmt::format("\"{}\" is out of range", text), "a 64-bit whole number is expected"}};
       if (ec != std::errc() || end != text.data() + text.size()) {
-        return {false,
-                0,
-                {"\"" + std::string(text) + "\" is not a whole number", "for example \"" + std::string(spec.default_text) + "\""}};
+        return {
+            false, 0, {fmt::format("\"{}\" is not a whole number", text), fmt::format("for example \"{}\"", spec.default_text)}};
       }
       return {true, static_cast<long double>(value), {}};
     }
@@ -52,20 +53,19 @@ Magnitude measure(const ParamSpec& spec, std::string_view text) {
       double value = 0;
       const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
       if (ec != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-        return {
-            false, 0, {"\"" + std::string(text) + "\" is not a number", "for example \"" + std::string(spec.default_text) + "\""}};
+        return {false, 0, {fmt::format("\"{}\" is not a number", text), fmt::format("for example \"{}\"", spec.default_text)}};
       }
       return {true, static_cast<long double>(value), {}};
     }
     case ParamKind::boolean:
       if (text == "true" || text == "false") return {true, text == "true" ? 1.0L : 0.0L, {}};
-      return {false, 0, {"\"" + std::string(text) + "\" is neither true nor false", "write true or false"}};
+      return {false, 0, {fmt::format("\"{}\" is neither true nor false", text), "write true or false"}};
     case ParamKind::choice: {
       const std::vector<std::string> names = split_choices(spec.choices);
       for (const std::string& name : names) {
         if (name == text) return {true, 0, {}};
       }
-      return {false, 0, {"\"" + std::string(text) + "\" is not one of the choices", suggestion(text, names, "choice")}};
+      return {false, 0, {fmt::format("\"{}\" is not one of the choices", text), suggestion(text, names, "choice")}};
     }
     case ParamKind::text:
     case ParamKind::file:
@@ -86,7 +86,7 @@ Magnitude measure(const ParamSpec& spec, std::string_view text) {
 
 ParamSet::ParamSet(std::string module, ParamTable table) : module_(std::move(module)), table_(table) {
   for (const ParamSpec& spec : table_) {
-    WEFT_CHECK(measure(spec, spec.default_text).ok, "the default of " + module_ + "." + std::string(spec.name) + " can be read");
+    WEFT_CHECK(measure(spec, spec.default_text).ok, fmt::format("the default of {}.{} can be read", module_, spec.name));
     values_.emplace_back(spec.default_text);
   }
   given_.resize(table_.size(), false);
@@ -100,22 +100,22 @@ void ParamSet::set(std::string_view name, std::string_view text, const SourcePla
       names.emplace_back(spec.name);
       continue;
     }
-    const std::string full_name = module_ + "." + std::string(name);
+    const std::string full_name = fmt::format("{}.{}", module_, name);
     const Magnitude given = measure(spec, text);
-    if (!given.ok) fail("bad-value", full_name + ": " + given.error.message, place, given.error.help);
+    if (!given.ok) fail("bad-value", fmt::format("{}: {}", full_name, given.error.message), place, given.error.help);
     const bool too_small = !spec.minimum.empty() && given.value < measure(spec, spec.minimum).value;
     const bool too_large = !spec.maximum.empty() && given.value > measure(spec, spec.maximum).value;
     if (too_small || too_large) {
-      fail("out-of-range", full_name + " = " + std::string(text) + " is " + (too_small ? "below the minimum" : "above the maximum"),
+      fail("out-of-range", fmt::format("{} = {} is {}", full_name, text, too_small ? "below the minimum" : "above the maximum"),
            place,
-           "allowed: " + (spec.minimum.empty() ? std::string("any") : std::string(spec.minimum)) + " .. " +
-               (spec.maximum.empty() ? std::string("any") : std::string(spec.maximum)));
+           fmt::format("allowed: {} .. {}", spec.minimum.empty() ? std::string("any") : std::string(spec.minimum),
+                       spec.maximum.empty() ? std::string("any") : std::string(spec.maximum)));
     }
     values_[i] = std::string(text);
     given_[i] = true;
     return;
   }
-  fail("unknown-param", module_ + " has no parameter \"" + std::string(name) + "\"", place, suggestion(name, names, "parameter"));
+  fail("unknown-param", fmt::format("{} has no parameter \"{}\"", module_, name), place, suggestion(name, names, "parameter"));
 }
 
 bool ParamSet::has(std::string_view name) const {
@@ -126,14 +126,14 @@ bool ParamSet::is_default(std::string_view name) const {
   for (std::size_t i = 0; i < table_.size(); ++i) {
     if (table_[i].name == name) return values_[i] == table_[i].default_text;
   }
-  fail_check("name is in table", module_ + " has a parameter " + std::string(name), __FILE__, __LINE__);
+  fail_check("name is in table", fmt::format("{} has a parameter {}", module_, name), __FILE__, __LINE__);
 }
 
 bool ParamSet::is_given(std::string_view name) const {
   for (std::size_t i = 0; i < table_.size(); ++i) {
     if (table_[i].name == name) return given_[i];
   }
-  fail_check("name is in table", module_ + " has a parameter " + std::string(name), __FILE__, __LINE__);
+  fail_check("name is in table", fmt::format("{} has a parameter {}", module_, name), __FILE__, __LINE__);
 }
 
 std::size_t ParamSet::index_of(std::string_view name, ParamKind kind) const {
@@ -141,7 +141,7 @@ std::size_t ParamSet::index_of(std::string_view name, ParamKind kind) const {
     const bool both_text = kind == ParamKind::text && (table_[i].kind == ParamKind::choice || table_[i].kind == ParamKind::file);
     if (table_[i].name == name && (table_[i].kind == kind || both_text)) return i;
   }
-  fail_check("name is in table", module_ + " has a parameter " + std::string(name) + " of that kind", __FILE__, __LINE__);
+  fail_check("name is in table", fmt::format("{} has a parameter {} of that kind", module_, name), __FILE__, __LINE__);
 }
 
 std::size_t ParamSet::choice_number(std::size_t i) const {
@@ -179,8 +179,8 @@ std::optional<Quantity> quantity_or(std::string_view text, std::string_view word
                                     const std::string& param, std::string_view example) {
   if (text == word) return std::nullopt;
   if (parsed.value) return parsed.value;
-  fail("bad-value", param + ": " + parsed.error.message, SourcePlace::named(param),
-       "write " + std::string(word) + ", or " + std::string(example));
+  fail("bad-value", fmt::format("{}: {}", param, parsed.error.message), SourcePlace::named(param),
+       fmt::format("write {}, or {}", word, example));
 }
 
 }  // namespace
@@ -196,13 +196,13 @@ std::optional<Bandwidth> read_bandwidth_or(std::string_view text, std::string_vi
 }
 
 std::optional<Bytes> ParamSet::bytes_or(std::string_view name, std::string_view word) const {
-  return read_bytes_or(text(name), word, module_ + "." + std::string(name));
+  return read_bytes_or(text(name), word, fmt::format("{}.{}", module_, name));
 }
 std::optional<Duration> ParamSet::duration_or(std::string_view name, std::string_view word) const {
-  return read_duration_or(text(name), word, module_ + "." + std::string(name));
+  return read_duration_or(text(name), word, fmt::format("{}.{}", module_, name));
 }
 std::optional<Bandwidth> ParamSet::bandwidth_or(std::string_view name, std::string_view word) const {
-  return read_bandwidth_or(text(name), word, module_ + "." + std::string(name));
+  return read_bandwidth_or(text(name), word, fmt::format("{}.{}", module_, name));
 }
 std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::string_view word) const {
   const std::string& given = text(name);
@@ -210,9 +210,9 @@ std::optional<std::uint64_t> ParamSet::number_or(std::string_view name, std::str
   std::int64_t value = -1;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
   if (error == std::errc() && end == given.data() + given.size() && value >= 0) return static_cast<std::uint64_t>(value);
-  const std::string full = module() + "." + std::string(name);
-  fail("bad-value", full + ": " + in_quotes(given) + " is not a whole number from 0 to 2^63 - 1", SourcePlace::named(full),
-       "write " + std::string(word) + ", or a number such as 7");
+  const std::string full = fmt::format("{}.{}", module(), name);
+  fail("bad-value", fmt::format("{}: {} is not a whole number from 0 to 2^63 - 1", full, in_quotes(given)),
+       SourcePlace::named(full), fmt::format("write {}, or a number such as 7", word));
 }
 
 std::string_view to_text(ParamKind kind) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/values/units.hpp"
 
@@ -23,7 +25,7 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view separa
 RunComparison parse_comparison(const std::string& text) {
   const bool is_equal = text.find(" != ") == std::string::npos;
   const std::vector<std::string> sides = parts_of(text, is_equal ? " = " : " != ");
-  WEFT_CHECK(sides.size() == 2 && !sides[0].empty(), "\"" + text + "\" compares a subject with values");
+  WEFT_CHECK(sides.size() == 2 && !sides[0].empty(), fmt::format("\"{}\" compares a subject with values", text));
   return {sides[0], is_equal, parts_of(sides[1], "|")};
 }
 
@@ -74,7 +76,7 @@ const UnusedWhen* first_that_holds(const UnusedList& unused, const HasValue& has
 
 bool has_value(const ParamSet& params, std::string_view name, std::string_view value) {
   const auto row = std::ranges::find(params.table(), name, &ParamSpec::name);
-  WEFT_CHECK(row != params.table().end(), params.module() + " has a parameter " + std::string(name));
+  WEFT_CHECK(row != params.table().end(), fmt::format("{} has a parameter {}", params.module(), name));
   if (!is_quantity(row->kind)) return params.value_text(static_cast<std::size_t>(row - params.table().begin())) == value;
   ParamSet other(params.module(), params.table());
   try {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "core/text/input_file.hpp"
 #include "core/text/out_of_memory.hpp"
 
@@ -114,15 +116,15 @@ SourcePlace SourceText::at_offset(std::size_t offset, int length) const {
 void SourceText::require_utf8_text(std::string_view what) const {
   if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
     fail("not-utf8", "the file is UTF-16 text, by its byte order mark", whole_file(),
-         "a " + std::string(what) + " is a text file in UTF-8; save it as that");
+         fmt::format("a {} is a text file in UTF-8; save it as that", what));
   }
   if (std::all_of(text_.begin(), text_.end(), [](unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); })) {
-    fail("empty-file", "the file is empty", whole_file(), "a " + std::string(what) + " is expected here");
+    fail("empty-file", "the file is empty", whole_file(), fmt::format("a {} is expected here", what));
   }
   const std::size_t bad = first_invalid_utf8(text_);
   if (bad != std::string_view::npos) {
     fail("not-utf8", "the file is not UTF-8 text", at_offset(bad),
-         "a " + std::string(what) + " is a text file; is this a binary file or another encoding?");
+         fmt::format("a {} is a text file; is this a binary file or another encoding?", what));
   }
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 namespace {
@@ -94,7 +96,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
       if (const Descriptor* descriptor = find_message(root_, type)) {
         for (int i = 0; i < descriptor->field_count(); ++i) names.push_back(descriptor->field(i)->name());
       }
-      said = "there is no field \"" + field + "\" in " + type.substr(type.rfind('.') + 1);
+      said = fmt::format("there is no field \"{}\" in {}", field, type.substr(type.rfind('.') + 1));
       help = suggestion(field, names, "field");
       // The library reports the token after the name; point at the name itself.
       const std::size_t at = text.rfind(field, start);
@@ -108,7 +110,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
       const std::string value = between(message, "value of \"", "\"");
       std::vector<std::string> names;
       collect_enum_values(root_, enum_field, names, 0);
-      said = "\"" + value + "\" is not a value of \"" + enum_field + "\"";
+      said = fmt::format("\"{}\" is not a value of \"{}\"", value, enum_field);
       help = suggestion(value, names, "value");
       // The library reports the token after the value; point at the value itself.
       const std::size_t at = text.rfind(value, start);

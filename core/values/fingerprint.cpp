@@ -18,9 +18,9 @@ void Fingerprint::add(std::string_view text) {
 }
 
 std::string Fingerprint::to_text() const {
-  constexpr char kHex[] = "0123456789abcdef";
+  constexpr char hex_digits[] = "0123456789abcdef";
   std::string text(16, '0');
-  for (std::size_t i = 0; i < 16; ++i) text[i] = kHex[(state_ >> (60 - 4 * i)) & 15];
+  for (std::size_t i = 0; i < 16; ++i) text[i] = hex_digits[(state_ >> (60 - 4 * i)) & 15];
   return text;
 }
 

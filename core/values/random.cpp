@@ -9,17 +9,17 @@
 namespace weft {
 
 std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
-  constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
-  constexpr std::uint32_t kWeyl0 = 0x9E3779B9;  // golden ratio
-  constexpr std::uint32_t kWeyl1 = 0xBB67AE85;  // sqrt(3) - 1
+  constexpr std::uint64_t multiplier0 = 0xD2511F53;
+  constexpr std::uint64_t multiplier1 = 0xCD9E8D57;
+  constexpr std::uint32_t weyl0 = 0x9E3779B9;  // golden ratio
+  constexpr std::uint32_t weyl1 = 0xBB67AE85;  // sqrt(3) - 1
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = kMultiplier0 * counter[0];
-    const std::uint64_t product1 = kMultiplier1 * counter[2];
+    const std::uint64_t product0 = multiplier0 * counter[0];
+    const std::uint64_t product1 = multiplier1 * counter[2];
     counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
                static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
-    key[0] += kWeyl0;
-    key[1] += kWeyl1;
+    key[0] += weyl0;
+    key[1] += weyl1;
   }
   return counter;
 }
@@ -28,8 +28,8 @@ namespace {
 
 // ln 2 in two parts: the first has 21 trailing zero bits, so that its product with an exponent is
 // exact.
-constexpr double kLn2High = 6.93147180369123816490e-01;
-constexpr double kLn2Low = 1.90821492927058770002e-10;
+constexpr double ln2_high = 6.93147180369123816490e-01;
+constexpr double ln2_low = 1.90821492927058770002e-10;
 
 }  // namespace
 
@@ -38,17 +38,17 @@ double portable_log(double x) {
   // x = m 2^exponent with m in [sqrt(1/2), sqrt(2)), found by moving that interval's lower end onto
   // a power of two in the upper half of the representation: no branch on the mantissa, which nobody
   // could predict.
-  constexpr std::uint64_t kUpperOfOne = 0x3ff00000;
-  constexpr std::uint64_t kUpperOfSqrtHalf = 0x3fe6a09e;
+  constexpr std::uint64_t upper_of_one = 0x3ff00000;
+  constexpr std::uint64_t upper_of_sqrt_half = 0x3fe6a09e;
   int exponent = 0;
   if (x < std::numeric_limits<double>::min()) {
     x *= 0x1p54;
     exponent = -54;
   }
   const auto bits = std::bit_cast<std::uint64_t>(x);
-  const std::uint64_t moved = (bits >> 32) + (kUpperOfOne - kUpperOfSqrtHalf);
+  const std::uint64_t moved = (bits >> 32) + (upper_of_one - upper_of_sqrt_half);
   exponent += static_cast<int>(moved >> 20) - 0x3ff;
-  const double m = std::bit_cast<double>(((moved & 0xfffff) + kUpperOfSqrtHalf) << 32 | (bits & 0xffffffff));
+  const double m = std::bit_cast<double>(((moved & 0xfffff) + upper_of_sqrt_half) << 32 | (bits & 0xffffffff));
   // log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...) with s = (m-1)/(m+1), |s| < 0.172: the term
   // after s^25 is below 2^-64.
   const double f = m - 1;
@@ -61,14 +61,14 @@ double portable_log(double x) {
   const double series = z * odd + w * even;
   // 2s = f - s f, which keeps the leading term exact.
   const double log_m = f - s * (f - 2 * series);
-  return exponent * kLn2High + (log_m + exponent * kLn2Low);
+  return exponent * ln2_high + (log_m + exponent * ln2_low);
 }
 
 double portable_exp(double x) {
   if (x < -745.2) return 0;
   if (x > 709.79) return std::numeric_limits<double>::infinity();
   const double k = std::floor(x * 1.44269504088896338700 + 0.5);
-  const double r = (x - k * kLn2High) - k * kLn2Low;  // |r| <= 0.347
+  const double r = (x - k * ln2_high) - k * ln2_low;  // |r| <= 0.347
   double series = 0;
   for (int n = 15; n >= 1; --n) series = (1 + series) * r / n;  // Taylor series of e^r - 1
   return std::ldexp(1 + series, static_cast<int>(k));

@@ -6,6 +6,8 @@
 #include <limits>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -14,7 +16,7 @@ namespace {
 
 __extension__ using Wide = __int128;  // 128 bits: products of two 64-bit quantities
 
-constexpr std::int64_t kBitsPerByte = 8;
+constexpr std::int64_t bits_per_byte = 8;
 
 struct Unit {
   std::string_view name;
@@ -24,8 +26,8 @@ struct Unit {
 
 // Durations are counted in tenths of a tick here so that the picosecond (a tenth of a tick) has an
 // integer scale.
-constexpr std::int64_t kDurationDivisor = 10;
-constexpr std::array<Unit, 8> kDurationUnits = {{{"ps", 1},
+constexpr std::int64_t duration_divisor = 10;
+constexpr std::array<Unit, 8> duration_units = {{{"ps", 1},
                                                  {"ns", 1'000},
                                                  {"us", 1'000'000},
                                                  {"ms", 1'000'000'000},
@@ -33,7 +35,7 @@ constexpr std::array<Unit, 8> kDurationUnits = {{{"ps", 1},
                                                  {"min", 60'000'000'000'000},
                                                  {"h", 3'600'000'000'000'000},
                                                  {"d", 86'400'000'000'000'000}}};
-constexpr std::array<Unit, 9> kBytesUnits = {{{"B", 1},
+constexpr std::array<Unit, 9> bytes_units = {{{"B", 1},
                                               {"kB", 1'000},
                                               {"MB", 1'000'000},
                                               {"GB", 1'000'000'000},
@@ -42,10 +44,10 @@ constexpr std::array<Unit, 9> kBytesUnits = {{{"B", 1},
                                               {"MiB", 1LL << 20},
                                               {"GiB", 1LL << 30},
                                               {"TiB", 1LL << 40}}};
-constexpr std::array<Unit, 5> kBandwidthUnits = {
+constexpr std::array<Unit, 5> bandwidth_units = {
     {{"bps", 1}, {"Kbps", 1'000}, {"Mbps", 1'000'000}, {"Gbps", 1'000'000'000}, {"Tbps", 1'000'000'000'000}}};
 // Other spellings that people use, those with a capital B of bytes per second.
-constexpr std::array<Unit, 17> kBandwidthSpellings = {{{"b/s", 1},
+constexpr std::array<Unit, 17> bandwidth_spellings = {{{"b/s", 1},
                                                        {"kbps", 1'000},
                                                        {"kb/s", 1'000},
                                                        {"Kb/s", 1'000},
@@ -62,7 +64,7 @@ constexpr std::array<Unit, 17> kBandwidthSpellings = {{{"b/s", 1},
                                                        {"MB/s", 8'000'000},
                                                        {"GB/s", 8'000'000'000},
                                                        {"TB/s", 8'000'000'000'000}}};
-constexpr std::array<Unit, 4> kLengthUnits = {{{"mm", 1}, {"cm", 10}, {"m", 1'000}, {"km", 1'000'000}}};
+constexpr std::array<Unit, 4> length_units = {{{"mm", 1}, {"cm", 10}, {"m", 1'000}, {"km", 1'000'000}}};
 
 std::string unit_list(std::span<const Unit> units) {
   std::string list;
@@ -86,8 +88,8 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
   const auto fail = [&](std::string message, std::string help) {
     return ParsedCount{std::nullopt, {std::move(message), std::move(help)}};
   };
-  const std::string quoted = "\"" + std::string(text) + "\"";
-  const std::string units_help = "units are " + unit_list(units) + "; for example \"" + std::string(example) + "\"";
+  const std::string quoted = fmt::format("\"{}\"", text);
+  const std::string units_help = fmt::format("units are {}; for example \"{}\"", unit_list(units), example);
   std::size_t i = 0;
   const bool negative = i < text.size() && text[i] == '-';
   if (negative) ++i;
@@ -111,7 +113,7 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
       break;
     }
   }
-  if (!any_digit) return fail(quoted + " is not a " + std::string(what), units_help);
+  if (!any_digit) return fail(fmt::format("{} is not a {}", quoted, what), units_help);
   if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
       (text[i + 1] == '+' || text[i + 1] == '-' || (text[i + 1] >= '0' && text[i + 1] <= '9'))) {
     const char* first = text.data() + i + (text[i + 1] == '+' ? 2 : 1);
@@ -133,17 +135,17 @@ ParsedCount parse_count(std::string_view text, std::span<const Unit> units, std:
     }
   }
   if (unit == nullptr) {
-    return fail("\"" + std::string(suffix) + "\" is not a unit of " + std::string(what), units_help);
+    return fail(fmt::format("\"{}\" is not a unit of {}", suffix, what), units_help);
   }
-  if (negative && digits != 0) return fail(quoted + " is negative", "a " + std::string(what) + " here is zero or more");
-  constexpr Wide kLimit = static_cast<Wide>(1) << 120;
-  const std::string range_help = "the largest " + std::string(what) + " is 2^63-1 base units";
+  if (negative && digits != 0) return fail(quoted + " is negative", fmt::format("a {} here is zero or more", what));
+  constexpr Wide limit = static_cast<Wide>(1) << 120;
+  const std::string range_help = fmt::format("the largest {} is 2^63-1 base units", what);
   Wide value = digits;
   if (value != 0) {
-    if (value > kLimit / unit->scale) return fail(quoted + " is out of range", range_help);
+    if (value > limit / unit->scale) return fail(quoted + " is out of range", range_help);
     value *= unit->scale;
     for (; exponent > 0; --exponent) {
-      if (value > kLimit / 10) return fail(quoted + " is out of range", range_help);
+      if (value > limit / 10) return fail(quoted + " is out of range", range_help);
       value *= 10;
     }
     for (; exponent < 0 && value % 10 == 0; ++exponent) value /= 10;
@@ -208,7 +210,7 @@ Duration Duration::from_seconds(double seconds) {
 
 Duration transmit_time(Bytes size, Bandwidth rate) {
   WEFT_CHECK(size.count() >= 0 && rate.in_bps() > 0, "transmit_time of a size >= 0 at a rate > 0");
-  const Wide bit_ticks = static_cast<Wide>(size.count()) * kBitsPerByte * Duration::ticks_per_s;
+  const Wide bit_ticks = static_cast<Wide>(size.count()) * bits_per_byte * Duration::ticks_per_s;
   const Wide ticks = (bit_ticks + rate.in_bps() - 1) / rate.in_bps();
   if (ticks > std::numeric_limits<std::int64_t>::max()) fail_unit_overflow("transmit_time");
   return Duration::ticks(static_cast<std::int64_t>(ticks));
@@ -233,26 +235,26 @@ Duration propagation_delay(Length length) {
 }
 
 ParsedQuantity<Duration> parse_duration(std::string_view text) {
-  return finish<Duration>(parse_count(text, kDurationUnits, kDurationDivisor, "duration", "1.5us"),
+  return finish<Duration>(parse_count(text, duration_units, duration_divisor, "duration", "1.5us"),
                           [](std::int64_t n) { return Duration::ticks(n); });
 }
 ParsedQuantity<Bytes> parse_bytes(std::string_view text) {
-  return finish<Bytes>(parse_count(text, kBytesUnits, 1, "size", "4MiB"), [](std::int64_t n) { return Bytes::of(n); });
+  return finish<Bytes>(parse_count(text, bytes_units, 1, "size", "4MiB"), [](std::int64_t n) { return Bytes::of(n); });
 }
 ParsedQuantity<Bandwidth> parse_bandwidth(std::string_view text) {
-  return finish<Bandwidth>(parse_count(text, kBandwidthUnits, 1, "bandwidth", "400Gbps", kBandwidthSpellings),
+  return finish<Bandwidth>(parse_count(text, bandwidth_units, 1, "bandwidth", "400Gbps", bandwidth_spellings),
                            [](std::int64_t n) { return Bandwidth::bps(n); });
 }
 ParsedQuantity<Length> parse_length(std::string_view text) {
-  return finish<Length>(parse_count(text, kLengthUnits, 1, "length", "30m"), [](std::int64_t n) { return Length::millimetres(n); });
+  return finish<Length>(parse_count(text, length_units, 1, "length", "30m"), [](std::int64_t n) { return Length::millimetres(n); });
 }
 
 std::string to_text(Duration value) {
-  return count_text(static_cast<Wide>(value.in_ticks()) * kDurationDivisor, std::span(kDurationUnits).first(5));
+  return count_text(static_cast<Wide>(value.in_ticks()) * duration_divisor, std::span(duration_units).first(5));
 }
-std::string to_text(Bytes value) { return count_text(value.count(), kBytesUnits); }
-std::string to_text(Bandwidth value) { return count_text(value.in_bps(), kBandwidthUnits); }
-std::string to_text(Length value) { return count_text(value.in_millimetres(), kLengthUnits); }
+std::string to_text(Bytes value) { return count_text(value.count(), bytes_units); }
+std::string to_text(Bandwidth value) { return count_text(value.in_bps(), bandwidth_units); }
+std::string to_text(Length value) { return count_text(value.in_millimetres(), length_units); }
 
 Bytes part_of(Bytes size, std::uint32_t parts, std::uint32_t i) {
   WEFT_CHECK(parts > 0 && i < parts, "a size is split into one or more parts");

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/param_rows.hpp"
 #include "host/ranks/message_tag.hpp"
@@ -13,8 +15,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kAuto = "auto";
-constexpr std::string_view kRules = "NCCL chooses by itself; collective.rule_set says how";
+constexpr std::string_view auto_choice = "auto";
+constexpr std::string_view nccl_chooses = "NCCL chooses by itself; collective.rule_set says how";
 
 /// Where messages are cut.
 struct ChunkRule {
@@ -36,9 +38,9 @@ struct CollectiveSettings {
 };
 
 ChunkRule read_chunk(const std::string& text, const std::string& param) {
-  if (text == kAuto) return {true};
+  if (text == auto_choice) return {true};
   if (text == "none") return {};
-  const ChunkRule rule{false, *read_bytes_or(text, kAuto, param)};
+  const ChunkRule rule{false, *read_bytes_or(text, auto_choice, param)};
   if (rule.size == Bytes::zero()) {
     fail("bad-value", param + ": chunks of nothing move nothing", SourcePlace::named(param),
          "write auto, none, or a size such as 2MiB");
@@ -47,50 +49,62 @@ ChunkRule read_chunk(const std::string& text, const std::string& param) {
 }
 
 // First a row per CollectiveType, in the order of that enumeration, then the protocol.
-constexpr std::array kTable = {
+constexpr std::array rule_rows = {
     param<&CollectiveSettings::algorithms, CollectiveType::all_reduce>({.name = "all_reduce",
                                                                         .kind = ParamKind::choice,
-                                                                        .default_text = kAuto,
+                                                                        .default_text = auto_choice,
                                                                         .meaning = "Algorithm of all_reduce",
-                                                                        .origin = kRules}),
+                                                                        .origin = nccl_chooses}),
     param<&CollectiveSettings::algorithms, CollectiveType::all_gather>({.name = "all_gather",
                                                                         .kind = ParamKind::choice,
-                                                                        .default_text = kAuto,
+                                                                        .default_text = auto_choice,
                                                                         .meaning = "Algorithm of all_gather",
-                                                                        .origin = kRules}),
+                                                                        .origin = nccl_chooses}),
     param<&CollectiveSettings::algorithms, CollectiveType::reduce_scatter>({.name = "reduce_scatter",
                                                                             .kind = ParamKind::choice,
-                                                                            .default_text = kAuto,
+                                                                            .default_text = auto_choice,
                                                                             .meaning = "Algorithm of reduce_scatter",
-                                                                            .origin = kRules}),
+                                                                            .origin = nccl_chooses}),
     param<&CollectiveSettings::algorithms, CollectiveType::all_to_all>({.name = "all_to_all",
                                                                         .kind = ParamKind::choice,
-                                                                        .default_text = kAuto,
+                                                                        .default_text = auto_choice,
                                                                         .meaning = "Algorithm of all_to_all",
-                                                                        .origin = kRules}),
+                                                                        .origin = nccl_chooses}),
     param<&CollectiveSettings::algorithms, CollectiveType::broadcast>({.name = "broadcast",
                                                                        .kind = ParamKind::choice,
-                                                                       .default_text = kAuto,
+                                                                       .default_text = auto_choice,
                                                                        .meaning = "Algorithm of broadcast",
-                                                                       .origin = kRules}),
-    param<&CollectiveSettings::algorithms, CollectiveType::reduce>(
-        {.name = "reduce", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of reduce", .origin = kRules}),
-    param<&CollectiveSettings::algorithms, CollectiveType::gather>(
-        {.name = "gather", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of gather", .origin = kRules}),
-    param<&CollectiveSettings::algorithms, CollectiveType::scatter>(
-        {.name = "scatter", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of scatter", .origin = kRules}),
-    param<&CollectiveSettings::algorithms, CollectiveType::barrier>(
-        {.name = "barrier", .kind = ParamKind::choice, .default_text = kAuto, .meaning = "Algorithm of barrier", .origin = kRules}),
+                                                                       .origin = nccl_chooses}),
+    param<&CollectiveSettings::algorithms, CollectiveType::reduce>({.name = "reduce",
+                                                                    .kind = ParamKind::choice,
+                                                                    .default_text = auto_choice,
+                                                                    .meaning = "Algorithm of reduce",
+                                                                    .origin = nccl_chooses}),
+    param<&CollectiveSettings::algorithms, CollectiveType::gather>({.name = "gather",
+                                                                    .kind = ParamKind::choice,
+                                                                    .default_text = auto_choice,
+                                                                    .meaning = "Algorithm of gather",
+                                                                    .origin = nccl_chooses}),
+    param<&CollectiveSettings::algorithms, CollectiveType::scatter>({.name = "scatter",
+                                                                     .kind = ParamKind::choice,
+                                                                     .default_text = auto_choice,
+                                                                     .meaning = "Algorithm of scatter",
+                                                                     .origin = nccl_chooses}),
+    param<&CollectiveSettings::algorithms, CollectiveType::barrier>({.name = "barrier",
+                                                                     .kind = ParamKind::choice,
+                                                                     .default_text = auto_choice,
+                                                                     .meaning = "Algorithm of barrier",
+                                                                     .origin = nccl_chooses}),
     param<&CollectiveSettings::algorithms, CollectiveType::all_to_all_v>({.name = "all_to_all_v",
                                                                           .kind = ParamKind::choice,
-                                                                          .default_text = kAuto,
+                                                                          .default_text = auto_choice,
                                                                           .meaning = "Algorithm of all_to_all_v",
-                                                                          .origin = kRules}),
+                                                                          .origin = nccl_chooses}),
     param<&CollectiveSettings::protocol>({.name = "protocol",
                                           .kind = ParamKind::choice,
-                                          .default_text = kAuto,
+                                          .default_text = auto_choice,
                                           .meaning = "What moving data costs beside the network's own time",
-                                          .origin = kRules}),
+                                          .origin = nccl_chooses}),
     param<&CollectiveSettings::uses_nccl>({.name = "rule_set",
                                            .default_text = "nccl",
                                            .choices = "nccl|fastest",
@@ -144,12 +158,12 @@ constexpr std::array kTable = {
          .unused = {{"algorithm != auto and collective.protocol != auto", "no algorithm and no protocol is auto"}}}),
 };
 
-/// kTable with `auto` and the algorithms that carry out each type as its choices, so that a wrong
-/// name is refused where it is set.
+/// The table with `auto` and the algorithms that carry out each type as its choices, so that a
+/// wrong name is refused where it is set.
 class TableWithChoices {
  public:
   TableWithChoices() {
-    choices_.fill(std::string(kAuto));
+    choices_.fill(std::string(auto_choice));
     for (std::size_t type = 0; type < collective_types; ++type) {
       for (const auto& module : collective_algorithms()) {
         const ParamSet defaults(std::string(module.info.name), module.info.params);
@@ -167,7 +181,7 @@ class TableWithChoices {
   ParamTable table() const { return table_; }
 
  private:
-  std::array<ParamSpec, kTable.size()> table_ = kTable;
+  std::array<ParamSpec, rule_rows.size()> table_ = rule_rows;
   std::array<std::string, collective_types + 1> choices_;
 };
 
@@ -189,7 +203,7 @@ auto make_module(const Module<Factory>& module, std::span<const ParamSet> module
 template <class Factory, class Made>
 std::string make_chosen(std::span<const Module<Factory>> modules, const std::string& chosen,
                         std::span<const ParamSet> module_params, Made& made) {
-  const bool all = chosen == kAuto;
+  const bool all = chosen == auto_choice;
   for (const auto& module : modules) {
     if (!all && module.info.name != chosen) continue;
     std::string key(module.info.name);
@@ -199,14 +213,14 @@ std::string make_chosen(std::span<const Module<Factory>> modules, const std::str
 }
 
 bool is_any_auto(const CollectiveSettings& settings) {
-  return settings.protocol == kAuto || std::ranges::find(settings.algorithms, kAuto) != settings.algorithms.end();
+  return settings.protocol == auto_choice || std::ranges::find(settings.algorithms, auto_choice) != settings.algorithms.end();
 }
 
 [[noreturn]] void object(const std::string& algorithm, const CollectiveRequest& request, const std::string& objection) {
   const std::string type(to_text(request.type));
-  fail("algorithm-objects",
-       algorithm + " cannot carry out " + type + " of " + std::to_string(request.ranks()) + " ranks: " + objection,
-       SourcePlace::named("collective." + type + " = " + algorithm), "choose another algorithm, or auto: weft modules collective");
+  fail("algorithm-objects", fmt::format("{} cannot carry out {} of {} ranks: {}", algorithm, type, request.ranks(), objection),
+       SourcePlace::named(fmt::format("collective.{} = {}", type, algorithm)),
+       "choose another algorithm, or auto: weft modules collective");
 }
 
 std::uint32_t channels_of(const CollectivePlan& plan) {
@@ -233,7 +247,9 @@ ParamTable CollectiveLibrary::params() {
   return table.table();
 }
 
-bool CollectiveLibrary::is_auto(const ParamSet& collective, std::string_view param) { return collective.text(param) == kAuto; }
+bool CollectiveLibrary::is_auto(const ParamSet& collective, std::string_view param) {
+  return collective.text(param) == auto_choice;
+}
 
 CollectiveLibrary::CollectiveLibrary(const ParamSet& collective, std::span<const ParamSet> module_params)
     : module_params_(module_params.begin(), module_params.end()) {
@@ -314,8 +330,9 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
       const auto fits = std::find_if(choices.begin(), choices.end(),
                                      [&](const NcclChoice& choice) { return given == nullptr || choice.protocol.name == *given; });
       NcclChoice best = fits == choices.end() ? choices.front() : *fits;
-      best.reason =
-          is_fixed || !chosen.reason.empty() ? chosen.reason : to_text(choices) + " (" + tuner_->machine_of(*request.layout) + ")";
+      best.reason = is_fixed || !chosen.reason.empty()
+                        ? chosen.reason
+                        : fmt::format("{} ({})", to_text(choices), tuner_->machine_of(*request.layout));
       if (!chosen.module.empty()) best.algorithm = chosen.module;
       if (gives(best.module, "channels")) best.channels = 0;
       if (given == nullptr || (fits != choices.end() && !gives(*given))) return best;
@@ -333,7 +350,7 @@ NcclChoice CollectiveLibrary::choose(const CollectiveRequest& request, const Pas
 }
 
 const CollectivePlan& CollectiveLibrary::plan(const CollectiveRequest& request, const NcclChoice& choice) {
-  std::unique_ptr<const CollectivePlan>& kept = plans_[request][choice.algorithm + "/" + choice.module];
+  std::unique_ptr<const CollectivePlan>& kept = plans_[request][fmt::format("{}/{}", choice.algorithm, choice.module)];
   if (kept != nullptr) return *kept;
   const std::shared_ptr<const CollectiveAlgorithm> algorithm = made(choice);
   WEFT_CHECK(algorithm->supports(request.type), "only algorithms that carry out a collective can be chosen for it");

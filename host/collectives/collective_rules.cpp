@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/textproto.hpp"
 #include "host/collectives/collective.hpp"
@@ -15,8 +17,8 @@ namespace {
 
 namespace pb = rules_file;
 
-constexpr CollectiveType kLastType = CollectiveType::all_to_all_v;
-constexpr InsideLinks kLastInside = InsideLinks::pcie;
+constexpr CollectiveType last_type = CollectiveType::all_to_all_v;
+constexpr InsideLinks last_inside = InsideLinks::pcie;
 
 /// Of all values of an enumeration.
 template <class Value, class Name>
@@ -38,8 +40,8 @@ class RulesReader {
   RulesReader(FieldPlaces places, Diagnostics& diagnostics)
       : places_(places),
         diagnostics_(diagnostics),
-        types_(names_of(kLastType, [](CollectiveType type) { return to_text(type); })),
-        inside_(names_of(kLastInside, [](InsideLinks links) { return to_text(links); })),
+        types_(names_of(last_type, [](CollectiveType type) { return to_text(type); })),
+        inside_(names_of(last_inside, [](InsideLinks links) { return to_text(links); })),
         algorithms_(module_names(collective_algorithms())),
         protocols_(module_names(collective_protocols())) {}
 
@@ -95,7 +97,7 @@ class RulesReader {
     const auto algorithm = module.make(ParamSet(rule.algorithm, module.info.params));
     for (const CollectiveType type : rule.types) {
       if (algorithm->supports(type)) continue;
-      diagnostics_.error("unsupported-collective", rule.algorithm + " does not carry out " + std::string(to_text(type)), place,
+      diagnostics_.error("unsupported-collective", fmt::format("{} does not carry out {}", rule.algorithm, to_text(type)), place,
                          "let the rule name collectives that it does, or none: then it is for those that it can carry out");
     }
   }
@@ -105,7 +107,7 @@ class RulesReader {
                                    const std::string& noun, const SourcePlace& place) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    diagnostics_.error(code, "there is no " + noun + " " + in_quotes(name), place, suggestion(name, names, noun));
+    diagnostics_.error(code, fmt::format("there is no {} {}", noun, in_quotes(name)), place, suggestion(name, names, noun));
     return {};
   }
 
@@ -142,7 +144,7 @@ class RulesReader {
   RuleRange checked(const RuleRange& range, const pb::Rule& given, const FieldPlaces& inside, const std::string& what,
                     const std::string& minimum) {
     if (range.minimum <= range.maximum) return range;
-    diagnostics_.error("out-of-range", what + "_max is below " + what + "_min, which is " + minimum,
+    diagnostics_.error("out-of-range", fmt::format("{}_max is below {}_min, which is {}", what, what, minimum),
                        inside.of(given, what + "_max"), "no request could meet the rule; both bounds belong to the range");
     return {};
   }

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -119,7 +121,7 @@ class DataFlow {
           }
           is_ordered = false;
           fault(p, s, "unordered-steps",
-                rank(p) + " uses " + of_part(part) + " here and in another step, and neither waits for the other", other);
+                fmt::format("{} uses {} here and in another step, and neither waits for the other", rank(p), of_part(part)), other);
         }
         users[part].push_back(s);
       }
@@ -150,8 +152,7 @@ class DataFlow {
       const auto [first, s] = where;
       const std::size_t members = plan_.members_of(plan_.program_of(first).step(s), first).size();
       if (joined == members) continue;
-      fault(first, s, "waits-for-ever",
-            "only " + std::to_string(joined) + " of the " + std::to_string(members) + " ranks come to this step in switches");
+      fault(first, s, "waits-for-ever", fmt::format("only {} of the {} ranks come to this step in switches", joined, members));
     }
     for (std::uint32_t p = 0; p < ranks_; ++p) {
       const auto stuck = std::find_if(pending_[p].begin(), pending_[p].end(), [](std::uint32_t count) { return count > 0; });
@@ -200,7 +201,8 @@ class DataFlow {
     for (std::uint32_t i = 0; i < span.count; ++i) {
       NumberSet& content = held(p, span.part(i));
       if (content.is_empty()) {
-        fault(p, s, "sends-nothing", rank(p) + " sends " + of_part(span.part(i)) + " to " + rank(to) + " but has nothing in it");
+        fault(p, s, "sends-nothing",
+              fmt::format("{} sends {} to {} but has nothing in it", rank(p), of_part(span.part(i)), rank(to)));
       }
       if (moves_blocks()) check_blocks(p, s, span.part(i), step.parts.blocks);
       message.push_back(content);
@@ -258,12 +260,13 @@ class DataFlow {
     for (const std::uint32_t member : members) {
       const NumberSet& content = held(member, part);
       if (content.is_empty()) {
-        fault(member, s, "sends-nothing", rank(member) + " gives " + of_part(part) + " to switches but has nothing in it");
+        fault(member, s, "sends-nothing",
+              fmt::format("{} gives {} to switches but has nothing in it", rank(member), of_part(part)));
       }
       for (std::uint32_t q = 0; q < ranks_; ++q) {
         if (!content.contains(q) || !sum.contains(q)) continue;
         fault(member, s, "added-twice",
-              rank(member) + " gives the contribution of " + rank(q) + " in " + of_part(part) + " to switches a second time");
+              fmt::format("{} gives the contribution of {} in {} to switches a second time", rank(member), rank(q), of_part(part)));
         break;
       }
       sum.insert_all(content);
@@ -276,8 +279,8 @@ class DataFlow {
     for (std::uint32_t q = 0; q < ranks_; ++q) blocks += held(p, part).contains(q) ? 1 : 0;
     if (blocks <= expected) return;
     fault(p, s, "mixed-blocks",
-          rank(p) + " sends " + of_part(part) + " with the blocks of " + std::to_string(blocks) +
-              " ranks, but the message has room for " + std::to_string(expected));
+          fmt::format("{} sends {} with the blocks of {} ranks, but the message has room for {}", rank(p), of_part(part), blocks,
+                      expected));
   }
 
   void receive(std::uint32_t p, std::uint32_t s, const CollectiveStep& step) {
@@ -289,7 +292,7 @@ class DataFlow {
       for (std::uint32_t q = 0; q < ranks_; ++q) {
         if (!message[i].contains(q) || !target.contains(q)) continue;
         fault(p, s, "added-twice",
-              rank(p) + " adds the contribution of " + rank(q) + " to " + of_part(span.part(i)) + " a second time");
+              fmt::format("{} adds the contribution of {} to {} a second time", rank(p), rank(q), of_part(span.part(i))));
         break;
       }
       target.insert_all(message[i]);
@@ -306,7 +309,7 @@ class DataFlow {
       for (std::uint32_t q = expected.first; q < expected.second; ++q) {
         if (held(p, part).contains(q)) continue;
         fault(p, DataFlowFault::at_end, "incomplete-collective",
-              rank(p) + " ends without the contribution of " + rank(q) + " to " + of_part(part));
+              fmt::format("{} ends without the contribution of {} to {}", rank(p), rank(q), of_part(part)));
         return;
       }
     }

@@ -13,14 +13,14 @@ namespace weft {
 namespace {
 
 /// Programs have up to 16 steps per piece.
-constexpr std::int64_t kPiecesMax = 512;
+constexpr std::int64_t tree_pieces_max = 512;
 
 struct TreeSettings {
   Bytes piece;
   std::uint32_t channels;
 };
 
-constexpr std::array kDoubleBinaryTreeParams = {
+constexpr std::array double_binary_tree_params = {
     param<&TreeSettings::piece>({.name = "piece",
                                  .default_text = "512KiB",
                                  .minimum = "1B",
@@ -139,7 +139,7 @@ class DoubleBinaryTree final : public CollectiveAlgorithm {
     WEFT_CHECK(request.ranks() >= 2 && supports(request.type), "a double binary tree is asked for what it supports");
     const std::int64_t share = (request.bytes.count() + trees_ - 1) / trees_;
     const std::int64_t needed = (share + piece_.count() - 1) / piece_.count();
-    const auto pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, kPiecesMax));
+    const auto pieces = static_cast<std::uint32_t>(std::clamp<std::int64_t>(needed, 1, tree_pieces_max));
     CollectivePlan plan(request, trees_ * pieces, request.bytes);
     std::vector<Tree> trees;
     for (std::uint32_t i = 0; i < trees_; ++i) trees.push_back(add_tree(plan, static_cast<std::uint8_t>(i), trees_));
@@ -214,7 +214,7 @@ Module<CollectiveAlgorithmFactory> double_binary_tree_algorithm() {
        "Two binary trees of hosts carry half of the buffer each, in pieces that follow one another; inside a host the ranks are a "
        "chain. Nearly the bandwidth of a ring with a latency that grows with the logarithm of the group. NCCL's choice for large "
        "groups.",
-       kDoubleBinaryTreeParams},
+       double_binary_tree_params},
       &make_double_binary_tree};
 }
 

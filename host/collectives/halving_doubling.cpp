@@ -103,7 +103,7 @@ class HalvingDoubling {
   CollectiveProgram program(std::uint32_t position) const {
     CollectiveProgramBuilder builder;
     if (is_extra(position)) {
-      builder.add({StepKind::send, 0, false, neighbour(+1), kFoldedIn, handed_in(0)});
+      builder.add({StepKind::send, 0, false, neighbour(+1), folded_in, handed_in(0)});
       // What the neighbour sums up of a reduce_scatter lacks the extra rank's part of its own
       // share.
       const StepKind kind = type_ == CollectiveType::reduce_scatter ? StepKind::receive_reduce : StepKind::receive;
@@ -125,13 +125,13 @@ class HalvingDoubling {
         add_exchange(rounds, position, bit, PartIndex::Kind::own_block, StepKind::receive);
       }
     }
-    if (has_extra(position)) rounds.add({StepKind::send, 0, false, neighbour(-1), kHandedBack, handed_back(-1)}, {});
+    if (has_extra(position)) rounds.add({StepKind::send, 0, false, neighbour(-1), handed_back_to, handed_back(-1)}, {});
     return std::move(builder).build();
   }
 
   /// Steps that receive what an extra rank hands in, and what it gets back.
-  static constexpr std::uint32_t kFoldedIn = 1;
-  static constexpr std::uint32_t kHandedBack = 1;
+  static constexpr std::uint32_t folded_in = 1;
+  static constexpr std::uint32_t handed_back_to = 1;
 
   static PeerRule neighbour(std::int32_t offset) { return {PeerRule::Kind::offset, 0, offset}; }
 

@@ -18,7 +18,7 @@ struct HierarchicalSettings {
   std::uint32_t pieces;
 };
 
-constexpr std::array kHierarchicalParams = {
+constexpr std::array hierarchical_params = {
     param<&HierarchicalSettings::inside>({.name = "inside",
                                           .default_text = "ring",
                                           .choices = "direct|ring",
@@ -40,7 +40,7 @@ constexpr std::array kHierarchicalParams = {
                                           .origin = "preferred-dataset-splits of ASTRA-sim's examples"}),
 };
 
-constexpr std::uint32_t kRoundsMax = 1U << 16;
+constexpr std::uint32_t rounds_max = 1U << 16;
 
 using Entry = std::optional<std::uint32_t>;
 
@@ -150,7 +150,7 @@ class Hierarchical final : public CollectiveAlgorithm {
     WEFT_CHECK(request.ranks() >= 2, "a hierarchy has at least two ranks");
     if (request.type == CollectiveType::broadcast) return broadcast(request);
     CollectivePlan plan = divided_plan(request, request.ranks(), request.whole_buffer());
-    if (request.type != CollectiveType::all_reduce) plan.share_order = kRails;
+    if (request.type != CollectiveType::all_reduce) plan.share_order = rail_groups;
     CollectiveProgramBuilder builder;
     Pipeline pipeline(builder);
     for (std::uint32_t piece = 0; piece < plan.pieces; ++piece) {
@@ -163,8 +163,8 @@ class Hierarchical final : public CollectiveAlgorithm {
 
  private:
   // Numbers of divisions.
-  static constexpr std::uint8_t kHosts = 1;
-  static constexpr std::uint8_t kRails = 2;
+  static constexpr std::uint8_t host_groups = 1;
+  static constexpr std::uint8_t rail_groups = 2;
 
   CollectivePlan divided_plan(const CollectiveRequest& request, std::uint32_t shares, Bytes buffer) const {
     const std::uint32_t pieces = pieces_of(request);
@@ -180,7 +180,7 @@ class Hierarchical final : public CollectiveAlgorithm {
     const std::uint32_t per_host = request.layout->ranks_per_host();
     const bool one_level = hosts == 1 || per_host == 1;
     if (request.type == CollectiveType::all_to_all || (one_level && request.type != CollectiveType::broadcast)) return 1;
-    return std::clamp(kRoundsMax / (2 * std::max(hosts, per_host)), 1U, pieces_);
+    return std::clamp(rounds_max / (2 * std::max(hosts, per_host)), 1U, pieces_);
   }
 
   /// All phases of the piece whose parts begin at `base`.
@@ -190,16 +190,16 @@ class Hierarchical final : public CollectiveAlgorithm {
     const std::uint32_t per_host = request.layout->ranks_per_host();
     // Share r of the host's GPU r is its rail's: one for every host.
     PhaseGround inside;
-    inside.division = kHosts;
+    inside.division = host_groups;
     inside.members = per_host;
     inside.stride = hosts;
     inside.width = hosts;
     inside.base = base;
     PhaseGround rail;
-    rail.division = kRails;
+    rail.division = rail_groups;
     rail.members = hosts;
     rail.base = base;
-    rail.outer = {PartIndex::Kind::offset, kHosts, 0, hosts};
+    rail.outer = {PartIndex::Kind::offset, host_groups, 0, hosts};
     switch (request.type) {
       case CollectiveType::all_reduce:
       case CollectiveType::barrier:
@@ -231,7 +231,7 @@ class Hierarchical final : public CollectiveAlgorithm {
 
   CollectivePlan broadcast(const CollectiveRequest& request) const {
     CollectivePlan plan = divided_plan(request, request.layout->ranks_per_host(), request.bytes);
-    const Subgroups& rails = *plan.divisions[kRails];
+    const Subgroups& rails = *plan.divisions[rail_groups];
     const std::uint32_t hosts = request.layout->host_count();
     for (std::uint32_t position = 0; position < request.ranks(); ++position) {
       const std::uint32_t distance = (rails.index_of(position) + hosts - rails.index_of(request.root)) % hosts;
@@ -254,14 +254,14 @@ class Hierarchical final : public CollectiveAlgorithm {
   /// A share for every GPU of a host.
   static PhaseGround broadcast_ground(const CollectivePlan& plan, std::uint32_t piece) {
     PhaseGround inside;
-    inside.division = kHosts;
+    inside.division = host_groups;
     inside.members = plan.request.layout->ranks_per_host();
     inside.base = piece * inside.members;
     return inside;
   }
 
   CollectiveProgram home_program(const CollectivePlan& plan, BroadcastRole role, const std::vector<std::uint32_t>& arrivals) const {
-    const auto root_in_host = static_cast<std::int32_t>(plan.divisions[kHosts]->index_of(plan.request.root));
+    const auto root_in_host = static_cast<std::int32_t>(plan.divisions[host_groups]->index_of(plan.request.root));
     const std::uint32_t hosts = plan.request.layout->host_count();
     const std::uint32_t receivers = between_ == Exchange::ring ? std::min(hosts - 1, 1U) : hosts - 1;
     CollectiveProgramBuilder builder;
@@ -277,7 +277,7 @@ class Hierarchical final : public CollectiveAlgorithm {
           if (role == root) {
             builder.add({StepKind::send, 0, false, inside.neighbour(offset), first, inside.shares(offset)});
           } else if (k == 1) {
-            builder.add({StepKind::receive, 0, false, {PeerRule::Kind::member, kHosts, root_in_host}, 0, inside.shares(0)});
+            builder.add({StepKind::receive, 0, false, {PeerRule::Kind::member, host_groups, root_in_host}, 0, inside.shares(0)});
           } else {
             builder.add_join();
           }
@@ -287,7 +287,7 @@ class Hierarchical final : public CollectiveAlgorithm {
       pipeline.add_phase([&](Entry entry) {
         const std::uint32_t first = builder.size();
         for (std::uint32_t k = 1; k <= receivers; ++k) {
-          const PeerRule peer{PeerRule::Kind::offset, kRails, static_cast<std::int32_t>(k)};
+          const PeerRule peer{PeerRule::Kind::offset, rail_groups, static_cast<std::int32_t>(k)};
           builder.add({StepKind::send, 0, false, peer, arrivals[piece], inside.shares(0)});
         }
         return join_after(builder, first, entry);
@@ -298,9 +298,9 @@ class Hierarchical final : public CollectiveAlgorithm {
   }
 
   CollectiveProgram away_program(const CollectivePlan& plan, BroadcastRole role, std::vector<std::uint32_t>& arrivals) const {
-    const auto root_host = static_cast<std::int32_t>(plan.divisions[kRails]->index_of(plan.request.root));
-    const PeerRule source = between_ == Exchange::ring ? PeerRule{PeerRule::Kind::offset, kRails, -1}
-                                                       : PeerRule{PeerRule::Kind::member, kRails, root_host};
+    const auto root_host = static_cast<std::int32_t>(plan.divisions[rail_groups]->index_of(plan.request.root));
+    const PeerRule source = between_ == Exchange::ring ? PeerRule{PeerRule::Kind::offset, rail_groups, -1}
+                                                       : PeerRule{PeerRule::Kind::member, rail_groups, root_host};
     arrivals.clear();
     CollectiveProgramBuilder builder;
     Pipeline pipeline(builder);
@@ -314,7 +314,7 @@ class Hierarchical final : public CollectiveAlgorithm {
         // The last host has a join instead, so that a piece arrives at the same step everywhere.
         const StepKind send_kind = role == last ? StepKind::join : StepKind::send;
         const std::uint32_t send =
-            builder.add({send_kind, 0, false, {PeerRule::Kind::offset, kRails, +1}, receive, inside.shares(0)});
+            builder.add({send_kind, 0, false, {PeerRule::Kind::offset, rail_groups, +1}, receive, inside.shares(0)});
         builder.after(send, receive);
         return send;
       });
@@ -353,7 +353,7 @@ Module<CollectiveAlgorithmFactory> hierarchical_algorithm() {
            "again, in pieces that overlap. Each GPU brings its share of the buffer to the network. all_to_all aggregates by rail "
            "as NCCL's "
            "PXN does: one message per GPU and destination host.",
-           kHierarchicalParams},
+           hierarchical_params},
           &make_with_params};
 }
 

@@ -44,7 +44,7 @@ std::vector<NcclChoice> NcclTuner::choices(const CollectiveRequest& request, std
 }
 
 std::string to_text(std::span<const NcclChoice> choices) {
-  const auto name = [](const NcclChoice& choice) { return choice.algorithm + "/" + choice.protocol.name; };
+  const auto name = [](const NcclChoice& choice) { return fmt::format("{}/{}", choice.algorithm, choice.protocol.name); };
   if (choices.empty()) return "";
   const NcclChoice& best = choices[0];
   std::string text = fmt::format("{}, {} {}: {} predicted", name(best), best.channels, best.channels == 1 ? "channel" : "channels",

@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::int64_t kBisectedTo = 64;
+constexpr std::int64_t bisected_to = 64;
 
 std::vector<NcclChoice> choices_for(const NcclTuner& tuner, const GroupLayout& layout, CollectiveType type, std::int64_t whole) {
   CollectiveRequest request{type, 0, Bytes::of(whole), &layout, nullptr};
@@ -50,7 +50,7 @@ std::vector<NcclTunedRange> nccl_tuned_ranges(const NcclTuner& tuner, const Grou
     if (!alike(taken, next)) {
       std::int64_t low = below;
       std::int64_t high = above;
-      while (high - low > std::max<std::int64_t>(1, low / kBisectedTo)) {
+      while (high - low > std::max<std::int64_t>(1, low / bisected_to)) {
         const std::int64_t middle = low + (high - low) / 2;
         (alike(best(middle), taken) ? low : high) = middle;
       }

@@ -1,5 +1,7 @@
 #include "host/collectives/nvls.hpp"
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "host/collectives/phases.hpp"
 
@@ -29,7 +31,7 @@ class Nvls final : public CollectiveAlgorithm {
   std::string objection(const CollectiveRequest& request) const override {
     const std::uint32_t hosts = request.layout->host_count();
     if (hosts == 1) return {};
-    return "they are in " + std::to_string(hosts) + " hosts, which no NVSwitch joins";
+    return fmt::format("they are in {} hosts, which no NVSwitch joins", hosts);
   }
 
   CollectivePlan compile(const CollectiveRequest& request) const override { return nvls_plan(request); }

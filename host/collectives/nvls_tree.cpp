@@ -19,7 +19,7 @@ struct NvlsTreeSettings {
   std::uint32_t pieces_max;
 };
 
-constexpr std::array kNvlsTreeParams = {
+constexpr std::array nvls_tree_params = {
     param<&NvlsTreeSettings::piece>({.name = "piece",
                                      .default_text = "512KiB",
                                      .minimum = "1B",
@@ -37,10 +37,10 @@ constexpr std::array kNvlsTreeParams = {
                                           .origin = "with 64 pieces the trees of 16 hosts are full nine tenths of the time"}),
 };
 
-constexpr std::uint32_t kTrees = 2;
+constexpr std::uint32_t tree_count = 2;
 // Numbers of divisions.
-constexpr std::uint8_t kHosts = 1;
-constexpr std::uint8_t kFirstTree = 2;
+constexpr std::uint8_t host_groups = 1;
+constexpr std::uint8_t first_tree = 2;
 
 enum Child : std::uint32_t { on_left, on_right, children };
 
@@ -79,19 +79,19 @@ class NvlsTree final : public CollectiveAlgorithm {
   CollectivePlan compile(const CollectiveRequest& request) const override {
     WEFT_CHECK(objection(request).empty(), "trees along the rails are asked for what they carry out");
     const std::uint32_t per_host = request.layout->ranks_per_host();
-    const std::int64_t message = std::int64_t{kTrees} * per_host * piece_.count();
+    const std::int64_t message = std::int64_t{tree_count} * per_host * piece_.count();
     const auto pieces =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>((request.bytes.count() + message - 1) / message, 1, pieces_max_));
-    CollectivePlan plan(request, kTrees * per_host * pieces, request.bytes);
+    CollectivePlan plan(request, tree_count * per_host * pieces, request.bytes);
     plan.pieces = pieces;
     plan.add_division(request.layout->hosts());
-    for (std::uint32_t tree = 0; tree < kTrees; ++tree) plan.add_division(hosts_in_tree(*request.layout, tree));
+    for (std::uint32_t tree = 0; tree < tree_count; ++tree) plan.add_division(hosts_in_tree(*request.layout, tree));
     RoleNumbers roles;
     for (std::uint32_t position = 0; position < request.ranks(); ++position) {
-      std::array<Place, kTrees> places;
+      std::array<Place, tree_count> places;
       RoleNumbers::Description description;
-      for (std::uint32_t tree = 0; tree < kTrees; ++tree) {
-        places[tree] = place_in(*plan.divisions[kFirstTree + tree], position);
+      for (std::uint32_t tree = 0; tree < tree_count; ++tree) {
+        places[tree] = place_in(*plan.divisions[first_tree + tree], position);
         description.insert(description.end(), places[tree].has_child.begin(), places[tree].has_child.end());
         description.push_back(places[tree].as_child);
       }
@@ -113,7 +113,7 @@ class NvlsTree final : public CollectiveAlgorithm {
     std::optional<std::uint32_t> first_of_trees;
     std::optional<std::uint32_t> gathered;
   };
-  static constexpr std::uint32_t kStepsPerTree = 2 * children + 2;
+  static constexpr std::uint32_t steps_per_tree = 2 * children + 2;
 
   /// A subgroup per rail: its members in the order of the tree. The second tree is mirrored if the
   /// number of hosts is even, else shifted by one.
@@ -131,21 +131,21 @@ class NvlsTree final : public CollectiveAlgorithm {
 
   /// All roles have the same steps, joins where a neighbour is missing: so both sides know the
   /// other's.
-  static Ends add_piece(CollectiveProgramBuilder& builder, const std::array<Place, kTrees>& places, std::uint32_t piece,
+  static Ends add_piece(CollectiveProgramBuilder& builder, const std::array<Place, tree_count>& places, std::uint32_t piece,
                         std::uint32_t per_host, const Ends& earlier) {
     PhaseGround inside;
-    inside.division = kHosts;
+    inside.division = host_groups;
     inside.members = per_host;
-    inside.stride = kTrees;
-    inside.width = kTrees;
-    inside.base = piece * kTrees * per_host;
+    inside.stride = tree_count;
+    inside.width = tree_count;
+    inside.base = piece * tree_count * per_host;
     Ends ends;
     const std::uint32_t first = add_exchange(builder, inside, Carries::peers_share, StepKind::receive_reduce, earlier.reduced);
     ends.reduced = join_all(builder, first, builder.size());
     ends.first_of_trees = builder.size();
-    std::array<std::uint32_t, kTrees> came_down{};
-    for (std::uint32_t tree = 0; tree < kTrees; ++tree) {
-      const PartRange part{inside.base + tree, 1, {PartIndex::Kind::offset, kHosts, 0, kTrees}, {}};
+    std::array<std::uint32_t, tree_count> came_down{};
+    for (std::uint32_t tree = 0; tree < tree_count; ++tree) {
+      const PartRange part{inside.base + tree, 1, {PartIndex::Kind::offset, host_groups, 0, tree_count}, {}};
       came_down[tree] = add_tree(builder, places[tree], tree, part, *ends.reduced, earlier.first_of_trees);
     }
     const std::uint32_t summed = builder.add_join();
@@ -162,7 +162,7 @@ class NvlsTree final : public CollectiveAlgorithm {
   static std::uint32_t add_tree(CollectiveProgramBuilder& builder, const Place& place, std::uint32_t tree, const PartRange& part,
                                 std::uint32_t reduced, std::optional<std::uint32_t> first_of_earlier) {
     const auto channel = static_cast<std::uint8_t>(tree);
-    const auto division = static_cast<std::uint8_t>(kFirstTree + tree);
+    const auto division = static_cast<std::uint8_t>(first_tree + tree);
     const std::array<PeerRule, children> child = {
         {{PeerRule::Kind::tree_left, division, 0}, {PeerRule::Kind::tree_right, division, 0}}};
     const PeerRule parent{PeerRule::Kind::tree_parent, division, 0};
@@ -171,7 +171,7 @@ class NvlsTree final : public CollectiveAlgorithm {
       const std::uint32_t step = builder.add({has_neighbour ? kind : StepKind::join, channel, false, peer, remote_step, part});
       // To a neighbour one message goes at a time.
       if (kind == StepKind::send && first_of_earlier) {
-        builder.after(step, *first_of_earlier + tree * kStepsPerTree + (step - first));
+        builder.after(step, *first_of_earlier + tree * steps_per_tree + (step - first));
       }
       return step;
     };
@@ -203,7 +203,7 @@ Module<CollectiveAlgorithmFactory> nvls_tree_algorithm() {
            "Inside a host every GPU gets the sum of its share, which goes up and down two trees of hosts along the GPU's rail; in "
            "pieces "
            "that follow one another. NCCL's choice for large messages between hosts with NVSwitches that add up.",
-           kNvlsTreeParams},
+           nvls_tree_params},
           &make_nvls_tree};
 }
 

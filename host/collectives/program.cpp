@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/param_rows.hpp"
 #include "core/text/textproto.hpp"
@@ -27,7 +29,7 @@ struct ProgramSettings {
   std::string file;
 };
 
-constexpr std::array kProgramParams = {
+constexpr std::array program_params = {
     param<&ProgramSettings::file>({.name = "file",
                                    .kind = ParamKind::file,
                                    .meaning =
@@ -36,12 +38,12 @@ constexpr std::array kProgramParams = {
                                    .origin = "none: has to be given"}),
 };
 
-constexpr std::uint32_t kRanksMax = 4096;
-constexpr std::uint32_t kPartsMax = 1U << 16;
-constexpr std::uint32_t kStepsMax = 1U << 14;        // of a role
-constexpr std::uint64_t kStateBitsMax = 1ULL << 29;  // ranks x ranks x parts
-constexpr std::uint64_t kStepsOfAllMax = 1'000'000;
-constexpr std::size_t kFaultsMax = Diagnostics::kept_errors_max;
+constexpr std::uint32_t program_ranks_max = 4096;
+constexpr std::uint32_t parts_max = 1U << 16;
+constexpr std::uint32_t steps_max = 1U << 14;         // of a role
+constexpr std::uint64_t state_bits_max = 1ULL << 29;  // ranks x ranks x parts
+constexpr std::uint64_t steps_of_all_max = 1'000'000;
+constexpr std::size_t reported_faults_max = Diagnostics::kept_errors_max;
 
 bool carries_parts(CollectiveType type) { return type != CollectiveType::barrier && type != CollectiveType::all_to_all_v; }
 
@@ -61,12 +63,12 @@ class Program final : public CollectiveAlgorithm {
   std::string objection(const CollectiveRequest& request) const override {
     if (!plan_) return "no file says how; give one: --set=program.file=FILE";
     const CollectiveRequest& own = plan_->request;
-    if (request.type != own.type) return name_ + " is an algorithm of " + std::string(to_text(own.type));
+    if (request.type != own.type) return fmt::format("{} is an algorithm of {}", name_, to_text(own.type));
     if (request.ranks() != plan_->divisions[0]->positions()) {
-      return name_ + " is an algorithm for " + std::to_string(plan_->divisions[0]->positions()) + " ranks";
+      return fmt::format("{} is an algorithm for {} ranks", name_, plan_->divisions[0]->positions());
     }
     if (request.root != own.root) {
-      return name_ + " has rank " + std::to_string(own.root) + " as its root, not rank " + std::to_string(request.root);
+      return fmt::format("{} has rank {} as its root, not rank {}", name_, own.root, request.root);
     }
     return {};
   }
@@ -112,7 +114,7 @@ class ProgramReader {
     match_messages();
     diagnostics_.throw_if_errors();
     CollectivePlan plan = build();
-    for (const DataFlowFault& fault : find_data_flow_faults(plan, kFaultsMax)) report(fault);
+    for (const DataFlowFault& fault : find_data_flow_faults(plan, reported_faults_max)) report(fault);
     diagnostics_.throw_if_errors();
     return std::make_unique<Program>(source_.name(), std::move(plan));
   }
@@ -129,27 +131,28 @@ class ProgramReader {
       if (names.back() == file_.collective()) type_ = candidate;
     }
     if (std::find(names.begin(), names.end(), file_.collective()) == names.end()) {
-      diagnostics_.error("unknown-collective", "there is no collective " + in_quotes(file_.collective()) + " for a program",
+      diagnostics_.error("unknown-collective",
+                         fmt::format("there is no collective {} for a program", in_quotes(file_.collective())),
                          places_.of(file_, "collective"), suggestion(file_.collective(), names, "collective"));
     }
-    if (file_.ranks() < 2 || file_.ranks() > kRanksMax) {
-      diagnostics_.error("out-of-range", "a program is for 2 to " + std::to_string(kRanksMax) + " ranks",
+    if (file_.ranks() < 2 || file_.ranks() > program_ranks_max) {
+      diagnostics_.error("out-of-range", fmt::format("a program is for 2 to {} ranks", program_ranks_max),
                          places_.of(file_, "ranks"), "write ranks: 8, for example");
     }
-    if (file_.parts() < 1 || file_.parts() > kPartsMax) {
-      diagnostics_.error("out-of-range", "a buffer has 1 to " + std::to_string(kPartsMax) + " parts", places_.of(file_, "parts"),
+    if (file_.parts() < 1 || file_.parts() > parts_max) {
+      diagnostics_.error("out-of-range", fmt::format("a buffer has 1 to {} parts", parts_max), places_.of(file_, "parts"),
                          "write parts: 8, for example");
     }
     if (diagnostics_.has_errors()) return;
     const std::uint32_t n = file_.ranks();
-    if (std::uint64_t{n} * n * file_.parts() > kStateBitsMax) {
+    if (std::uint64_t{n} * n * file_.parts() > state_bits_max) {
       diagnostics_.error("too-large", "ranks x ranks x parts is more than 2^29, too much to follow", places_.of(file_, "parts"),
                          "fewer parts, or a built-in algorithm");
     }
     if (is_tied_to_ranks(type_) && file_.parts() % n != 0) {
-      diagnostics_.error(
-          "bad-value", "results of " + std::string(to_text(type_)) + " are tied to ranks, so parts must be a multiple of ranks",
-          places_.of(file_, "parts"), "write parts: " + std::to_string((file_.parts() / n + 1) * n) + ", for example");
+      diagnostics_.error("bad-value",
+                         fmt::format("results of {} are tied to ranks, so parts must be a multiple of ranks", to_text(type_)),
+                         places_.of(file_, "parts"), fmt::format("write parts: {}, for example", (file_.parts() / n + 1) * n));
     }
     if (file_.root() >= n || (file_.root() > 0 && !has_root(type_))) {
       diagnostics_.error("bad-value",
@@ -173,7 +176,7 @@ class ProgramReader {
     } else {
       ParsedRankList list = parse_rank_list(role.ranks(), file_.ranks());
       if (!list.error.empty()) {
-        diagnostics_.error("bad-value", "ranks " + in_quotes(role.ranks()) + ": " + list.error,
+        diagnostics_.error("bad-value", fmt::format("ranks {}: {}", in_quotes(role.ranks()), list.error),
                            role.ranks().empty() ? places_.of(file_, "role", index) : inside.of(role, "ranks"),
                            "write ranks: \"0-3,8\", for example; ranks are below " + std::to_string(file_.ranks()));
       }
@@ -181,14 +184,13 @@ class ProgramReader {
     }
     for (const RankId rank : ranks) {
       if (std::exchange(role_of_[rank.index()], static_cast<std::uint32_t>(index)) == none) continue;
-      diagnostics_.error("rank-with-two-roles", "rank " + std::to_string(rank.index()) + " plays a role already",
-                         inside.of(role, "ranks"), "every rank plays one role");
+      diagnostics_.error("rank-with-two-roles", fmt::format("rank {} plays a role already", rank.index()), inside.of(role, "ranks"),
+                         "every rank plays one role");
       break;
     }
     std::vector<FileStep>& steps = steps_.emplace_back();
-    if (static_cast<std::uint32_t>(role.step_size()) > kStepsMax) {
-      diagnostics_.error("too-large", "a role has at most " + std::to_string(kStepsMax) + " steps",
-                         places_.of(file_, "role", index));
+    if (static_cast<std::uint32_t>(role.step_size()) > steps_max) {
+      diagnostics_.error("too-large", fmt::format("a role has at most {} steps", steps_max), places_.of(file_, "role", index));
       return;
     }
     std::map<std::string, std::uint32_t, std::less<>> by_name;
@@ -231,7 +233,7 @@ class ProgramReader {
       }
     }
     if (!given.name().empty() && !by_name.emplace(given.name(), static_cast<std::uint32_t>(index)).second) {
-      diagnostics_.error("duplicate-name", "there are two steps called " + in_quotes(given.name()) + " in this role",
+      diagnostics_.error("duplicate-name", fmt::format("there are two steps called {} in this role", in_quotes(given.name())),
                          inside.of(given, "name"), "rename one of them");
     }
     return step;
@@ -252,7 +254,7 @@ class ProgramReader {
       step.peer = {PeerRule::Kind::offset, 0, given.peer_offset()};
     } else {
       step.peer = {PeerRule::Kind::exclusive_or, 0, static_cast<std::int32_t>(given.peer_xor())};
-      check_peer(given.peer_xor() < 2 * kRanksMax, inside.of(given, "peer_xor"));
+      check_peer(given.peer_xor() < 2 * program_ranks_max, inside.of(given, "peer_xor"));
     }
     if (given.has_share_offset() == !given.parts().empty()) {
       diagnostics_.error(given.has_share_offset() ? "conflicting-fields" : "missing-field", "the step needs its parts, said once",
@@ -261,8 +263,7 @@ class ProgramReader {
       read_parts(given.parts(), inside.of(given, "parts"), step.parts);
     } else if (file_.parts() % file_.ranks() != 0) {
       diagnostics_.error("bad-value",
-                         "there are no equal shares of " + std::to_string(file_.parts()) + " parts for " +
-                             std::to_string(file_.ranks()) + " ranks",
+                         fmt::format("there are no equal shares of {} parts for {} ranks", file_.parts(), file_.ranks()),
                          inside.of(given, "share_offset"), "write parts, or let parts be a multiple of ranks");
     } else {
       const std::uint32_t width = file_.parts() / file_.ranks();
@@ -305,12 +306,12 @@ class ProgramReader {
       if (role_of_[rank] != none) {
         steps += steps_[role_of_[rank]].size();
       } else if (!diagnostics_.has_errors()) {
-        diagnostics_.error("rank-without-role", "rank " + std::to_string(rank) + " plays no role", places_.of(file_, "role", 0),
-                           "every rank below " + std::to_string(file_.ranks()) + " plays one");
+        diagnostics_.error("rank-without-role", fmt::format("rank {} plays no role", rank), places_.of(file_, "role", 0),
+                           fmt::format("every rank below {} plays one", file_.ranks()));
       }
     }
-    if (steps > kStepsOfAllMax) {
-      diagnostics_.error("too-large", "all ranks together have more than " + std::to_string(kStepsOfAllMax) + " steps",
+    if (steps > steps_of_all_max) {
+      diagnostics_.error("too-large", fmt::format("all ranks together have more than {} steps", steps_of_all_max),
                          source_.whole_file());
     }
   }
@@ -342,8 +343,7 @@ class ProgramReader {
   }
   std::string parts_text(const StepRef& ref) const {
     const auto [first, count] = parts_of(ref);
-    return count == 1 ? "part " + std::to_string(first)
-                      : "parts " + std::to_string(first) + "-" + std::to_string(first + count - 1);
+    return count == 1 ? "part " + std::to_string(first) : fmt::format("parts {}-{}", first, first + count - 1);
   }
 
   /// At most one error of a kind for a step of the file, whatever number of ranks runs into it.
@@ -363,8 +363,8 @@ class ProgramReader {
         const std::int64_t peer = peer_of(ref);
         if (peer == rank || peer >= file_.ranks()) {
           report_once(ref, peer == rank ? "sends-to-itself" : "out-of-range",
-                      "the other side of rank " + std::to_string(rank) + " is " +
-                          (peer == rank ? "itself" : "rank " + std::to_string(peer) + ", which is not there"),
+                      fmt::format("the other side of rank {} is {}", rank,
+                                  peer == rank ? "itself" : fmt::format("rank {}, which is not there", peer)),
                       "");
           continue;
         }
@@ -383,17 +383,17 @@ class ProgramReader {
       for (std::size_t k = 0; k < std::max(sends.size(), receives.size()); ++k) {
         if (k >= receives.size()) {
           report_once(sends[k], "unmatched-send",
-                      from + " sends " + parts_text(sends[k]) + " to " + to + ", which has no receive for it",
-                      "let " + to + " receive from " + from);
+                      fmt::format("{} sends {} to {}, which has no receive for it", from, parts_text(sends[k]), to),
+                      fmt::format("let {} receive from {}", to, from));
         } else if (k >= sends.size()) {
           report_once(receives[k], "unmatched-receive",
-                      to + " receives " + parts_text(receives[k]) + " from " + from + ", which does not send it",
-                      "let " + from + " send to " + to);
+                      fmt::format("{} receives {} from {}, which does not send it", to, parts_text(receives[k]), from),
+                      fmt::format("let {} send to {}", from, to));
         } else if (parts_of(sends[k]) != parts_of(receives[k])) {
           report_once(sends[k], "unequal-parts",
-                      from + " sends " + parts_text(sends[k]) + " to " + to + ", which expects " + parts_text(receives[k]),
-                      "the receive is at line " + std::to_string(place_of(receives[k]).line) +
-                          "; sends and receives between two ranks match in the order of the file");
+                      fmt::format("{} sends {} to {}, which expects {}", from, parts_text(sends[k]), to, parts_text(receives[k])),
+                      fmt::format("the receive is at line {}; sends and receives between two ranks match in the order of the file",
+                                  place_of(receives[k]).line));
         } else {
           remote_steps_[sends[k].rank][sends[k].step] = receives[k].step;
         }
@@ -434,8 +434,8 @@ class ProgramReader {
     }
     std::string help;
     if (fault.other_step != DataFlowFault::at_end) {
-      help = "the other is at line " + std::to_string(place_of({fault.position, fault.other_step}).line) +
-             "; order them with in_order: true, or with after";
+      help = fmt::format("the other is at line {}; order them with in_order: true, or with after",
+                         place_of({fault.position, fault.other_step}).line);
     }
     report_once({fault.position, fault.step}, fault.code, fault.message, std::move(help));
   }
@@ -477,7 +477,7 @@ Module<CollectiveAlgorithmFactory> program_algorithm() {
            "and from whom, which parts of the buffer, and in which order. What was read is checked: every send has its receive, "
            "nobody waits "
            "for ever, and every rank ends with what the collective promises.",
-           kProgramParams},
+           program_params},
           &make_program};
 }
 

@@ -18,7 +18,7 @@ struct RingSettings {
   bool by_hosts;
 };
 
-constexpr std::array kRingParams = {
+constexpr std::array ring_params = {
     param<&RingSettings::piece>({.name = "broadcast_piece",
                                  .default_text = "512KiB",
                                  .minimum = "1B",
@@ -234,7 +234,7 @@ Module<CollectiveAlgorithmFactory> ring_algorithm() {
       {"collective", "ring",
        "Every rank sends to the next and receives from the previous one in group order; n-1 rounds (2(n-1) for all_reduce). Moves "
        "the fewest bytes per link; latency grows with the group.",
-       kRingParams},
+       ring_params},
       &make_ring};
 }
 

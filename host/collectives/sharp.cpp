@@ -16,7 +16,7 @@ struct SharpSettings {
   std::uint32_t pieces;
 };
 
-constexpr std::array kSharpParams = {
+constexpr std::array sharp_params = {
     param<&SharpSettings::inside>(
         {.name = "inside",
          .default_text = "nvls",
@@ -68,7 +68,7 @@ Module<CollectiveAlgorithmFactory> sharp_algorithm() {
        "a reduce_scatter and an all_gather by the hosts' NVSwitches, in pieces that overlap. A NIC carries its GPU's share of an "
        "all_reduce once each way. Choosing it says that the switches can (flow.reducing_switches). flow.routing, "
        "flow.queue_pairs and flow.queue_pair_rate_max are for other traffic.",
-       kSharpParams},
+       sharp_params},
       &make_sharp};
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "core/text/name_pattern.hpp"
 #include "core/text/text_pieces.hpp"
 #include "topologies/topology.hpp"
@@ -10,27 +12,29 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kBlanks = " \t\n";
+constexpr std::string_view blanks = " \t\n";
 
 /// Calls `add` with the hosts and the value of each item.
 template <class Add>
 void for_each_host(std::string_view text, const std::string& param, const std::string& example, const Add& add) {
   while (!text.empty()) {
-    const std::string_view item = trimmed(next_part(text, ","), kBlanks);
+    const std::string_view item = trimmed(next_part(text, ","), blanks);
     const std::size_t colon = item.find(':');
     if (colon == 0 || colon == std::string_view::npos) {
-      fail("bad-value", param + ": " + in_quotes(item) + " is not a host, a colon and a value", SourcePlace::named(param),
+      fail("bad-value", fmt::format("{}: {} is not a host, a colon and a value", param, in_quotes(item)), SourcePlace::named(param),
            "write none, or hosts such as " + example);
     }
-    add(std::string(trimmed(item.substr(0, colon), kBlanks)), trimmed(item.substr(colon + 1), kBlanks));
+    add(std::string(trimmed(item.substr(0, colon), blanks)), trimmed(item.substr(colon + 1), blanks));
   }
 }
 
 template <class Quantity>
 Quantity read_positive(const ParsedQuantity<Quantity>& parsed, Quantity least, std::string_view text, const std::string& param) {
-  if (!parsed.value) fail("bad-value", param + ": " + parsed.error.message, SourcePlace::named(param), parsed.error.help);
+  if (!parsed.value)
+    fail("bad-value", fmt::format("{}: {}", param, parsed.error.message), SourcePlace::named(param), parsed.error.help);
   if (*parsed.value < least) {
-    fail("bad-value", param + ": " + in_quotes(text) + " is too little", SourcePlace::named(param), "at least " + to_text(least));
+    fail("bad-value", fmt::format("{}: {} is too little", param, in_quotes(text)), SourcePlace::named(param),
+         "at least " + to_text(least));
   }
   return *parsed.value;
 }
@@ -72,7 +76,7 @@ void check_defects(const std::vector<HostDefect>& defects, const Topology& topol
       known.push_back("host" + std::to_string(host));
     }
     if (is_used) continue;
-    diagnostics.error("unknown-host", param + ": " + in_quotes(defect.hosts) + " is no host of " + topology.name(),
+    diagnostics.error("unknown-host", fmt::format("{}: {} is no host of {}", param, in_quotes(defect.hosts), topology.name()),
                       SourcePlace::named(param), suggestion(defect.hosts, known, "host"));
   }
 }

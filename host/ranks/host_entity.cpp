@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kHostParams = {
+constexpr std::array host_rows = {
     ParamSpec{.name = "reduction_time_per_mib",
               .kind = ParamKind::duration,
               .default_text = "0ns",
@@ -78,7 +78,7 @@ constexpr std::array kHostParams = {
 
 }  // namespace
 
-ParamTable host_params() { return kHostParams; }
+ParamTable host_params() { return host_rows; }
 
 HostEntity::HostEntity(HostId host, const HostWiring& wiring) : host_(host), wiring_(wiring) {
   const std::span<const NodeId> endpoints = wiring.topology.endpoints_of(host);

@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint32_t kStragglerDraw = 0x57a6;  ///< purpose of the random stream
+constexpr std::uint32_t straggler_draw = 0x57a6;  ///< purpose of the random stream
 
 }  // namespace
 
@@ -24,7 +24,7 @@ HostSpeeds::HostSpeeds(std::size_t hosts, std::span<const HostSpeedEntry> entrie
   }
   for (std::uint32_t host = 0; host < hosts; ++host) {
     const bool is_straggler =
-        stragglers.share > 0 && RandomStream(stragglers.seed, host, kStragglerDraw).uniform() < stragglers.share;
+        stragglers.share > 0 && RandomStream(stragglers.seed, host, straggler_draw).uniform() < stragglers.share;
     std::set<Time> times = {Time::zero()};
     for (const HostSpeedEntry* entry : of_host[host]) times.insert({entry->from, entry->until});
     for (const Time time : times) {

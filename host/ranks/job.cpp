@@ -10,7 +10,7 @@ void JobTable::publish(RunningJob job) {
   WEFT_CHECK(job.attempt == next() && size_ < UINT32_MAX, "attempts are published in order of their numbers");
   const Position position(size_);
   std::unique_ptr<RunningJob[]>& chunk = chunks_[position.chunk];
-  if (chunk == nullptr) chunk = std::make_unique<RunningJob[]>(Position::kFirst << position.chunk);
+  if (chunk == nullptr) chunk = std::make_unique<RunningJob[]>(Position::first_chunk << position.chunk);
   chunk[position.place] = std::move(job);
   ++size_;
 }

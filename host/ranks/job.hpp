@@ -95,9 +95,9 @@ class JobTable {
   /// Each chunk is as large as all before it, and one more times the first, so that no slot ever
   /// moves.
   struct Position {
-    static constexpr std::uint64_t kFirst = 64;
+    static constexpr std::uint64_t first_chunk = 64;
     explicit constexpr Position(std::uint32_t attempt)
-        : chunk(std::bit_width(attempt / kFirst + 1) - 1U), place(attempt - kFirst * ((std::uint64_t{1} << chunk) - 1)) {}
+        : chunk(std::bit_width(attempt / first_chunk + 1) - 1U), place(attempt - first_chunk * ((std::uint64_t{1} << chunk) - 1)) {}
     std::uint32_t chunk;
     std::uint64_t place;
   };

@@ -4,6 +4,8 @@
 #include <bit>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
@@ -37,8 +39,9 @@ MessageTags::MessageTags(const Workload& workload, const JobCollectives& collect
   iteration_bits_ = std::min(32, 63 - communicator_bits_ - ordinal_bits_ - detail_bits_);
   if (iteration_bits_ < iteration_bits_min) {
     fail("too-many-messages",
-         "the workload has too many communicators (" + std::to_string(communicators) + "), collectives in one of them (" +
-             std::to_string(ordinals) + ") and message tags or steps to be told apart",
+         fmt::format("the workload has too many communicators ({}), collectives in one of them ({}) and message tags or steps to "
+                     "be told apart",
+                     communicators, ordinals),
          SourcePlace::named("weft run"), "split the iteration into several, or reuse tags: equal sends are matched in order");
   }
 }

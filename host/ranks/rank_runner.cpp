@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
 #include "core/values/units.hpp"
@@ -80,9 +82,8 @@ void RankRunner::note_round(Time now) {
   if (rounds_at_instant_ <= rounds_per_instant_max) return;
   const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
   fail("no-progress",
-       "rank " + std::to_string(rank_.index()) + " ends " + std::to_string(rounds_per_instant_max) +
-           " iterations without simulated time going by",
-       place, "give an op a duration, or ask for fewer iterations");
+       fmt::format("rank {} ends {} iterations without simulated time going by", rank_.index(), rounds_per_instant_max), place,
+       "give an op a duration, or ask for fewer iterations");
 }
 
 void RankRunner::run_ready(EventContext& context) {
@@ -504,8 +505,8 @@ void RankRunner::on_delivered(const Transfer& transfer, EventContext& context) {
   if (!job_.tags->ahead_of(tag.iteration, iteration_)) {
     const SourcePlace place = SourcePlace::named(job_.workload->name.empty() ? "workload" : job_.workload->name);
     fail("ran-ahead",
-         "a rank ran more iterations ahead of rank " + std::to_string(rank_.index()) + " than its messages can tell apart (2^" +
-             std::to_string(job_.tags->iteration_bits() - 1) + ")",
+         fmt::format("a rank ran more iterations ahead of rank {} than its messages can tell apart (2^{})", rank_.index(),
+                     job_.tags->iteration_bits() - 1),
          place, "let the sender wait for its receiver, for example by a receive or a collective");
   }
   if (tag.point_to_point) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
@@ -15,12 +17,12 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kStudy =
+constexpr std::string_view study =
     "chosen so that 16 flows share a link of 100 to 800 Gb/s evenly within 5 ms, and keep it busy (tests/validation/README.md)";
-constexpr std::string_view kDcqcnPaper = "DCQCN (SIGCOMM 2015), section 5";
+constexpr std::string_view sigcomm_2015 = "DCQCN (SIGCOMM 2015), section 5";
 
 InputError bad_value(const std::string& param, const std::string& what, const std::string& hint) {
-  return InputError({Severity::error, "bad-value", param + ": " + what, SourcePlace::named(param), hint});
+  return InputError({Severity::error, "bad-value", fmt::format("{}: {}", param, what), SourcePlace::named(param), hint});
 }
 
 Bytes byte_counter_of(const std::string& text, const std::string& param) {
@@ -48,57 +50,57 @@ RateOrShare rate_or_share(std::string_view text, const std::string& param) {
   return found;
 }
 
-constexpr std::array kDcqcnParams = {
+constexpr std::array dcqcn_rows = {
     param<&DcqcnSettings::g>({.name = "g",
                               .default_text = "0.0625",
                               .minimum = "0.000001",
                               .maximum = "1",
                               .meaning = "Weight of the newest observation in alpha, the estimate of congestion.",
-                              .origin = kStudy}),
+                              .origin = study}),
     param<&DcqcnSettings::alpha_interval>({.name = "alpha_interval",
                                            .default_text = "55us",
                                            .minimum = "1ns",
                                            .maximum = "1s",
                                            .meaning = "Without a notification for so long, alpha decays by 1 - g.",
-                                           .origin = kDcqcnPaper}),
+                                           .origin = sigcomm_2015}),
     param<&DcqcnSettings::rate_interval>({.name = "rate_interval",
                                           .default_text = "55us",
                                           .minimum = "1ns",
                                           .maximum = "1s",
                                           .meaning = "The rate is increased after every such time without a notification.",
-                                          .origin = kDcqcnPaper}),
+                                          .origin = sigcomm_2015}),
     param_read<byte_counter_of, &DcqcnSettings::byte_counter>(
         {.name = "byte_counter",
          .default_text = "none",
          .meaning =
              "The rate is increased after every so many bytes without a notification, such as 10MB; none: by the timer alone.",
-         .origin = kStudy}),
+         .origin = study}),
     param<&DcqcnSettings::fast_recovery>(
         {.name = "fast_recovery",
          .default_text = "1",
          .minimum = "1",
          .maximum = "1000",
          .meaning = "Increases after a notification that only go back half-way to the rate before it.",
-         .origin = kStudy}),
+         .origin = study}),
     param<&DcqcnSettings::hyper_after>({.name = "hyper_after",
                                         .default_text = "10",
                                         .minimum = "1",
                                         .maximum = "1000",
                                         .meaning = "Increases after a notification after which further ones are hyper increases.",
-                                        .origin = kStudy}),
+                                        .origin = study}),
     param_read<rate_or_share, &DcqcnSettings::additive_increase>(
         {.name = "additive_increase",
          .default_text = "0.3%",
          .meaning =
              "What increases after fast recovery add to the target: a rate such as 40Mbps, or a share of the line's such as 0.1%.",
-         .origin = kStudy}),
+         .origin = study}),
     param_read<rate_or_share, &DcqcnSettings::hyper_increase>(
         {.name = "hyper_increase",
          .default_text = "0.2%",
          .meaning =
              "What further increases add, times their number, once both timer and bytes have passed fast recovery; a rate or a "
              "share likewise.",
-         .origin = kStudy}),
+         .origin = study}),
     param_read<rate_or_share, &DcqcnSettings::minimum_rate>(
         {.name = "minimum_rate",
          .default_text = "0.1%",
@@ -192,7 +194,7 @@ class DcqcnAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable dcqcn_params() { return kDcqcnParams; }
+ParamTable dcqcn_params() { return dcqcn_rows; }
 
 DcqcnSettings::DcqcnSettings(const ParamSet& params) {
   fill(*this, params);

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/param_rows.hpp"
@@ -25,11 +27,11 @@ std::optional<std::uint32_t> increase_of(const std::string& text, const std::str
   std::uint32_t packets = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), packets);
   if (error == std::errc() && end == text.data() + text.size() && packets >= 1 && packets <= 1000) return packets;
-  fail("bad-value", param + ": " + in_quotes(text) + " is not a number from 1 to 1000", SourcePlace::named(param),
+  fail("bad-value", fmt::format("{}: {} is not a number from 1 to 1000", param, in_quotes(text)), SourcePlace::named(param),
        "write auto, or a number of packets");
 }
 
-constexpr std::array kDctcpParams = {
+constexpr std::array dctcp_rows = {
     param<&DctcpSettings::g>(
         {.name = "g",
          .default_text = "0.25",
@@ -76,7 +78,7 @@ class DctcpAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable dctcp_params() { return kDctcpParams; }
+ParamTable dctcp_params() { return dctcp_rows; }
 
 DctcpSettings::DctcpSettings(const ParamSet& params) { fill(*this, params); }
 

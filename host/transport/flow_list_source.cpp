@@ -4,6 +4,8 @@
 #include <numeric>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "workloads/dag/limits.hpp"
 
@@ -75,16 +77,15 @@ void check_flow_list(const FlowList& flows, const Topology& topology, const std:
     place.line = flow.line;
     for (const std::uint32_t node : {flow.source, flow.destination}) {
       if (is_endpoint(node)) continue;
-      diagnostics.error("unknown-endpoint",
-                        node < topology.node_count() ? "node " + std::to_string(node) + " is a switch, flows begin and end at hosts"
-                                                     : "node " + std::to_string(node) + " is not in the topology",
-                        place,
-                        "the topology has " + std::to_string(topology.node_count()) + " nodes, " +
-                            std::to_string(topology.endpoints().size()) + " of them endpoints");
+      diagnostics.error(
+          "unknown-endpoint",
+          node < topology.node_count() ? fmt::format("node {} is a switch, flows begin and end at hosts", node)
+                                       : fmt::format("node {} is not in the topology", node),
+          place,
+          fmt::format("the topology has {} nodes, {} of them endpoints", topology.node_count(), topology.endpoints().size()));
     }
     if (flow.source == flow.destination) {
-      diagnostics.error("self-flow", "the flow goes from node " + std::to_string(flow.source) + " to itself", place,
-                        "remove the line");
+      diagnostics.error("self-flow", fmt::format("the flow goes from node {} to itself", flow.source), place, "remove the line");
     }
   }
 }

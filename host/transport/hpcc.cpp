@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kHpccParams = {
+constexpr std::array hpcc_rows = {
     param<&HpccSettings::eta>({.name = "eta",
                                .default_text = "0.95",
                                .minimum = "0.1",
@@ -54,7 +54,7 @@ class HpccAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable hpcc_params() { return kHpccParams; }
+ParamTable hpcc_params() { return hpcc_rows; }
 
 HpccSettings::HpccSettings(const ParamSet& params) { fill(*this, params); }
 

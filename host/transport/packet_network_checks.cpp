@@ -23,13 +23,13 @@ void check_delays(const PacketModel& model, const PacketNodeSettings& settings, 
   }
   if (without == 0) return;
   const bool to_host = !model.topology.node(model.topology.link(first).destination).host.is_none();
-  diagnostics.error("zero-lookahead",
-                    "nothing delays what link " + model.topology.link_name(first) +
-                        " brings, and packet mode goes on in windows of the least delay" +
-                        (without == 1 ? "" : "; nor what " + std::to_string(without - 1) + " others bring"),
-                    SourcePlace::named(model.topology.name()),
-                    std::string("give it a propagation delay, such as 5ns for a metre of fibre, or ") +
-                        (to_host ? "packet.card_delay" : "flow.switching_delay") + " some nanoseconds");
+  diagnostics.error(
+      "zero-lookahead",
+      fmt::format("nothing delays what link {} brings, and packet mode goes on in windows of the least delay{}",
+                  model.topology.link_name(first), without == 1 ? "" : fmt::format("; nor what {} others bring", without - 1)),
+      SourcePlace::named(model.topology.name()),
+      fmt::format("give it a propagation delay, such as 5ns for a metre of fibre, or {} some nanoseconds",
+                  to_host ? "packet.card_delay" : "flow.switching_delay"));
 }
 
 void check_switch(std::uint32_t node, const PacketModel& model, const PacketNodeSettings& settings, Diagnostics& diagnostics) {
@@ -43,12 +43,13 @@ void check_switch(std::uint32_t node, const PacketModel& model, const PacketNode
       headrooms += settings.headroom(node, port) * std::ranges::count_if(settings.classes(), &PacketClass::lossless);
     }
     const std::int64_t reserved = buffer.count() - of_switch.buffer.pool - headrooms;
-    diagnostics.error("headroom-above-buffer",
-                      name + " has " + to_text(buffer) + " of packet memory, of which " + to_text(Bytes::of(headrooms)) +
-                          " would be headroom of its " + std::to_string(ports) + " ports and " + to_text(Bytes::of(reserved)) +
-                          " reserved: nothing is left to share",
-                      SourcePlace::named("packet.buffer"),
-                      "give it more, make packet.reserved smaller, cables shorter, on which headroom depends, or packet.pfc_reach");
+    diagnostics.error(
+        "headroom-above-buffer",
+        fmt::format(
+            "{} has {} of packet memory, of which {} would be headroom of its {} ports and {} reserved: nothing is left to share",
+            name, to_text(buffer), to_text(Bytes::of(headrooms)), ports, to_text(Bytes::of(reserved))),
+        SourcePlace::named("packet.buffer"),
+        "give it more, make packet.reserved smaller, cables shorter, on which headroom depends, or packet.pfc_reach");
     return;
   }
   double alpha = std::numeric_limits<double>::max();
@@ -56,19 +57,19 @@ void check_switch(std::uint32_t node, const PacketModel& model, const PacketNode
   const double first = static_cast<double>(of_switch.buffer.reserved) + alpha * static_cast<double>(of_switch.buffer.pool);
   if (first < static_cast<double>(settings.largest_packet().count())) {
     diagnostics.error("mtu-above-queue",
-                      "a packet of " + to_text(settings.largest_packet()) + " is more than a port of " + name +
-                          " may hold while nothing else is there, " + to_text(Bytes::of(static_cast<std::int64_t>(first))),
+                      fmt::format("a packet of {} is more than a port of {} may hold while nothing else is there, {}",
+                                  to_text(settings.largest_packet()), name, to_text(Bytes::of(static_cast<std::int64_t>(first)))),
                       SourcePlace::named("packet.alpha"), "make packet.reserved or packet.alpha larger, or flow.mtu smaller");
     return;
   }
   for (std::uint32_t priority = 0; priority < settings.classes().size(); ++priority) {
     const EcnCurve curve = settings.curve_of(node, priority);
     if (curve.queue_min <= curve.queue_max) continue;
-    diagnostics.error("bad-threshold",
-                      "packet.profiles: " + name + " marks priority " + std::to_string(priority) +
-                          " from ecn_kmin = " + to_text(Bytes::of(curve.queue_min)) +
-                          " on, and all of it above ecn_kmax = " + to_text(Bytes::of(curve.queue_max)) + ", which is less",
-                      SourcePlace::named("packet.profiles"), "set both in the same profile");
+    diagnostics.error(
+        "bad-threshold",
+        fmt::format("packet.profiles: {} marks priority {} from ecn_kmin = {} on, and all of it above ecn_kmax = {}, which is less",
+                    name, priority, to_text(Bytes::of(curve.queue_min)), to_text(Bytes::of(curve.queue_max))),
+        SourcePlace::named("packet.profiles"), "set both in the same profile");
     return;
   }
   for (const PacketTopology::Port& port : model.nodes.ports(node)) {
@@ -77,21 +78,22 @@ void check_switch(std::uint32_t node, const PacketModel& model, const PacketNode
     const bool has_lossless = std::ranges::any_of(settings.classes(), &PacketClass::lossless);
     if (has_lossless && settings.has_pfc(port) && !model.packet.is_unsafe && model.packet.headroom &&
         *model.packet.headroom < needed) {
-      diagnostics.error("bad-threshold",
-                        "packet.headroom = " + to_text(*model.packet.headroom) + " is less than what can come by " +
-                            model.topology.link_name(model.topology.reverse(port.out)) + " after a pause was asked for, " +
-                            to_text(needed),
-                        SourcePlace::named("packet.headroom"),
-                        "take auto, which gives every port what it needs, or packet.unsafe = true to see what is lost");
+      diagnostics.error(
+          "bad-threshold",
+          fmt::format("packet.headroom = {} is less than what can come by {} after a pause was asked for, {}",
+                      to_text(*model.packet.headroom), model.topology.link_name(model.topology.reverse(port.out)), to_text(needed)),
+          SourcePlace::named("packet.headroom"),
+          "take auto, which gives every port what it needs, or packet.unsafe = true to see what is lost");
       return;
     }
     const Duration shortest =
         pause_time_min(out.rate, settings.largest_packet(), static_cast<std::uint32_t>(settings.classes().size()));
     if (model.packet.pause_time > Duration::zero() && model.packet.pause_time < shortest) {
       diagnostics.error("short-pause",
-                        "packet.pause_time = " + to_text(model.packet.pause_time) + " runs out before it can be sent again on " +
-                            model.topology.link_name(port.out),
-                        SourcePlace::named("packet.pause_time"), "at least " + to_text(shortest) + ", or 0ns: until resumed");
+                        fmt::format("packet.pause_time = {} runs out before it can be sent again on {}",
+                                    to_text(model.packet.pause_time), model.topology.link_name(port.out)),
+                        SourcePlace::named("packet.pause_time"),
+                        fmt::format("at least {}, or 0ns: until resumed", to_text(shortest)));
       return;
     }
   }
@@ -106,9 +108,9 @@ void check_packet_choices(const PacketModel& model, bool hosts_start, Diagnostic
   }
   if (model.sprays() && model.packet.congestion->measures().telemetry) {
     diagnostics.error("needs-one-way",
-                      "hpcc compares what switches tell of the same ports, and with flow.routing = " +
-                          std::string(model.flow.routing == Routing::spray ? "spray" : "adaptive") +
-                          " every packet of a queue pair goes by others",
+                      fmt::format("hpcc compares what switches tell of the same ports, and with flow.routing = {} every packet of "
+                                  "a queue pair goes by others",
+                                  model.flow.routing == Routing::spray ? "spray" : "adaptive"),
                       SourcePlace::named("packet.congestion_control"), "take flow.routing=ecmp, or swift, dctcp or dcqcn");
   }
   if (hosts_start && model.flow.wqe_latency == Duration::zero()) {
@@ -120,10 +122,12 @@ void check_packet_choices(const PacketModel& model, bool hosts_start, Diagnostic
 
 void check_packet_nodes(const PacketModel& model, const PacketNodeSettings& settings, Diagnostics& diagnostics) {
   if (model.packet.resume_offset && *model.packet.resume_offset < settings.largest_packet()) {
-    diagnostics.error("bad-threshold",
-                      "packet.resume_offset = " + to_text(*model.packet.resume_offset) + " is less than a packet of " +
-                          to_text(settings.largest_packet()) + ": a pause would be let go by the packet that it was asked for",
-                      SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
+    diagnostics.error(
+        "bad-threshold",
+        fmt::format(
+            "packet.resume_offset = {} is less than a packet of {}: a pause would be let go by the packet that it was asked for",
+            to_text(*model.packet.resume_offset), to_text(settings.largest_packet())),
+        SourcePlace::named("packet.resume_offset"), "take auto, or two packets");
   }
   check_profiles(model.packet.profiles, model.topology, static_cast<std::uint32_t>(settings.classes().size()), "packet.profiles",
                  diagnostics);

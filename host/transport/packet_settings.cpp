@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/text/param_rows.hpp"
 #include "network/packet/packet.hpp"
 
@@ -14,7 +16,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kHpcc = "the RDMA simulators around HPCC";
+constexpr std::string_view hpcc_simulators = "the RDMA simulators around HPCC";
 
 /// Calls `add` with each text between commas.
 template <class Add>
@@ -32,8 +34,7 @@ std::uint32_t whole_number(std::string_view text, const std::string& param, std:
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
-    fail("bad-value",
-         param + ": " + in_quotes(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most),
+    fail("bad-value", fmt::format("{}: {} is not a number from {} to {}", param, in_quotes(text), least, most),
          SourcePlace::named(param), hint);
   }
   return number;
@@ -71,7 +72,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> read_weights(const std::str
   return weights;
 }
 
-constexpr std::array kPacketParams = {
+constexpr std::array packet_rows = {
     ParamSpec{.name = "congestion_control",
               .kind = ParamKind::choice,
               .default_text = "dcqcn",
@@ -226,7 +227,7 @@ constexpr std::array kPacketParams = {
                                       .minimum = "0B",
                                       .maximum = "1GB",
                                       .meaning = "Memory of a switch that each of its ports has to itself, per priority.",
-                                      .origin = kHpcc}),
+                                      .origin = hpcc_simulators}),
     param<&PacketSettings::alpha>({.name = "alpha",
                                    .default_text = "0.125",
                                    .minimum = "0.001",
@@ -346,20 +347,20 @@ constexpr std::array kPacketParams = {
          .minimum = "0B",
          .maximum = "1GB",
          .meaning = "Queue of a port of 100 Gb/s up to which no packet is marked; in proportion to the rate for others.",
-         .origin = kHpcc}),
+         .origin = hpcc_simulators}),
     param<&PacketSettings::ecn_kmax>(
         {.name = "ecn_kmax",
          .default_text = "1600kB",
          .minimum = "0B",
          .maximum = "2GB",
          .meaning = "Queue of a port of 100 Gb/s above which every packet is marked; in proportion to the rate for others.",
-         .origin = kHpcc}),
+         .origin = hpcc_simulators}),
     param<&PacketSettings::ecn_pmax>({.name = "ecn_pmax",
                                       .default_text = "0.2",
                                       .minimum = "0",
                                       .maximum = "1",
                                       .meaning = "Probability of a mark at ecn_kmax, rising from 0 at ecn_kmin.",
-                                      .origin = kHpcc}),
+                                      .origin = hpcc_simulators}),
     param<&PacketSettings::marks_at_dequeue>(
         {.name = "ecn_at",
          .default_text = "enqueue",
@@ -422,13 +423,13 @@ constexpr std::array kPacketParams = {
 
 }  // namespace
 
-ParamTable packet_params() { return kPacketParams; }
+ParamTable packet_params() { return packet_rows; }
 
 PacketSettings::PacketSettings(const ParamSet& packet, std::shared_ptr<const CongestionAlgorithm> algorithm)
     : congestion(std::move(algorithm)) {
   fill(*this, packet);
   if (ecn_kmin > ecn_kmax) {
-    fail("bad-threshold", "packet.ecn_kmin = " + to_text(ecn_kmin) + " is above packet.ecn_kmax = " + to_text(ecn_kmax),
+    fail("bad-threshold", fmt::format("packet.ecn_kmin = {} is above packet.ecn_kmax = {}", to_text(ecn_kmin), to_text(ecn_kmax)),
          SourcePlace::named("packet.ecn_kmin"), "packets are marked from ecn_kmin on, and all of them above ecn_kmax");
   }
   if (drops_early && lossy.empty()) {

@@ -13,9 +13,9 @@ namespace weft {
 
 namespace {
 
-constexpr std::string_view kPaper = "Swift (SIGCOMM 2020), section 3.5";
+constexpr std::string_view paper = "Swift (SIGCOMM 2020), section 3.5";
 
-constexpr std::array kSwiftParams = {
+constexpr std::array swift_rows = {
     param<&SwiftSettings::base_target>(
         {.name = "base_target",
          .default_text = "auto",
@@ -45,13 +45,13 @@ constexpr std::array kSwiftParams = {
                                      .minimum = "0.001",
                                      .maximum = "1000",
                                      .meaning = "Window in packets at and below which flow_range is added whole.",
-                                     .origin = kPaper}),
+                                     .origin = paper}),
     param<&SwiftSettings::flow_max>({.name = "flow_max",
                                      .default_text = "100",
                                      .minimum = "0.01",
                                      .maximum = "1000000",
                                      .meaning = "Window in packets from which nothing of flow_range is added.",
-                                     .origin = kPaper}),
+                                     .origin = paper}),
     param<&SwiftSettings::increase>({.name = "increase",
                                      .default_text = "1",
                                      .minimum = "0.001",
@@ -101,7 +101,7 @@ class SwiftAlgorithm final : public CongestionAlgorithm {
 
 }  // namespace
 
-ParamTable swift_params() { return kSwiftParams; }
+ParamTable swift_params() { return swift_rows; }
 
 SwiftSettings::SwiftSettings(const ParamSet& params) {
   fill(*this, params);

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "core/text/name_pattern.hpp"
 #include "core/text/param_rows.hpp"
 #include "core/text/params.hpp"
@@ -16,7 +18,7 @@ namespace weft {
 namespace {
 
 /// What a profile may set. Defaults are those of the parameters of all switches.
-constexpr std::array kSettings = {
+constexpr std::array profile_settings = {
     param<&SwitchProfile::priority>({.name = "priority",
                                      .default_text = "0",
                                      .minimum = "0",
@@ -57,24 +59,24 @@ constexpr std::array kSettings = {
                                      .origin = "packet.ecn_pmax"}),
 };
 
-constexpr std::string_view kSeparators = " \t\n,";
-constexpr std::string_view kHint =
+constexpr std::string_view separators = " \t\n,";
+constexpr std::string_view profile_hint =
     "write switches, a colon and settings, such as leaf: buffer=64MB alpha=0.25; spine*: ecn_kmin=200kB";
 
 SwitchProfile read_profile(std::string_view text, const std::string& param) {
   const SourcePlace place = SourcePlace::named(param);
   const std::size_t colon = text.find(':');
   const auto fail = [&](const std::string& message) {
-    weft::fail("bad-profile", param + ": " + message, place, std::string(kHint));
+    weft::fail("bad-profile", fmt::format("{}: {}", param, message), place, std::string(profile_hint));
   };
   SwitchProfile profile;
-  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), kSeparators));
+  if (colon != std::string_view::npos) profile.switches = std::string(trimmed(text.substr(0, colon), separators));
   if (profile.switches.empty()) fail(in_quotes(text) + " does not say which switches it is for");
-  ParamSet settings(param, kSettings);
-  std::string_view rest = trimmed(text.substr(colon + 1), kSeparators);
+  ParamSet settings(param, profile_settings);
+  std::string_view rest = trimmed(text.substr(colon + 1), separators);
   while (!rest.empty()) {
-    const std::string_view item = next_part(rest, kSeparators);
-    rest = trimmed(rest, kSeparators);
+    const std::string_view item = next_part(rest, separators);
+    rest = trimmed(rest, separators);
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string_view::npos) fail(in_quotes(item) + " is not name=value");
     settings.set(item.substr(0, equals), item.substr(equals + 1), place);
@@ -93,7 +95,7 @@ std::vector<SwitchProfile> read_switch_profiles(std::string_view text, const std
   std::vector<SwitchProfile> profiles;
   if (text == "none") return profiles;
   while (!text.empty()) {
-    const std::string_view item = trimmed(next_part(text, ";"), kSeparators);
+    const std::string_view item = trimmed(next_part(text, ";"), separators);
     if (!item.empty()) profiles.push_back(read_profile(item, param));
   }
   return profiles;
@@ -123,13 +125,14 @@ void check_profiles(const std::vector<SwitchProfile>& profiles, const Topology& 
     if (!is_used) {
       for (const BufferClass& buffer_class : topology.buffer_classes()) known.insert(buffer_class.name);
       const std::vector<std::string> candidates(known.begin(), known.end());
-      diagnostics.error("unknown-switch", param + ": " + in_quotes(profile.switches) + " is no switch of " + topology.name(),
+      diagnostics.error("unknown-switch",
+                        fmt::format("{}: {} is no switch of {}", param, in_quotes(profile.switches), topology.name()),
                         SourcePlace::named(param), suggestion(profile.switches, candidates, "switch or level"));
     }
     if (profile.priority && *profile.priority >= priorities) {
       diagnostics.error("unknown-priority",
-                        param + " names priority " + std::to_string(*profile.priority) + ", and switches of this run have " +
-                            (priorities == 1 ? "0 only" : "0 to " + std::to_string(priorities - 1)),
+                        fmt::format("{} names priority {}, and switches of this run have {}", param, *profile.priority,
+                                    priorities == 1 ? "0 only" : "0 to " + std::to_string(priorities - 1)),
                         SourcePlace::named(param), "leave it out");
     }
   }

@@ -12,9 +12,9 @@ namespace weft {
 namespace {
 
 /// Relative: what is full, what is the highest.
-constexpr double kRounding = 1e-9;
+constexpr double rounding = 1e-9;
 /// Relative: what a slowed flow loses at least.
-constexpr double kLossMin = 1e-6;
+constexpr double loss_min = 1e-6;
 
 }  // namespace
 
@@ -120,7 +120,7 @@ double CongestionMonitor::possible_bps(FlowSlot slot, const AllocationPolicy& po
       if (share.priority == priority) weight = share.weight;
     }
     // What rounding leaves of it is nothing.
-    if (left < graph.capacity(hop.link) * kRounding) left = 0;
+    if (left < graph.capacity(hop.link) * rounding) left = 0;
     possible = std::min(possible, graph.weight(slot) * left / weight);
   }
   return possible;
@@ -132,7 +132,7 @@ CongestionMonitor::Finding CongestionMonitor::judge(FlowSlot slot, const Allocat
   const std::uint8_t priority = graph.priority(slot);
   const double rate = policy.rate(slot);
   const double possible = possible_bps(slot, policy);
-  if (rate >= possible * (1 - kLossMin)) return {};
+  if (rate >= possible * (1 - loss_min)) return {};
   for (const FlowLinkGraph::Hop& hop : graph.hops(slot)) {
     double load = 0;
     double level = 0;
@@ -145,7 +145,7 @@ CongestionMonitor::Finding CongestionMonitor::judge(FlowSlot slot, const Allocat
     }
     const double capacity = graph.capacity(hop.link);
     const bool is_bottleneck =
-        capacity > 0 && load >= capacity * (1 - kRounding) && rate / graph.weight(slot) >= level * (1 - kRounding);
+        capacity > 0 && load >= capacity * (1 - rounding) && rate / graph.weight(slot) >= level * (1 - rounding);
     if (!is_bottleneck || (!has_others && is_access(hop.link, flow))) continue;
     return {hop.link, has_others ? CongestionCause::others : CongestionCause::own, rate, possible};
   }

@@ -7,8 +7,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t kNearShare = 8;      // one flow in so many is near after a refill
-constexpr std::size_t kNearFlowsMin = 64;  // a refill is not worth less
+constexpr std::size_t near_share = 8;       // one flow in so many is near after a refill
+constexpr std::size_t near_flows_min = 64;  // a refill is not worth less
 
 }  // namespace
 
@@ -95,7 +95,7 @@ bool CompletionQueue::refill() {
     if (const Time finish = items_[flow.index()].finish; finish < Time::max()) finishes_.push_back(finish.in_ticks());
   }
   if (finishes_.empty()) return false;
-  const std::size_t near = std::min(finishes_.size(), std::max(kNearFlowsMin, finishes_.size() / kNearShare)) - 1;
+  const std::size_t near = std::min(finishes_.size(), std::max(near_flows_min, finishes_.size() / near_share)) - 1;
   const auto nth = finishes_.begin() + static_cast<std::ptrdiff_t>(near);
   std::nth_element(finishes_.begin(), nth, finishes_.end());
   horizon_ = Time::at_ticks(*nth + 1);

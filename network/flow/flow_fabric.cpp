@@ -16,11 +16,11 @@ namespace {
 static_assert(1U << transfer_priority_bits == priority_classes);
 
 /// The fabric's own event.
-constexpr std::uint16_t kSettle = 103;
+constexpr std::uint16_t settle_event = 103;
 /// More than a link of 1.6 Tb/s moves in a year.
-constexpr Bytes kEndless = Bytes::of(std::numeric_limits<std::int64_t>::max());
+constexpr Bytes endless = Bytes::of(std::numeric_limits<std::int64_t>::max());
 /// Tells owners of flows that are joint operations from transfers.
-constexpr std::uint64_t kJointOwner = std::uint64_t{1} << 32;
+constexpr std::uint64_t joint_owner = std::uint64_t{1} << 32;
 
 }  // namespace
 
@@ -88,7 +88,7 @@ void FlowFabric::handle(const Event& event, EventContext& context) {
     plan_settle(context.now(), context);
     return;
   }
-  WEFT_CHECK(event.kind == kSettle, "the fabric knows the kind of every event it gets");
+  WEFT_CHECK(event.kind == settle_event, "the fabric knows the kind of every event it gets");
   WEFT_CHECK(!planned_.empty() && planned_.back() == context.now(), "settle events come when they were planned");
   planned_.pop_back();
   settle(context);
@@ -113,7 +113,7 @@ void FlowFabric::plan_settle(Time at, EventContext& context) {
   // plans the next.
   if (!planned_.empty() && planned_.back() <= at) return;
   planned_.push_back(at);
-  context.schedule(at - context.now(), EventClass::settle, kSettle);
+  context.schedule(at - context.now(), EventClass::settle, settle_event);
 }
 
 void FlowFabric::settle(EventContext& context) {
@@ -303,7 +303,7 @@ void FlowFabric::begin(const Transfer& transfer, bool is_of_packets, Time now, E
     request.path = active.is_folded ? folded.links : path.links;
     request.loads = active.is_folded ? folded.loads : path.loads;
     request.account = account;
-    request.wire_bytes = is_of_packets ? kEndless : settings_.wire_bytes(part, active.inside_host);
+    request.wire_bytes = is_of_packets ? endless : settings_.wire_bytes(part, active.inside_host);
     request.weight = settings_.share == QueuePairShare::per_transfer ? 1.0 / flows : 1.0;
     request.cap_bps = cap_bps;
     request.owner = slot;
@@ -412,7 +412,7 @@ void FlowFabric::begin_joint(std::uint32_t slot, Time now, EventContext& context
       request.priority = std::max(request.priority, static_cast<std::uint8_t>(member.transfer.priority));
     }
   }
-  request.owner = kJointOwner | slot;
+  request.owner = joint_owner | slot;
   const FlowSlot flow = model_.start(request);
   if (flows_.size() <= flow.index()) flows_.resize(flow.index() + 1);
   flows_[flow.index()] = {slot, Duration::zero(), true, 0};
@@ -514,8 +514,8 @@ std::vector<UnfinishedTransfer> FlowFabric::unfinished() const {
   std::vector<LinkId> stalled_at(transfers_.size(), LinkId::none());
   std::vector<LinkId> joint_stalled_at(joint_.size(), LinkId::none());
   for (const StalledFlow& flow : model_.stalled_flows()) {
-    const bool is_joint = (flow.owner & kJointOwner) != 0;
-    (is_joint ? joint_stalled_at : stalled_at)[flow.owner & (kJointOwner - 1)] = flow.link;
+    const bool is_joint = (flow.owner & joint_owner) != 0;
+    (is_joint ? joint_stalled_at : stalled_at)[flow.owner & (joint_owner - 1)] = flow.link;
   }
   std::vector<UnfinishedTransfer> unfinished;
   for (std::size_t slot = 0; slot < transfers_.size(); ++slot) {

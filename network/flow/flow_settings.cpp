@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace weft {
 
 /// What several members of FlowSettings follow from.
@@ -25,10 +27,11 @@ namespace {
 std::optional<Bandwidth> rate_limit(const std::string& text, const std::string& param) {
   const std::optional<Bandwidth> rate = read_bandwidth_or(text, "unlimited", param);
   if (!rate || *rate >= Bandwidth::bps(1)) return rate;
-  fail("out-of-range", param + " = " + text + " lets nothing through", SourcePlace::named(param), "at least 1bps, or unlimited");
+  fail("out-of-range", fmt::format("{} = {} lets nothing through", param, text), SourcePlace::named(param),
+       "at least 1bps, or unlimited");
 }
 
-constexpr std::array kFlowSettingsParams = {
+constexpr std::array flow_settings_params = {
     ParamSpec{.name = "allocation",
               .kind = ParamKind::choice,
               .default_text = "max_min",
@@ -288,9 +291,9 @@ PathWeights path_weights(const FlowChoices& choices) {
   const std::string& routing = choices.routing;
   if (routing == "ecmp" || routing == "e_ecmp" || routing == "spray") return PathWeights::capacity;
   fail("paths-not-weighed",
-       "flow.path_weights = capacity, and flow.routing = " + routing +
-           (routing == "static" ? " gives every destination one next hop, by its number"
-                                : " chooses next hops by what is under way on their links for their rate"),
+       fmt::format("flow.path_weights = capacity, and flow.routing = {}{}", routing,
+                   routing == "static" ? " gives every destination one next hop, by its number"
+                                       : " chooses next hops by what is under way on their links for their rate"),
        SourcePlace::named("flow.path_weights"), "take flow.routing=ecmp, e_ecmp or spray, or flow.path_weights=equal");
 }
 
@@ -303,11 +306,11 @@ PathRule path_rule_of(const FlowChoices& choices, std::uint64_t run_seed) {
   return rule;
 }
 
-constexpr std::size_t kPathCacheEntries = std::size_t{1} << 16;
+constexpr std::size_t path_cache_entries_default = std::size_t{1} << 16;
 
 }  // namespace
 
-ParamTable flow_params() { return kFlowSettingsParams; }
+ParamTable flow_params() { return flow_settings_params; }
 
 FlowSettings::FlowSettings(const ParamSet& flow, std::uint64_t run_seed)
     : FlowSettings(flow, filled<FlowChoices>(flow), run_seed) {}
@@ -316,7 +319,7 @@ FlowSettings::FlowSettings(const ParamSet& flow, const FlowChoices& choices, std
     : wire_format(protocol_stack(choices.protocol), choices.mtu),
       routing(routing_called(choices.routing)),
       path_rule(path_rule_of(choices, run_seed)),
-      path_cache_entries(kPathCacheEntries) {
+      path_cache_entries(path_cache_entries_default) {
   fill(*this, flow);
 }
 

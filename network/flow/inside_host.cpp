@@ -13,11 +13,11 @@ bool is_inner(const Node& node) { return stays_inside(node.kind) || node.kind ==
 }  // namespace
 
 InsideHost::InsideHost(const Topology& topology) : topology_(topology), first_of_node_(topology.node_count() + 1, 0) {
-  constexpr std::uint32_t kNone = UINT32_MAX;
-  std::vector<std::uint32_t> group_of(topology.node_count(), kNone);
+  constexpr std::uint32_t none = UINT32_MAX;
+  std::vector<std::uint32_t> group_of(topology.node_count(), none);
   std::vector<NodeId> stack;
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
-    if (!is_inner(topology.node(NodeId(i))) || group_of[i] != kNone) continue;
+    if (!is_inner(topology.node(NodeId(i))) || group_of[i] != none) continue;
     group_of[i] = i;
     stack.push_back(NodeId(i));
     while (!stack.empty()) {
@@ -26,7 +26,7 @@ InsideHost::InsideHost(const Topology& topology) : topology_(topology), first_of
       for (const LinkId link : topology.out_links(at)) {
         const NodeId next = topology.link(link).destination;
         if (!is_inner(topology.node(next)) || topology.node(next).host != topology.node(at).host) continue;
-        if (group_of[next.index()] != kNone) continue;
+        if (group_of[next.index()] != none) continue;
         group_of[next.index()] = i;
         stack.push_back(next);
       }
@@ -37,7 +37,7 @@ InsideHost::InsideHost(const Topology& topology) : topology_(topology), first_of
     if (is_endpoint(topology.node(NodeId(i)).kind)) {
       for (const LinkId link : topology.out_links(NodeId(i))) {
         const NodeId next = topology.link(link).destination;
-        if (group_of[next.index()] != kNone && topology.node(next).host == topology.node(NodeId(i)).host) {
+        if (group_of[next.index()] != none && topology.node(next).host == topology.node(NodeId(i)).host) {
           groups_.push_back(group_of[next.index()]);
         }
       }

@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
 #include "network/routing/hop_weights.hpp"
@@ -31,7 +33,7 @@ class TreeSearch {
   SwitchTree tree(std::span<const NodeId> members) {
     SwitchTree tree;
     if (!all_meet_) {
-      tree.objection = "the shortest paths to " + topology_.node_name(target_) + " end in different switches";
+      tree.objection = fmt::format("the shortest paths to {} end in different switches", topology_.node_name(target_));
       return tree;
     }
     tree.top = find_top();
@@ -181,8 +183,8 @@ SwitchTree nvswitch_star(const Topology& topology, std::span<const NodeId> membe
   }
   SwitchTree tree;
   if (switches.empty()) {
-    tree.objection = "host" + std::to_string(topology.node(members.front()).host.index()) + " has no NVSwitch that " +
-                     topology.node_name(members.front()) + " and the others are all cabled to";
+    tree.objection = fmt::format("host{} has no NVSwitch that {} and the others are all cabled to",
+                                 topology.node(members.front()).host.index(), topology.node_name(members.front()));
     return tree;
   }
   tree.top = switches.front();

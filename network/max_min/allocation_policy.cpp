@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::array kMaxMinParams = {
+constexpr std::array max_min_params = {
     param<&MaxMinLayer::Options::repartition_updates>(
         {.name = "repartition_updates",
          .default_text = "5",
@@ -36,7 +36,7 @@ struct QuantumSettings {
   Bandwidth quantum;
 };
 
-constexpr std::array kQuantumFillingParams = {
+constexpr std::array quantum_filling_params = {
     param<&QuantumSettings::quantum>(
         {.name = "quantum",
          .default_text = "100Mbps",
@@ -58,22 +58,22 @@ std::unique_ptr<AllocationPolicy> make_quantum_filling(std::vector<double> capac
   return std::make_unique<QuantumFilling>(std::move(capacities), static_cast<double>(quantum.in_bps()));
 }
 
-constexpr std::array<Module<AllocationPolicyFactory>, 2> kPolicies = {{
+constexpr std::array<Module<AllocationPolicyFactory>, 2> policies = {{
     {{"allocation", "max_min",
       "Weighted max-min fair rates, exact: no flow can gain without one of no larger rate per weight losing. Independent segments "
       "of the "
       "flow-link graph are solved in parallel. Flows of a higher priority class go first.",
-      kMaxMinParams},
+      max_min_params},
      make_max_min},
     {{"allocation", "quantum_filling",
       "The paper's appendix B: all flows gain a fixed quantum per round until a link of theirs is full. Slow and approximate; a "
       "reference.",
-      kQuantumFillingParams},
+      quantum_filling_params},
      make_quantum_filling},
 }};
 
 }  // namespace
 
-std::span<const Module<AllocationPolicyFactory>> allocation_policies() { return kPolicies; }
+std::span<const Module<AllocationPolicyFactory>> allocation_policies() { return policies; }
 
 }  // namespace weft

@@ -12,20 +12,20 @@ namespace weft {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnfixed = -1.0;  // marks a flow whose rate is not known yet
-constexpr std::uint32_t kNoLink = UINT32_MAX;
-constexpr std::uint64_t kBucketsMax = 4096;
-constexpr int kDroppedBits = 52 - 7;  // of a double's fraction, 7 bits tell buckets apart
+constexpr double infinite_share = std::numeric_limits<double>::infinity();
+constexpr double unfixed_flow = -1.0;  // marks a flow whose rate is not known yet
+constexpr std::uint32_t no_link = UINT32_MAX;
+constexpr std::uint64_t buckets_max = 4096;
+constexpr int dropped_bits = 52 - 7;  // of a double's fraction, 7 bits tell buckets apart
 
-std::uint64_t leading_bits(double share) { return std::bit_cast<std::uint64_t>(share) >> kDroppedBits; }
+std::uint64_t leading_bits(double share) { return std::bit_cast<std::uint64_t>(share) >> dropped_bits; }
 
 }  // namespace
 
 void BucketSolveState::resize(const FlowLinkGraph& graph) {
   if (rates.size() < graph.slot_count()) rates.resize(graph.slot_count(), 0.0);
   if (levels.size() < graph.link_count()) {
-    levels.resize(graph.link_count(), kInfinity);
+    levels.resize(graph.link_count(), infinite_share);
     work.resize(graph.link_count());
   }
 }
@@ -41,7 +41,7 @@ void BucketSolve::run(const FlowLinkGraph& graph, std::span<const LinkId> links,
   }
   lay_buckets(links);
   for (std::uint32_t bucket = 0; bucket < heads_.size(); ++bucket) {
-    if (heads_[bucket] != kNoLink) empty_bucket(bucket);
+    if (heads_[bucket] != no_link) empty_bucket(bucket);
   }
 }
 
@@ -51,12 +51,12 @@ void BucketSolve::begin(std::span<const LinkId> links) {
   for (const LinkId link : links) {
     const std::span<const FlowLinkGraph::Member> members = graph_->members(link);
     for (const FlowLinkGraph::Member& member : members) {
-      if (member.hop == 0) state_->rates[member.flow.index()] = kUnfixed;
+      if (member.hop == 0) state_->rates[member.flow.index()] = unfixed_flow;
     }
     const double weight = graph_->weights_are_one() ? static_cast<double>(members.size()) : weight_of(members);
-    state_->levels[link.index()] = kInfinity;
+    state_->levels[link.index()] = infinite_share;
     state_->work[link.index()] = {
-        graph_->capacity(link), 0.0, weight, weight, 0.0, static_cast<std::uint32_t>(members.size()), kNoLink};
+        graph_->capacity(link), 0.0, weight, weight, 0.0, static_cast<std::uint32_t>(members.size()), no_link};
   }
   if (graph_->has_caps()) list_capped(links);
 }
@@ -71,14 +71,14 @@ void BucketSolve::list_capped(std::span<const LinkId> links) {
   for (const LinkId link : links) {
     for (const FlowLinkGraph::Member& member : graph_->members(link)) {
       const double cap = graph_->cap(member.flow);
-      if (member.hop == 0 && cap < kInfinity) capped_.emplace_back(cap / graph_->weight(member.flow), member.flow);
+      if (member.hop == 0 && cap < infinite_share) capped_.emplace_back(cap / graph_->weight(member.flow), member.flow);
     }
   }
   std::sort(capped_.begin(), capped_.end());
 }
 
 void BucketSolve::lay_buckets(std::span<const LinkId> links) {
-  double share_min = kInfinity;
+  double share_min = infinite_share;
   double share_max = 0;
   std::uint64_t waiting = 0;
   for (const LinkId link : links) {
@@ -95,7 +95,7 @@ void BucketSolve::lay_buckets(std::span<const LinkId> links) {
   key_min_ = leading_bits(share_min);
   const std::uint64_t octaves_above = 8 * 128;
   const std::uint64_t range = leading_bits(share_max) - key_min_ + 1 + octaves_above;
-  heads_.assign(std::min({range, kBucketsMax, 2 * waiting}), kNoLink);
+  heads_.assign(std::min({range, buckets_max, 2 * waiting}), no_link);
   for (const LinkId link : links) {
     if (state_->work[link.index()].unfixed > 0) put(link, bucket_of(share(link)));
   }
@@ -103,7 +103,7 @@ void BucketSolve::lay_buckets(std::span<const LinkId> links) {
 
 void BucketSolve::empty_bucket(std::uint32_t bucket) {
   heap_.clear();
-  for (std::uint32_t i = heads_[bucket]; i != kNoLink;) {
+  for (std::uint32_t i = heads_[bucket]; i != no_link;) {
     const LinkId link(i);
     i = state_->work[i].next;
     if (state_->work[link.index()].unfixed == 0) continue;
@@ -157,7 +157,7 @@ void BucketSolve::sum_weight(LinkId link) {
   if (graph_->weights_are_one() || work.weight == work.weight_summed) return;
   double weight = 0;
   for (const FlowLinkGraph::Member& member : graph_->members(link)) {
-    if (state_->rates[member.flow.index()] == kUnfixed) weight += graph_->weight(member.flow) * graph_->load(member);
+    if (state_->rates[member.flow.index()] == unfixed_flow) weight += graph_->weight(member.flow) * graph_->load(member);
   }
   work.weight = weight;
   work.weight_summed = weight;
@@ -177,7 +177,7 @@ void BucketSolve::put(LinkId link, std::uint32_t bucket) {
 void BucketSolve::fix_link(LinkId link, double level) {
   state_->levels[link.index()] = level;
   for (const FlowLinkGraph::Member& member : graph_->members(link)) {
-    if (state_->rates[member.flow.index()] != kUnfixed) continue;
+    if (state_->rates[member.flow.index()] != unfixed_flow) continue;
     fix_flow(member.flow, std::min(graph_->cap(member.flow), graph_->weight(member.flow) * level), level);
   }
 }
@@ -186,7 +186,7 @@ bool BucketSolve::fix_capped(double level) {
   bool any = false;
   for (; next_capped_ < capped_.size() && capped_[next_capped_].first <= level; ++next_capped_) {
     const auto [cap_level, flow] = capped_[next_capped_];
-    if (state_->rates[flow.index()] != kUnfixed) continue;
+    if (state_->rates[flow.index()] != unfixed_flow) continue;
     fix_flow(flow, graph_->cap(flow), cap_level);
     any = true;
   }

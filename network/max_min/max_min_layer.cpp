@@ -10,9 +10,9 @@ namespace weft {
 
 namespace {
 
-constexpr double kSameRate = 1e-12;
+constexpr double same_rate = 1e-12;
 // Of a repair: a guess, which decides about waking threads only
-constexpr std::size_t kLooksPerChange = 16;
+constexpr std::size_t looks_per_change = 16;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::span<const FlowSlot> MaxMinLayer::update(std::span<double> rates) {
     const std::size_t incidences = segments_.incidences(task.segment);
     const auto links = static_cast<double>(segments_.links(task.segment).size());
     task.repair = options_.repaired_part_max > 0 && static_cast<double>(task.dirty.size()) <= options_.repaired_part_max * links;
-    expected += task.repair ? std::min(incidences, kLooksPerChange * task.pairs_changed) : incidences;
+    expected += task.repair ? std::min(incidences, looks_per_change * task.pairs_changed) : incidences;
   }
   if (workers.size() == 1 || tasks.size() == 1 || expected < options_.parallel_incidences_min) {
     for (Task& task : tasks) bring_up_to_date(task, workers.front(), rates);
@@ -151,7 +151,7 @@ void MaxMinLayer::bring_up_to_date(Task& task, MaxMinWorkspace::Worker& worker, 
     const double rate = levels_.rate(flow);
     double& published = rates[flow.index()];
     // A new flow's NaN compares unequal to everything.
-    if (std::abs(rate - published) <= kSameRate * rate) return true;
+    if (std::abs(rate - published) <= same_rate * rate) return true;
     published = rate;
     return false;
   });

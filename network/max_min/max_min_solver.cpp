@@ -6,13 +6,15 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 
 namespace weft {
 
 namespace {
 
-constexpr double kFullUpToRounding = 1e-11;  // of the capacity
+constexpr double full_up_to_rounding = 1e-11;  // of the capacity
 
 }  // namespace
 
@@ -89,9 +91,10 @@ std::span<const FlowSlot> MaxMinSolver::update() {
 
 void MaxMinSolver::check_rates() const {
   const MaxMinAudit found = audit();
-  WEFT_CHECK(found.passed(), "rates are max-min fair, but " + std::to_string(found.overloaded_links) + " links are overloaded, " +
-                                 std::to_string(found.flows_above_cap) + " flows above their cap and " +
-                                 std::to_string(found.flows_without_bottleneck) + " without a bottleneck");
+  WEFT_CHECK(
+      found.passed(),
+      fmt::format("rates are max-min fair, but {} links are overloaded, {} flows above their cap and {} without a bottleneck",
+                  found.overloaded_links, found.flows_above_cap, found.flows_without_bottleneck));
 }
 
 std::span<const FlowSlot> MaxMinSolver::update_layers() {
@@ -129,7 +132,7 @@ double MaxMinSolver::left_for(std::size_t layer, LinkId link) const {
     }
   }
   left += correction;
-  return left <= kFullUpToRounding * capacity ? 0 : left;
+  return left <= full_up_to_rounding * capacity ? 0 : left;
 }
 
 MaxMinSolver::Counters MaxMinSolver::counters() const {

@@ -15,7 +15,7 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t kAhead = 8;  // so many arrivals before its own, a packet's route is fetched
+constexpr std::size_t ahead = 8;  // so many arrivals before its own, a packet's route is fetched
 
 }  // namespace
 
@@ -125,14 +125,14 @@ void PacketSwitch::prefetch() const {
   swept_ = {};
   std::span<const Event> changes = arrivals.events;
   const SortedPortMessages& port_messages = arrivals.port_messages;
-  std::array<const QueuePairs::Route*, kAhead> routes;
+  std::array<const QueuePairs::Route*, ahead> routes;
   const auto fetch_route = [&](std::size_t i) {
     const auto packet = port_messages[i].payload_as<Packet>();
     if (packet.kind() == PacketKind::pfc) return;
-    routes[i % kAhead] = &routes_[packet.queue_pair];
-    cache::fetch(routes[i % kAhead], sizeof(QueuePairs::Route));
+    routes[i % ahead] = &routes_[packet.queue_pair];
+    cache::fetch(routes[i % ahead], sizeof(QueuePairs::Route));
   };
-  for (std::size_t i = 0; i < std::min(kAhead, port_messages.size()); ++i) fetch_route(i);
+  for (std::size_t i = 0; i < std::min(ahead, port_messages.size()); ++i) fetch_route(i);
   for (std::size_t i = 0; i < port_messages.size(); ++i) {
     const PortMessage& port_message = port_messages[i];
     for (; !changes.empty() && changes.front().key.time <= port_message.time; changes = changes.subspan(1))
@@ -144,9 +144,9 @@ void PacketSwitch::prefetch() const {
       bring_forward(port_message.port, port_message.time, context);
       on_pfc(packet, port_message.port, port_message.time);
     } else {
-      admit(packet, *routes[i % kAhead], port_message.port, port_message.time, context);
+      admit(packet, *routes[i % ahead], port_message.port, port_message.time, context);
     }
-    if (i + kAhead < port_messages.size()) fetch_route(i + kAhead);
+    if (i + ahead < port_messages.size()) fetch_route(i + ahead);
   }
   if (!port_messages.empty()) swept_.last = port_messages[port_messages.size() - 1].time;
   for (; !changes.empty(); changes = changes.subspan(1)) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/engine/port_message.hpp"
 #include "core/text/counted.hpp"
@@ -17,8 +19,8 @@ namespace weft {
 
 namespace {
 
-constexpr std::uint16_t kInside = UINT16_MAX;
-constexpr const char* kInFlowMode = "take --mode=flow for this topology";
+constexpr std::uint16_t inside_host_links = UINT16_MAX;
+constexpr const char* in_flow_mode = "take --mode=flow for this topology";
 
 }  // namespace
 
@@ -28,7 +30,7 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
       own_(topology, rule.weights),
       host_count_(static_cast<std::uint32_t>(topology.host_count())),
       node_of_switch_(topology.node_count()),
-      port_of_link_(topology.link_count(), kInside) {
+      port_of_link_(topology.link_count(), inside_host_links) {
   const auto node_of = [&](NodeId id) {
     const Node& node = topology.node(id);
     return node.host.is_none() ? node_of_switch_[id.index()] : node.host.index();
@@ -51,8 +53,8 @@ PacketTopology::PacketTopology(const Topology& topology, const PathRule& rule)
     links.push_back(LinkId(i));
     if (links.size() == message_ports_max) {
       fail("too-many-ports",
-           topology.node_name(link.source) + " has more cables than packet mode counts, " + std::to_string(message_ports_max - 1),
-           SourcePlace::named(topology.name()), kInFlowMode);
+           fmt::format("{} has more cables than packet mode counts, {}", topology.node_name(link.source), message_ports_max - 1),
+           SourcePlace::named(topology.name()), in_flow_mode);
     }
   }
   ports_begin_.push_back(0);
@@ -68,14 +70,13 @@ PacketTopology::Route PacketTopology::route(NodeId source, NodeId destination, s
                                             std::uint32_t queue_pair) const {
   Followed followed = follow(own_.between(source, destination), source, destination, connection, queue_pair);
   const auto refuse = [&](const char* code, const std::string& why, const char* with_routes) {
-    std::string hint = kInFlowMode;
+    std::string hint = in_flow_mode;
     if (rule_.routes != nullptr) hint += std::string(", or ") + with_routes;
-    fail(code, "the way from " + topology_.node_name(source) + " to " + topology_.node_name(destination) + " " + why,
+    fail(code, fmt::format("the way from {} to {} {}", topology_.node_name(source), topology_.node_name(destination), why),
          SourcePlace::named(topology_.name()), hint);
   };
   if (!followed.relay.is_none()) {
-    refuse("relaying-host",
-           "leads through host" + std::to_string(followed.relay.index()) + ", and packet mode has no hosts that relay",
+    refuse("relaying-host", fmt::format("leads through host{}, and packet mode has no hosts that relay", followed.relay.index()),
            "lead flow.routes past the host");
   }
   if (followed.is_too_long) {
@@ -98,7 +99,7 @@ PacketTopology::Followed PacketTopology::follow(const WeighedRoutes& routes, Nod
   Route& route = followed.route;
   for (const LinkId id : ecmp_path(topology_, routes, rule_, source, destination, connection, queue_pair)) {
     const Link& link = topology_.link(id);
-    if (port_of_link_[id.index()] == kInside) {
+    if (port_of_link_[id.index()] == inside_host_links) {
       route.inside_hosts += link.propagation_delay;
       route.inside_rate = std::min(route.inside_rate, link.rate);
       if (route.links.empty()) route.source_rate = route.inside_rate;
@@ -128,9 +129,9 @@ void PacketTopology::ports_to(const AvailableRoutes& routes, std::uint32_t node,
     if (relay.is_none()) return;
   }
   fail("relaying-host",
-       "a way to " + topology_.node_name(endpoint) + " leads through host" + std::to_string(relay.index()) +
-           ", and packet mode has no hosts that relay",
-       SourcePlace::named(topology_.name()), kInFlowMode);
+       fmt::format("a way to {} leads through host{}, and packet mode has no hosts that relay", topology_.node_name(endpoint),
+                   relay.index()),
+       SourcePlace::named(topology_.name()), in_flow_mode);
 }
 
 PacketTopology::LeastRoute PacketTopology::least_route(NodeId from, NodeId endpoint,
@@ -175,12 +176,12 @@ HostId PacketTopology::add_ports(const WeighedRoutes& by, std::uint32_t node, No
   return relay;
 }
 
-bool PacketTopology::is_cable(LinkId link) const { return port_of_link_[link.index()] != kInside; }
+bool PacketTopology::is_cable(LinkId link) const { return port_of_link_[link.index()] != inside_host_links; }
 
 PacketTopology::CableEnd PacketTopology::begin_of(LinkId link) const {
   const NodeId id = topology_.link(link).source;
   const HostId host = topology_.node(id).host;
-  WEFT_CHECK(port_of_link_[link.index()] != kInside, "a cable is not inside a host");
+  WEFT_CHECK(port_of_link_[link.index()] != inside_host_links, "a cable is not inside a host");
   return {host.is_none() ? node_of_switch_[id.index()] : host.index(), port_of_link_[link.index()]};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 #include "core/check.hpp"
 #include "core/values/fingerprint.hpp"
 #include "network/routing/static_routes.hpp"
@@ -13,7 +15,7 @@ namespace weft {
 namespace {
 
 // 2^64 / golden ratio: spreads small numbers
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15ULL;
 
 /// The tuple that switches see of a queue pair.
 EcmpHash hash_of(const PathRule& rule, NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
@@ -61,7 +63,7 @@ void walk(const Topology& topology, const WeighedRoutes& by, const PathRule& rul
   for (NodeId at = source; at != destination;) {
     by.routes.next_hops(topology, at, destination, hops);
     WEFT_CHECK(!hops.empty(),
-               "endpoints are mutually reachable: " + topology.node_name(at) + " to " + topology.node_name(destination));
+               fmt::format("endpoints are mutually reachable: {} to {}", topology.node_name(at), topology.node_name(destination)));
     const LinkId chosen = hops[choice(at)];
     const LinkId route = rule.routes == nullptr ? LinkId::none() : rule.routes->next(at, destination);
     links.push_back(route.is_none() ? chosen : route);
@@ -74,11 +76,11 @@ void walk(const Topology& topology, const WeighedRoutes& by, const PathRule& rul
 
 EcmpHash::EcmpHash(NodeId source, NodeId destination, std::uint32_t connection, std::uint32_t queue_pair) {
   const std::uint64_t ends = (std::uint64_t{source.index()} << 32) | destination.index();
-  tuple_ = mix64(mix64(ends + kGolden) ^ ((std::uint64_t{connection} << 32) | queue_pair));
+  tuple_ = mix64(mix64(ends + golden) ^ ((std::uint64_t{connection} << 32) | queue_pair));
 }
 
 std::uint64_t EcmpHash::mixed(std::uint64_t seed, NodeId at) const {
-  return mix64(tuple_ ^ mix64(seed + kGolden * (at.index() + 1)));
+  return mix64(tuple_ ^ mix64(seed + golden * (at.index() + 1)));
 }
 
 std::size_t EcmpHash::choice(std::uint64_t seed, NodeId at, std::size_t n) const { return n == 1 ? 0 : spread(mixed(seed, at), n); }

@@ -14,11 +14,11 @@ namespace weft {
 
 namespace {
 
-constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
-constexpr std::size_t kKept = std::size_t{1} << 14;
+constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kept = std::size_t{1} << 14;
 
 /// Of rates: more than any link has is as good as no limit.
-std::int64_t sum_up_to_unlimited(std::int64_t a, std::int64_t b) { return a > kUnlimited - b ? kUnlimited : a + b; }
+std::int64_t sum_up_to_unlimited(std::int64_t a, std::int64_t b) { return a > unlimited - b ? unlimited : a + b; }
 
 /// The part of `all` that `part` of `whole` has, at least 1.
 std::int64_t share_of(std::int64_t all, std::int64_t part, std::int64_t whole) {
@@ -63,7 +63,7 @@ struct HopWeights::Paths {
 
   /// c(), by numbers.
   std::int64_t between(std::uint32_t from, std::uint32_t to) const {
-    std::int64_t least = kUnlimited;
+    std::int64_t least = unlimited;
     for (; from != to; from = meet[from]) least = std::min(least, capacity[from]);
     return least;
   }
@@ -88,8 +88,8 @@ NodeId HopWeights::target(NodeId at, NodeId destination) const {
 }
 
 HopWeights::Entry& HopWeights::entry_of(NodeId at, NodeId target) const {
-  if (kept_.empty()) kept_.resize(kKept);
-  return kept_[mix64((std::uint64_t{at.index()} << 32) | target.index()) & (kKept - 1)];
+  if (kept_.empty()) kept_.resize(kept);
+  return kept_[mix64((std::uint64_t{at.index()} << 32) | target.index()) & (kept - 1)];
 }
 
 HopWeights::Paths HopWeights::find_paths(NodeId at, NodeId destination) const {
@@ -116,7 +116,7 @@ HopWeights::Paths HopWeights::find_paths(NodeId at, NodeId destination) const {
   const auto last = static_cast<std::uint32_t>(paths.nodes.size() - 1);
   paths.hops_begin.push_back(static_cast<std::uint32_t>(links.size()));
   paths.weights.resize(links.size());
-  paths.capacity.assign(paths.nodes.size(), kUnlimited);
+  paths.capacity.assign(paths.nodes.size(), unlimited);
   paths.meet.assign(paths.nodes.size(), last);
   std::vector<std::int64_t> rate_to(paths.nodes.size(), 0);  // of the node at hand
   const auto far_end = [&](std::uint32_t hop) { return number_of.at(topology_.link(links[hop]).destination); };

@@ -9,16 +9,16 @@ namespace weft {
 
 namespace {
 
-constexpr int kFractionBits = 16;
+constexpr int fraction_bits = 16;
 
 Duration crossing(Bytes packet, std::int64_t per_byte) {
   __extension__ using Wide = __int128;
   const Wide all = static_cast<Wide>(packet.count()) * std::max<std::int64_t>(0, per_byte);
-  return Duration::ticks(static_cast<std::int64_t>((all + (Wide{1} << kFractionBits) - 1) >> kFractionBits));
+  return Duration::ticks(static_cast<std::int64_t>((all + (Wide{1} << fraction_bits) - 1) >> fraction_bits));
 }
 
 std::int64_t per_byte_at(double rate_bps) {
-  return std::llround(8.0 * static_cast<double>(Duration::ticks_per_s) / rate_bps * (1 << kFractionBits));
+  return std::llround(8.0 * static_cast<double>(Duration::ticks_per_s) / rate_bps * (1 << fraction_bits));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/text/counted.hpp"
 #include "core/text/diagnostics.hpp"
 #include "core/text/textproto.hpp"
@@ -82,8 +84,8 @@ class RoutesReader {
         continue;
       }
       const auto first = std::find_if(entries.begin(), entries.end(), [&](const Entry& other) { return other.at == entry.at; });
-      diagnostics_.error("duplicate-route", given.at() + " has two routes to " + given.to(i), place_of(entry),
-                         "the first is at line " + std::to_string(place_of(*first).line) + "; keep one of them");
+      diagnostics_.error("duplicate-route", fmt::format("{} has two routes to {}", given.at(), given.to(i)), place_of(entry),
+                         fmt::format("the first is at line {}; keep one of them", place_of(*first).line));
     }
   }
 
@@ -105,12 +107,12 @@ class RoutesReader {
       std::vector<std::string> neighbours;
       for (const LinkId link : topology_.out_links(*at))
         neighbours.push_back(topology_.node_name(topology_.link(link).destination));
-      diagnostics_.error("no-cable", "no cable joins " + given.at() + " and " + given.via(), inside(number).of(given, "via"),
-                         suggestion(given.via(), neighbours, "neighbour of " + given.at()));
+      diagnostics_.error("no-cable", fmt::format("no cable joins {} and {}", given.at(), given.via()),
+                         inside(number).of(given, "via"), suggestion(given.via(), neighbours, "neighbour of " + given.at()));
     } else {
-      diagnostics_.error(
-          "no-cable", "there is no cable " + std::to_string(given.cable()) + " between " + given.at() + " and " + given.via(),
-          inside(number).of(given, "cable"), counted(cables, "cable joins", "cables join") + " them, counted from 0");
+      diagnostics_.error("no-cable", fmt::format("there is no cable {} between {} and {}", given.cable(), given.at(), given.via()),
+                         inside(number).of(given, "cable"),
+                         counted(cables, "cable joins", "cables join") + " them, counted from 0");
     }
     return {};
   }
@@ -124,9 +126,9 @@ class RoutesReader {
       for (const auto& [known_name, node] : nodes_) known.push_back(known_name);
     }
     const std::string best = closest(name, known);
-    diagnostics_.error(
-        "unknown-node", "there is no node " + in_quotes(name), inside(route).of(file_.route(route), field, index),
-        best.empty() ? "`weft topology convert` writes a topology with all names" : "did you mean " + in_quotes(best) + "?");
+    diagnostics_.error("unknown-node", "there is no node " + in_quotes(name), inside(route).of(file_.route(route), field, index),
+                       best.empty() ? "`weft topology convert` writes a topology with all names"
+                                    : fmt::format("did you mean {}?", in_quotes(best)));
     return {};
   }
 
@@ -148,10 +150,11 @@ class RoutesReader {
       const HostId destination_host = topology_.node(to).host;
       const bool leaves_it = topology_.node(step.node).host == destination_host && topology_.node(next).host != destination_host;
       if (next != to && (leaves_it || is_endpoint(topology_.node(next).kind))) {
-        diagnostics_.error(
-            "relaying-host",
-            "the way to " + topology_.node_name(to) + " leads through " + topology_.node_name(leaves_it ? step.node : next),
-            place_of(entry), "only NICs pass anything on, and none of the destination's own host: send it to a switch");
+        diagnostics_.error("relaying-host",
+                           fmt::format("the way to {} leads through {}", topology_.node_name(to),
+                                       topology_.node_name(leaves_it ? step.node : next)),
+                           place_of(entry),
+                           "only NICs pass anything on, and none of the destination's own host: send it to a switch");
         return false;
       }
       if (marks_[next.index()] == Mark::open) {
@@ -183,11 +186,12 @@ class RoutesReader {
       circle += topology_.node_name(step->node) + " -> ";
       has_routes_only = has_routes_only && !routes_->next(step->node, to).is_none();
     }
-    diagnostics_.error("routing-loop",
-                       "what goes to " + topology_.node_name(to) + " may come back: " + circle + topology_.node_name(again),
-                       place_of(entry),
-                       has_routes_only ? "change one of the routes of these switches"
-                                       : "where there is no route, any shortest path may be taken: give that switch a route, too");
+    diagnostics_.error(
+        "routing-loop",
+        fmt::format("what goes to {} may come back: {}{}", topology_.node_name(to), circle, topology_.node_name(again)),
+        place_of(entry),
+        has_routes_only ? "change one of the routes of these switches"
+                        : "where there is no route, any shortest path may be taken: give that switch a route, too");
   }
 
   const pb::Routes& file_;
