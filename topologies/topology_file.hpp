@@ -8,8 +8,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/text/source_text.hpp"
+#include "topologies/builders.hpp"
 #include "topologies/topology.hpp"
 
 namespace weft {
@@ -19,5 +21,15 @@ namespace weft {
 /// [unknown-node], [self-link], [duplicate-link], [nvswitch-leaves-host], [conflicting-fields], [bad-value], [out-of-range],
 /// [zero-bandwidth], [no-endpoints], [disconnected].
 std::shared_ptr<const Topology> read_topology_file(const SourceText& source);
+
+/// A builder that a topology file names, with its parameters, which may be changed before it builds.
+struct BuilderOfFile {
+  const Module<TopologyFactory>* module;
+  ParamSet params;
+  SourcePlace place;  ///< of the builder's name
+};
+
+/// None of a file that gives nodes and links. Throws what read_topology_file() does.
+std::optional<BuilderOfFile> read_builder_of_file(const SourceText& source);
 
 }  // namespace weft

@@ -8,12 +8,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/text/source_text.hpp"
 #include "topologies/topology.hpp"
+#include "topologies/topology_file.hpp"
 
 namespace weft {
 
@@ -33,5 +35,9 @@ std::shared_ptr<const Topology> load_topology(const std::string& path, const std
 
 /// The same for a text already in memory. Requires a format name; throws InputError.
 std::shared_ptr<const Topology> read_topology(const SourceText& source, const std::string& format);
+
+/// The builder that a file names; none if it names none, or is of another format than ours. Throws as
+/// load_topology().
+std::optional<BuilderOfFile> load_builder(const std::string& path, const std::string& format);
 
 }  // namespace weft
