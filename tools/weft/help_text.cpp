@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     const bool is_prose = !line.empty() && line.front() != ' ';
-    if (goes_on && is_prose) {
+    if (goes_on && is_prose && !line.starts_with("Usage:")) {
       (lines.back() += ' ') += line;
     } else {
       lines.emplace_back(line);
