@@ -45,7 +45,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/text/option_names.hpp"
 #include "workloads/dag/dag.hpp"
@@ -62,8 +61,5 @@ struct KinetoOptions {
 
 /// Throws InputError.
 Workload import_kineto(const std::string& path, const KinetoOptions& options);
-
-/// The files that a path stands for, by name.
-std::vector<std::string> kineto_files(const std::string& path);
 
 }  // namespace weft

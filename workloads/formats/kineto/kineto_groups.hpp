@@ -1,0 +1,51 @@
+// Kineto groups: which ranks take part in a communication of a profiler trace, and their communicator.
+//
+// Where it sits: formats/kineto_placement asks it for every communication of a set. The order in which the sources of a process
+// group are asked is that of formats/kineto.
+// Thread safety: belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/text/option_names.hpp"
+#include "workloads/formats/kineto/kineto_notes.hpp"
+#include "workloads/formats/kineto/kineto_set.hpp"
+#include "workloads/formats/rank_set.hpp"
+
+namespace weft {
+
+class KinetoGroups {
+ public:
+  /// All of them outlive it. The set is complete: its ranks are sorted and counted.
+  KinetoGroups(const KinetoSet& set, const OptionNames& names, KinetoErrors& errors, KinetoFindings& findings)
+      : set_(set), names_(names), errors_(errors), findings_(findings), communicators_(set.rank_count) {}
+
+  /// The ranks of a group in the trace's own numbers; empty = everyone. None after an error:
+  /// [unknown-process-group] or those of fault_of_process_group().
+  std::optional<std::vector<std::uint32_t>> group_of(const KinetoCommunication& communication, const KinetoRank& rank);
+
+  /// The ranks of a group that the files list or describe in full; none if they do not.
+  std::optional<std::vector<std::uint32_t>> known_group(const KinetoCommunication& communication, std::uint32_t number) const;
+
+  /// Index of the communicator that holds the group.
+  std::uint16_t communicator_of(const KinetoCommunication& communication, const std::vector<std::uint32_t>& group);
+
+  std::vector<Communicator> communicators() const { return communicators_.build(); }
+
+ private:
+  /// Of a replayed rank: so many neighbours if that many divide the ranks, else everyone.
+  std::vector<std::uint32_t> guessed_group(std::int64_t size, std::uint32_t number, std::uint64_t& guesses);
+  /// Of a list that was cut short: it goes on as it began, if that is one of the rank's own groups.
+  std::optional<std::vector<std::uint32_t>> continued_group(const KinetoCommunication& communication, std::uint32_t number);
+
+  const KinetoSet& set_;
+  const OptionNames& names_;
+  KinetoErrors& errors_;
+  KinetoFindings& findings_;
+  CommunicatorTable communicators_;
+};
+
+}  // namespace weft
