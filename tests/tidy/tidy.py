@@ -34,6 +34,8 @@ TOOL_ARROWS = {
     "weft": ["simulation"],
 }
 LINES_MAX = 700  # of a source file outside tests
+# Files that are longer still, with their lines: they may only become shorter.
+LONGER = {"host/collectives/nccl_tuner.cpp": 884, "host/transport/nic.cpp": 995, "host/transport/packet_network.cpp": 926}
 BELOW_TOOLS = [folder for folder in ARROWS if folder != "tools"]
 TOP_FOLDERS = [*ARROWS, "bench", "tests", "cmake", "docs", ".ci", ".github"]
 TOP_FILES = [
@@ -194,7 +196,7 @@ def include_circles(tree):
 def file_length(tree):
     """A source file outside tests has one idea, and at most LINES_MAX lines."""
     for file in tree.code_files:
-        if file.folder != "tests" and len(file.lines) - 1 > LINES_MAX:
+        if file.folder != "tests" and len(file.lines) - 1 > LONGER.get(file.path.as_posix(), LINES_MAX):
             yield file.path, LINES_MAX, f"{len(file.lines) - 1} lines: more than {LINES_MAX}; move an idea to a file of its own"
 
 
