@@ -64,6 +64,10 @@ class TraceBuilder {
  private:
   void leave_out_duplicates();
   void leave_out_outliers();
+  /// Adds one error for all jobs that are too far from another: how many, and the first and the last of them in the file.
+  void report_far_jobs(const std::vector<bool>& far, const std::string& distance, const std::string& help_for_one,
+                       const std::string& help_for_many);
+  SourcePlace place_of(std::size_t job) const;
   void leave_out(const std::vector<bool>& which);
   void require_jobs();
   void note_zone();
