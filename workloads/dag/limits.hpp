@@ -1,5 +1,5 @@
-// Limits of what a workload may say, checked by every reader so that sums over one rank fit their 64 bits; what overflows later still (many
-// iterations of long ops) ends the run as [beyond-clock].
+// Limits of what a workload may say, checked by every reader so that sums over one rank fit their
+// 64 bits; what overflows later still (many iterations of long ops) ends the run as [beyond-clock].
 // Thread safety: constants.
 #pragma once
 

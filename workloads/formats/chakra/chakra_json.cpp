@@ -63,7 +63,7 @@ class JsonSource final : public ChakraSource {
   }
   std::string_view text() const { return source_.text(); }
 
-  // --- Finding the objects in the text ------------------------------------------------------------------------------------------------
+  // --- Finding the objects in the text ---
   std::size_t skip_blanks(std::size_t at) const { return std::min(text().find_first_not_of(" \t\r\n", at), text().size()); }
 
   /// The end of the text that begins with the quotes at `at`.
@@ -105,7 +105,8 @@ class JsonSource final : public ChakraSource {
     at_ = end;
   }
 
-  /// What PyTorch's ExecutionTraceObserver and chakra_trace_link write names its nodes like Chakra, but has neither types nor times.
+  /// What PyTorch's ExecutionTraceObserver and chakra_trace_link write names its nodes like Chakra,
+  /// but has neither types nor times.
   [[noreturn]] void refuse_pytorch(std::size_t at) const {
     fail("not-chakra", "this is an execution trace of PyTorch (ExecutionTraceObserver), not yet a Chakra trace", at,
          "join it with the Kineto trace of the same run (chakra_trace_link) and convert the result (chakra_converter PyTorch), or "
@@ -170,7 +171,7 @@ class JsonSource final : public ChakraSource {
     return value;
   }
 
-  // --- Reading objects ----------------------------------------------------------------------------------------------------------------
+  // --- Reading objects ---
   template <std::size_t N>
   [[noreturn]] void unknown_field(std::string_view key, const std::array<std::string, N>& known, const char* owner) const {
     const std::size_t at = text().find(in_quotes(key), offset_);
@@ -233,7 +234,8 @@ class JsonSource final : public ChakraSource {
     }
   }
 
-  /// A node of {"workload_graph": [...]}, the JSON of Chakra's feeder (src/feeder/JSONNode.cpp): attributes are plain keys.
+  /// A node of {"workload_graph": [...]}, the JSON of Chakra's feeder (src/feeder/JSONNode.cpp):
+  /// attributes are plain keys.
   void read_graph_node(const Json& value, ChakraMessage& node) {
     static const std::map<std::string_view, std::string_view> attributes = {
         {"iscpuop", "is_cpu_op"},  {"numops", "num_ops"},     {"tensorsize", "tensor_size"},
