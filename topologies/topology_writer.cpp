@@ -48,7 +48,8 @@ struct Cable {
   std::uint32_t count = 1;
 };
 
-/// Cables in link order; equal parallel ones are one Cable with a count. Throws [not-expressible] for parallel ones that differ.
+/// Cables in link order; equal parallel ones are one Cable with a count. Throws [not-expressible]
+/// for parallel ones that differ.
 std::vector<Cable> cables_of(const Topology& topology, const std::string& format, const SourcePlace& place) {
   std::vector<Cable> cables;
   std::map<std::pair<NodeId, NodeId>, std::size_t> index;
@@ -137,7 +138,8 @@ bool is_own_endpoint(const Topology& topology, NodeId nic, NodeId other) {
   return is_endpoint(topology.node(other).kind) && topology.node(other).host == topology.node(nic).host;
 }
 
-/// The link of a NIC to the one endpoint it serves. Throws [not-expressible] if it does more than carry one endpoint's cable on.
+/// The link of a NIC to the one endpoint it serves. Throws [not-expressible] if it does more than
+/// carry one endpoint's cable on.
 LinkId link_to_served(const Topology& topology, NodeId nic, const std::string& format, const SourcePlace& place) {
   LinkId served = LinkId::none();
   std::size_t own = 0;

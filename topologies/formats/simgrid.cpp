@@ -236,7 +236,8 @@ class SimgridReader {
     if (element.attribute("loopback_bw")) ++findings_.loopbacks;
     const std::size_t cables_before = graph_.cable_count();
     add(cluster, element);
-    // The cables of hosts to the routers of a torus stand for nothing in the file; one behind a flat cluster is its backbone.
+    // The cables of hosts to the routers of a torus stand for nothing in the file; one behind a
+    // flat cluster is its backbone.
     const std::size_t cables = graph_.cable_count() - cables_before;
     const bool is_torus = cluster.shape == SimgridCluster::Shape::torus;
     const bool is_flat = cluster.shape == SimgridCluster::Shape::flat;
@@ -437,7 +438,8 @@ class SimgridReader {
   PlatformGraph& graph_;
   SimgridFindings& findings_;
   std::set<std::string, std::less<>> route_ends_;
-  std::vector<std::pair<pugi::xml_node, bool>> route_zones_;  ///< with whether the zone lists the route of every pair
+  /// With whether the zone lists the route of every pair.
+  std::vector<std::pair<pugi::xml_node, bool>> route_zones_;
   int zones_ = 0;
 };
 

@@ -1,5 +1,7 @@
-// SimGrid notes: what the reader of SimGrid platforms had to change or leave out, told as the topology's assumptions.
-// Where it sits: formats/simgrid and formats/simgrid_routes count while they read; the notes are written at the end.
+// SimGrid notes: what the reader of SimGrid platforms had to change or leave out, told as the
+// topology's assumptions.
+// Where it sits: formats/simgrid and formats/simgrid_routes count while they read; the notes are
+// written at the end.
 // Thread safety: pure functions.
 #pragma once
 

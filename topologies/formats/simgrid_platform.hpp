@@ -1,8 +1,10 @@
-// SimGrid platform: what the elements of a platform file have declared so far, and readers of the attributes that they share.
+// SimGrid platform: what the elements of a platform file have declared so far, and readers of the
+// attributes that they share.
 //
-// Where it sits: formats/simgrid fills it with hosts, links and clusters, formats/simgrid_routes with routes; formats/simgrid_notes
-// tells what was assumed.
-// Invariants: links and policies have one entry per link; routes and route_places have one per route.
+// Where it sits: formats/simgrid fills it with hosts, links and clusters, formats/simgrid_routes
+// with routes; formats/simgrid_notes tells what was assumed.
+// Invariants: links and policies have one entry per link; routes and route_places have one per
+// route.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -39,7 +41,8 @@ struct SimgridPlatform {
   bool room_for_one(pugi::xml_node element);
   /// Number of the link that an attribute names; adds [unknown-link].
   std::optional<std::uint32_t> link_of(pugi::xml_node element, const char* attribute);
-  /// Help for a name that is not known. Comparing with every name is slow; errors that will not be shown get no suggestion.
+  /// Help for a name that is not known. Comparing with every name is slow; errors that will not be
+  /// shown get no suggestion.
   std::string similar(const std::string& name, const Lines& lines, const std::string& what) const;
 
   void note_profiles(pugi::xml_node element);
@@ -60,7 +63,8 @@ struct SimgridPlatform {
   std::set<std::uint32_t> copies;       ///< links that stand for another one in an edge
   std::vector<ListedRoute> routes;
   std::vector<pugi::xml_node> route_places;
-  std::map<std::string, std::uint32_t, std::less<>> nodes;  ///< hosts and routers of the file by name
+  /// Hosts and routers of the file by name.
+  std::map<std::string, std::uint32_t, std::less<>> nodes;
   std::map<std::string, std::uint32_t, std::less<>> link_numbers;
   Lines node_lines;
   Lines link_lines;

@@ -1,10 +1,13 @@
 // SimGrid routes: reads the <route> and <zoneRoute> elements of a platform.
 //
-// Where it sits: formats/simgrid calls it for every zone, once all hosts and links are known; formats/route_graph joins the links.
+// Where it sits: formats/simgrid calls it for every zone, once all hosts and links are known;
+// formats/route_graph joins the links.
 //
-// Model: where SimGrid searches routes (Floyd, Dijkstra), the routes of the file are edges, and a route over several edges crosses their
-// links one after the other, even the same link twice. A link of several edges is one cable only if no route takes two of them: every two
-// of their ends have an edge, and two edges together always have more links than one. Otherwise each edge gets a cable of its own.
+// Model: where SimGrid searches routes (Floyd, Dijkstra), the routes of the file are edges, and a
+// route over several edges crosses their links one after the other, even the same link twice. A
+// link of several edges is one cable only if no route takes two of them: every two of their ends
+// have an edge, and two edges together always have more links than one. Otherwise each edge gets a
+// cable of its own.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -24,7 +27,8 @@ class SimgridRoutes {
  public:
   explicit SimgridRoutes(SimgridPlatform& platform) : platform_(platform) {}
 
-  /// Adds the routes of a zone to the platform. `full`: the file lists the route of every pair (routing Full).
+  /// Adds the routes of a zone to the platform. `full`: the file lists the route of every pair
+  /// (routing Full).
   void read(pugi::xml_node zone, bool full);
 
  private:

@@ -435,7 +435,8 @@ class KinetoImporter {
   std::string path_;
   KinetoOptions options_;
   std::size_t file_count_ = 0;
-  std::optional<KinetoAlignment> alignment_;  ///< once all files are read; where one position fits all ranks it may stay unknown
+  /// Once all files are read; where one position fits all ranks it may stay unknown.
+  std::optional<KinetoAlignment> alignment_;
   KinetoSet set_;
   KinetoErrors errors_;
   KinetoFindings findings_;

@@ -1,7 +1,16 @@
-// Kineto groups: which ranks take part in a communication of a profiler trace, and their communicator.
+// Kineto groups: which ranks take part in a communication of a profiler trace, and their
+// communicator.
 //
-// Where it sits: formats/kineto_placement asks it for every communication of a set. The order in which the sources of a process
-// group are asked is that of formats/kineto.
+// Where it sits: formats/kineto_placement asks for every communication of a set.
+//
+// The ranks of a process group come from the first of these sources that names them: the user's
+// JSON file, "Process Group Ranks", distributedInfo's pg_config, "Global rank start" and "stride".
+// If none does, a group of the world's size is everyone, and a list that PyTorch cut short goes on
+// evenly to "Group size". It does not go on where there is a start but no stride: PyTorch leaves
+// the stride out of groups that have none.
+// One replayed file stands for all ranks. A group of which only the size is known is so many
+// neighbours there; a regular group is repeated over the ranks; any other is taken to be everyone.
+// Errors: [unknown-process-group] and those of fault_of_process_group().
 // Thread safety: belongs to one thread.
 #pragma once
 

@@ -1,5 +1,7 @@
-// Kineto notes: what the import of a trace had to assume, counted while it runs and told as Workload::assumptions.
-// Where it sits: formats/kineto and its placement of communication count; the notes are written at the end.
+// Kineto notes: what the import of a trace had to assume, counted while it runs and told as
+// Workload::assumptions.
+// Where it sits: formats/kineto and its placement of communication count; the notes are written at
+// the end.
 // Thread safety: belongs to one thread.
 #pragma once
 

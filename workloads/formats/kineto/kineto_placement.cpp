@@ -178,8 +178,8 @@ std::optional<std::uint32_t> KinetoPlacement::peer_of(const KinetoExchange& exch
         "not-a-member",
         goes + "rank " + std::to_string(peer) + ", which is not in process group " + in_quotes(communication.group_name), exchange,
         rank,
-        sends ? "\"Dst KinetoRank\" is a rank of the world, not a position in the group"
-              : "\"Src KinetoRank\" is a rank of the world, not a position in the group");
+        sends ? "\"Dst Rank\" is a rank of the world, not a position in the group"
+              : "\"Src Rank\" is a rank of the world, not a position in the group");
   }
   return static_cast<std::uint32_t>(peer);
 }

@@ -1,5 +1,6 @@
 // Kineto set: the traces of all ranks of a job on their way into a workload.
-// Where it sits: formats/kineto fills it from the files; formats/kineto_placement turns its communication into ops of the DAG.
+// Where it sits: formats/kineto fills it from the files; formats/kineto_placement turns its
+// communication into ops of the DAG.
 // Thread safety: belongs to one thread.
 #pragma once
 
@@ -40,11 +41,15 @@ struct KinetoExchange {
 struct KinetoSet {
   std::vector<KinetoRank> ranks;  ///< sorted by number once all files are read
   std::vector<KinetoExchange> exchanges;
-  std::uint32_t rank_count = 0;                                        ///< ranks of the workload
-  bool replayed = false;                                               ///< one file stands for all ranks
-  std::uint32_t world_size = 1;                                        ///< the largest that a file declares
-  bool declares_world = false;                                         ///< some file declares a world size
-  std::vector<ProcessGroup> given_groups;                              ///< of the file that the user gave
+  std::uint32_t rank_count = 0;  ///< ranks of the workload
+  /// One file stands for all ranks.
+  bool replayed = false;
+  /// The largest that a file declares.
+  std::uint32_t world_size = 1;
+  /// Some file declares a world size.
+  bool declares_world = false;
+  /// Of the file that the user gave.
+  std::vector<ProcessGroup> given_groups;
   std::map<std::uint32_t, std::vector<ProcessGroup>> declared_groups;  ///< of the traces, by rank
 
   /// Number of ranks of the job that was recorded, as far as the files declare it.
@@ -57,7 +62,8 @@ struct KinetoSet {
   }
 };
 
-/// Errors of a set. Every further kernel would repeat a mistake, so each kind of mistake is reported once.
+/// Errors of a set. Every further kernel would repeat a mistake, so each kind of mistake is
+/// reported once.
 struct KinetoErrors {
   Diagnostics diagnostics;
   std::set<std::string> reported;
@@ -65,7 +71,8 @@ struct KinetoErrors {
   bool is_new(const std::string& mistake) { return reported.insert(mistake).second; }
 };
 
-/// Where the file names the collective. Reads the file again: its text is not kept, and errors are rare.
+/// Where the file names the collective. Reads the file again: its text is not kept, and errors are
+/// rare.
 inline SourcePlace kineto_place_of(const std::string& path, const KinetoCommunication& communication) {
   return SourceText::read(path).at_offset(communication.offset,
                                           static_cast<int>(std::min<std::size_t>(communication.collective.size() + 2, 60)));

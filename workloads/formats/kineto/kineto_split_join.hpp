@@ -1,9 +1,11 @@
 // Kineto split join: gives the all-to-alls of a set of traces their split tables.
 //
-// Where it sits: after formats/kineto_placement, which read what each rank sends (formats/kineto_splits).
+// Where it sits: after formats/kineto_placement, which read what each rank sends
+// (formats/kineto_splits).
 //
-// Model: the i-th collectives of all members of a group match. If all of them say how they divide, their rows become one table; if
-// one does not, all get the mean of their sizes. A replayed rank stands for all: every rank divides its input as that one does.
+// Model: the i-th collectives of all members of a group match. If all of them say how they divide,
+// their rows become one table; if one does not, all get the mean of their sizes. A replayed rank
+// stands for all: every rank divides its input as that one does.
 // Thread safety: belongs to one thread.
 #pragma once
 
